@@ -1,0 +1,107 @@
+"""The program's front door: `trainwright`, `trainwright-gui`, `python -m studio`.
+
+Standard library only until it is known what is wanted: the words of the command line never load Qt, and a machine that
+cannot open a window gets a sentence (and, without a display, a training run) instead of Qt's abort.
+"""
+
+import argparse
+import importlib
+import multiprocessing
+import os
+import sys
+from pathlib import Path
+
+from studio import identity, preflight
+
+TRAINING_WORDS = ("run", "resume", "check", "export", "runs", "show", "schema")
+SAMPLE = "preset:sample"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Start what `argv` (default: the process's own) asks for; returns the exit code."""
+    multiprocessing.freeze_support()  # first: a frozen worker comes through here too, and must not open a second window
+    argv = sys.argv[1:] if argv is None else argv
+    if argv and argv[0] in TRAINING_WORDS:
+        return _train(argv)
+    options = _parser().parse_args(argv)
+    if options.install_shortcut or options.remove_shortcut:
+        return _shortcut("install" if options.install_shortcut else "remove")
+    if options.check:
+        return preflight.report(os.environ)
+    if options.config and not options.config.startswith("preset:") and not Path(options.config).is_file():
+        preflight.tell(f"{options.config}: there is no such file; give a run's TOML file, or nothing at all.")
+        return 2
+    return _open_window(options.config, options.start)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="trainwright",
+        description=f"{identity.SUMMARY}. Without arguments the window opens.",
+        epilog=f"Without a window: trainwright {'|'.join(TRAINING_WORDS)} ... (see trainwright run --help).",
+    )
+    parser.add_argument("config", nargs="?", metavar="CONFIG.toml", help="open the window with this run")
+    parser.add_argument("--start", action="store_true", help="and start training at once")
+    parser.add_argument("--install-shortcut", action="store_true", help="put Trainwright into your start menu")
+    parser.add_argument("--remove-shortcut", action="store_true", help="take it out again")
+    parser.add_argument("--check", action="store_true", help="say whether the window can open on this machine")
+    parser.add_argument("--version", action="version", version=f"{identity.APP_NAME} {identity.VERSION}")
+    return parser
+
+
+def _open_window(config: str | None, start: bool) -> int:
+    no_display = preflight.no_display_reason(os.environ)
+    if no_display:
+        return _without_window(no_display, config, start)
+    problem = preflight.library_problem(preflight.chosen_platform(os.environ), install=True)
+    if problem:
+        preflight.tell(problem)
+        return 1
+    no_display = preflight.no_display_reason(os.environ)  # a freshly installed libxcb may know better
+    if no_display:
+        return _without_window(no_display, config, start)
+    identity.claim_taskbar_button()
+    arguments = [config] if config else []
+    return _call("studio.app", [*arguments, "--start"] if start else arguments)
+
+
+def _without_window(reason: str, config: str | None, start: bool) -> int:
+    if config is None:
+        print(f"{reason} Training the built-in sample without a window instead.", file=sys.stderr, flush=True)
+        return _train(["run", SAMPLE])
+    if start:
+        print(f"{reason} Training {config} without a window instead.", file=sys.stderr, flush=True)
+        return _train(["run", config])
+    print(f"{reason} To train without a window: trainwright run {config}", file=sys.stderr)
+    return 2
+
+
+def _train(words: list[str]) -> int:
+    return _call("training.cli", words)
+
+
+def _call(module: str, argv: list[str]) -> int:
+    # By name, so that neither Qt nor torch is loaded before it is known which of them this process is for.
+    code: int = importlib.import_module(module).main(argv)
+    return code
+
+
+def _shortcut(verb: str) -> int:
+    from studio import shortcut
+
+    try:
+        paths = shortcut.install() if verb == "install" else shortcut.remove()
+    except (shortcut.ShortcutError, OSError) as error:
+        preflight.tell(str(error))
+        return 1
+    if verb == "install":
+        print(f"{identity.APP_NAME} is in your start menu now. Written: {', '.join(map(str, paths))}")
+    elif paths:
+        print(f"{identity.APP_NAME} is out of your start menu. Removed: {', '.join(map(str, paths))}")
+    else:
+        print(f"{identity.APP_NAME} was not in your start menu: nothing to remove.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+"""Who the program says it is, to the desktop and to the person: one id everywhere.
+
+The desktop file, the icon, `QGuiApplication.setDesktopFileName()`, the window class (`QApplication([APP_ID])`, because
+with sys.argv Qt would call the window "__main__.py"), the Windows AppUserModelID and the macOS bundle id must be the
+same text, or taskbars show a second, nameless button beside the one that was pinned.
+"""
+
+import ctypes
+import sys
+from pathlib import Path
+
+from training import __version__
+
+APP_ID = "io.github.trainwright.Trainwright"
+APP_NAME = "Trainwright"
+ORGANISATION = "Trainwright"
+SUMMARY = "Train PyTorch models and watch them learn"
+VERSION = __version__
+
+ICONS = Path(__file__).parent / "resources" / "icons"
+APP_ICON = ICONS / "app.svg"
+
+
+def claim_taskbar_button() -> None:
+    """Tell Windows which shortcut this process belongs to. Must run before the first window; does nothing elsewhere."""
+    if sys.platform == "win32":
+        ctypes.windll.shell32.SetCurrentProcessExplicitAppUserModelID(APP_ID)
