@@ -1,0 +1,40 @@
+"""What every test needs: no display asked for, no file of the person's own touched, and `slow` tests only when asked."""
+
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+# Before anything imports Qt: without a display Qt aborts the process, and there is no exception to catch.
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    parser.addoption("--run-slow", action="store_true", help="also run the tests marked slow")
+    if find_spec("PySide6") is None:
+        # pytest-qt refuses to start without Qt; `training` and its tests have to do without.
+        pluginmanager.unregister(name="pytest-qt")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--run-slow"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in slow]
+
+
+@pytest.fixture(autouse=True)
+def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home of its own for each test: workspace, settings, caches and start menu all lie in a temporary folder."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    monkeypatch.setenv("APPDATA", str(home / "AppData" / "Roaming"))
+    monkeypatch.setenv("TRAINWRIGHT_WORKSPACE", str(home / "workspace"))
+    for name, folder in (("CONFIG", ".config"), ("DATA", ".local/share"), ("CACHE", ".cache"), ("STATE", ".local/state")):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(home / folder))
+    yield home
