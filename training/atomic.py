@@ -1,0 +1,38 @@
+"""Files that appear whole or not at all: temporary sibling, fsync, rename, fsync of the folder."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replace ``path`` by ``data``; a reader, or a start after a power cut, sees the old or the new file, never a part."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def write_text(path: Path, text: str) -> None:
+    """``write_bytes`` of UTF-8 text."""
+    write_bytes(path, text.encode())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames inside ``folder`` durable (Windows does so by itself)."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,137 @@
+"""``[dataset]``: where the samples come from, how they are split and varied."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from training.config.fields import Section, setting
+
+
+class DatasetSection(Section):
+    """What every kind of dataset can be told."""
+
+    validation_fraction: float = setting(
+        0.2,
+        title="Validation fraction",
+        help="Share of the training samples held back to judge the model; split by class, the same for the same seed.",
+        gt=0.0,
+        lt=1.0,
+    )
+    split_seed: int = setting(
+        0,
+        title="Split seed",
+        help="Another number holds back other samples. Kept apart from the run's seed so that runs stay comparable.",
+        advanced=True,
+        ge=0,
+        le=2**31 - 1,
+    )
+
+
+class ImageSection(DatasetSection):
+    """Variation of the training images, drawn anew for each sample and epoch."""
+
+    flip: bool = setting(
+        False, title="Mirror", help="Mirror half of the training images left to right. Wrong for digits and text."
+    )
+    crop_padding: int = setting(
+        0,
+        title="Shift",
+        help="Pad each training image by this much and cut it back at a random place. 4 suits 32-pixel images.",
+        unit="px",
+        ge=0,
+        le=64,
+    )
+    rotation: float = setting(
+        0.0,
+        title="Rotation",
+        help="Turn each training image by a random angle up to this many degrees either way.",
+        unit="°",
+        ge=0.0,
+        le=180.0,
+    )
+
+
+class GivenSplitSection(ImageSection):
+    """Datasets that may come with their own validation or test part."""
+
+    validation: Literal["auto", "split", "test"] = setting(
+        "auto",
+        title="Validate on",
+        help="auto: the validation part that comes with the data, else held-back training samples. split: always "
+        "held-back training samples. test: the test part, so no sample is held back.",
+        advanced=True,
+    )
+
+
+class IdxDataset(GivenSplitSection):
+    """MNIST and FashionMNIST files (idx, gzipped or not)."""
+
+    kind: Literal["idx"] = "idx"
+    path: str = setting(
+        title="Folder",
+        help="Folder that holds train-images-idx3-ubyte and train-labels-idx1-ubyte, with or without .gz.",
+        path="folder",
+        min_length=1,
+    )
+
+
+class ImageFolderDataset(GivenSplitSection):
+    """A folder of images, one subfolder for each class."""
+
+    kind: Literal["image_folder"] = "image_folder"
+    path: str = setting(
+        title="Folder",
+        help="Folder with one subfolder per class, or with train and val (or test) folders that hold those.",
+        path="folder",
+        min_length=1,
+    )
+    image_size: int | None = setting(
+        None,
+        title="Image size",
+        help="Images are scaled and centre-cropped to this square. Empty: their own size if all agree, else 128.",
+        unit="px",
+        placeholder="automatic",
+        ge=8,
+        le=1024,
+    )
+    color: Literal["rgb", "grey"] = setting(
+        "rgb", title="Colour", help="rgb gives the model three channels, grey one.", advanced=True
+    )
+
+
+class SpiralDataset(DatasetSection):
+    """Three intertwined spiral arms in the plane: the classic toy problem."""
+
+    kind: Literal["spiral"] = "spiral"
+    samples: int = setting(3000, title="Samples", help="Points in all, divided evenly over the arms.", ge=30, le=10**7)
+    turns: float = setting(
+        1.0, title="Turns", help="How far each arm winds; more turns are harder.", gt=0.0, le=5.0
+    )
+    noise: float = setting(
+        0.15, title="Noise", help="Spread of the points around their arm; more noise is harder.", ge=0.0, le=2.0
+    )
+    data_seed: int = setting(
+        0, title="Data seed", help="Another number draws other points.", advanced=True, ge=0, le=2**31 - 1
+    )
+
+
+class ShapesDataset(ImageSection):
+    """Small drawn pictures of circles, squares, triangles and more; made on the spot, no file needed."""
+
+    kind: Literal["shapes"] = "shapes"
+    samples: int = setting(6000, title="Samples", help="Pictures in all, divided evenly over the classes.", ge=60, le=10**6)
+    image_size: int = setting(32, title="Image size", help="Side of each square picture.", unit="px", ge=16, le=256)
+    noise: float = setting(
+        0.1, title="Noise", help="Strength of the speckle over each picture; more is harder.", ge=0.0, le=1.0
+    )
+    data_seed: int = setting(
+        0, title="Data seed", help="Another number draws other pictures.", advanced=True, ge=0, le=2**31 - 1
+    )
+
+
+Dataset = Annotated[
+    ShapesDataset | ImageFolderDataset | IdxDataset | SpiralDataset,
+    Field(discriminator="kind"),
+]

@@ -1,0 +1,58 @@
+"""Differences between two configurations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from training.config.files import config_data
+from training.config.problems import alternatives
+from training.config.run import SECTIONS, RunConfig
+
+
+@dataclass(frozen=True)
+class Change:
+    """One setting that differs; ``old`` or ``new`` is None where the setting is absent or empty."""
+
+    path: str
+    old: Any
+    new: Any
+
+    def __str__(self) -> str:
+        return f"{self.path}: {_shown(self.old)} → {_shown(self.new)}"
+
+    @property
+    def affects_result(self) -> bool:
+        """Whether the two runs can end in different weights or metrics because of this setting."""
+        section, _, name = self.path.partition(".")
+        if section not in SECTIONS:
+            return section != "name"
+        for cls in alternatives(section).values():
+            if name in cls.model_fields:
+                extra = cls.model_fields[name].json_schema_extra
+                return bool(extra.get("affects_result", True)) if isinstance(extra, dict) else True
+        return True
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else str(value)
+
+
+def diff(old: RunConfig, new: RunConfig) -> list[Change]:
+    """Settings that differ, in the order of the file."""
+    left, right = _flat(old), _flat(new)
+    return [
+        Change(path, left.get(path), right.get(path))
+        for path in dict.fromkeys([*left, *right])
+        if left.get(path) != right.get(path)
+    ]
+
+
+def _flat(config: RunConfig) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in config_data(config).items():
+        if isinstance(value, dict):
+            flat.update({f"{key}.{name}": item for name, item in value.items()})
+        else:
+            flat[key] = value
+    return flat

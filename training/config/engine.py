@@ -1,0 +1,184 @@
+"""``[precision] [loop] [loader] [checkpoints]``: how the work is done."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from training.config.fields import Section, setting
+
+
+class Precision(Section):
+    """Number formats and the device."""
+
+    compute: Literal["fp32", "tf32", "bf16", "fp16"] = setting(
+        "fp32",
+        title="Compute in",
+        help="fp32 is safe everywhere. tf32 is faster on recent NVIDIA cards, bf16 faster still; fp16 (with a gradient "
+        "scaler) is for older cards.",
+    )
+    device: str = setting(
+        "auto",
+        title="Device",
+        help="auto takes the first GPU, else the processor.",
+        suggestions=("auto", "cpu", "cuda", "cuda:1", "mps"),
+        pattern=r"^(auto|cpu|mps|cuda(:[0-9]{1,3})?)$",
+    )
+    channels_last: bool = setting(
+        True,
+        title="Channels last",
+        help="Memory order that makes convolutions faster, on processors too; results agree up to rounding.",
+        advanced=True,
+    )
+    threads: int | None = setting(
+        None,
+        title="Processor threads",
+        help="Threads for the arithmetic. Empty: one for tiny models, else all physical cores.",
+        placeholder="automatic",
+        advanced=True,
+        ge=1,
+        le=1024,
+    )
+
+
+class Loop(Section):
+    """How long, how large, and the safety net."""
+
+    epochs: int = setting(5, title="Epochs", help="How often the whole training set is seen.", ge=1, le=10**6)
+    max_steps: int | None = setting(
+        None,
+        title="Step limit",
+        help="End after this many steps even if epochs remain; the schedule is laid out over it.",
+        unit="steps",
+        placeholder="none",
+        advanced=True,
+        ge=1,
+    )
+    batch_size: int = setting(64, title="Batch size", help="Samples per forward and backward pass.", unit="samples", ge=1, le=10**6, log_scale=True)
+    accumulation: int = setting(
+        1,
+        title="Accumulation",
+        help="Batches whose gradients are added up before a step: a larger batch in the same memory.",
+        unit="batches",
+        ge=1,
+        le=10**5,
+    )
+    clip_norm: float | None = setting(
+        1.0,
+        title="Clip norm",
+        help="Scale the gradient down when its norm exceeds this. 0 or empty: never.",
+        placeholder="never",
+        ge=0.0,
+        log_scale=True,
+    )
+    clip_value: float | None = setting(
+        None,
+        title="Clip value",
+        help="Limit each gradient element to this size; coarser than clipping the norm.",
+        placeholder="never",
+        advanced=True,
+        gt=0.0,
+        log_scale=True,
+    )
+    validate_every_steps: int | None = setting(
+        None,
+        title="Validate every",
+        help="Validate after this many steps too, besides the end of each epoch.",
+        unit="steps",
+        placeholder="each epoch",
+        advanced=True,
+        ge=1,
+    )
+    validation_batch_size: int | None = setting(
+        None,
+        title="Validation batch",
+        help="Samples per validation batch.",
+        unit="samples",
+        placeholder="automatic",
+        advanced=True,
+        ge=1,
+        le=10**6,
+    )
+    ema_decay: float | None = setting(
+        None,
+        title="EMA decay",
+        help="Keep a moving average of the weights, validate and export that; 0.999 is usual. Empty: off.",
+        placeholder="off",
+        advanced=True,
+        ge=0.0,
+        lt=1.0,
+    )
+    early_stopping_patience: int | None = setting(
+        None,
+        title="Early stopping",
+        help="End when the monitored metric has not improved for this many validations.",
+        unit="validations",
+        placeholder="off",
+        ge=1,
+    )
+    early_stopping_min_delta: float = setting(
+        0.0, title="Smallest gain", help="Smaller changes do not count as improvement.", advanced=True, ge=0.0, log_scale=True
+    )
+    max_skipped_steps: int = setting(
+        20,
+        title="Skips in a row",
+        help="End with an explanation after this many steps in a row whose gradient was not finite.",
+        unit="steps",
+        advanced=True,
+        affects_result=False,
+        ge=1,
+    )
+
+
+class Loader(Section):
+    """How batches are prepared. None of this changes a run's result."""
+
+    mode: Literal["auto", "resident", "streamed"] = setting(
+        "auto",
+        title="Batches",
+        help="resident keeps the whole dataset in memory, streamed reads it while training; auto decides by size.",
+        affects_result=False,
+    )
+    workers: int | None = setting(
+        None,
+        title="Workers",
+        help="Processes that read and decode files. More helps only when decoding is the bottleneck.",
+        placeholder="automatic",
+        affects_result=False,
+        ge=0,
+        le=256,
+    )
+    memory_limit_mb: int | None = setting(
+        None,
+        title="Memory limit",
+        help="Largest dataset kept resident.",
+        unit="MB",
+        placeholder="a quarter of free memory",
+        advanced=True,
+        affects_result=False,
+        ge=1,
+    )
+
+
+class Checkpoints(Section):
+    """When to save, and which checkpoint counts as best."""
+
+    every_steps: int | None = setting(
+        500,
+        title="Save every",
+        help="Steps between two saves. Empty: only at the end of each epoch.",
+        unit="steps",
+        placeholder="each epoch",
+        affects_result=False,
+        ge=1,
+    )
+    keep_last: int = setting(
+        3, title="Keep", help="How many of the newest checkpoints stay on disk; the best one always stays.", affects_result=False, ge=1, le=10**4
+    )
+    monitor: Literal["val/accuracy", "val/loss"] = setting(
+        "val/accuracy", title="Best by", help="The metric that decides which checkpoint is best, early stopping and plateaus."
+    )
+
+    @property
+    def maximize(self) -> bool:
+        """Whether a higher value of the monitored metric is better."""
+        return not self.monitor.endswith("loss")

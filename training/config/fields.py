@@ -1,0 +1,59 @@
+"""``Section`` and ``setting``: how one setting of a run is declared."""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+PathKind = Literal["file", "folder", "any"]
+
+
+class Section(BaseModel):
+    """Base of every section: frozen, strict about types, and closed to unknown keys."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, validate_default=True
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _empty_text_is_unset(cls, data: Any) -> Any:
+        """TOML has no null: an optional setting is emptied by writing ""."""
+        if not isinstance(data, dict):
+            return data
+        optional = {name for name, info in cls.model_fields.items() if NoneType in get_args(info.annotation)}
+        return {key: None if value == "" and key in optional else value for key, value in data.items()}
+
+
+def setting(
+    default: Any = ...,
+    *,
+    title: str,
+    help: str,  # the word the forms show; shadowing the builtin here is harmless
+    unit: str = "",
+    advanced: bool = False,
+    affects_result: bool = True,
+    path: PathKind | None = None,
+    placeholder: str = "",
+    log_scale: bool = False,
+    suggestions: tuple[str, ...] = (),
+    **bounds: Any,
+) -> Any:
+    """Declare one setting.
+
+    ``affects_result`` is false for settings that change neither weights nor metrics (where batches are prepared, how
+    often to save): a run may be resumed with another value of those and stays the same run to the bit.
+    ``placeholder`` is what an optional setting left empty means. ``bounds`` are pydantic's ``gt, ge, lt, le``,
+    ``min_length``, ``max_length``, ``pattern``, ``strict``.
+    """
+    extra: dict[str, Any] = {"advanced": advanced, "affects_result": affects_result}
+    for key, value in (("unit", unit), ("path", path), ("placeholder", placeholder)):
+        if value:
+            extra[key] = value
+    if log_scale:
+        extra["log_scale"] = True
+    if suggestions:
+        extra["suggestions"] = list(suggestions)
+    return Field(default, title=title, description=help, json_schema_extra=extra, **bounds)

@@ -1,0 +1,156 @@
+"""Configurations as TOML: read, override by ``--set``, write."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from training.config.problems import alternatives, cross_problems, problems_from
+from training.config.run import SECTIONS, RunConfig
+from training.errors import ConfigError, InputError, Problem
+
+
+def load_config(path: Path, overrides: Iterable[str] = ()) -> RunConfig:
+    """Read the TOML file ``path`` and apply ``overrides`` ("section.key=value").
+
+    Relative paths inside mean relative to the file; where nothing lies there, relative to the working folder.
+    Raises InputError when the file cannot be read, ConfigError when its content cannot run.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; check the spelling.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as text ({error}).") from error
+    data = read_toml(text, str(path))
+    apply_overrides(data, overrides)
+    return parse_config(data, source=str(path), folder=path.resolve().parent)
+
+
+def read_toml(text: str, source: str) -> dict[str, Any]:
+    """Parse TOML; raises InputError naming ``source`` and the place of the fault."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{source}: not valid TOML: {error}.") from error
+    except RecursionError as error:
+        raise InputError(f"{source}: nested too deeply to be a configuration.") from error
+
+
+def parse_config(data: Mapping[str, Any], source: str = "", folder: Path | None = None, paths: bool = True) -> RunConfig:
+    """Check ``data`` and make a RunConfig; raises ConfigError with every problem found.
+
+    ``folder`` is what relative paths are relative to. ``paths=False`` leaves the existence of files unchecked (for a
+    run's own record, which must stay readable after its dataset moved).
+    """
+    if folder is not None:
+        data = _with_absolute_paths(data, folder)
+    try:
+        config = RunConfig.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError(problems_from(error, data), source) from error
+    problems = cross_problems(config) if paths else []
+    if problems:
+        raise ConfigError(problems, source)
+    return config
+
+
+def _with_absolute_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    result = dict(data)
+    dataset = result.get("dataset")
+    if isinstance(dataset, Mapping) and isinstance(dataset.get("path"), str) and dataset["path"]:
+        given = Path(dataset["path"]).expanduser()
+        beside_file, in_working_folder = folder / given, Path.cwd() / given
+        try:
+            chosen = in_working_folder if not beside_file.exists() and in_working_folder.exists() else beside_file
+            result["dataset"] = {**dataset, "path": str(chosen.resolve())}
+        except (OSError, ValueError):
+            return result  # an impossible path: the check that follows explains it
+    return result
+
+
+def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> None:
+    """Apply "section.key=value" (or "name=value") to ``data`` in place; values are TOML, else plain text."""
+    for override in overrides:
+        key, separator, text = override.partition("=")
+        parts = key.strip().split(".")
+        if not separator or not 1 <= len(parts) <= 2 or not all(parts):
+            raise InputError(f"--set {override}: must look like section.key=value, for example loop.epochs=3.")
+        if len(parts) == 2 and parts[0] not in SECTIONS:
+            raise ConfigError([Problem(key, f"unknown section; known are {', '.join(SECTIONS)}.")], "--set")
+        value = _override_value(text.strip())
+        if len(parts) == 1:
+            data[parts[0]] = value
+        else:
+            section = data.setdefault(parts[0], {})
+            if not isinstance(section, dict):
+                raise ConfigError([Problem(parts[0], "must be a section of keys.")], "--set")
+            if parts[1] == "kind" and isinstance(value, str):
+                _keep_known_keys(section, parts[0], value)
+            elif "kind" not in section and "" not in alternatives(parts[0]):
+                default = RunConfig.model_fields[parts[0]].default
+                section["kind"] = default.kind
+            section[parts[1]] = value
+
+
+def _keep_known_keys(section: dict[str, Any], name: str, kind: str) -> None:
+    """Another kind was chosen: keys that only the old kind knows go with it."""
+    chosen = alternatives(name).get(kind)
+    if chosen is not None and section.get("kind") != kind:
+        for key in [key for key in section if key not in chosen.model_fields]:
+            del section[key]
+
+
+def _override_value(text: str) -> Any:
+    if text in ("none", "null"):
+        return ""  # how a TOML file says that an optional setting is empty
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
+
+
+def config_data(config: RunConfig) -> dict[str, Any]:
+    """``config`` as plain TOML-ready data: lists for tuples, unset optional settings left out."""
+    return config.model_dump(mode="json", exclude_none=True)
+
+
+def dump_config(config: RunConfig) -> str:
+    """``config`` as TOML text that ``load_config`` reads back to an equal config."""
+    import tomlkit  # only writers pay for it
+
+    document = tomlkit.document()
+    data = config_data(config)
+    for key in [key for key in data if key not in SECTIONS]:
+        document[key] = data[key]
+    for section in SECTIONS:
+        values = data[section]
+        # An optional setting whose default is a value and that was emptied must be written, or it would come back.
+        emptied = [
+            name
+            for name, info in type(getattr(config, section)).model_fields.items()
+            if getattr(getattr(config, section), name) is None and info.default is not None
+        ]
+        table = tomlkit.table()
+        if "kind" in values:
+            table["kind"] = values.pop("kind")
+        for key, value in values.items():
+            table[key] = value
+        for name in emptied:
+            table[name] = ""
+        document[section] = table
+    return tomlkit.dumps(document)
+
+
+def save_config(config: RunConfig, path: Path) -> None:
+    """Write ``config`` to ``path``; raises InputError when the place cannot be written."""
+    from training.atomic import write_text
+
+    try:
+        write_text(path, dump_config(config))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another place.") from error

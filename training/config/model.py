@@ -1,0 +1,54 @@
+"""``[model]``: the network."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from training.config.fields import Section, setting
+from training.config.torchvision_names import CLASSIFICATION_MODELS
+
+
+class SmallCnn(Section):
+    """Two convolution-ReLU-pool blocks and a linear layer: enough for small pictures."""
+
+    kind: Literal["small_cnn"] = "small_cnn"
+    channels: tuple[Annotated[int, Field(ge=1, le=4096)], Annotated[int, Field(ge=1, le=4096)]] = setting(
+        (32, 64), title="Channels", help="Output channels of the first and the second convolution.", strict=False
+    )
+    hidden: int = setting(128, title="Linear units", help="Width of the linear layer before the logits.", ge=1, le=65536)
+    dropout: float = setting(
+        0.0, title="Dropout", help="Share of the linear layer's units silenced at random while training.", ge=0.0, lt=1.0
+    )
+
+
+class Mlp(Section):
+    """Linear layers with an activation between them: for points, tables and tiny pictures."""
+
+    kind: Literal["mlp"] = "mlp"
+    hidden: tuple[Annotated[int, Field(ge=1, le=65536)], ...] = setting(
+        (128, 128), title="Hidden layers", help="Width of each hidden layer, for example 128, 128.", strict=False, max_length=64
+    )
+    activation: Literal["relu", "gelu", "silu", "tanh"] = setting(
+        "relu", title="Activation", help="The non-linear function after each hidden layer."
+    )
+    dropout: float = setting(
+        0.0, title="Dropout", help="Share of hidden units silenced at random while training.", ge=0.0, lt=1.0
+    )
+
+
+class TorchvisionModel(Section):
+    """A classification network from torchvision, for any number of input channels and classes."""
+
+    kind: Literal["torchvision"] = "torchvision"
+    name: str = setting(
+        "resnet18",
+        title="Network",
+        help="torchvision's name of the network. resnet18 is a good first choice.",
+        suggestions=CLASSIFICATION_MODELS,
+        min_length=1,
+    )
+
+
+Model = Annotated[SmallCnn | Mlp | TorchvisionModel, Field(discriminator="kind")]

@@ -1,0 +1,163 @@
+"""Turns pydantic's findings into sentences, and adds the rules that span several sections."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from training.config.dataset import SpiralDataset
+from training.config.model import SmallCnn, TorchvisionModel
+from training.config.optimizer import Sgd
+from training.config.run import SECTIONS, RunConfig
+from training.config.schedule import OneCycle
+from training.errors import Problem
+
+
+def alternatives(section: str) -> dict[str, type[BaseModel]]:
+    """The classes that may stand in ``section``, by their ``kind`` ("" for a section without choices)."""
+    annotation = RunConfig.model_fields[section].annotation
+    classes = get_args(annotation) or (annotation,)
+    return {
+        cls.model_fields["kind"].default if "kind" in cls.model_fields else "": cls
+        for cls in classes
+        if isinstance(cls, type) and issubclass(cls, BaseModel)
+    }
+
+
+def problems_from(error: ValidationError, data: Mapping[str, Any]) -> list[Problem]:
+    """One Problem for each of pydantic's errors, in its order."""
+    return [_problem(detail, data) for detail in error.errors()]
+
+
+def _problem(detail: ErrorDetails, data: Mapping[str, Any]) -> Problem:
+    location = [str(part) for part in detail["loc"]]
+    section = location[0] if location else ""
+    if len(location) > 1 and section in SECTIONS and location[1] in alternatives(section) and location[1]:
+        del location[1]  # the tag of the union is not part of what the user wrote
+    path = ".".join(location)
+    if detail["type"] == "extra_forbidden":
+        return Problem(path, _unknown_key(location, data))
+    return Problem(path, _sentence(detail, section, location))
+
+
+def _unknown_key(location: Sequence[str], data: Mapping[str, Any]) -> str:
+    if len(location) == 1:
+        known: Iterable[str] = RunConfig.model_fields
+        where = "the top level"
+    else:
+        choices = alternatives(location[0])
+        given = data.get(location[0])
+        kind = given.get("kind", "") if isinstance(given, Mapping) else ""
+        known = choices[kind].model_fields if kind in choices else next(iter(choices.values())).model_fields
+        where = f"[{location[0]}]" + (f" with kind {kind!r}" if kind else "")
+    known = list(known)
+    near = difflib.get_close_matches(location[-1], known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}."
+    return f"unknown key in {where}; {hint}"
+
+
+def _sentence(detail: ErrorDetails, section: str, location: Sequence[str]) -> str:
+    context = detail.get("ctx", {})
+    given = repr(detail["input"])
+    shown = given if len(given) <= 60 else given[:57] + "..."
+    kinds = sorted(kind for kind in alternatives(section) if kind) if section in SECTIONS else []
+    sentences = {
+        "missing": "is required; give a value.",
+        "greater_than": f"must be greater than {context.get('gt')}, but is {shown}.",
+        "greater_than_equal": f"must be at least {context.get('ge')}, but is {shown}.",
+        "less_than": f"must be less than {context.get('lt')}, but is {shown}.",
+        "less_than_equal": f"must be at most {context.get('le')}, but is {shown}.",
+        "int_type": f"must be a whole number, but is {shown}.",
+        "int_from_float": f"must be a whole number, but is {shown}.",
+        "float_type": f"must be a number, but is {shown}.",
+        "finite_number": "must be an ordinary number, not infinity or NaN.",
+        "bool_type": f"must be true or false, but is {shown}.",
+        "string_type": f"must be text in quotes, but is {shown}.",
+        "string_too_short": "must not be empty; give a value.",
+        "string_too_long": f"must have at most {context.get('max_length')} characters.",
+        "string_pattern_mismatch": _pattern_sentence(location, shown),
+        "literal_error": f"must be {context.get('expected')}, but is {shown}.",
+        "union_tag_not_found": f"needs a kind: one of {', '.join(kinds)}.",
+        "union_tag_invalid": _unknown_kind(detail, kinds),
+        "tuple_type": f"must be a list of values, but is {shown}.",
+        "too_short": f"needs at least {context.get('min_length')} values.",
+        "too_long": f"takes at most {context.get('max_length')} values.",
+        "model_type": f"must be a section of keys, but is {shown}.",
+        "model_attributes_type": f"must be a section of keys, but is {shown}.",
+    }
+    return sentences.get(detail["type"], f"{detail['msg']} (given: {shown}).")
+
+
+def _pattern_sentence(location: Sequence[str], shown: str) -> str:
+    if location == ["precision", "device"]:
+        return f"must be auto, cpu, cuda, cuda:N or mps, but is {shown}."
+    return f"must be one line of visible text, but is {shown}."
+
+
+def _unknown_kind(detail: ErrorDetails, kinds: Sequence[str]) -> str:
+    tag = str(detail.get("ctx", {}).get("tag", ""))
+    near = difflib.get_close_matches(tag, kinds, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(kinds)}."
+    return f"unknown kind {tag!r}; {hint}"
+
+
+def cross_problems(config: RunConfig) -> list[Problem]:
+    """Combinations of settings that cannot work, each with the way out. Looks at no file but for its existence."""
+    found: list[Problem] = []
+    dataset, model, schedule, optimizer = config.dataset, config.model, config.schedule, config.optimizer
+    if isinstance(dataset, SpiralDataset) and isinstance(model, SmallCnn | TorchvisionModel):
+        found.append(Problem("model.kind", f"{model.kind} needs pictures, but spiral gives points; choose mlp."))
+    if isinstance(optimizer, Sgd) and optimizer.nesterov and optimizer.momentum == 0.0:
+        found.append(Problem("optimizer.nesterov", "needs momentum above 0; set momentum to 0.9 or switch nesterov off."))
+    if isinstance(schedule, OneCycle):
+        if schedule.base_momentum > schedule.max_momentum:
+            found.append(Problem("schedule.base_momentum", "must not exceed max_momentum; lower it."))
+    elif config.loop.max_steps is not None and schedule.warmup_steps >= config.loop.max_steps:
+        found.append(Problem("schedule.warmup_steps", "must be fewer than loop.max_steps; shorten the warm-up."))
+    if schedule.kind == "multi_step" and list(schedule.milestones) != sorted(set(schedule.milestones)):
+        found.append(Problem("schedule.milestones", "must rise from each to the next, for example 1000, 2000."))
+    if isinstance(model, TorchvisionModel):
+        near = difflib.get_close_matches(model.name, _model_names(), n=1, cutoff=0.5)
+        if model.name not in _model_names():
+            hint = f"did you mean {near[0]!r}?" if near else "for example resnet18."
+            found.append(Problem("model.name", f"torchvision has no classification network {model.name!r}; {hint}"))
+    found.extend(path_problems(config))
+    return found
+
+
+def _model_names() -> Sequence[str]:
+    extra = TorchvisionModel.model_fields["name"].json_schema_extra
+    assert isinstance(extra, dict)
+    return [str(name) for name in extra["suggestions"]]  # type: ignore[union-attr]
+
+
+def path_problems(config: RunConfig) -> list[Problem]:
+    """Paths in the configuration that do not exist or are of the wrong sort."""
+    found: list[Problem] = []
+    for name, info in type(config.dataset).model_fields.items():
+        extra = info.json_schema_extra
+        if not isinstance(extra, dict) or "path" not in extra:
+            continue
+        text = getattr(config.dataset, name)
+        problem = _path_problem(Path(text), str(extra["path"]))
+        if problem:
+            found.append(Problem(f"dataset.{name}", problem))
+    return found
+
+
+def _path_problem(path: Path, wanted: str) -> str | None:
+    try:
+        if not path.exists():
+            return f"{path} does not exist; check the spelling or choose another {'file' if wanted == 'file' else 'folder'}."
+        if wanted == "folder" and not path.is_dir():
+            return f"{path} is a file; choose the folder that holds it."
+        if wanted == "file" and not path.is_file():
+            return f"{path} is a folder; choose a file."
+    except (OSError, ValueError) as error:  # too long, null characters, no permission
+        return f"this path cannot be opened ({error}); choose another."
+    return None

@@ -1,0 +1,45 @@
+"""``RunConfig``: everything a run is told."""
+
+from __future__ import annotations
+
+from training.config.dataset import Dataset, ShapesDataset
+from training.config.engine import Checkpoints, Loader, Loop, Precision
+from training.config.fields import Section, setting
+from training.config.model import Model, SmallCnn
+from training.config.objective import Classification, Objective
+from training.config.optimizer import AdamW, Optimizer
+from training.config.schedule import OneCycle, Schedule
+
+
+class RunConfig(Section):
+    """A whole run. With nothing given it is the built-in sample: drawn shapes and a small CNN."""
+
+    name: str = setting(
+        "shapes",
+        title="Name",
+        help="What the run is called in lists and folders.",
+        min_length=1,
+        max_length=80,
+        pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$",
+    )
+    seed: int = setting(
+        0, title="Seed", help="Decides initial weights, order and variation. The same seed gives the same run.", ge=0, le=2**31 - 1
+    )
+    deterministic: bool = setting(
+        False,
+        title="Deterministic kernels",
+        help="On a GPU use only kernels that repeat to the bit; a little slower. The processor always repeats.",
+        advanced=True,
+    )
+    dataset: Dataset = setting(ShapesDataset(), title="Dataset", help="Where the samples come from.")
+    model: Model = setting(SmallCnn(), title="Model", help="The network.")
+    objective: Objective = setting(Classification(), title="Objective", help="The task and its loss.")
+    optimizer: Optimizer = setting(AdamW(), title="Optimizer", help="How gradients change the weights.")
+    schedule: Schedule = setting(OneCycle(), title="Schedule", help="The learning rate over steps.")
+    precision: Precision = setting(Precision(), title="Precision", help="Number formats and the device.")
+    loop: Loop = setting(Loop(), title="Loop", help="How long, how large, and the safety net.")
+    loader: Loader = setting(Loader(), title="Loader", help="How batches are prepared.")
+    checkpoints: Checkpoints = setting(Checkpoints(), title="Checkpoints", help="When to save.")
+
+
+SECTIONS = ("dataset", "model", "objective", "optimizer", "schedule", "precision", "loop", "loader", "checkpoints")

@@ -1,0 +1,98 @@
+"""Requests to a running engine: stop, stop now, pause, continue, save now, validate now.
+
+A request is one JSON line appended to ``commands.jsonl`` in the run folder, so the window, the command line or a later
+start of the window can all steer a run, wherever it works. The engine looks at the file's size a few times a second.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from enum import StrEnum
+from pathlib import Path
+
+from training.errors import InputError
+
+COMMANDS_FILE = "commands.jsonl"
+
+
+class Command(StrEnum):
+    """What can be asked of a running engine."""
+
+    STOP = "stop"  # finish this step, save, end as "stopped"
+    STOP_NOW = "stop_now"  # finish this step, do not save, end as "stopped"
+    PAUSE = "pause"
+    CONTINUE = "continue"
+    SAVE = "save"
+    VALIDATE = "validate"
+
+
+def send(run_folder: Path, command: Command) -> None:
+    """Ask the engine working in ``run_folder`` for ``command``; raises InputError when the folder is gone."""
+    line = (json.dumps({"command": str(command)}) + "\n").encode()
+    try:
+        descriptor = os.open(run_folder / COMMANDS_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise InputError(f"The run folder {run_folder} cannot be written: {error.strerror}.") from error
+    try:
+        os.write(descriptor, line)
+    finally:
+        os.close(descriptor)
+
+
+class Control:
+    """The engine's side: flags read once per step, set by the commands file, a signal handler or another thread."""
+
+    def __init__(self) -> None:
+        self.stop = False
+        self.discard = False  # stop without saving
+        self.save = False
+        self.validate = False
+        self.paused = threading.Event()
+        self._file: Path | None = None
+        self._offset = 0
+
+    def watch(self, run_folder: Path) -> None:
+        """Follow the run's commands from now on; what was asked of an earlier attempt is not obeyed again."""
+        self._file = run_folder / COMMANDS_FILE
+        self._offset = self._file.stat().st_size if self._file.exists() else 0
+
+    def request_stop(self) -> None:
+        """Stop after the current step and keep everything (also what SIGINT and SIGTERM mean)."""
+        self.stop = True
+        self.paused.clear()
+
+    def poll(self) -> None:
+        """Read commands that came since the last look; costs one ``stat`` when there are none."""
+        if self._file is None:
+            return
+        try:
+            size = os.stat(self._file).st_size
+        except FileNotFoundError:
+            return
+        if size <= self._offset:
+            return
+        with self._file.open("rb") as stream:
+            stream.seek(self._offset)
+            lines = stream.read().split(b"\n")
+        for line in lines[:-1]:  # a line without its end is still being written
+            self._offset += len(line) + 1
+            self._obey(line)
+
+    def _obey(self, line: bytes) -> None:
+        try:
+            command = Command(json.loads(line)["command"])
+        except (ValueError, KeyError, TypeError):
+            return  # a foreign or future command: steering must never end a run
+        if command in (Command.STOP, Command.STOP_NOW):
+            self.discard = command is Command.STOP_NOW
+            self.request_stop()
+        elif command is Command.PAUSE:
+            self.paused.set()
+        elif command is Command.CONTINUE:
+            self.paused.clear()
+        elif command is Command.SAVE:
+            self.save = True
+        else:
+            self.validate = True

@@ -1,0 +1,57 @@
+"""Errors whose text is meant for the person at the screen.
+
+Every message is one clear sentence: which field or file, what is wrong, what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a configuration: ``path`` is the dotted field ("optimizer.lr"), "" when it is the whole."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class TrainingError(Exception):
+    """A failure explained to the user. ``advice`` says what to do about it; ``exit_code`` is the command line's."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, advice: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.advice = advice
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.advice}".strip()
+
+
+class InputError(TrainingError):
+    """Something the user gave (config, file, folder, argument) cannot be used; nothing was started."""
+
+    exit_code = 2
+
+
+class ConfigError(InputError):
+    """A configuration that cannot run; ``problems`` lists every fault found, in the order of the file."""
+
+    def __init__(self, problems: Sequence[Problem], source: str = "") -> None:
+        self.problems = tuple(problems)
+        text = "; ".join(str(problem) for problem in self.problems)
+        super().__init__(f"{source}: {text}" if source else text)
+
+
+class CheckpointError(InputError):
+    """A checkpoint that is incomplete, damaged or of another kind; it was not loaded."""
+
+
+class RunBusyError(InputError):
+    """The run is already being worked on by another live process."""

@@ -1,0 +1,165 @@
+"""Rare events of a run: frozen records, one JSON line each in ``events.jsonl``.
+
+Per-step numbers are not events; they go to the series file (``training.runs.series``).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, ClassVar, Literal
+
+FindingLevel = Literal["ok", "info", "warning", "error"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Base of all events; ``time`` is seconds since 1970."""
+
+    kind: ClassVar[str] = ""
+    time: float = field(default_factory=time.time)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttemptStarted(Event):
+    """A stretch of work begins. ``step`` > 0 means resumed from ``checkpoint``; later rows and events are void."""
+
+    kind: ClassVar[str] = "attempt_started"
+    attempt: int
+    step: int
+    total_steps: int
+    steps_per_epoch: int
+    epochs: int
+    device: str
+    checkpoint: str | None = None
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseChanged(Event):
+    """What the engine is busy with: "preparing data", "training", "validating", "paused", "saving"..."""
+
+    kind: ClassVar[str] = "phase_changed"
+    phase: str
+    fraction: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataPrepared(Event):
+    """The dataset is open. ``report`` is ``training.data``'s summary (classes, counts, left-out files, batches)."""
+
+    kind: ClassVar[str] = "data_prepared"
+    report: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Validated(Event):
+    """Per-sample averages over a whole split at ``step``; names like "val/accuracy"."""
+
+    kind: ClassVar[str] = "validated"
+    step: int
+    epoch: int
+    metrics: Mapping[str, float]
+    improved: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpochEnded(Event):
+    """``epoch`` counts from 1; ``metrics`` holds "train/loss", the per-sample average over the epoch."""
+
+    kind: ClassVar[str] = "epoch_ended"
+    step: int
+    epoch: int
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointSaved(Event):
+    """``checkpoint`` is the folder's name under ``checkpoints``; ``labels`` it carries now."""
+
+    kind: ClassVar[str] = "checkpoint_saved"
+    step: int
+    epoch: int
+    checkpoint: str
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found(Event):
+    """A finding: something the person should know, with evidence and advice."""
+
+    kind: ClassVar[str] = "found"
+    level: FindingLevel
+    title: str
+    advice: str = ""
+    step: int = 0
+    fix: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Completed(Event):
+    """The run did everything it was told, or stopped early on its own rule (``reason``)."""
+
+    kind: ClassVar[str] = "completed"
+    step: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stopped(Event):
+    """The run was asked to stop and can be resumed."""
+
+    kind: ClassVar[str] = "stopped"
+    step: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failed(Event):
+    """The run ended by a fault, explained; ``log`` is the end of the technical record."""
+
+    kind: ClassVar[str] = "failed"
+    step: int
+    reason: str
+    advice: str = ""
+    log: str = ""
+
+
+FINAL_EVENTS = (Completed, Stopped, Failed)
+
+_KINDS: dict[str, type[Event]] = {
+    cls.kind: cls
+    for cls in (
+        AttemptStarted,
+        PhaseChanged,
+        DataPrepared,
+        Validated,
+        EpochEnded,
+        CheckpointSaved,
+        Found,
+        Completed,
+        Stopped,
+        Failed,
+    )
+}
+
+
+def encode(event: Event) -> bytes:
+    """One line of JSON, newline included."""
+    return (json.dumps({"kind": event.kind, **asdict(event)}, allow_nan=True) + "\n").encode()
+
+
+def decode(line: bytes | str) -> Event | None:
+    """The event of one line; None for a half-written line or an event of a later version."""
+    try:
+        data = json.loads(line)
+        cls = _KINDS[data.pop("kind")]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    names = {item.name for item in fields(cls)}
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in names}
+    try:
+        return cls(**values)
+    except TypeError:
+        return None

@@ -1,0 +1,1 @@
+"""A run on disk: folder layout, step series, events, checkpoint list, workspace and index. No torch here."""

@@ -1,0 +1,103 @@
+"""The events of a run folded into what is true now; follows the file while it grows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from training.events import (
+    FINAL_EVENTS,
+    AttemptStarted,
+    DataPrepared,
+    EpochEnded,
+    Event,
+    Found,
+    PhaseChanged,
+    Validated,
+    decode,
+    encode,
+)
+
+
+class EventLog:
+    """The writer of ``events.jsonl``: a line is handed to the system whole, so readers never see half of one."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        size = os.fstat(self._descriptor).st_size
+        if size:  # a kill may have torn the last line: start the next on a line of its own
+            with path.open("rb") as stream:
+                stream.seek(-1, os.SEEK_END)
+                if stream.read(1) != b"\n":
+                    os.write(self._descriptor, b"\n")
+
+    def emit(self, event: Event) -> None:
+        """Append ``event``."""
+        os.write(self._descriptor, encode(event))
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._descriptor)
+
+
+class History:
+    """Events of one run so far. ``poll`` reads what is new; the attributes hold the state after it.
+
+    A resumed attempt voids what came after its checkpoint, so validations and epochs read as one line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+        self.attempts: list[AttemptStarted] = []
+        self.validations: list[Validated] = []
+        self.epochs: list[EpochEnded] = []
+        self.findings: list[Found] = []
+        self.data: DataPrepared | None = None
+        self.phase: PhaseChanged | None = None
+        self.final: Event | None = None
+
+    def poll(self) -> list[Event]:
+        """Events that arrived since the last call, oldest first; lines of unknown kinds are passed over."""
+        try:
+            if os.stat(self._path).st_size <= self._offset:
+                return []
+        except FileNotFoundError:
+            return []
+        with self._path.open("rb") as stream:
+            stream.seek(self._offset)
+            chunk = stream.read()
+        whole = chunk[: chunk.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        events = [event for line in whole.splitlines() if (event := decode(line)) is not None]
+        for event in events:
+            self._fold(event)
+        return events
+
+    def _fold(self, event: Event) -> None:
+        if isinstance(event, AttemptStarted):
+            self.attempts.append(event)
+            self.validations = [item for item in self.validations if item.step <= event.step]
+            self.epochs = [item for item in self.epochs if item.step <= event.step]
+            self.findings = [item for item in self.findings if item.step <= event.step]
+            self.final = None
+        elif isinstance(event, Validated):
+            self.validations.append(event)
+        elif isinstance(event, EpochEnded):
+            self.epochs.append(event)
+        elif isinstance(event, Found):
+            self.findings.append(event)
+        elif isinstance(event, DataPrepared):
+            self.data = event
+        elif isinstance(event, PhaseChanged):
+            self.phase = event
+        elif isinstance(event, FINAL_EVENTS):
+            self.final = event
+            self.phase = None
+
+
+def read_history(path: Path) -> History:
+    """The whole history in ``path``."""
+    history = History(path)
+    history.poll()
+    return history

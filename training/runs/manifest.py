@@ -1,0 +1,125 @@
+"""Checkpoints as seen without torch: their manifests, labels and digests."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from training.atomic import write_text
+from training.errors import CheckpointError
+from training.runs.folder import RunFolder, read_json
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+WEIGHTS = "model.safetensors"
+STATE = "state.pt"
+
+
+@dataclass(frozen=True)
+class CheckpointInfo:
+    """A checkpoint in a list; ``size`` in bytes, ``time`` in seconds since 1970, ``metrics`` of its last validation."""
+
+    path: Path
+    step: int
+    epoch: int
+    time: float
+    size: int
+    metrics: Mapping[str, float]
+    labels: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.path.name
+
+
+def checkpoint_name(step: int) -> str:
+    """Folder name of the checkpoint at ``step``; sorts by step."""
+    return f"step-{step:08d}"
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def read_manifest(checkpoint: Path) -> dict[str, Any]:
+    """The manifest of ``checkpoint``; raises CheckpointError when it is missing, damaged or of another format."""
+    if not checkpoint.is_dir():
+        raise CheckpointError(f"{checkpoint}: there is no checkpoint folder here; check the path.")
+    manifest = read_json(checkpoint / MANIFEST)
+    if not manifest:
+        raise CheckpointError(f"{checkpoint}: its {MANIFEST} is missing or damaged; choose another checkpoint.")
+    if manifest.get("format") != FORMAT:
+        raise CheckpointError(
+            f"{checkpoint}: was written in format {manifest.get('format')!r}, this program reads {FORMAT}; update it."
+        )
+    files, numbers = manifest.get("files"), (manifest.get("step"), manifest.get("epoch"))
+    if not isinstance(files, dict) or not {WEIGHTS, STATE} <= set(files) or not all(isinstance(n, int) for n in numbers):
+        raise CheckpointError(f"{checkpoint}: its {MANIFEST} is incomplete; choose another checkpoint.")
+    return manifest
+
+
+def verify(checkpoint: Path) -> dict[str, Any]:
+    """Check every file of ``checkpoint`` against its manifest (size, then SHA-256) and return the manifest.
+
+    Raises CheckpointError naming the first file that is missing or differs. Nothing is loaded.
+    """
+    manifest = read_manifest(checkpoint)
+    for name, facts in manifest["files"].items():
+        path = checkpoint / name
+        if Path(name).name != name or not isinstance(facts, dict):
+            raise CheckpointError(f"{checkpoint}: its {MANIFEST} names a file outside the checkpoint; do not trust it.")
+        if path.is_symlink() or not path.is_file():
+            raise CheckpointError(f"{checkpoint}: {name} is missing; choose another checkpoint.")
+        if path.stat().st_size != facts.get("bytes"):
+            raise CheckpointError(
+                f"{checkpoint}: {name} has {path.stat().st_size} bytes instead of {facts.get('bytes')}; "
+                "it is damaged, choose another checkpoint."
+            )
+        if digest(path) != facts.get("sha256"):
+            raise CheckpointError(
+                f"{checkpoint}: {name} does not match its digest; it is damaged, choose another checkpoint."
+            )
+    return manifest
+
+
+def read_labels(folder: RunFolder) -> dict[str, Any]:
+    """``{"last": name, "best": name}``; labels are pointers, never copies."""
+    return read_json(folder.labels_file)
+
+
+def write_labels(folder: RunFolder, labels: Mapping[str, Any]) -> None:
+    """Replace the labels atomically."""
+    write_text(folder.labels_file, json.dumps(dict(labels), indent=1) + "\n")
+
+
+def list_checkpoints(folder: RunFolder) -> list[CheckpointInfo]:
+    """Complete checkpoints of a run, newest first; half-written or foreign folders are passed over."""
+    labels = read_labels(folder)
+    found = []
+    paths = sorted(folder.checkpoints.iterdir()) if folder.checkpoints.is_dir() else []
+    for path in paths:
+        if not path.name.startswith("step-"):
+            continue
+        try:
+            manifest = read_manifest(path)
+        except CheckpointError:
+            continue
+        found.append(
+            CheckpointInfo(
+                path=path,
+                step=manifest["step"],
+                epoch=manifest["epoch"],
+                time=float(manifest.get("time", 0.0)),
+                size=sum(int(facts.get("bytes", 0)) for facts in manifest["files"].values()),
+                metrics=dict(manifest.get("metrics", {})),
+                labels=tuple(label for label, name in labels.items() if name == path.name),
+            )
+        )
+    return found[::-1]

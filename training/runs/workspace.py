@@ -1,0 +1,61 @@
+"""Where runs live, and how one is found by what a person types."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from platformdirs import user_documents_path
+
+from training.errors import InputError
+from training.runs.folder import RunFolder
+from training.runs.manifest import MANIFEST
+
+
+def default_workspace() -> Path:
+    """``$TRAINWRIGHT_WORKSPACE``, else ``Trainwright`` in the user's documents folder."""
+    given = os.environ.get("TRAINWRIGHT_WORKSPACE")
+    return Path(given).expanduser().absolute() if given else user_documents_path() / "Trainwright"
+
+
+def run_folders(workspace: Path) -> list[RunFolder]:
+    """Every run folder of ``workspace``, oldest first."""
+    runs = workspace / "runs"
+    if not runs.is_dir():
+        return []
+    return [RunFolder(path) for path in sorted(runs.iterdir()) if (path / "config.toml").is_file()]
+
+
+def find_run(text: str, workspace: Path) -> RunFolder:
+    """The run meant by a folder, an id, the unambiguous start of an id, or a name (the newest of that name).
+
+    Raises InputError saying what is known instead.
+    """
+    path = Path(text).expanduser()
+    if (path / "config.toml").is_file():
+        return RunFolder(path.resolve())
+    if path.is_dir():
+        raise InputError(f"{text}: this folder holds no run (no config.toml in it); choose a run's own folder.")
+    folders = run_folders(workspace)
+    exact = [folder for folder in folders if folder.id == text]
+    named = [folder for folder in folders if folder.status().get("name") == text]
+    begun = [folder for folder in folders if folder.id.startswith(text)]
+    for matches in (exact, named[-1:], begun):
+        if len(matches) == 1:
+            return matches[0]
+    if begun:
+        raise InputError(f"{text}: several runs begin like that ({', '.join(f.id for f in begun[:5])}); type more of it.")
+    recent = ", ".join(folder.id for folder in folders[-3:])
+    hint = f"the newest are {recent}." if recent else "there are no runs yet."
+    raise InputError(f"{text}: no such run in {workspace}; {hint}")
+
+
+def find_target(text: str, workspace: Path) -> tuple[RunFolder, Path | None]:
+    """What ``resume`` is given: a run, or one checkpoint of a run (then its folder comes second)."""
+    path = Path(text).expanduser()
+    inside_run = path.parent.name == "checkpoints" and (path.parent.parent / "config.toml").is_file()
+    if inside_run and (path.is_dir() or path.name.startswith("step-")):
+        return RunFolder(path.parent.parent.resolve()), path.resolve()
+    if (path / MANIFEST).is_file():
+        raise InputError(f"{text}: this checkpoint lies outside a run folder; resume needs the run it belongs to.")
+    return find_run(text, workspace), None
