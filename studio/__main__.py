@@ -95,9 +95,9 @@ def _shortcut(verb: str) -> int:
         preflight.tell(str(error))
         return 1
     if verb == "install":
-        print(f"{identity.APP_NAME} is in your start menu now. Written: {', '.join(map(str, paths))}")
+        print(f"{identity.APP_NAME} is in your start menu now: {paths[0]}")
     elif paths:
-        print(f"{identity.APP_NAME} is out of your start menu. Removed: {', '.join(map(str, paths))}")
+        print(f"{identity.APP_NAME} is out of your start menu: {len(paths)} files removed.")
     else:
         print(f"{identity.APP_NAME} was not in your start menu: nothing to remove.")
     return 0

@@ -19,7 +19,14 @@ from pathlib import Path
 from typing import Literal
 
 Platform = Literal["offscreen", "xcb", "wayland"]
+Family = Literal["debian", "fedora", "arch"]
 Loader = Callable[[str], object]
+
+INSTALL_COMMANDS: dict[Family, str] = {
+    "debian": "sudo apt install",
+    "fedora": "sudo dnf install",
+    "arch": "sudo pacman -S",
+}
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,8 @@ def no_display_reason(environ: Mapping[str, str], x_server_answers: Callable[[st
         return None
     if display and (x_server_answers or _x_server_answers)(display):
         return None
-    named = " and ".join(f"{name}={value}" for name, value in (("DISPLAY", display), ("WAYLAND_DISPLAY", wayland)) if value)
+    tried = {"DISPLAY": display, "WAYLAND_DISPLAY": wayland}
+    named = " and ".join(f"{name}={value}" for name, value in tried.items() if value)
     return f"There is no display here: nothing answers at {named}."
 
 
@@ -134,7 +142,7 @@ def missing_libraries(wanted: Platform, load: Loader = ctypes.CDLL) -> list[Libr
     return missing
 
 
-def family(release: Mapping[str, str]) -> Literal["debian", "fedora", "arch"] | None:
+def family(release: Mapping[str, str]) -> Family | None:
     """Whose package names to use, from the fields of /etc/os-release."""
     names = {release.get("ID", ""), *release.get("ID_LIKE", "").split()}
     if names & {"debian", "ubuntu"}:
@@ -164,11 +172,11 @@ def _has_64_bit_time(release: Mapping[str, str]) -> bool:
 def how_to_install(missing: list[Library], release: Mapping[str, str]) -> str:
     """One sentence with a line to paste."""
     names = " ".join(packages(missing, release))
-    start = f"Trainwright's window needs {len(missing)} system {'library' if len(missing) == 1 else 'libraries'} not found here"
-    command = {"debian": "sudo apt install", "fedora": "sudo dnf install", "arch": "sudo pacman -S"}.get(family(release) or "")
-    if command is None:
+    start = "Trainwright's window needs system libraries that are missing here"
+    system = family(release)
+    if system is None:
         return f"{start}: install the packages that hold {names}, then start again."
-    return f"{start}; paste this line into a terminal, then start again: {command} {names}"
+    return f"{start}; paste this line into a terminal, then start again: {INSTALL_COMMANDS[system]} {names}"
 
 
 def install_as_root(missing: list[Library], release: Mapping[str, str]) -> bool:
@@ -267,8 +275,8 @@ def report(environ: Mapping[str, str], load: Loader = ctypes.CDLL) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """`python -m studio.preflight`: what `trainwright --check` prints, or the libraries installed and no words lost."""
-    parser = argparse.ArgumentParser(prog="python -m studio.preflight", description="Can Trainwright's window open here?")
+    """`python -m studio.preflight`: the report, or with --install the libraries put in place. Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m studio.preflight", description="Can the window open here?")
     parser.add_argument("--install", action="store_true", help="install what is missing, where that needs no question")
     parser.add_argument("--offscreen", action="store_true", help="ask only for what the tests need: Qt with no display")
     options = parser.parse_args(argv)

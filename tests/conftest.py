@@ -1,7 +1,6 @@
-"""What every test needs: no display asked for, no file of the person's own touched, and `slow` tests only when asked."""
+"""What every test needs: no display asked for, no file of the person's own touched, `slow` tests only when asked."""
 
 import os
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,13 +27,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True)
-def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of its own for each test: workspace, settings, caches and start menu all lie in a temporary folder."""
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
     monkeypatch.setenv("APPDATA", str(home / "AppData" / "Roaming"))
     monkeypatch.setenv("TRAINWRIGHT_WORKSPACE", str(home / "workspace"))
-    for name, folder in (("CONFIG", ".config"), ("DATA", ".local/share"), ("CACHE", ".cache"), ("STATE", ".local/state")):
-        monkeypatch.setenv(f"XDG_{name}_HOME", str(home / folder))
-    yield home
+    for name in ("CONFIG", "DATA", "CACHE", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
+    return home
