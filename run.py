@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+"""Set up Trainwright beside this file and start it, or run all its tests. Needs Python 3.11 or newer, nothing else.
+
+    python3 run.py [arguments]           set up what is missing, then start the program with these arguments
+    python3 run.py test [arguments]      set up what is missing, then lint, types, contracts and pytest with these
+    python3 run.py test --run-slow       the same with the slow tests
+
+On Windows: py run.py. The set-up lies in .venv beside this file; delete that folder to start over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ENVIRONMENT = HERE / ".venv"
+STAMP = ENVIRONMENT / "trainwright.json"
+UNFINISHED = ENVIRONMENT / "unfinished"
+LOG = ENVIRONMENT / "setup.log"
+OLDEST_PYTHON = (3, 11)
+GIGABYTE = 10**9
+# Of the host's Python, and fatal or misleading for another one; pip's would install somewhere else.
+LEAKING = (
+    "PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONUSERBASE", "PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__",
+    "VIRTUAL_ENV", "CONDA_PREFIX", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIRE_VIRTUALENV",
+)  # fmt: skip
+NO_NETWORK = (
+    r"NewConnectionError|name resolution|Name or service not known|getaddrinfo failed|Network is unreachable|"
+    r"ProxyError|nodename nor servname|dns error|error sending request|ConnectTimeoutError|Connection refused"
+)
+
+
+class SetUpError(Exception):
+    """The set-up cannot go on; the text says why and what to do."""
+
+
+def main(argv: list[str]) -> int:
+    """Returns the exit code; on Linux and macOS the program replaces this process and leaves its own."""
+    if sys.version_info < OLDEST_PYTHON:
+        print(too_old(sys.version_info[:3]), file=sys.stderr)
+        return 1
+    if argv[:1] in (["-h"], ["--help"]):
+        print(__doc__)
+        return 0
+    testing = argv[:1] == ["test"]
+    try:
+        set_up(testing)
+    except SetUpError as error:
+        print(f"\nTrainwright is not set up: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nThe set-up was interrupted; the next start does it again.", file=sys.stderr)
+        return 130
+    return run_tests(argv[1:]) if testing else start(argv)
+
+
+def too_old(version: tuple[int, ...]) -> str:
+    """What to say to a Python that is too old to go on."""
+    has, needs = ".".join(map(str, version)), ".".join(map(str, OLDEST_PYTHON))
+    return f"Trainwright needs Python {needs} or newer, and this is Python {has}: get one from https://www.python.org"
+
+
+# ----------------------------------------------------------------------------------------------------- set-up
+
+
+def set_up(testing: bool) -> None:
+    """Make `.venv` and install the project into it (editable: the checkout is what runs), unless that is done."""
+    version = None if UNFINISHED.exists() else python_version()
+    project = project_table((HERE / "pyproject.toml").read_text(encoding="utf-8"))
+    if version and stamped(fingerprint(project, version, HERE), testing):
+        return
+    began = time.monotonic()
+    check_disk()
+    if version is None:
+        make_environment()
+    UNFINISHED.touch()
+    try:
+        install(testing)
+    except SetUpError:
+        UNFINISHED.unlink()  # an installer that failed by itself left nothing half-written, a killed one may have
+        raise
+    version = python_version()
+    if version is None:
+        raise SetUpError(f"{environment_python()} does not start; delete {ENVIRONMENT} and try again.")
+    stamp = {"fingerprint": fingerprint(project, version, HERE), "test": testing}
+    STAMP.write_text(json.dumps(stamp), encoding="utf-8")
+    UNFINISHED.unlink()
+    say(f"Set up in {time.monotonic() - began:.0f} seconds.")
+
+
+def project_table(pyproject: str) -> str:
+    """What pyproject.toml says about installing; how to lint and test may change without a new installation."""
+    import tomllib  # new in 3.11, and an older Python has to come far enough to be told so
+
+    return json.dumps(tomllib.loads(pyproject)["project"], sort_keys=True)
+
+
+def fingerprint(project: str, python: str, place: Path) -> str:
+    """Changes when the environment has to be installed anew: other dependencies, other Python, moved checkout."""
+    return hashlib.sha256("\0".join([project, python, str(place)]).encode()).hexdigest()
+
+
+def stamped(wanted: str, testing: bool) -> bool:
+    """Whether the environment holds what is wanted; one with the test tools serves for both."""
+    try:
+        stamp = json.loads(STAMP.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(stamp, dict) and stamp.get("fingerprint") == wanted and (stamp.get("test") is True or not testing)
+
+
+def environment_python() -> Path:
+    """The environment's own interpreter."""
+    return ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def python_version() -> str | None:
+    """The version of the environment's Python; None when there is none or none that starts."""
+    ask = "import sys; print(sys.implementation.cache_tag, sys.version.split()[0])"
+    try:
+        answer = subprocess.run(
+            [str(environment_python()), "-c", ask], env=clean(os.environ), capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return None
+    return answer.stdout.strip() if answer.returncode == 0 else None
+
+
+def clean(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment variables for a child with another Python than ours."""
+    return {name: value for name, value in environ.items() if name not in LEAKING}
+
+
+def check_disk() -> None:
+    """Raises SetUpError when torch is still to come and would not fit. On Linux it brings the CUDA libraries along."""
+    if any(ENVIRONMENT.glob("**/site-packages/torch/version.py")):
+        return
+    needed = (8 if sys.platform == "linux" else 2) * GIGABYTE
+    free = shutil.disk_usage(HERE).free
+    if free < needed:
+        raise SetUpError(
+            f"PyTorch and Qt need about {needed // GIGABYTE} GB in {HERE}, and {free / GIGABYTE:.1f} GB are free. "
+            "Make room, or move this folder to a larger disk."
+        )
+
+
+def make_environment() -> None:
+    """An empty environment in place of a missing, broken or half-made one."""
+    say(f"Making a Python environment in {ENVIRONMENT}")
+    if ENVIRONMENT.exists():
+        shutil.rmtree(ENVIRONMENT)
+    ENVIRONMENT.mkdir()
+    UNFINISHED.touch()
+    uv = shutil.which("uv")
+    if can_make_environments() or (uv is None and install_venv_as_root()):
+        command = [sys.executable, "-m", "venv", str(ENVIRONMENT)]
+    elif uv:
+        command = [uv, "venv", "--seed", "--allow-existing", "--python", sys.executable, str(ENVIRONMENT)]
+    else:
+        raise SetUpError(
+            "this Python cannot make environments. On Debian and Ubuntu, paste this line into a terminal and "
+            f"start again: sudo apt install {venv_package()}"
+        )
+    made = subprocess.run(command, env=clean(os.environ), capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        raise SetUpError(f"the Python environment could not be made:\n{(made.stderr or made.stdout).strip()}")
+
+
+def can_make_environments() -> bool:
+    """Debian's Python comes without ensurepip until python3-venv is installed. Asked of a fresh process each time."""
+    ask = [sys.executable, "-c", "import venv, ensurepip"]
+    return subprocess.run(ask, env=clean(os.environ), capture_output=True, check=False).returncode == 0
+
+
+def venv_package() -> str:
+    """Debian's name of the package that lets this Python make environments."""
+    return f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+
+
+def install_venv_as_root() -> bool:
+    """Install python3-venv where that needs no question: as root, with apt."""
+    if os.name == "nt" or os.geteuid() != 0 or not shutil.which("apt-get"):
+        return False
+    say(f"Installing {venv_package()}")
+    quiet = {**clean(os.environ), "DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", venv_package()]):
+        if subprocess.run(command, env=quiet, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode:
+            return False
+    return can_make_environments()
+
+
+def install(testing: bool) -> None:
+    """Install the project and what it needs, with uv when it is there (faster), else or after it failed with pip."""
+    what = ".[test]" if testing else "."
+    size = "about 3 GB to download the first time" if sys.platform == "linux" else "a few hundred MB the first time"
+    say(f"Installing Trainwright, PyTorch and Qt ({size})")
+    python, uv = str(environment_python()), shutil.which("uv")
+    if uv and follow([uv, "pip", "install", "--python", python, "-e", what]) == 0:
+        return
+    if subprocess.run([python, "-c", "import pip"], env=clean(os.environ), capture_output=True, check=False).returncode:
+        subprocess.run([python, "-m", "ensurepip"], env=clean(os.environ), capture_output=True, check=False)
+    options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--retries", "3"]
+    if follow([python, "-m", "pip", "install", *options, "-e", what]) != 0:
+        raise SetUpError(advice(LOG.read_text(encoding="utf-8", errors="replace")))
+
+
+def follow(command: list[str]) -> int:
+    """Run an installer in the checkout, its words in the log, and only what it is busy with on the screen."""
+    lines: queue.Queue[str | None] = queue.Queue()
+    with LOG.open("w", encoding="utf-8", errors="replace") as log:
+        process = subprocess.Popen(
+            command, cwd=HERE, env=clean(os.environ), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace",
+        )  # fmt: skip
+
+        def read() -> None:
+            for line in process.stdout or ():
+                log.write(line)
+                lines.put(line)
+            lines.put(None)
+
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        try:
+            show_progress(lines)
+            reader.join()
+            return process.wait()
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+
+
+def show_progress(lines: queue.Queue[str | None]) -> None:
+    """On a terminal one line that changes, with the seconds; elsewhere a line for each thing that takes long."""
+    live, began, busy = sys.stderr.isatty(), time.monotonic(), "starting"
+    while True:
+        try:
+            line = lines.get(timeout=1)
+        except queue.Empty:
+            line = ""
+        if line is None:
+            break
+        found = progress(line)
+        if found:
+            busy, large = found
+            if large and not live:
+                say(f"  {busy}")
+        if live:
+            print(f"\r\033[K  {busy} ({time.monotonic() - began:.0f} s)"[:100], end="", file=sys.stderr, flush=True)
+    if live:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def progress(line: str) -> tuple[str, bool] | None:
+    """What an installer's line says it is doing, and whether that takes long; None for a line that says nothing new."""
+    download = re.match(r"\s*Downloading (?:\S*/)?([\w.]+?)-\d\S* \(([\d.]+ ?([kKMG])i?B)\)", line)
+    if download:
+        name, size, unit = download.groups()
+        return f"downloading {name} ({size})", unit == "G" or (unit == "M" and float(size.rstrip("kKMGiB ")) >= 50)
+    if line.startswith("Installing collected packages"):
+        return "unpacking", True
+    collect = re.match(r"\s*Collecting (\S+)", line)
+    return (f"looking for {collect.group(1)}", False) if collect else None
+
+
+def advice(output: str) -> str:
+    """The sentence for what an installer said before it failed."""
+    ending = "\n".join(output.strip().splitlines()[-15:])
+    if re.search(NO_NETWORK, output):
+        return (
+            "the package index cannot be reached. The first set-up needs the internet: check the connection "
+            "(behind a proxy: set HTTPS_PROXY; with an index of your own: set PIP_INDEX_URL) and start again."
+        )
+    if re.search(r"CERTIFICATE_VERIFY_FAILED|certificate verify failed", output):
+        return (
+            "the package index could not prove who it is. Check this computer's date and time; behind a company's "
+            "proxy, set PIP_CERT to its certificate file. Then start again."
+        )
+    if re.search(r"No space left on device|Errno 28|os error 28", output):
+        return (
+            f"the disk is full. Make room for about 8 GB at {HERE} and in the folder for temporary files, start again."
+        )
+    if "No matching distribution found" in output or "No solution found" in output:
+        return (
+            f"one of the packages does not exist for Python {sys.version.split()[0]} on this system. "
+            f"Python 3.11 to 3.13 on 64-bit Linux, Windows or macOS is known to work.\n{ending}"
+        )
+    return f"the installer failed. Its last words (all of them are in {LOG}):\n{ending}"
+
+
+def say(text: str) -> None:
+    """On stderr: stdout belongs to the program that is started."""
+    print(text, file=sys.stderr, flush=True)
+
+
+# --------------------------------------------------------------------------------------------------- starting
+
+
+def start(arguments: list[str]) -> int:
+    """Hand over to the program. The folder stays the person's own, so that their relative paths mean what they say."""
+    # -P: a folder `studio` or `training` where the person stands must not be taken for ours.
+    command = [str(environment_python()), "-P", "-m", "studio", *arguments]
+    if os.name != "nt":
+        sys.stdout.flush()
+        os.execve(command[0], command, clean(os.environ))
+    child = subprocess.Popen(command, env=clean(os.environ))
+    while True:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:
+            continue  # the program got it too, and ends in its own way
+
+
+# ---------------------------------------------------------------------------------------------------- testing
+
+
+def run_tests(arguments: list[str]) -> int:
+    """All checks, also after a failed one: a person sees every problem at once. Returns the first failure's code."""
+    environ = {**clean(os.environ), "QT_QPA_PLATFORM": "offscreen"}
+    python = str(environment_python())
+    lint_imports = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    steps = [
+        ("system libraries", ["-m", "studio.preflight", "--offscreen", "--install"]),
+        ("lint", ["-m", "ruff", "check", "."]),
+        ("format", ["-m", "ruff", "format", "--check", "."]),
+        ("types", ["-m", "mypy"]),
+        ("import contracts", ["-c", lint_imports]),
+        ("tests", ["-m", "pytest", *arguments]),
+    ]
+    failed: list[tuple[str, int]] = []
+    for name, command in steps:
+        say(f"\n--- {name}")
+        try:
+            code = subprocess.run([python, *command], cwd=HERE, env=environ, check=False).returncode
+        except KeyboardInterrupt:
+            say(f"\nInterrupted during: {name}")
+            return 130
+        if code != 0:
+            failed.append((name, code))
+    if not failed:
+        return 0  # pytest's closing line is the last one
+    say(f"\nFAILED: {', '.join(name for name, _ in failed)} (see above)")
+    return failed[0][1]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
