@@ -1,0 +1,47 @@
+"""How the program looks: tokens, fonts, icons and the style sheet. Depends on Qt and `studio.resources` only."""
+
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QApplication
+
+from studio.theme.icons import IconRole, icon, pixmap
+from studio.theme.properties import LabelRole, Variant, set_invalid, set_property, set_role, set_variant
+from studio.theme.svg import icon_names
+from studio.theme.theme import Theme, theme
+from studio.theme.tokens import DARK, LIGHT, RADIUS, SPACING, FontRole, Mode, Palette, Tone
+
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "RADIUS",
+    "SPACING",
+    "FontRole",
+    "IconRole",
+    "LabelRole",
+    "Mode",
+    "Palette",
+    "Theme",
+    "Tone",
+    "Variant",
+    "apply",
+    "font",
+    "icon",
+    "icon_names",
+    "pixmap",
+    "set_invalid",
+    "set_property",
+    "set_role",
+    "set_variant",
+    "theme",
+]
+
+
+def apply(app: QApplication, mode: Mode = "system", *, font_scale: float = 1.0) -> Theme:
+    """Dress the application; call again to switch. `font_scale` 1.0 is the designed size (13 px body text)."""
+    chosen = theme()
+    chosen.dress(app, mode, font_scale)
+    return chosen
+
+
+def font(role: FontRole) -> QFont:
+    """The font of a role at the person's font scale, for widgets that paint themselves."""
+    return theme().font(role)

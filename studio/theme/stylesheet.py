@@ -1,0 +1,68 @@
+"""The style sheet: the numbered files joined in name order, tokens filled in, small pictures tinted.
+
+Qt's style sheets take pictures only from files, and the package may lie in a folder nobody may write to. So the few
+tinted pictures (arrows, check marks) go into the person's cache folder, named by their content.
+"""
+
+import hashlib
+import tempfile
+from functools import cache
+from pathlib import Path
+from string import Template
+
+from PySide6.QtCore import QStandardPaths
+
+from studio import resources
+from studio.theme.svg import tinted_svg
+from studio.theme.tokens import Palette, substitutions
+
+# token in the style sheet -> icon, palette colour, line width
+_PICTURES: dict[str, tuple[str, str, float]] = {
+    "image_arrow_down": ("chevron-down", "muted", 2.0),
+    "image_arrow_down_faint": ("chevron-down", "faint", 2.0),
+    "image_arrow_up": ("chevron-up", "muted", 2.0),
+    "image_arrow_up_faint": ("chevron-up", "faint", 2.0),
+    "image_arrow_right": ("chevron-right", "muted", 2.0),
+    "image_check": ("check", "on_accent", 3.25),
+    "image_check_faint": ("check", "faint", 3.25),
+    "image_check_menu": ("check", "accent_text", 2.25),
+    "image_dash": ("minus", "on_accent", 3.25),
+    "image_cross": ("cross", "muted", 2.0),
+}
+
+
+def build(palette: Palette, font_scale: float) -> str:
+    """The whole style sheet for a palette. Raises KeyError when a file names a token that does not exist."""
+    tokens = substitutions(palette, font_scale)
+    for token, (name, color, line_width) in _PICTURES.items():
+        tokens[token] = f'url("{_picture_file(tinted_svg(name, str(getattr(palette, color)), line_width))}")'
+    return Template(_joined_files()).substitute(tokens)
+
+
+@cache
+def _joined_files() -> str:
+    return "\n".join(file.read_text(encoding="utf-8") for file in sorted(resources.path("styles").glob("*.qss")))
+
+
+@cache
+def _cache_folder() -> Path:
+    wanted = Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericCacheLocation))
+    folder = wanted / "trainwright" / "theme"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        # No home to write to (a kiosk, a container): a folder of this process's own does as well.
+        return Path(tempfile.mkdtemp(prefix="trainwright-theme-"))
+
+
+def _picture_file(svg: str) -> str:
+    file = _cache_folder() / f"{hashlib.sha256(svg.encode()).hexdigest()[:16]}.svg"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)  # cache folders may be emptied while the program runs
+        # Two windows may start at once: each writes its own file, the last rename wins with the same content.
+        with tempfile.NamedTemporaryFile("w", dir=file.parent, suffix=".part", encoding="utf-8", delete=False) as part:
+            part.write(svg)
+        Path(part.name).replace(file)
+    return file.as_posix()

@@ -1,0 +1,26 @@
+"""The icon files: which there are, and their text in a colour. Knows nothing of the theme in force."""
+
+from functools import cache
+
+from studio import resources
+
+_LINE = 'stroke-width="1.75"'
+
+
+@cache
+def icon_names() -> tuple[str, ...]:
+    """Every icon there is, sorted; the program's own icons (`app*`) are not among them."""
+    return tuple(sorted(file.stem for file in resources.path("icons").glob("*.svg") if not file.stem.startswith("app")))
+
+
+@cache
+def svg_source(name: str) -> str:
+    """The text of `icons/<name>.svg`. Raises KeyError for a name that is not in `icon_names()`."""
+    if name not in icon_names():
+        raise KeyError(f"there is no icon called {name!r}; the icons are {', '.join(icon_names())}")
+    return resources.text("icons", f"{name}.svg")
+
+
+def tinted_svg(name: str, color: str, line_width: float = 1.75) -> str:
+    """The icon's SVG text in `color` ("#rrggbb"), with lines `line_width` wide on its grid of 24 units."""
+    return svg_source(name).replace("currentColor", color).replace(_LINE, f'stroke-width="{line_width}"')

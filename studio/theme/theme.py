@@ -1,0 +1,108 @@
+"""The one theme of the process: which palette is in force, and the signal that says it changed."""
+
+from functools import cache
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication
+
+from studio.theme import fonts, stylesheet
+from studio.theme.tokens import DARK, LIGHT, FontRole, Mode, Palette
+
+
+class Theme(QObject):
+    """Chooses between the two palettes and dresses the application in one.
+
+    Signals: `changed(Palette)` after the application wears a new palette.
+    """
+
+    changed = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mode: Mode = "system"
+        self.palette: Palette = LIGHT
+        self.font_scale = 1.0
+        self._app: QApplication | None = None
+
+    @property
+    def is_dark(self) -> bool:
+        """Whether light text stands on dark ground."""
+        return self.palette.is_dark
+
+    def font(self, role: FontRole) -> QFont:
+        """The font of a role at the person's font scale."""
+        return fonts.font(role, self.font_scale)
+
+    def dress(self, app: QApplication, mode: Mode, font_scale: float) -> None:
+        """Put style, fonts, colours and style sheet on the application; again to change them."""
+        if self._app is not app:
+            self._app = app
+            app.setStyle("Fusion")
+            app.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
+        self.font_scale = font_scale
+        app.setFont(fonts.font("body", font_scale))
+        self.set_mode(mode)
+
+    def set_mode(self, mode: Mode) -> None:
+        """Follow the system, or stay light or dark."""
+        self.mode = mode
+        hints = QGuiApplication.styleHints()
+        wanted = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark, "system": Qt.ColorScheme.Unknown}[mode]
+        hints.setColorScheme(wanted)  # also colours the title bar, where the system draws one
+        self._wear(DARK if _is_dark(mode, hints.colorScheme()) else LIGHT)
+
+    def _on_system_scheme_changed(self, scheme: Qt.ColorScheme) -> None:
+        if self.mode == "system":
+            self._wear(DARK if scheme == Qt.ColorScheme.Dark else LIGHT)
+
+    def _wear(self, palette: Palette) -> None:
+        if self._app is None:
+            return
+        self.palette = palette
+        self._app.setPalette(qt_palette(palette))
+        self._app.setStyleSheet(stylesheet.build(palette, self.font_scale))
+        self.changed.emit(palette)
+
+
+@cache
+def theme() -> Theme:
+    """The theme of this process; light until `apply` was called."""
+    return Theme()
+
+
+def _is_dark(mode: Mode, scheme: Qt.ColorScheme) -> bool:
+    return mode == "dark" or (mode == "system" and scheme == Qt.ColorScheme.Dark)
+
+
+def qt_palette(palette: Palette) -> QPalette:
+    """Our colours under Qt's names, for what the style sheet leaves to the style."""
+    made = QPalette()
+    role, group = QPalette.ColorRole, QPalette.ColorGroup
+    for target, color in {
+        role.Window: palette.background,
+        role.WindowText: palette.text,
+        role.Base: palette.surface,
+        role.AlternateBase: palette.hover,
+        role.Text: palette.text,
+        role.PlaceholderText: palette.faint,
+        role.Button: palette.surface,
+        role.ButtonText: palette.text,
+        role.BrightText: palette.danger,
+        role.ToolTipBase: palette.tooltip,
+        role.ToolTipText: palette.on_tooltip,
+        role.Highlight: palette.selection,
+        role.HighlightedText: palette.text,
+        role.Accent: palette.accent,
+        role.Link: palette.accent_text,
+        role.LinkVisited: palette.accent_text,
+        role.Light: palette.surface,
+        role.Midlight: palette.border,
+        role.Mid: palette.border_strong,
+        role.Dark: palette.border_strong,
+        role.Shadow: palette.border_strong,
+    }.items():
+        made.setColor(target, QColor(color))
+    for target in (role.WindowText, role.Text, role.ButtonText, role.HighlightedText):
+        made.setColor(group.Disabled, target, QColor(palette.faint))
+    return made
