@@ -265,10 +265,10 @@ def show_progress(lines: queue.Queue[str | None]) -> None:
 
 def progress(line: str) -> tuple[str, bool] | None:
     """What an installer's line says it is doing, and whether that takes long; None for a line that says nothing new."""
-    download = re.match(r"\s*Downloading (?:\S*/)?([\w.]+?)-\d\S* \(([\d.]+ ?([kKMG])i?B)\)", line)
+    download = re.match(r"\s*Downloading (?:\S*/)?(\S+?)(?:-\d\S*)? \(([\d.]+) ?([kKMG]i?B)\)", line)
     if download:
         name, size, unit = download.groups()
-        return f"downloading {name} ({size})", unit == "G" or (unit == "M" and float(size.rstrip("kKMGiB ")) >= 50)
+        return f"downloading {name} ({size} {unit})", unit[0] == "G" or (unit[0] == "M" and float(size) >= 50)
     if line.startswith("Installing collected packages"):
         return "unpacking", True
     collect = re.match(r"\s*Collecting (\S+)", line)

@@ -1,0 +1,126 @@
+"""`trainwright` and `python -m studio`: which of its jobs the program does, loading no more than that one needs."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import studio.__main__ as front_door
+
+
+class Called(ModuleType):
+    """Stands where a heavy module would be imported, and remembers what its main was given."""
+
+    def __init__(self, name: str, code: int) -> None:
+        super().__init__(name)
+        self.argv: list[str] | None = None
+        self.code = code
+
+    def main(self, argv: list[str]) -> int:
+        self.argv = argv
+        return self.code
+
+
+@pytest.fixture
+def command_line(monkeypatch: pytest.MonkeyPatch) -> Called:
+    fake = Called("training.cli", 130)
+    monkeypatch.setitem(sys.modules, "training.cli", fake)
+    return fake
+
+
+@pytest.fixture
+def window(monkeypatch: pytest.MonkeyPatch) -> Called:
+    fake = Called("studio.app", 0)
+    monkeypatch.setitem(sys.modules, "studio.app", fake)
+    return fake
+
+
+@pytest.fixture
+def no_display(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_frozen_worker_is_recognised_before_anything_else() -> None:
+    """Without this a frozen program starts itself again for each worker, without end."""
+    tree = ast.parse(Path(front_door.__file__).read_text(encoding="utf-8"))
+    main = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "main")
+    first = main.body[1]  # after the docstring
+    assert ast.unparse(first) == "multiprocessing.freeze_support()"
+
+
+def test_a_worker_that_imports_main_again_starts_nothing() -> None:
+    tree = ast.parse(Path(front_door.__file__).read_text(encoding="utf-8"))
+    last = tree.body[-1]
+    assert isinstance(last, ast.If)
+    assert ast.unparse(last.test) == "__name__ == '__main__'"
+    definitions = (ast.Expr, ast.Import, ast.ImportFrom, ast.Assign, ast.FunctionDef)
+    assert all(isinstance(node, definitions) for node in tree.body[:-1])
+
+
+@pytest.mark.parametrize("module", ["studio.preflight", "studio.identity", "studio.shortcut", "studio.__main__"])
+def test_importing_loads_neither_torch_nor_qt(module: str) -> None:
+    code = f"import sys, {module}; print([name for name in ('torch', 'PySide6', 'numpy') if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("word", ["run", "resume", "check", "export", "runs", "show", "schema"])
+def test_words_of_the_command_line_go_to_training(word: str, command_line: Called, window: Called) -> None:
+    assert front_door.main([word, "lab.toml", "--json"]) == 130
+    assert command_line.argv == [word, "lab.toml", "--json"]
+    assert window.argv is None
+
+
+def test_the_window_gets_the_config_and_the_wish_to_start(tmp_path: Path, window: Called) -> None:
+    config = tmp_path / "my lab.toml"
+    config.touch()
+    assert front_door.main([str(config), "--start"]) == 0
+    assert window.argv == [str(config), "--start"]
+
+
+def test_without_arguments_the_window_opens(window: Called) -> None:
+    assert front_door.main([]) == 0
+    assert window.argv == []
+
+
+def test_a_config_that_is_not_there_is_said_before_qt_starts(
+    tmp_path: Path, window: Called, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert front_door.main([str(tmp_path / "lab.toml")]) == 2
+    assert "lab.toml: there is no such file" in capsys.readouterr().err
+    assert window.argv is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Windows and macOS always have a display")
+@pytest.mark.usefixtures("no_display")
+class TestWithoutDisplay:
+    def test_the_sample_is_trained_instead(
+        self, window: Called, command_line: Called, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert front_door.main([]) == 130
+        assert command_line.argv == ["run", "preset:sample"]
+        assert "There is no display here" in capsys.readouterr().err
+        assert window.argv is None
+
+    def test_a_config_to_be_started_is_trained(self, tmp_path: Path, command_line: Called) -> None:
+        config = tmp_path / "lab.toml"
+        config.touch()
+        assert front_door.main([str(config), "--start"]) == 130
+        assert command_line.argv == ["run", str(config)]
+
+    def test_a_config_to_be_looked_at_is_not_trained(
+        self, tmp_path: Path, command_line: Called, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        config = tmp_path / "lab.toml"
+        config.touch()
+        assert front_door.main([str(config)]) == 2
+        assert f"trainwright run {config}" in capsys.readouterr().err
+        assert command_line.argv is None
+
+    def test_check_says_so_and_fails(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert front_door.main(["--check"]) == 1
+        assert "There is no display here" in capsys.readouterr().out
