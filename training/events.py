@@ -158,7 +158,9 @@ def decode(line: bytes | str) -> Event | None:
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     names = {item.name for item in fields(cls)}
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in names}
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in names
+    }
     try:
         return cls(**values)
     except TypeError:

@@ -106,9 +106,7 @@ class SpiralDataset(DatasetSection):
 
     kind: Literal["spiral"] = "spiral"
     samples: int = setting(3000, title="Samples", help="Points in all, divided evenly over the arms.", ge=30, le=10**7)
-    turns: float = setting(
-        1.0, title="Turns", help="How far each arm winds; more turns are harder.", gt=0.0, le=5.0
-    )
+    turns: float = setting(1.0, title="Turns", help="How far each arm winds; more turns are harder.", gt=0.0, le=5.0)
     noise: float = setting(
         0.15, title="Noise", help="Spread of the points around their arm; more noise is harder.", ge=0.0, le=2.0
     )
@@ -121,7 +119,9 @@ class ShapesDataset(ImageSection):
     """Small drawn pictures of circles, squares, triangles and more; made on the spot, no file needed."""
 
     kind: Literal["shapes"] = "shapes"
-    samples: int = setting(6000, title="Samples", help="Pictures in all, divided evenly over the classes.", ge=60, le=10**6)
+    samples: int = setting(
+        6000, title="Samples", help="Pictures in all, divided evenly over the classes.", ge=60, le=10**6
+    )
     image_size: int = setting(32, title="Image size", help="Side of each square picture.", unit="px", ge=16, le=256)
     noise: float = setting(
         0.1, title="Noise", help="Strength of the speckle over each picture; more is harder.", ge=0.0, le=1.0

@@ -49,7 +49,9 @@ def describe(section: type[Section]) -> list[FieldSpec]:
 def _spec(name: str, info: FieldInfo) -> FieldSpec:
     extra: dict[str, Any] = dict(info.json_schema_extra) if isinstance(info.json_schema_extra, dict) else {}
     annotation, optional = _without_none(info.annotation)
-    bounds = {key: getattr(item, key) for item in info.metadata for key in ("gt", "ge", "lt", "le") if hasattr(item, key)}
+    bounds = {
+        key: getattr(item, key) for item in info.metadata for key in ("gt", "ge", "lt", "le") if hasattr(item, key)
+    }
     choices: tuple[str, ...] = ()
     origin = get_origin(annotation)
     if extra.get("path"):

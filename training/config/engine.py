@@ -53,7 +53,15 @@ class Loop(Section):
         advanced=True,
         ge=1,
     )
-    batch_size: int = setting(64, title="Batch size", help="Samples per forward and backward pass.", unit="samples", ge=1, le=10**6, log_scale=True)
+    batch_size: int = setting(
+        64,
+        title="Batch size",
+        help="Samples per forward and backward pass.",
+        unit="samples",
+        ge=1,
+        le=10**6,
+        log_scale=True,
+    )
     accumulation: int = setting(
         1,
         title="Accumulation",
@@ -116,7 +124,12 @@ class Loop(Section):
         ge=1,
     )
     early_stopping_min_delta: float = setting(
-        0.0, title="Smallest gain", help="Smaller changes do not count as improvement.", advanced=True, ge=0.0, log_scale=True
+        0.0,
+        title="Smallest gain",
+        help="Smaller changes do not count as improvement.",
+        advanced=True,
+        ge=0.0,
+        log_scale=True,
     )
     max_skipped_steps: int = setting(
         20,
@@ -172,10 +185,17 @@ class Checkpoints(Section):
         ge=1,
     )
     keep_last: int = setting(
-        3, title="Keep", help="How many of the newest checkpoints stay on disk; the best one always stays.", affects_result=False, ge=1, le=10**4
+        3,
+        title="Keep",
+        help="How many of the newest checkpoints stay on disk; the best one always stays.",
+        affects_result=False,
+        ge=1,
+        le=10**4,
     )
     monitor: Literal["val/accuracy", "val/loss"] = setting(
-        "val/accuracy", title="Best by", help="The metric that decides which checkpoint is best, early stopping and plateaus."
+        "val/accuracy",
+        title="Best by",
+        help="The metric that decides which checkpoint is best, early stopping and plateaus.",
     )
 
     @property

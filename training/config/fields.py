@@ -13,9 +13,7 @@ PathKind = Literal["file", "folder", "any"]
 class Section(BaseModel):
     """Base of every section: frozen, strict about types, and closed to unknown keys."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, validate_default=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, validate_default=True)
 
     @model_validator(mode="before")
     @classmethod

@@ -41,7 +41,9 @@ def read_toml(text: str, source: str) -> dict[str, Any]:
         raise InputError(f"{source}: nested too deeply to be a configuration.") from error
 
 
-def parse_config(data: Mapping[str, Any], source: str = "", folder: Path | None = None, paths: bool = True) -> RunConfig:
+def parse_config(
+    data: Mapping[str, Any], source: str = "", folder: Path | None = None, paths: bool = True
+) -> RunConfig:
     """Check ``data`` and make a RunConfig; raises ConfigError with every problem found.
 
     ``folder`` is what relative paths are relative to. ``paths=False`` leaves the existence of files unchecked (for a

@@ -17,9 +17,15 @@ class SmallCnn(Section):
     channels: tuple[Annotated[int, Field(ge=1, le=4096)], Annotated[int, Field(ge=1, le=4096)]] = setting(
         (32, 64), title="Channels", help="Output channels of the first and the second convolution.", strict=False
     )
-    hidden: int = setting(128, title="Linear units", help="Width of the linear layer before the logits.", ge=1, le=65536)
+    hidden: int = setting(
+        128, title="Linear units", help="Width of the linear layer before the logits.", ge=1, le=65536
+    )
     dropout: float = setting(
-        0.0, title="Dropout", help="Share of the linear layer's units silenced at random while training.", ge=0.0, lt=1.0
+        0.0,
+        title="Dropout",
+        help="Share of the linear layer's units silenced at random while training.",
+        ge=0.0,
+        lt=1.0,
     )
 
 
@@ -28,7 +34,11 @@ class Mlp(Section):
 
     kind: Literal["mlp"] = "mlp"
     hidden: tuple[Annotated[int, Field(ge=1, le=65536)], ...] = setting(
-        (128, 128), title="Hidden layers", help="Width of each hidden layer, for example 128, 128.", strict=False, max_length=64
+        (128, 128),
+        title="Hidden layers",
+        help="Width of each hidden layer, for example 128, 128.",
+        strict=False,
+        max_length=64,
     )
     activation: Literal["relu", "gelu", "silu", "tanh"] = setting(
         "relu", title="Activation", help="The non-linear function after each hidden layer."

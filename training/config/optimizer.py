@@ -15,10 +15,20 @@ class OptimizerSection(Section):
     """What every optimizer can be told. Fused kernels are used wherever torch has them."""
 
     lr: float = setting(
-        1e-3, title="Learning rate", help="Size of a step. A schedule may raise or lower it.", gt=0.0, le=100.0, log_scale=True
+        1e-3,
+        title="Learning rate",
+        help="Size of a step. A schedule may raise or lower it.",
+        gt=0.0,
+        le=100.0,
+        log_scale=True,
     )
     weight_decay: float = setting(
-        0.0, title="Weight decay", help="Pulls weights towards zero; 0.01 to 0.1 is usual for AdamW.", ge=0.0, le=10.0, log_scale=True
+        0.0,
+        title="Weight decay",
+        help="Pulls weights towards zero; 0.01 to 0.1 is usual for AdamW.",
+        ge=0.0,
+        le=10.0,
+        log_scale=True,
     )
     decay_bias_and_norm: bool = setting(
         False,
@@ -32,9 +42,21 @@ class AdamSection(OptimizerSection):
     """Settings of the Adam family, with torch's names."""
 
     betas: tuple[Beta, Beta] = setting(
-        (0.9, 0.999), title="Betas", help="Decay of the running mean of gradients and of their squares.", advanced=True, strict=False
+        (0.9, 0.999),
+        title="Betas",
+        help="Decay of the running mean of gradients and of their squares.",
+        advanced=True,
+        strict=False,
     )
-    eps: float = setting(1e-8, title="Epsilon", help="Added to the denominator for numerical safety.", advanced=True, gt=0.0, le=1.0, log_scale=True)
+    eps: float = setting(
+        1e-8,
+        title="Epsilon",
+        help="Added to the denominator for numerical safety.",
+        advanced=True,
+        gt=0.0,
+        le=1.0,
+        log_scale=True,
+    )
     amsgrad: bool = setting(False, title="AMSGrad", help="Use the largest second moment seen so far.", advanced=True)
 
 
@@ -43,7 +65,12 @@ class AdamW(AdamSection):
 
     kind: Literal["adamw"] = "adamw"
     weight_decay: float = setting(
-        0.01, title="Weight decay", help="Pulls weights towards zero; 0.01 to 0.1 is usual.", ge=0.0, le=10.0, log_scale=True
+        0.01,
+        title="Weight decay",
+        help="Pulls weights towards zero; 0.01 to 0.1 is usual.",
+        ge=0.0,
+        le=10.0,
+        log_scale=True,
     )
 
 
@@ -58,9 +85,16 @@ class Sgd(OptimizerSection):
 
     kind: Literal["sgd"] = "sgd"
     lr: float = setting(
-        0.05, title="Learning rate", help="Size of a step. A schedule may raise or lower it.", gt=0.0, le=100.0, log_scale=True
+        0.05,
+        title="Learning rate",
+        help="Size of a step. A schedule may raise or lower it.",
+        gt=0.0,
+        le=100.0,
+        log_scale=True,
     )
-    momentum: float = setting(0.9, title="Momentum", help="Share of the last step carried into the next.", ge=0.0, lt=1.0)
+    momentum: float = setting(
+        0.9, title="Momentum", help="Share of the last step carried into the next.", ge=0.0, lt=1.0
+    )
     nesterov: bool = setting(True, title="Nesterov", help="Look ahead along the momentum; needs momentum above 0.")
 
 

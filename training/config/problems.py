@@ -113,7 +113,9 @@ def cross_problems(config: RunConfig) -> list[Problem]:
     if isinstance(dataset, SpiralDataset) and isinstance(model, SmallCnn | TorchvisionModel):
         found.append(Problem("model.kind", f"{model.kind} needs pictures, but spiral gives points; choose mlp."))
     if isinstance(optimizer, Sgd) and optimizer.nesterov and optimizer.momentum == 0.0:
-        found.append(Problem("optimizer.nesterov", "needs momentum above 0; set momentum to 0.9 or switch nesterov off."))
+        found.append(
+            Problem("optimizer.nesterov", "needs momentum above 0; set momentum to 0.9 or switch nesterov off.")
+        )
     if isinstance(schedule, OneCycle):
         if schedule.base_momentum > schedule.max_momentum:
             found.append(Problem("schedule.base_momentum", "must not exceed max_momentum; lower it."))

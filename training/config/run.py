@@ -23,7 +23,11 @@ class RunConfig(Section):
         pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$",
     )
     seed: int = setting(
-        0, title="Seed", help="Decides initial weights, order and variation. The same seed gives the same run.", ge=0, le=2**31 - 1
+        0,
+        title="Seed",
+        help="Decides initial weights, order and variation. The same seed gives the same run.",
+        ge=0,
+        le=2**31 - 1,
     )
     deterministic: bool = setting(
         False,

@@ -1,10 +1,10 @@
 """The names inside a run folder, and who is working in it.
 
-    config.toml        as it ran, never edited        status.json   the run in one record (the command line's JSON)
-    environment.json   versions, device, threads      events.jsonl  rare events        series.bin     one row a step
-    data.json          what the dataset held          commands.jsonl requests          telemetry.bin  one row a flush
-    splits.safetensors which sample is in which part  owner.json    the working process   log.txt
-    checkpoints/step-00000100/ {model.safetensors, state.pt, manifest.json}    labels.json    exports/
+config.toml        as it ran, never edited        status.json   the run in one record (the command line's JSON)
+environment.json   versions, device, threads      events.jsonl  rare events        series.bin     one row a step
+data.json          what the dataset held          commands.jsonl requests          telemetry.bin  one row a flush
+splits.safetensors which sample is in which part  owner.json    the working process   log.txt
+checkpoints/step-00000100/ {model.safetensors, state.pt, manifest.json}    labels.json    exports/
 """
 
 from __future__ import annotations

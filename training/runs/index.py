@@ -76,7 +76,11 @@ class Index:
         records: dict[str, dict[str, Any]] = {}
         for run_id, folder in folders.items():
             known = rows.get(run_id)
-            if known and known.get("status") in ("completed", "failed", "stopped") and known["folder"] == str(folder.path):
+            if (
+                known
+                and known.get("status") in ("completed", "failed", "stopped")
+                and known["folder"] == str(folder.path)
+            ):
                 newer = folder.status_file.stat().st_mtime > float(known.get("updated", 0.0)) + 1.0
                 if not newer:
                     records[run_id] = known

@@ -17,6 +17,7 @@ MANIFEST = "manifest.json"
 FORMAT = 1
 WEIGHTS = "model.safetensors"
 STATE = "state.pt"
+LAST, BEST = "last", "best"
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,11 @@ def read_manifest(checkpoint: Path) -> dict[str, Any]:
             f"{checkpoint}: was written in format {manifest.get('format')!r}, this program reads {FORMAT}; update it."
         )
     files, numbers = manifest.get("files"), (manifest.get("step"), manifest.get("epoch"))
-    if not isinstance(files, dict) or not {WEIGHTS, STATE} <= set(files) or not all(isinstance(n, int) for n in numbers):
+    if (
+        not isinstance(files, dict)
+        or not {WEIGHTS, STATE} <= set(files)
+        or not all(isinstance(n, int) for n in numbers)
+    ):
         raise CheckpointError(f"{checkpoint}: its {MANIFEST} is incomplete; choose another checkpoint.")
     return manifest
 

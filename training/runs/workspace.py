@@ -44,7 +44,9 @@ def find_run(text: str, workspace: Path) -> RunFolder:
         if len(matches) == 1:
             return matches[0]
     if begun:
-        raise InputError(f"{text}: several runs begin like that ({', '.join(f.id for f in begun[:5])}); type more of it.")
+        raise InputError(
+            f"{text}: several runs begin like that ({', '.join(f.id for f in begun[:5])}); type more of it."
+        )
     recent = ", ".join(folder.id for folder in folders[-3:])
     hint = f"the newest are {recent}." if recent else "there are no runs yet."
     raise InputError(f"{text}: no such run in {workspace}; {hint}")

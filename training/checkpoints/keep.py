@@ -1,0 +1,94 @@
+"""Which checkpoints stay: the newest few, and whatever carries a label."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from training.checkpoints.snapshot import Snapshot
+from training.checkpoints.write import remove_checkpoint, remove_leftovers, write_checkpoint
+from training.errors import TrainingError
+from training.events import CheckpointSaved
+from training.runs.folder import RunFolder
+from training.runs.manifest import BEST, LAST, checkpoint_name, list_checkpoints, read_labels, write_labels
+
+
+class Keeper:
+    """Writes snapshots in a thread of its own, one after the other, and tidies up behind them.
+
+    A checkpoint is registered (label, event) only once it is durable. A fault in the thread (a full disk) is raised
+    at the next ``save`` or ``finish``.
+    """
+
+    def __init__(self, folder: RunFolder, keep_last: int, on_saved: Callable[[CheckpointSaved], None]) -> None:
+        self._folder = folder
+        self._keep_last = keep_last
+        self._on_saved = on_saved
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="checkpoint-writer")
+        self._pending: Future[None] | None = None
+        self._lock = threading.Lock()
+        self.newest_step = -1  # step of the newest snapshot handed over in this attempt
+        folder.checkpoints.mkdir(exist_ok=True)
+        remove_leftovers(folder.checkpoints)
+
+    def save(self, snapshot: Snapshot, *, best: bool) -> None:
+        """Queue ``snapshot``; waits only while an earlier one is still being written."""
+        self.finish()
+        self.newest_step = snapshot.step
+        self._pending = self._thread.submit(self._write, snapshot, best)
+
+    def finish(self) -> None:
+        """Wait until everything handed over is on disk; raises what went wrong with it."""
+        pending, self._pending = self._pending, None
+        if pending is None:
+            return
+        try:
+            pending.result()
+        except OSError as error:
+            raise TrainingError(
+                f"A checkpoint could not be written to {self._folder.checkpoints} ({error.strerror or error}).",
+                "Free some space or repair the folder, then resume; the checkpoints before it are untouched.",
+            ) from error
+
+    def close(self) -> None:
+        """Let go of the thread; what was handed over is finished first."""
+        self._thread.shutdown(wait=True)
+
+    def relabel_best(self, step: int) -> None:
+        """Point "best" back at the checkpoint of ``step``, or at none when it is gone (after a resume further back)."""
+        with self._lock:
+            labels = read_labels(self._folder)
+            if (self._folder.checkpoints / checkpoint_name(step)).is_dir():
+                labels[BEST] = checkpoint_name(step)
+            else:
+                labels.pop(BEST, None)
+            write_labels(self._folder, labels)
+
+    def best_path(self) -> Path | None:
+        """Folder of the checkpoint labelled best."""
+        name = read_labels(self._folder).get(BEST)
+        return self._folder.checkpoints / str(name) if name else None
+
+    def _write(self, snapshot: Snapshot, best: bool) -> None:
+        path = write_checkpoint(snapshot, self._folder.checkpoints)
+        with self._lock:
+            labels = read_labels(self._folder)
+            labels[LAST] = path.name
+            if best:
+                labels[BEST] = path.name
+            write_labels(self._folder, labels)
+        self._tidy(snapshot.step)
+        mine = tuple(label for label in (LAST, BEST) if labels.get(label) == path.name)
+        self._on_saved(CheckpointSaved(step=snapshot.step, epoch=snapshot.epoch, checkpoint=path.name, labels=mine))
+
+    def _tidy(self, step: int) -> None:
+        """Delete what is neither among the newest nor labelled.
+
+        Checkpoints ahead of ``step`` stem from before a resume further back; they stay until the run passes them.
+        """
+        behind = [info for info in list_checkpoints(self._folder) if info.step <= step]
+        for info in behind[self._keep_last :]:
+            if not info.labels:
+                remove_checkpoint(info.path)

@@ -1,0 +1,272 @@
+"""The command line: ``python -m training run|resume|check|export|runs|show|schema``.
+
+Progress goes to stderr; with ``--json`` the last line of stdout is one JSON object. Exit codes: 0 completed, 130 stopped
+on request, 2 bad config or input, 1 failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from training.config import RunConfig, apply_overrides, load_config, parse_config
+from training.config.files import read_toml
+from training.console import Console, format_checkpoint, format_run, format_value
+from training.errors import InputError, TrainingError
+from training.presets import preset_text
+from training.runs.workspace import default_workspace, find_run, find_target
+
+EXIT_CODES = {"completed": 0, "stopped": 130, "failed": 1}
+CONTRACT = (
+    "run", "folder", "status", "step", "epoch", "best", "last_checkpoint", "metrics", "skipped_steps",
+    "samples_per_second", "reason",
+)  # fmt: skip
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command; returns the exit code. Nothing is printed as a traceback for a fault of the input."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.command(arguments))
+    except TrainingError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted before anything was started.\n")
+        return 130
+    except BrokenPipeError:  # the reader of our output has gone: nothing left to say
+        sys.stderr.close()
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m training", description="Train PyTorch models from a TOML file.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    config_help = "a TOML file, or preset:NAME for one that comes with the program"
+
+    run = commands.add_parser("run", help="train a configuration")
+    run.add_argument("config", metavar="CONFIG.toml", help=config_help)
+    _add_set(run)
+    _add_workspace(run)
+    run.set_defaults(command=_run)
+
+    resume = commands.add_parser("resume", help="go on with a run")
+    resume.add_argument(
+        "target", metavar="RUN|CHECKPOINT_DIR", help="a run's id, name or folder, or one of its checkpoints"
+    )
+    _add_set(resume)
+    _add_workspace(resume)
+    resume.set_defaults(command=_resume)
+
+    check = commands.add_parser("check", help="look for problems without training")
+    check.add_argument("config", metavar="CONFIG.toml", help=config_help)
+    _add_set(check)
+    _add_workspace(check)
+    check.set_defaults(command=_check)
+
+    export = commands.add_parser("export", help="write a checkpoint's model for use elsewhere")
+    export.add_argument("checkpoint", metavar="CHECKPOINT_DIR", help="a checkpoint, or a run (its best one)")
+    export.add_argument("--to", required=True, choices=("safetensors", "onnx", "torch-export", "script"))
+    export.add_argument("--out", required=True, type=Path, metavar="PATH")
+    _add_workspace(export)
+    export.set_defaults(command=_export)
+
+    runs = commands.add_parser("runs", help="list all runs")
+    _add_workspace(runs)
+    runs.set_defaults(command=_runs)
+
+    show = commands.add_parser("show", help="tell everything about one run")
+    show.add_argument("run", metavar="RUN")
+    _add_workspace(show)
+    show.set_defaults(command=_show)
+
+    schema = commands.add_parser("schema", help="print the JSON Schema of configurations")
+    schema.set_defaults(command=_schema)
+
+    serve = commands.add_parser("serve")  # the window's engine process; not for people
+    serve.set_defaults(command=_serve)
+    return parser
+
+
+def _add_set(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="section.key=value", dest="overrides", help="change one setting"
+    )
+
+
+def _add_workspace(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--workspace", type=Path, default=None, metavar="DIR", help="where runs live")
+    parser.add_argument("--json", action="store_true", help="end stdout with one JSON object")
+
+
+def _workspace(arguments: argparse.Namespace) -> Path:
+    given: Path | None = arguments.workspace
+    return given.expanduser().absolute() if given else default_workspace()
+
+
+def _load(arguments: argparse.Namespace) -> RunConfig:
+    name: str = arguments.config
+    if name.startswith("preset:"):
+        data = read_toml(preset_text(name.removeprefix("preset:")), name)
+        apply_overrides(data, arguments.overrides)
+        return parse_config(data, name, folder=Path.cwd())
+    return load_config(Path(name), arguments.overrides)
+
+
+def _print_json(record: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(record) + "\n")
+    sys.stdout.flush()
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    config, workspace = _load(arguments), _workspace(arguments)
+    from training.engine.run import Hooks, start_run
+
+    console = Console()
+    hooks = Hooks(started=console.started, watch=console.event, flushed=console.flushed)
+    _stop_on_signals(hooks)
+    return _ended(arguments, start_run(config, workspace, hooks), console)
+
+
+def _resume(arguments: argparse.Namespace) -> int:
+    workspace = _workspace(arguments)
+    find_target(arguments.target, workspace)  # a wrong name is told before torch is loaded
+    from training.engine.run import Hooks, resume_run
+
+    console = Console()
+    hooks = Hooks(started=console.started, watch=console.event, flushed=console.flushed)
+    _stop_on_signals(hooks)
+    return _ended(arguments, resume_run(arguments.target, workspace, arguments.overrides, hooks), console)
+
+
+def _stop_on_signals(hooks: Any) -> None:
+    """The first SIGINT or SIGTERM stops after the step and keeps everything; a second SIGINT ends at once."""
+
+    def stop(_number: int, _frame: Any) -> None:
+        hooks.control.request_stop()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+
+
+def _ended(arguments: argparse.Namespace, record: dict[str, Any], console: Console) -> int:
+    console.ended(record)
+    if arguments.json:
+        _print_json({key: record.get(key) for key in CONTRACT})
+    return EXIT_CODES[record["status"]]
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    config = _load(arguments)
+    from training.doctor import preflight
+
+    findings = preflight(config, _workspace(arguments))
+    marks = {"ok": "ok     ", "info": "note   ", "warning": "warning", "error": "ERROR  "}
+    for finding in findings:
+        advice = f" {finding.advice}" if finding.advice else ""
+        sys.stderr.write(f"{marks[finding.level]}  {finding.title}{advice}\n")
+    healthy = all(finding.level != "error" for finding in findings)
+    if arguments.json:
+        shown = [{"level": item.level, "title": item.title, "advice": item.advice} for item in findings]
+        _print_json({"ok": healthy, "findings": shown})
+    return 0 if healthy else 2
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from training.export import export_checkpoint
+
+    checkpoint = _checkpoint(arguments.checkpoint, _workspace(arguments))
+    result = export_checkpoint(checkpoint, arguments.to, arguments.out)
+    sys.stderr.write(f"{result['summary']}\n")
+    if arguments.json:
+        _print_json(result)
+    return 0
+
+
+def _checkpoint(text: str, workspace: Path) -> Path:
+    """A checkpoint's folder as given, or the best (else the last) one of the run that is meant."""
+    from training.runs.manifest import BEST, LAST, MANIFEST, read_labels
+
+    path = Path(text).expanduser()
+    if (path / MANIFEST).is_file() or path.parent.name == "checkpoints":
+        return path
+    folder = find_run(text, workspace)
+    labels = read_labels(folder)
+    name = labels.get(BEST) or labels.get(LAST)
+    if not name:
+        raise InputError(f"The run {folder.id} has no checkpoint yet; let it train until it has saved one.")
+    return folder.checkpoints / str(name)
+
+
+def _runs(arguments: argparse.Namespace) -> int:
+    from training.runs.index import Index
+
+    index = Index(_workspace(arguments))
+    records = index.runs()
+    index.close()
+    if arguments.json:
+        _print_json({"runs": records})
+    elif not records:
+        sys.stdout.write(f"No runs in {_workspace(arguments)} yet.\n")
+    else:
+        sys.stdout.write("".join(f"{format_run(record)}\n" for record in records))
+    return 0
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    from training.runs.folder import read_json
+    from training.runs.history import read_history
+    from training.runs.manifest import list_checkpoints
+
+    folder = find_run(arguments.run, _workspace(arguments))
+    record, checkpoints = folder.status(), list_checkpoints(folder)
+    history = read_history(folder.events_file)
+    facts = read_json(folder.environment_file)
+    if arguments.json:
+        listed = [
+            {
+                "path": str(info.path),
+                "step": info.step,
+                "epoch": info.epoch,
+                "labels": info.labels,
+                "metrics": info.metrics,
+            }
+            for info in checkpoints
+        ]
+        validations = [{"step": item.step, "epoch": item.epoch, **item.metrics} for item in history.validations]
+        config = folder.config_file.read_text(encoding="utf-8")
+        _print_json(
+            record | {"checkpoints": listed, "validations": validations, "environment": facts, "config": config}
+        )
+        return 0
+    lines = [format_run(record), f"folder    {folder.path}"]
+    created = time.strftime("%Y-%m-%d %H:%M", time.localtime(float(record.get("created", 0.0))))
+    lines.append(f"created   {created}")
+    lines += [f"reason    {record['reason']}"] if record.get("reason") else []
+    lines += (
+        [f"ran on    {facts.get('device')}, torch {facts.get('torch')}, {facts.get('threads')} threads"]
+        if facts
+        else []
+    )
+    lines += [f"{name:<9} {format_value(name, value)}" for name, value in record.get("metrics", {}).items()]
+    lines += [format_checkpoint(info) for info in checkpoints]
+    sys.stdout.write("\n".join(lines) + "\n\n" + folder.config_file.read_text(encoding="utf-8"))
+    return 0
+
+
+def _schema(_arguments: argparse.Namespace) -> int:
+    sys.stdout.write(json.dumps(RunConfig.model_json_schema(), indent=2) + "\n")
+    return 0
+
+
+def _serve(_arguments: argparse.Namespace) -> int:
+    from training.serve import serve_standard_streams
+
+    return serve_standard_streams()

@@ -1,0 +1,129 @@
+"""What a run says in a terminal: one line that changes while it works, one line for each thing that happened."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from training.catalog import metric
+from training.events import (
+    AttemptStarted,
+    CheckpointSaved,
+    DataPrepared,
+    EpochEnded,
+    Event,
+    Found,
+    PhaseChanged,
+    Validated,
+)
+from training.runs.folder import RunFolder
+from training.runs.manifest import CheckpointInfo
+
+REDRAW_SECONDS = 0.25
+
+
+class Console:
+    """Prints a run's progress to stderr; on a terminal the last line is redrawn in place."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._drawn = 0
+        self._last = 0.0
+        self._started: AttemptStarted | None = None
+
+    def started(self, folder: RunFolder) -> None:
+        """The run folder exists."""
+        self._line(f"run {folder.id} in {folder.path}")
+
+    def event(self, event: Event) -> None:
+        """Something rare happened."""
+        if isinstance(event, AttemptStarted):
+            self._started = event
+            where = f"resumed at step {event.step:,}" if event.checkpoint else "started"
+            self._line(f"{where}: {event.epochs} epochs of {event.steps_per_epoch:,} steps on {event.device}")
+        elif isinstance(event, DataPrepared):
+            self._describe_data(event.report)
+        elif isinstance(event, Validated):
+            shown = "  ".join(f"{name} {format_value(name, value)}" for name, value in event.metrics.items())
+            self._line(f"epoch {event.epoch:>3}  step {event.step:>7,}  {shown}{'  best' if event.improved else ''}")
+        elif isinstance(event, EpochEnded) and "train/loss" in event.metrics:
+            self._line(f"epoch {event.epoch:>3}  step {event.step:>7,}  train/loss {event.metrics['train/loss']:.4f}")
+        elif isinstance(event, Found):
+            self._line(f"{event.level}: {event.title} {event.advice}".rstrip())
+        elif isinstance(event, PhaseChanged) and self._live:
+            share = "" if event.fraction is None else f" {event.fraction:.0%}"
+            self._draw(f"{event.phase}{share}...")
+        elif isinstance(event, CheckpointSaved) and "best" not in event.labels and not self._live:
+            return
+
+    def flushed(self, row: Any) -> None:
+        """A telemetry row arrived; redraws the live line now and then."""
+        if not self._live or self._started is None or time.monotonic() - self._last < REDRAW_SECONDS:
+            return
+        self._last = time.monotonic()
+        step, total, rate = int(row["step"]), self._started.total_steps, float(row["samples_per_second"])
+        self._draw(f"step {step:,} of {total:,} ({step / total:.0%})  {rate:,.0f} samples/s")
+
+    def ended(self, record: Mapping[str, Any]) -> None:
+        """The run's last word."""
+        best = record.get("best")
+        words = [f"{record['status']} at step {record['step']:,}"]
+        if best:
+            words.append(
+                f"best {best['metric']} {format_value(best['metric'], best['value'])} at step {best['step']:,}"
+            )
+        if record.get("samples_per_second"):
+            words.append(f"{record['samples_per_second']:,.0f} samples/s")
+        self._line(", ".join(words))
+        if record["status"] != "completed" and record.get("reason"):
+            self._line(f"{record['reason']} {record.get('advice') or ''}".rstrip())
+        if record["status"] == "stopped":
+            self._line(f"Go on with: python -m training resume {record['run']}")
+
+    def _describe_data(self, report: Mapping[str, Any]) -> None:
+        parts = ", ".join(f"{count:,} {name}" for name, count in report["samples"].items())
+        self._line(f"data: {parts}; {len(report['classes'])} classes; {report['batches']['reason']}")
+        for note in report.get("notes", ()):
+            self._line(f"note: {note}")
+        skipped = report.get("skipped", ())
+        if report.get("skipped_total"):
+            self._line(f"{report['skipped_total']} file(s) left out:")
+        for item in skipped[:20]:
+            self._line(f"  {item['path']}: {item['reason']}")
+        if len(skipped) > 20:
+            self._line("  ... the rest is in data.json in the run folder")
+
+    def _line(self, text: str) -> None:
+        clear = "\r" + " " * self._drawn + "\r" if self._drawn else ""
+        self._drawn = 0
+        sys.stderr.write(f"{clear}{text}\n")
+        sys.stderr.flush()
+
+    def _draw(self, text: str) -> None:
+        sys.stderr.write("\r" + text.ljust(self._drawn))
+        sys.stderr.flush()
+        self._drawn = len(text)
+
+
+def format_value(name: str, value: Any) -> str:
+    """A metric as a person reads it: accuracy in percent, losses with four digits."""
+    try:
+        return metric(name).show(float(value))
+    except (KeyError, ValueError):
+        return f"{value}"
+
+
+def format_run(record: Mapping[str, Any]) -> str:
+    """One run in one line."""
+    best = record.get("best")
+    shown = f"{best['metric']} {format_value(best['metric'], best['value'])}" if best else ""
+    of = f"/{record['total_steps']}" if record.get("total_steps") else ""
+    return f"{record.get('run', ''):<44} {record.get('status', ''):<12} step {record.get('step', 0)}{of:<10} {shown}"
+
+
+def format_checkpoint(info: CheckpointInfo) -> str:
+    """One checkpoint in one line."""
+    labels = f"  [{', '.join(info.labels)}]" if info.labels else ""
+    return f"checkpoint {info.name}  epoch {info.epoch}  {info.size / 2**20:.1f} MB{labels}"

@@ -1,0 +1,147 @@
+"""Looks before a run starts: opens the data, builds the model, tries one real batch; trains nothing, writes nothing."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from training.config import RunConfig
+from training.engine.assemble import assemble
+from training.engine.device import describe_device
+from training.engine.session import Session
+from training.errors import ConfigError, InputError
+from training.events import Found
+
+Report = Callable[[str, float | None], None]
+
+LOSS_BAND = 0.5
+"""How far, as a share of log C, a fresh model's loss may lie from that of guessing before it is worth a warning."""
+
+
+def preflight(config: RunConfig, workspace: Path, report: Report = lambda text, fraction: None) -> list[Found]:
+    """Findings in the order they matter; an "error" among them means that the run could not start or would be useless."""
+    try:
+        session = assemble(config, report)
+    except ConfigError as error:
+        return [Found(level="error", title=str(problem)) for problem in error.problems]
+    except InputError as error:
+        return [Found(level="error", title=error.message, advice=error.advice)]
+    try:
+        return [*_data(session), _device(session), *_batch(session), _disk(session, workspace)]
+    finally:
+        session.data.close()
+
+
+def _data(session: Session) -> list[Found]:
+    report, data = session.data.report, session.data
+    parts = ", ".join(f"{count:,} {name}" for name, count in report["samples"].items())
+    found = [
+        Found(level="ok", title=f"The data opens: {parts}, {len(data.classes)} classes; {report['batches']['reason']}.")
+    ]
+    if len(data.classes) < 2:
+        found.append(
+            Found(level="error", title="There is only one class, so there is nothing to learn.", advice="Add another.")
+        )
+    if report["skipped_total"]:
+        first = report["skipped"][0]
+        found.append(
+            Found(
+                level="warning",
+                title=f"{report['skipped_total']} file(s) are left out, for example {first['path']}: {first['reason']}.",
+                advice="The full list is shown when the run starts; repair or remove them if they matter.",
+            )
+        )
+    counts = {label: n for label, n in report["counts"]["train"].items() if n}
+    absent = [label for label in data.classes if label not in counts]
+    if absent:
+        found.append(
+            Found(level="warning", title=f"No training sample for: {', '.join(absent[:10])}.", advice="Add some.")
+        )
+    if counts and max(counts.values()) > 10 * min(counts.values()):
+        rare, common = min(counts, key=lambda key: counts[key]), max(counts, key=lambda key: counts[key])
+        found.append(
+            Found(
+                level="warning",
+                title=f"The classes are uneven: {counts[common]:,} of {common}, {counts[rare]:,} of {rare}.",
+                advice="Accuracy will favour the common ones; gather more of the rare ones.",
+            )
+        )
+    missing = [label for label, n in report["counts"]["validation"].items() if not n]
+    if missing:
+        found.append(
+            Found(
+                level="warning",
+                title=f"No validation sample for: {', '.join(missing[:10])}.",
+                advice="How well these are learnt cannot be measured.",
+            )
+        )
+    return found
+
+
+def _device(session: Session) -> Found:
+    threads = f", {torch.get_num_threads()} thread(s)" if session.device.type == "cpu" else ""
+    name, compute = describe_device(session.device), session.config.precision.compute
+    if session.device.type == "cpu" and compute in ("fp16", "bf16"):
+        return Found(
+            level="warning",
+            title=f"The run works on the {name}{threads}, where {compute} is usually slower than fp32.",
+            advice="Set precision.compute to fp32.",
+        )
+    return Found(level="ok", title=f"The run works on the {name}{threads} in {compute}.")
+
+
+def _batch(session: Session) -> list[Found]:
+    """One real batch forward and backward: its time, its loss against that of guessing, its gradient."""
+    window = next(iter(session.data.train_windows(0)))
+    batch = next(iter(window))
+    started = time.perf_counter()
+    with session.numerics.autocast():
+        outputs = session.model(batch.inputs)
+    loss = session.objective.loss_sum(outputs, batch.targets) / len(batch.targets)
+    loss.backward()  # type: ignore[no-untyped-call]
+    value = float(loss.detach())
+    seconds = time.perf_counter() - started
+    session.optimizer.zero_grad(set_to_none=True)
+    guessing = math.log(len(session.data.classes))
+    if not math.isfinite(value):
+        return [
+            Found(
+                level="error",
+                title=f"The loss of the first batch is {value}.",
+                advice="Look for broken samples, or use fp32 instead of fp16.",
+            )
+        ]
+    if abs(value - guessing) > LOSS_BAND * guessing:
+        return [
+            Found(
+                level="warning",
+                title=f"The fresh model's loss is {value:.3f}; guessing among {len(session.data.classes)} classes gives "
+                f"{guessing:.3f}.",
+                advice="Far above means badly scaled inputs or initial weights; far below means that labels leak.",
+            )
+        ]
+    text = f"The fresh model's loss is {value:.3f}, near the {guessing:.3f} of guessing; one batch took {seconds * 1e3:.0f} ms."
+    return [Found(level="ok", title=text)]
+
+
+def _disk(session: Session, workspace: Path) -> Found:
+    """Whether the checkpoints that will lie on disk at once have room."""
+    weights = sum(tensor.nbytes for tensor in session.model.state_dict().values())
+    tensors = [
+        tensor for state in session.optimizer.state.values() for tensor in state.values() if torch.is_tensor(tensor)
+    ]
+    size = weights * (2 if session.ema is not None else 1) + sum(tensor.nbytes for tensor in tensors)
+    count = session.config.checkpoints.keep_last + 2  # the best, and the one being written
+    existing = next(folder for folder in (workspace, *workspace.parents) if folder.exists())
+    free = shutil.disk_usage(existing).free
+    text = f"{count} checkpoints of {size / 2**20:.1f} MB need {count * size / 2**20:.0f} MB; {free / 2**30:.1f} GB are free"
+    if free < count * size * 1.2:
+        return Found(
+            level="error", title=f"{text}.", advice="Free some space, keep fewer, or choose another workspace."
+        )
+    return Found(level="ok", title=f"{text} in {existing}.")

@@ -1,0 +1,71 @@
+"""RunConfig -> Session, in reading order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from training.config import RunConfig
+from training.data import Data, prepare
+from training.engine.device import Numerics, apply_backends, choose_device, choose_threads
+from training.engine.session import Session
+from training.models import make_model
+from training.objectives import make_objective
+from training.optim import Ema, Guard, make_optimizer
+from training.schedules import make_schedule
+
+ReportProgress = Callable[[str, float | None], None]
+
+
+def assemble(config: RunConfig, report_progress: ReportProgress, threads: int | None = None) -> Session:
+    """Open the data, build the model and all that trains it. Raises InputError or ConfigError; changes no file.
+
+    ``threads`` overrides the automatic number of threads: a resumed run keeps the number it began with.
+    """
+    device = choose_device(config.precision.device)
+    apply_backends(config.precision, config.deterministic)
+    numerics = Numerics(config.precision, device)
+    data = prepare(config, device, report_progress)
+    try:
+        return _build(config, device, numerics, data, report_progress, threads)
+    except BaseException:
+        data.close()
+        raise
+
+
+def _build(
+    config: RunConfig,
+    device: torch.device,
+    numerics: Numerics,
+    data: Data,
+    report_progress: ReportProgress,
+    threads: int | None,
+) -> Session:
+    report_progress("building the model", None)
+    model = make_model(config.model, data.shape, len(data.classes), config.seed)
+    torch.set_num_threads(threads or choose_threads(config.precision.threads, model))
+    if config.precision.channels_last and data.layout == "image":
+        model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    model = model.to(device).train()
+    torch.manual_seed(config.seed)  # dropout's stream; initial weights, order and augmentation have their own
+    total_steps = config.loop.epochs * data.steps_per_epoch
+    if config.loop.max_steps is not None:
+        total_steps = min(total_steps, config.loop.max_steps)
+    optimizer = make_optimizer(model, config.optimizer, device)
+    session = Session(
+        config=config,
+        device=device,
+        numerics=numerics,
+        data=data,
+        model=model,
+        parameters=[parameter for parameter in model.parameters() if parameter.requires_grad],
+        objective=make_objective(config.objective, len(data.classes), device),
+        optimizer=optimizer,
+        guard=Guard(optimizer, device),
+        schedule=make_schedule(config.schedule, config.optimizer.lr, total_steps),
+        ema=Ema(model, config.loop.ema_decay) if config.loop.ema_decay is not None else None,
+        total_steps=total_steps,
+    )
+    session.apply_schedule()
+    return session

@@ -1,0 +1,114 @@
+"""The device, number formats and repeatability of a run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import psutil
+import torch
+from torch import Tensor, nn
+from torch.amp.grad_scaler import GradScaler
+
+from training.config.engine import Precision
+from training.errors import ConfigError, Problem
+
+TINY_MODEL = 100_000
+"""Parameters below which a second thread costs more in waiting than it computes (measured on MLPs)."""
+
+
+def choose_device(name: str) -> torch.device:
+    """The torch device meant by ``precision.device``; raises ConfigError when this machine has no such device."""
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda", 0)
+        return torch.device("mps") if torch.backends.mps.is_available() else torch.device("cpu")
+    if name == "mps" and not torch.backends.mps.is_available():
+        raise ConfigError([Problem("precision.device", "this machine has no Apple GPU; use auto or cpu.")])
+    if name.startswith("cuda"):
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        index = int(name.partition(":")[2] or 0)
+        if count == 0:
+            raise ConfigError(
+                [
+                    Problem(
+                        "precision.device",
+                        "torch finds no NVIDIA or AMD GPU here; use auto or cpu, or check the driver.",
+                    )
+                ]
+            )
+        if index >= count:
+            raise ConfigError([Problem("precision.device", f"there is no GPU {index}; this machine has {count}.")])
+        return torch.device("cuda", index)
+    return torch.device(name)
+
+
+def describe_device(device: torch.device) -> str:
+    """A name a person recognises, such as "NVIDIA H100 (cuda:0)"."""
+    if device.type == "cuda":
+        return f"{torch.cuda.get_device_name(device)} ({device})"
+    return {"cpu": "processor", "mps": "Apple GPU"}.get(device.type, str(device))
+
+
+def list_devices() -> list[str]:
+    """Names that ``precision.device`` accepts on this machine."""
+    found = ["cpu"]
+    if torch.cuda.is_available():
+        found += [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+    if torch.backends.mps.is_available():
+        found.append("mps")
+    return found
+
+
+def choose_threads(requested: int | None, model: nn.Module) -> int:
+    """Threads for arithmetic: as asked; else one for a tiny model, else all physical cores this process may use.
+
+    A function of the configuration and the machine only, because another number of threads sums in another order.
+    """
+    if requested is not None:
+        return requested
+    if sum(parameter.numel() for parameter in model.parameters()) < TINY_MODEL:
+        return 1
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    return max(1, min(usable, psutil.cpu_count(logical=False) or usable))
+
+
+def apply_backends(precision: Precision, deterministic: bool) -> None:
+    """Set torch's process-wide switches; kernels are never picked by timing, which would differ between runs."""
+    torch.set_float32_matmul_precision("high" if precision.compute == "tf32" else "highest")
+    torch.backends.cudnn.allow_tf32 = precision.compute == "tf32"
+    torch.backends.cudnn.benchmark = False
+    torch.backends.cudnn.deterministic = deterministic
+    if deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(deterministic)
+
+
+class Numerics:
+    """How forward and backward compute: autocast and, for fp16, the gradient scaler."""
+
+    def __init__(self, precision: Precision, device: torch.device) -> None:
+        self.device = device
+        dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision.compute)
+        if dtype is torch.bfloat16 and device.type == "cuda" and not torch.cuda.is_bf16_supported():
+            raise ConfigError([Problem("precision.compute", "this GPU has no bf16; use fp16 or fp32.")])
+        self.scaler = GradScaler(device.type) if dtype is torch.float16 else None
+        self.autocast: Callable[[], AbstractContextManager[object]] = (
+            contextlib.nullcontext if dtype is None else lambda: torch.autocast(device.type, dtype=dtype)
+        )
+
+    def backward(self, loss: Tensor) -> None:
+        """Add the gradients of ``loss`` (scaled under fp16) to ``.grad``."""
+        (self.scaler.scale(loss) if self.scaler else loss).backward()  # type: ignore[no-untyped-call]
+
+    def unscale(self, optimizer: torch.optim.Optimizer) -> None:
+        """Bring gradients back to their true size; must precede measuring and clipping."""
+        if self.scaler:
+            self.scaler.unscale_(optimizer)
+
+    def update_scale(self) -> None:
+        """Lower fp16's loss scale after an overflow, raise it after a long stretch without one."""
+        if self.scaler:
+            self.scaler.update()

@@ -1,0 +1,199 @@
+"""What happens between steps: epochs end, validations, the best checkpoint, early stopping, saving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from training.checkpoints.keep import Keeper
+from training.checkpoints.load import load_weights
+from training.checkpoints.snapshot import Snapshot, copied
+from training.checkpoints.write import AVERAGED
+from training.control import Control
+from training.engine.evaluate import evaluate
+from training.engine.record import Recorder
+from training.engine.session import Session
+from training.errors import TrainingError
+from training.events import EpochEnded, Event, Found, PhaseChanged, Validated
+
+Emit = Callable[[Event], None]
+
+
+class Ledger:
+    """Keeps the run's books. Every decision here is a function of the step, so that a resumed run decides alike."""
+
+    def __init__(self, session: Session, recorder: Recorder, keeper: Keeper, emit: Emit) -> None:
+        self._session = session
+        self._recorder = recorder
+        self._keeper = keeper
+        self._emit = emit
+        self._facts = _model_facts(session)
+        self._phase = ""
+
+    def phase(self, name: str) -> None:
+        """Tell what the engine is busy with."""
+        if name != self._phase:
+            self._phase = name
+            self._emit(PhaseChanged(phase=name))
+
+    def end_epoch(self) -> None:
+        """Close the epoch's books: its mean training loss, and the position moves to the next epoch."""
+        self._recorder.flush()
+        progress = self._session.progress
+        progress.epoch += 1
+        progress.window = 0
+        if progress.loss_samples:
+            progress.metrics["train/loss"] = progress.loss_sum / progress.loss_samples
+        progress.loss_sum, progress.loss_samples = 0.0, 0
+        self._emit(EpochEnded(step=progress.step, epoch=progress.epoch, metrics=dict(progress.metrics)))
+
+    def do_what_is_due(self, control: Control) -> None:
+        """Validate and save where this step calls for it, or the person did."""
+        session, progress = self._session, self._session.progress
+        loop, every_steps = session.config.loop, session.config.checkpoints.every_steps
+        last = progress.step >= session.total_steps
+        epoch_ended = progress.window == 0
+        improved = False
+        if epoch_ended or last or (loop.validate_every_steps and progress.step % loop.validate_every_steps == 0):
+            improved = self._validate()
+        elif control.validate:
+            self._look()
+        if last and not progress.finished:
+            progress.finished = "all steps done"
+        due = progress.step % every_steps == 0 if every_steps else epoch_ended
+        if due or improved or control.save or progress.finished:
+            self.save(best=improved)
+        control.validate = control.save = False
+
+    def _validate(self) -> bool:
+        """A validation that counts: it feeds the best label, early stopping and the plateau schedule."""
+        session, progress, checkpoints = self._session, self._session.progress, self._session.config.checkpoints
+        loop = session.config.loop
+        metrics = self._measure()
+        progress.metrics.update(metrics)
+        value = metrics[checkpoints.monitor]
+        sign = 1.0 if checkpoints.maximize else -1.0
+        best = progress.best_value
+        improved = value == value and (best is None or sign * value > sign * best)
+        enough = improved and (best is None or sign * (value - best) > loop.early_stopping_min_delta)
+        progress.stale_validations = 0 if enough else progress.stale_validations + 1
+        if improved:
+            progress.best_value, progress.best_step = value, progress.step
+        self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=improved))
+        if session.schedule.plateau is not None:
+            session.schedule.plateau.update(value, checkpoints.maximize)
+            session.apply_schedule()
+        if loop.early_stopping_patience is not None and progress.stale_validations >= loop.early_stopping_patience:
+            progress.finished = (
+                f"early stopping: {checkpoints.monitor} has not improved for {progress.stale_validations} validations"
+            )
+        return improved
+
+    def _look(self) -> None:
+        """A validation that was asked for in between: shown, but it decides nothing, or the run would differ by it."""
+        progress = self._session.progress
+        self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=self._measure(), improved=False))
+
+    def _measure(self) -> dict[str, float]:
+        self._recorder.flush()
+        self.phase("validating")
+        metrics = evaluate(self._session, "validation", "val/")
+        self.phase("training")
+        self._recorder.restart_clock()
+        return metrics
+
+    def save(self, *, best: bool = False) -> None:
+        """Hand a snapshot of this very step to the writer; a step already saved is not saved twice."""
+        progress = self._session.progress
+        if self._keeper.newest_step == progress.step and not best:
+            return
+        self._recorder.flush()
+        self._recorder.sync()
+        self._keeper.save(self._snapshot(), best=best)
+        self._recorder.restart_clock()
+
+    def _snapshot(self) -> Snapshot:
+        session, progress = self._session, self._session.progress
+        averaged = copied(session.ema.state_dict()) if session.ema is not None else {}
+        state = copied(session.training_state() | {"ema": _numbers(averaged)})
+        weights = copied(session.model.state_dict())
+        if session.device.type == "cuda":
+            torch.cuda.synchronize(session.device)
+        return Snapshot(
+            step=progress.step,
+            epoch=progress.epoch,
+            weights=weights,
+            averaged=_tensors(averaged),
+            state=state,
+            metrics=dict(progress.metrics),
+            facts=self._facts,
+        )
+
+    def test(self) -> None:
+        """Measure the best weights once on the test part, where the data has one."""
+        session, progress = self._session, self._session.progress
+        if "test" not in session.data.splits:
+            return
+        best = self._keeper.best_path()
+        if best is not None:
+            load_weights(best, session.model)
+            session = replace(session, ema=None)
+            if (best / AVERAGED).is_file():
+                load_weights(best, session.model, averaged=True)
+        self.phase("testing")
+        metrics = evaluate(session, "test", "test/")
+        progress.metrics.update(metrics)
+        self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=False))
+
+    def refuse_endless_skipping(self) -> None:
+        """End with an explanation once too many steps in a row had a gradient that was not finite."""
+        progress, limit = self._session.progress, self._session.config.loop.max_skipped_steps
+        if progress.skipped_in_a_row >= limit:
+            raise TrainingError(
+                f"The gradient was not finite in {progress.skipped_in_a_row} steps in a row, up to step {progress.step}; "
+                "the weights were left as they were before.",
+                "Resume from the best checkpoint as a branch with a learning rate ten times lower, or switch fp16 to "
+                "bf16 or fp32.",
+            )
+
+    def report_skips(self, before: int) -> None:
+        """Say how many steps this attempt skipped, if any."""
+        count = self._session.progress.skipped - before
+        if count:
+            self._emit(
+                Found(
+                    level="warning",
+                    title=f"{count} step(s) were skipped because their gradient was not finite.",
+                    advice="A few are normal with fp16. Many mean that the learning rate is too high.",
+                    step=self._session.progress.step,
+                )
+            )
+
+
+def _tensors(state: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in state.items() if isinstance(value, torch.Tensor)}
+
+
+def _numbers(state: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in state.items() if not isinstance(value, torch.Tensor)}
+
+
+def _model_facts(session: Session) -> dict[str, Any]:
+    """What the manifest says so that weights can be used without the run: classes, input, normalisation."""
+    data = session.data
+    return {
+        "config": session.config.model_dump(mode="json", exclude_none=True),
+        "data": {
+            "fingerprint": data.source.fingerprint,
+            "layout": data.layout,
+            "shape": list(data.shape),
+            "classes": list(data.classes),
+            "mean": list(data.normalisation.mean),
+            "std": list(data.normalisation.std),
+        },
+        "averaged": session.ema is not None,
+        "threads": torch.get_num_threads(),
+    }

@@ -1,0 +1,175 @@
+"""What a session takes over from a checkpoint: everything (resume), or what still fits (branch)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from training.atomic import sync_folder
+from training.checkpoints.load import load_state, load_tensors, load_weights
+from training.checkpoints.write import AVERAGED
+from training.config import parse_config
+from training.config.diff import diff
+from training.engine.session import Progress, Session
+from training.errors import CheckpointError, InputError
+from training.events import EpochEnded, Event, Found, Validated
+from training.runs.folder import RunFolder, read_json
+from training.runs.history import read_history
+from training.runs.series import STEP_ROW, SeriesWriter, read_series
+
+
+class Restore(Protocol):
+    """Puts a session where a checkpoint stood."""
+
+    checkpoint: Path
+    findings: list[Found]
+
+    def apply(self, folder: RunFolder, session: Session) -> None:
+        """Change ``session``; raises CheckpointError when the checkpoint does not fit."""
+
+
+@dataclass
+class Resume:
+    """The same run goes on: every number, to the bit."""
+
+    checkpoint: Path
+    manifest: dict[str, Any]
+    refused: list[str]  # newer checkpoints that are damaged
+    findings: list[Found] = field(default_factory=list)
+
+    def apply(self, folder: RunFolder, session: Session) -> None:
+        """Load weights, averaged weights and training state."""
+        load_weights(self.checkpoint, session.model)
+        state = load_state(self.checkpoint)
+        _load_average(self.checkpoint, session, state)
+        session.load_training_state(state)
+        for sentence in self.refused:
+            self.findings.append(
+                Found(
+                    level="warning",
+                    title=f"A newer checkpoint is damaged, so the run goes on from step {session.progress.step}.",
+                    advice=sentence,
+                    step=session.progress.step,
+                )
+            )
+
+
+@dataclass
+class Branch:
+    """A new run begins with a checkpoint's weights, and goes on at its step where the course of steps is the same."""
+
+    checkpoint: Path
+    manifest: dict[str, Any]
+    parent: RunFolder
+    findings: list[Found] = field(default_factory=list)
+    _continues: bool = False
+
+    def apply(self, folder: RunFolder, session: Session) -> None:
+        """Load what fits and say what was restored and what was not."""
+        before = parse_config(self.manifest["config"], str(self.checkpoint), paths=False)
+        after = session.config
+        load_weights(self.checkpoint, session.model)
+        state = load_state(self.checkpoint)
+        same_data = self.manifest["data"]["fingerprint"] == session.data.source.fingerprint
+        same_course = all(
+            getattr(before.loop, name) == getattr(after.loop, name) for name in ("batch_size", "accumulation")
+        ) and (before.dataset.validation_fraction, before.dataset.split_seed, before.seed) == (
+            after.dataset.validation_fraction,
+            after.dataset.split_seed,
+            after.seed,
+        )
+        same_optimizer = before.optimizer.kind == after.optimizer.kind
+        self._continues = same_data and same_course
+        restored = ["weights"]
+        if session.ema is not None and (self.checkpoint / AVERAGED).is_file():
+            _load_average(self.checkpoint, session, state)
+            restored.append("averaged weights")
+        if same_optimizer:
+            hyper = [dict(group) for group in session.optimizer.param_groups]
+            session.optimizer.load_state_dict(state["optimizer"])
+            for group, new in zip(session.optimizer.param_groups, hyper, strict=True):
+                group.update({key: value for key, value in new.items() if key != "params"})  # the new settings rule
+            restored.append("optimizer state")
+        if self._continues:
+            session.progress = Progress(**state["progress"])
+            session.progress.finished = ""
+            if before.checkpoints.monitor != after.checkpoints.monitor:
+                session.progress.best_value, session.progress.best_step = None, 0
+            session.progress.stale_validations = 0
+            restored.append("position in the data")
+            self._copy_series(folder, session.progress.step)
+        session.apply_schedule()
+        changes = [str(change) for change in diff(before, after) if change.path != "name"]
+        left_out = [] if self._continues else ["position in the data, because the samples or their order differ"]
+        if not same_optimizer:
+            left_out.append("optimizer state, because the optimizer differs")
+        text = f"Branched from step {self.manifest['step']} of {self.parent.id}. Restored: {', '.join(restored)}."
+        advice = (f"Changed: {'; '.join(changes)}. " if changes else "") + (
+            f"Not restored: {'; '.join(left_out)}." if left_out else ""
+        )
+        self.findings.append(Found(level="info", title=text, advice=advice.strip(), step=session.progress.step))
+
+    def _copy_series(self, folder: RunFolder, steps: int) -> None:
+        """The parent's rows up to the branch, so that the new run's curve reads as one line."""
+        rows = read_series(self.parent.series_file)[:steps]
+        if len(rows) < steps:
+            raise CheckpointError(
+                f"{self.parent.series_file}: holds {len(rows)} of the {steps} steps before this checkpoint."
+            )
+        writer = SeriesWriter(folder.series_file, STEP_ROW)
+        writer.append(rows)
+        writer.close()
+
+    def earlier_events(self, session: Session) -> list[Event]:
+        """The parent's validations and epochs up to the branch."""
+        if not self._continues:
+            return []
+        history = read_history(self.parent.events_file)
+        events: list[Validated | EpochEnded] = [*history.epochs, *history.validations]
+        return [event for event in sorted(events, key=lambda event: event.time) if event.step <= session.progress.step]
+
+
+def _load_average(checkpoint: Path, session: Session, state: dict[str, Any]) -> None:
+    if session.ema is not None and (checkpoint / AVERAGED).is_file():
+        session.ema.load_state_dict(load_tensors(checkpoint / AVERAGED) | state.get("ema", {}))
+
+
+def check_data(folder: RunFolder, session: Session) -> None:
+    """Refuse a dataset that is not the one the run began with; raises InputError saying what differs."""
+    known = read_json(folder.data_file)
+    if not known:
+        return
+    new = session.data.report
+    if known.get("fingerprint") == new["fingerprint"] and known.get("classes") == new["classes"]:
+        return
+    differing = [
+        f"{name} were {known[name]} and are {new[name]}"
+        for name in ("classes", "samples")
+        if name in known and name in new and known[name] != new[name]
+    ]
+    raise InputError(
+        "The dataset is not the one this run was trained on"
+        + (f" ({'; '.join(differing)[:300]})" if differing else " (the content of its files differs)")
+        + ". Put the old files back, or start a new run or a branch with the new ones."
+    )
+
+
+def save_splits(folder: RunFolder, session: Session) -> None:
+    """Write which sample is in which part; on a later attempt compare instead, raising InputError when they differ."""
+    parts = {name: indices.cpu().contiguous() for name, indices in session.data.splits.items()}
+    if folder.splits_file.exists():
+        try:
+            known = load_file(folder.splits_file)
+        except (OSError, SafetensorError) as error:
+            raise InputError(f"{folder.splits_file}: is damaged ({error}); restore it from a backup.") from error
+        if set(known) != set(parts) or any(not known[name].equal(parts[name]) for name in parts):
+            raise InputError(f"{folder.splits_file}: the split of the data differs from the one this run began with.")
+        return
+    temporary = folder.splits_file.with_name(".splits.tmp")
+    save_file(parts, temporary)
+    temporary.replace(folder.splits_file)
+    sync_folder(folder.path)

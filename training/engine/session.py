@@ -1,0 +1,102 @@
+"""``Session``: what a run holds while it works, and what of it a checkpoint keeps."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from training.config import RunConfig
+from training.data import Data
+from training.engine.device import Numerics
+from training.objectives import Objective
+from training.optim.ema import Ema
+from training.optim.guard import Guard
+from training.optim.optimizers import set_rate
+from training.schedules import Schedule
+
+
+@dataclass
+class Progress:
+    """Where a run stands. All of it is saved, so that a resumed run goes on with the very next window."""
+
+    step: int = 0  # attempted optimizer steps
+    epoch: int = 0  # whole epochs done
+    window: int = 0  # windows done inside the current epoch
+    skipped: int = 0  # steps whose gradient was not finite
+    skipped_in_a_row: int = 0
+    loss_sum: float = 0.0  # of the current epoch, over samples
+    loss_samples: int = 0
+    samples: int = 0  # seen in all
+    metrics: dict[str, float] = field(default_factory=dict)
+    best_value: float | None = None
+    best_step: int = 0
+    stale_validations: int = 0  # since the best, for early stopping
+    finished: str = ""  # why no further step is due, once that is so
+
+
+@dataclass
+class Session:
+    """Everything a run computes with. ``raw_model`` is the module whose weights are saved."""
+
+    config: RunConfig
+    device: torch.device
+    numerics: Numerics
+    data: Data
+    model: nn.Module
+    parameters: list[nn.Parameter]
+    objective: Objective
+    optimizer: torch.optim.Optimizer
+    guard: Guard
+    schedule: Schedule
+    ema: Ema | None
+    total_steps: int
+    progress: Progress = field(default_factory=Progress)
+
+    @property
+    def lr(self) -> float:
+        """The rate of the step that comes next."""
+        return self.schedule.lr(self.progress.step)
+
+    def apply_schedule(self) -> None:
+        """Give the optimizer the rate (and, under one-cycle, the momentum) of the step that comes next."""
+        set_rate(self.optimizer, self.lr, self.schedule.momentum(self.progress.step))
+
+    def training_state(self) -> dict[str, Any]:
+        """All but the weights: plain numbers and tensors that ``torch.load(weights_only=True)`` accepts."""
+        scaler, plateau = self.numerics.scaler, self.schedule.plateau
+        return {
+            "progress": asdict(self.progress),
+            "optimizer": self.optimizer.state_dict(),
+            "scaler": scaler.state_dict() if scaler else {},
+            "plateau": plateau.state() if plateau else {},
+            "rng": rng_state(),
+        }
+
+    def load_training_state(self, state: dict[str, Any]) -> None:
+        """Undo ``training_state``: the next step is the one that would have come next."""
+        self.progress = Progress(**state["progress"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        if self.numerics.scaler and state["scaler"]:
+            self.numerics.scaler.load_state_dict(state["scaler"])
+        if self.schedule.plateau and state["plateau"]:
+            self.schedule.plateau.load(state["plateau"])
+        load_rng_state(state["rng"])
+        self.apply_schedule()
+
+
+def rng_state() -> dict[str, Any]:
+    """torch's random generators: they drive dropout. Order and augmentation need no state."""
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    return {"cpu": torch.get_rng_state(), "cuda": cuda}
+
+
+def load_rng_state(state: dict[str, Any]) -> None:
+    """Put torch's random generators back; GPUs that are not here any more are passed over."""
+    torch.set_rng_state(state["cpu"])
+    if torch.cuda.is_available():
+        generators: list[Tensor] = state["cuda"][: torch.cuda.device_count()]
+        for index, generator in enumerate(generators):
+            torch.cuda.set_rng_state(generator, index)

@@ -1,0 +1,79 @@
+"""The run in one record, kept true while it works."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from training.engine.session import Session
+from training.events import CheckpointSaved, Completed, Event, Failed, PhaseChanged, Stopped, Validated
+from training.runs.folder import RunFolder, read_json
+from training.runs.manifest import BEST, LAST, read_labels
+
+
+class StatusBook:
+    """Writes ``status.json`` on every rare event; the checkpoint writer's thread may do so too."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._record: dict[str, Any] = read_json(folder.status_file)
+        self.session: Session | None = None
+        self.samples_per_second = 0.0
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """A copy of the record as it stands."""
+        with self._lock:
+            return dict(self._record)
+
+    def note(self, event: Event) -> None:
+        """Bring the record up to date after ``event`` and write it."""
+        changes: dict[str, Any] = {}
+        if isinstance(event, PhaseChanged):
+            changes["status"] = "paused" if event.phase == "paused" else "running"
+        elif isinstance(event, Completed | Stopped | Failed):
+            changes["status"] = event.kind
+            changes["ended"] = event.time
+            changes["reason"] = getattr(event, "reason", "") or None
+            changes["advice"] = getattr(event, "advice", "") or None
+        elif not isinstance(event, Validated | CheckpointSaved):
+            return
+        self.write(**changes)
+
+    def write(self, **changes: Any) -> None:
+        """Refresh the numbers, apply ``changes`` and replace the file."""
+        with self._lock:
+            if self.session is not None:
+                self._record.update(self._numbers(self.session))
+            self._record.update(changes)
+            self._record["updated"] = time.time()
+            self._folder.write_status(self._record)
+
+    def _numbers(self, session: Session) -> dict[str, Any]:
+        progress, monitor = session.progress, session.config.checkpoints.monitor
+        labels = read_labels(self._folder)
+        best: dict[str, Any] | None = None
+        if progress.best_value is not None:
+            best = {
+                "metric": monitor,
+                "value": progress.best_value,
+                "step": progress.best_step,
+                "checkpoint": self._path(labels.get(BEST)),
+            }
+        return {
+            "step": progress.step,
+            "epoch": progress.epoch,
+            "epochs": session.config.loop.epochs,
+            "total_steps": session.total_steps,
+            "best": best,
+            "last_checkpoint": self._path(labels.get(LAST)),
+            "metrics": dict(progress.metrics),
+            "skipped_steps": progress.skipped,
+            "samples_per_second": round(self.samples_per_second, 1),
+        }
+
+    def _path(self, name: Any) -> str | None:
+        path = self._folder.checkpoints / str(name)
+        return str(path) if name and path.is_dir() else None

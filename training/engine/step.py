@@ -1,0 +1,38 @@
+"""One optimizer step over one window of micro-batches."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from training.data import Window
+from training.engine.session import Session
+from training.optim.clip import clip_gradients_, gradient_norm
+
+
+def train_step(session: Session, window: Window) -> tuple[Tensor, Tensor]:
+    """Attempt one step; returns the window's mean loss and the gradient norm before clipping, both on the device.
+
+    Each micro-batch's loss is its sum over samples divided by the window's real number of samples, so the gradient is
+    that of the mean over the window however short its last batch is. Nothing here waits for the device.
+    """
+    numerics, optimizer = session.numerics, session.optimizer
+    loss = torch.zeros((), device=session.device)
+
+    optimizer.zero_grad(set_to_none=True)
+    for batch in window:
+        with numerics.autocast():
+            outputs = session.model(batch.inputs)
+        part = session.objective.loss_sum(outputs, batch.targets) / window.samples
+        numerics.backward(part)
+        loss += part.detach()
+    numerics.unscale(optimizer)
+    norm = gradient_norm(session.parameters)
+    clip_gradients_(session.parameters, norm, session.config.loop.clip_norm, session.config.loop.clip_value)
+    took_place = session.guard.step(norm)
+    numerics.update_scale()
+    if session.ema is not None:
+        session.ema.update(took_place)
+    session.progress.step += 1
+    session.apply_schedule()
+    return loss, norm
