@@ -1,0 +1,82 @@
+"""The measured norm and the clipped gradients are torch's, bit for bit."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from training.optim import clip_, clip_gradients_, clip_value_, gradient_norm
+
+
+def net(scale: float = 1.0, dtype: torch.dtype = torch.float32) -> nn.Sequential:
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Linear(30, 20), nn.Linear(20, 10), nn.Linear(10, 1)).to(dtype)
+    for parameter in model.parameters():
+        parameter.grad = torch.randn_like(parameter) * scale
+    next(model.parameters()).grad[0, 0] *= 50  # type: ignore[index]
+    model[1].bias.grad = None
+    return model
+
+
+def gradients(model: nn.Module) -> list[torch.Tensor]:
+    return [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e6, 1e20])
+def test_clip_equals_torch(scale: float, dtype: torch.dtype) -> None:
+    ours, theirs = net(scale, dtype), net(scale, dtype)
+    wanted = torch.nn.utils.clip_grad_norm_(theirs.parameters(), 1.0)
+    norm = gradient_norm(ours.parameters())
+    clip_(ours.parameters(), norm, 1.0)
+    assert torch.equal(norm, wanted)
+    for mine, other in zip(gradients(ours), gradients(theirs), strict=True):
+        assert torch.equal(mine, other) or (mine.isnan() == other.isnan()).all()
+
+
+def test_clip_value_equals_torch() -> None:
+    ours, theirs = net(), net()
+    torch.nn.utils.clip_grad_value_(theirs.parameters(), 0.5)
+    clip_value_(ours.parameters(), 0.5)
+    assert all(torch.equal(a, b) for a, b in zip(gradients(ours), gradients(theirs), strict=True))
+
+
+def test_value_is_clipped_before_the_norm() -> None:
+    ours, theirs = net(), net()
+    norm = gradient_norm(ours.parameters())
+    clip_gradients_(ours.parameters(), norm, max_norm=1.0, max_value=0.5)
+    torch.nn.utils.clip_grad_value_(theirs.parameters(), 0.5)
+    torch.nn.utils.clip_grad_norm_(theirs.parameters(), 1.0)
+    assert all(torch.equal(a, b) for a, b in zip(gradients(ours), gradients(theirs), strict=True))
+    assert gradient_norm(ours.parameters()).item() == pytest.approx(1.0, abs=1e-5)
+    # the other order, or the old norm, would have left less than the limit allows
+    other = net()
+    torch.nn.utils.clip_grad_norm_(other.parameters(), 1.0)
+    torch.nn.utils.clip_grad_value_(other.parameters(), 0.5)
+    assert gradient_norm(other.parameters()).item() < 0.99
+
+
+@pytest.mark.parametrize("off", [None, 0.0])
+def test_nothing_is_clipped_when_both_are_off(off: float | None) -> None:
+    ours, theirs = net(), net()
+    clip_gradients_(ours.parameters(), gradient_norm(ours.parameters()), off, None)
+    assert all(torch.equal(a, b) for a, b in zip(gradients(ours), gradients(theirs), strict=True))
+
+
+def test_parameters_may_be_an_iterator() -> None:
+    model = net()
+    clip_gradients_(iter(list(model.parameters())), gradient_norm(model.parameters()), 1.0, 0.5)
+    assert gradient_norm(model.parameters()) < 1.001
+
+
+def test_norm_of_no_gradients_is_zero() -> None:
+    assert gradient_norm(nn.Linear(2, 2).parameters()).item() == 0.0
+
+
+def test_norm_shows_what_is_not_finite() -> None:
+    model = net()
+    gradients(model)[2][3] = math.nan
+    assert math.isnan(gradient_norm(model.parameters()).item())

@@ -1,0 +1,124 @@
+"""Optimizers equal torch's own, in fused and in foreach form."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.utils._foreach_utils import _get_fused_kernels_supported_devices
+
+from training.config.optimizer import Adam, AdamW, OptimizerSection, Sgd
+from training.optim import implementation, make_optimizer, set_rate
+from training.optim.optimizers import FUSED_DEVICES
+
+CPU = torch.device("cpu")
+CONFIGS = [
+    AdamW(weight_decay=0.1, betas=(0.8, 0.95), eps=1e-6),
+    AdamW(amsgrad=True),
+    Adam(weight_decay=0.01),
+    Sgd(lr=0.1, weight_decay=1e-3),
+    Sgd(lr=0.1, nesterov=False),
+    Sgd(lr=0.1, momentum=0.0, nesterov=False),
+]
+
+
+def net(seed: int = 0) -> nn.Sequential:
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7), nn.Linear(7, 3))
+
+
+def stock(model: nn.Module, config: OptimizerSection, fused: bool) -> torch.optim.Optimizer:
+    """The same optimizer written down the way a torch user would."""
+    spared = [p for p in model.parameters() if p.ndim <= 1]
+    groups = [
+        {"params": [p for p in model.parameters() if p.ndim > 1], "weight_decay": config.weight_decay},
+        {"params": spared, "weight_decay": 0.0},
+    ]
+    form = {"fused": True} if fused else {"foreach": True}
+    if isinstance(config, Sgd):
+        return torch.optim.SGD(groups, lr=config.lr, momentum=config.momentum, nesterov=config.nesterov, **form)
+    assert isinstance(config, Adam | AdamW)
+    cls = torch.optim.AdamW if isinstance(config, AdamW) else torch.optim.Adam
+    return cls(groups, lr=config.lr, betas=config.betas, eps=config.eps, amsgrad=config.amsgrad, **form)  # type: ignore[arg-type]
+
+
+def set_gradients(model: nn.Module, step: int) -> None:
+    generator = torch.Generator().manual_seed(step)
+    for parameter in model.parameters():
+        parameter.grad = torch.randn(parameter.shape, generator=generator)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+def test_same_bits_as_torch(config: OptimizerSection, fused: bool) -> None:
+    ours, theirs = net(), net()
+    our_optimizer, their_optimizer = make_optimizer(ours, config, CPU, fused), stock(theirs, config, fused)
+    assert implementation(our_optimizer) == ("fused" if fused else "foreach")
+    for step in range(5):
+        set_gradients(ours, step)
+        set_gradients(theirs, step)
+        our_optimizer.step()
+        their_optimizer.step()
+    for mine, wanted in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(mine, wanted)
+    # and the state made in advance is laid out as torch lays it out
+    for mine, wanted in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert {k: (v.dtype, v.device, v.shape) for k, v in our_optimizer.state[mine].items()} == {
+            k: (v.dtype, v.device, v.shape) for k, v in their_optimizer.state[wanted].items() if v is not None
+        }
+
+
+def test_fused_is_the_default_wherever_torch_has_it() -> None:
+    assert implementation(make_optimizer(net(), AdamW(), CPU)) == "fused"
+    assert set(FUSED_DEVICES) <= set(_get_fused_kernels_supported_devices())
+
+
+def test_foreach_where_torch_has_no_fused_form() -> None:
+    with torch.device("meta"):
+        model = nn.Linear(3, 3)
+    assert implementation(make_optimizer(model, AdamW(), torch.device("meta"))) == "foreach"
+
+
+def test_state_keeps_the_memory_format() -> None:
+    model = nn.Conv2d(3, 8, 3).to(memory_format=torch.channels_last)
+    optimizer = make_optimizer(model, AdamW(), CPU)
+    assert optimizer.state[model.weight]["exp_avg"].is_contiguous(memory_format=torch.channels_last)
+
+
+def test_state_survives_a_round_trip_before_the_first_step() -> None:
+    model = net()
+    optimizer = make_optimizer(model, AdamW(), CPU)
+    saved = optimizer.state_dict()
+    other = make_optimizer(net(), AdamW(), CPU)
+    other.load_state_dict(saved)
+    assert len(saved["state"]) == len(list(model.parameters())) == len(other.state_dict()["state"])
+    assert implementation(other) == "fused"
+
+
+def test_set_rate() -> None:
+    adam, sgd = make_optimizer(net(), AdamW(), CPU), make_optimizer(net(), Sgd(), CPU)
+    for optimizer in (adam, sgd):
+        set_rate(optimizer, 0.5, None)
+        assert [group["lr"] for group in optimizer.param_groups] == [0.5, 0.5]
+    assert [group["betas"] for group in adam.param_groups] == [(0.9, 0.999)] * 2
+    set_rate(adam, 0.1, 0.85)
+    set_rate(sgd, 0.1, 0.85)
+    assert [group["betas"] for group in adam.param_groups] == [(0.85, 0.999)] * 2
+    assert [group["momentum"] for group in sgd.param_groups] == [0.85] * 2
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_momentum_switched_on_by_the_schedule_starts_from_zero(fused: bool) -> None:
+    config = Sgd(lr=0.1, momentum=0.0, nesterov=False)
+    ours, theirs = net(), net()
+    optimizer, stock_optimizer = make_optimizer(ours, config, CPU, fused), stock(theirs, config, False)
+    for step in range(4):
+        set_gradients(ours, step)
+        set_gradients(theirs, step)
+        set_rate(optimizer, 0.1, 0.9)
+        for group in stock_optimizer.param_groups:
+            group["momentum"] = 0.9
+        optimizer.step()
+        stock_optimizer.step()
+    for mine, wanted in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(mine, wanted)

@@ -1,0 +1,22 @@
+"""Optimizers, parameter groups, clipping, the non-finite guard and the moving average of weights."""
+
+from __future__ import annotations
+
+from training.optim.clip import clip_, clip_gradients_, clip_value_, gradient_norm
+from training.optim.ema import Ema
+from training.optim.groups import parameter_groups
+from training.optim.guard import Guard
+from training.optim.optimizers import implementation, make_optimizer, set_rate
+
+__all__ = [
+    "Ema",
+    "Guard",
+    "clip_",
+    "clip_gradients_",
+    "clip_value_",
+    "gradient_norm",
+    "implementation",
+    "make_optimizer",
+    "parameter_groups",
+    "set_rate",
+]

@@ -1,0 +1,43 @@
+"""Buffers that a forward pass changes, kept clean of passes that went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+
+class KeptBuffers:
+    """Copies of a model's buffers as the last good step left them.
+
+    Batch norm updates its running statistics in the forward pass, so skipping the optimizer's step does not undo a
+    batch of infinities: one such batch would leave NaN in them for good. ``settle`` puts that right on the device.
+    Buffers of one dtype are handled as one flat tensor, because a kernel per buffer would cost more than the step.
+    """
+
+    def __init__(self, buffers: Iterable[Tensor]) -> None:
+        by_dtype: dict[torch.dtype, list[Tensor]] = {}
+        for buffer in buffers:
+            by_dtype.setdefault(buffer.dtype, []).append(buffer)
+        self._groups = list(by_dtype.values())
+        self._kept: list[Tensor] = []
+        self.remember()
+
+    @torch.no_grad()
+    def remember(self) -> None:
+        """Take the buffers as they are now for good (at the start, and after weights were loaded)."""
+        self._kept = [_flat(group) for group in self._groups]
+
+    @torch.no_grad()
+    def settle(self, ok: Tensor) -> None:
+        """After a step: keep the buffers if ``ok`` (0-dim bool on their device), else put back the kept ones."""
+        for index, group in enumerate(self._groups):
+            chosen = torch.where(ok, _flat(group), self._kept[index])
+            self._kept[index] = chosen
+            parts = chosen.split([buffer.numel() for buffer in group])
+            torch._foreach_copy_(group, [part.view(buffer.shape) for part, buffer in zip(parts, group, strict=True)])
+
+
+def _flat(tensors: list[Tensor]) -> Tensor:
+    return torch.cat([tensor.detach().reshape(-1) for tensor in tensors])

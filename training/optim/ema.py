@@ -1,0 +1,89 @@
+"""An exponential moving average of a model's weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+
+class Ema:
+    """A shadow of ``model``'s parameters and buffers: ``shadow = decay * shadow + (1 - decay) * model``.
+
+    Equals ``torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(decay), use_buffers=True)``:
+    the first update copies, so that the random initial weights leave no trace. Unlike it, integer buffers (batch
+    norm's ``num_batches_tracked``) are copied instead of averaged, updates can be refused on the device, and nothing
+    waits for the device.
+    """
+
+    @torch.no_grad()
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay = decay
+        live = _tensors(model)
+        self._shadow = {name: tensor.detach().clone() for name, tensor in live.items()}
+        self._averaged = [name for name, tensor in live.items() if tensor.is_floating_point()]
+        self._copied = [name for name in live if name not in set(self._averaged)]
+        self._live = live
+        device = next(iter(live.values())).device
+        self._updates = torch.zeros((), dtype=torch.int64, device=device)
+
+    @torch.no_grad()
+    def update(self, ok: Tensor | None = None) -> None:
+        """Take in the model's present weights; ``ok`` (0-dim bool on the device) False leaves the average untouched."""
+        weight = torch.where(self._updates == 0, 1.0, 1.0 - self.decay)
+        if ok is None:
+            ok = torch.ones_like(self._updates, dtype=torch.bool)
+        self._average(torch.where(ok, weight, 0.0))
+        for name in self._copied:
+            self._shadow[name].copy_(torch.where(ok, self._live[name], self._shadow[name]))
+        self._updates.add_(ok)
+
+    def _average(self, weight: Tensor) -> None:
+        shadow = [self._shadow[name] for name in self._averaged]
+        live = [self._live[name] for name in self._averaged]
+        torch._foreach_lerp_(shadow, live, [weight.to(tensor.dtype) for tensor in shadow])
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The average under the model's own names; the tensors are this object's own, not copies."""
+        return dict(self._shadow)
+
+    @property
+    def updates(self) -> int:
+        """How many updates were taken in (waits for the device)."""
+        return int(self._updates)
+
+    @torch.no_grad()
+    def load_state_dict(self, state: Mapping[str, Tensor], updates: int) -> None:
+        """Go on from ``state_dict()`` and ``updates``. KeyError when names differ from the model's."""
+        if set(state) != set(self._shadow):
+            different = sorted(set(state) ^ set(self._shadow))
+            raise KeyError(f"the average does not fit the model: {', '.join(different[:3])}")
+        for name, tensor in self._shadow.items():
+            tensor.copy_(state[name])
+        self._updates.fill_(updates)
+
+    @contextmanager
+    def swapped(self, model: nn.Module) -> Iterator[None]:
+        """Inside, ``model`` has the averaged weights; afterwards its own again, bit for bit, even after an error."""
+        self._exchange(model)
+        try:
+            yield
+        finally:
+            self._exchange(model)
+
+    @torch.no_grad()
+    def _exchange(self, model: nn.Module) -> None:
+        for name, tensor in _tensors(model).items():
+            kept = tensor.detach().clone()  # one tensor at a time: never a third copy of the model
+            tensor.copy_(self._shadow[name])
+            self._shadow[name].copy_(kept)
+
+
+def _tensors(model: nn.Module) -> dict[str, Tensor]:
+    """Parameters and buffers by the names of ``model.state_dict()``; buffers that are not saved are left out."""
+    saved = set(model.state_dict().keys())
+    named = dict(model.named_parameters())
+    named.update({name: buffer for name, buffer in model.named_buffers() if name in saved})
+    return named

@@ -1,0 +1,135 @@
+"""Optimizers by configuration: fused wherever torch has that, with all their state from the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from training import catalog
+from training.config.optimizer import Adam, AdamSection, AdamW, OptimizerSection, Sgd
+from training.errors import InputError
+from training.optim.groups import parameter_groups
+
+Groups = list[dict[str, Any]]
+Implementation = Literal["fused", "foreach"]
+
+FUSED_DEVICES = ("cpu", "cuda", "mps", "xpu")  # where torch >= 2.7 has fused Adam, AdamW and SGD
+
+
+def make_optimizer(
+    model: nn.Module, config: OptimizerSection, device: torch.device, fused: bool = True
+) -> torch.optim.Optimizer:
+    """The optimizer ``config`` describes over ``model``'s trainable parameters.
+
+    Call it after the model has its final device, dtype and memory format: moments and momentum buffers are created
+    here, in the same layout, so that a first step that is skipped (see ``Guard``) leaves nothing undefined and a
+    checkpoint always has the same entries. ``fused`` False asks for the foreach form even where torch has a fused
+    one; the two differ in the last bits. Raises InputError when the model has nothing to train.
+    """
+    groups = parameter_groups(model, config)
+    if not groups:
+        raise InputError("The model has no trainable parameters; unfreeze some, or choose another model.")
+    fused = fused and _fused_available(groups, device)
+    make: Callable[[Groups, OptimizerSection, torch.device, bool], torch.optim.Optimizer] = catalog.resolve(
+        catalog.entry("optimizer", str(type(config).model_fields["kind"].default))
+    )
+    optimizer = make(groups, config, device, fused)
+    create_state(optimizer)
+    return optimizer
+
+
+def _fused_available(groups: Groups, device: torch.device) -> bool:
+    return device.type in FUSED_DEVICES and all(
+        torch.is_floating_point(parameter) and parameter.device.type == device.type
+        for group in groups
+        for parameter in group["params"]
+    )
+
+
+def make_adamw(groups: Groups, config: AdamW, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+    """``torch.optim.AdamW``."""
+    return torch.optim.AdamW(groups, **_adam_settings(config, device, fused))
+
+
+def make_adam(groups: Groups, config: Adam, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+    """``torch.optim.Adam``."""
+    return torch.optim.Adam(groups, **_adam_settings(config, device, fused))
+
+
+def _adam_settings(config: AdamSection, device: torch.device, fused: bool) -> dict[str, Any]:
+    return {
+        "lr": config.lr,
+        "betas": config.betas,
+        "eps": config.eps,
+        "weight_decay": config.weight_decay,
+        "amsgrad": config.amsgrad,
+        # Off the CPU the foreach form must keep its step counts on the device, or undoing a step would have to wait.
+        "capturable": not fused and device.type != "cpu",
+        **_form(fused),
+    }
+
+
+def make_sgd(groups: Groups, config: Sgd, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+    """``torch.optim.SGD``."""
+    return torch.optim.SGD(
+        groups,
+        lr=config.lr,
+        momentum=config.momentum,
+        nesterov=config.nesterov,
+        weight_decay=config.weight_decay,
+        **_form(fused),
+    )
+
+
+def _form(fused: bool) -> dict[str, bool | None]:
+    return {"fused": True} if fused else {"foreach": True}
+
+
+def create_state(optimizer: torch.optim.Optimizer) -> None:
+    """Give every parameter the state torch would give it at its first step, where it has none yet.
+
+    torch's fused SGD takes momentum buffers from uninitialised memory and, if the first step is skipped, uses that
+    memory at the second. Zeros give the same bits as torch's own first step (dampening is 0).
+    """
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if optimizer.state.get(parameter):
+                continue
+            if isinstance(optimizer, torch.optim.SGD):
+                if group["momentum"] != 0.0:
+                    optimizer.state[parameter] = {"momentum_buffer": torch.zeros_like(parameter)}
+            else:
+                optimizer.state[parameter] = _adam_state(parameter, group)
+
+
+def _adam_state(parameter: torch.Tensor, group: dict[str, Any]) -> dict[str, torch.Tensor]:
+    on_device = group["fused"] or group["capturable"]
+    moments = ["exp_avg", "exp_avg_sq"] + (["max_exp_avg_sq"] if group["amsgrad"] else [])
+    return {
+        "step": torch.zeros((), dtype=torch.float32, device=parameter.device if on_device else "cpu"),
+        **{name: torch.zeros_like(parameter) for name in moments},
+    }
+
+
+def implementation(optimizer: torch.optim.Optimizer) -> Implementation:
+    """Which form of torch's kernels the optimizer runs; a resume that must be exact has to keep it."""
+    return "fused" if all(group.get("fused") for group in optimizer.param_groups) else "foreach"
+
+
+def set_rate(optimizer: torch.optim.Optimizer, lr: float, momentum: float | None) -> None:
+    """Set what a schedule says for the next step: the learning rate and, unless None, momentum or Adam's first beta."""
+    starts = False
+    for group in optimizer.param_groups:
+        group["lr"] = lr
+        if momentum is None:
+            continue
+        if "betas" in group:
+            group["betas"] = (momentum, group["betas"][1])
+        else:
+            starts = starts or (group["momentum"] == 0.0 and momentum != 0.0)
+            group["momentum"] = momentum
+    if starts:
+        create_state(optimizer)  # SGD without momentum whose momentum a one-cycle schedule switches on, as torch's does
