@@ -1,0 +1,100 @@
+"""Run folders: creation, ownership, status, being found, and the index that can be rebuilt from them."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from training.config import RunConfig
+from training.errors import InputError, RunBusyError
+from training.runs.folder import RunFolder, claim, create_run, delete_run, owner_of, release
+from training.runs.index import Index
+from training.runs.workspace import find_run, find_target
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    return create_run(tmp_path, RunConfig(name="My Run"))
+
+
+def test_config_in_the_folder_is_the_one_that_ran(run: RunFolder) -> None:
+    assert run.config() == RunConfig(name="My Run")
+    assert run.id.startswith("my-run-")
+
+
+def test_status_says_interrupted_when_nobody_works_on_it(run: RunFolder) -> None:
+    run.write_status(run.status() | {"status": "running"})
+    assert run.status()["status"] == "interrupted"
+    claim(run)
+    assert run.status()["status"] == "running"
+    release(run)
+    assert run.status()["status"] == "interrupted"
+
+
+def test_a_process_id_used_again_is_no_owner(run: RunFolder) -> None:
+    started = psutil.Process().create_time()
+    record = {"pid": os.getpid(), "started": started - 1000.0, "host": socket.gethostname()}
+    (run.path / "owner.json").write_text(json.dumps(record))
+    assert owner_of(run) is None
+
+
+def test_a_run_at_work_is_neither_claimed_nor_deleted(run: RunFolder) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        started = psutil.Process(other.pid).create_time()
+        record = {"pid": other.pid, "started": started, "host": socket.gethostname()}
+        (run.path / "owner.json").write_text(json.dumps(record))
+        with pytest.raises(RunBusyError, match=str(other.pid)):
+            claim(run)
+        with pytest.raises(RunBusyError, match=str(other.pid)):
+            delete_run(run)
+        other.communicate(b"\n")
+    delete_run(run)
+    assert not run.path.exists()
+
+
+def test_a_run_is_found_by_folder_id_beginning_and_name(tmp_path: Path, run: RunFolder) -> None:
+    for text in (str(run.path), run.id, run.id[:12], "My Run"):
+        assert find_run(text, tmp_path).id == run.id
+    with pytest.raises(InputError, match="no such run"):
+        find_run("nothing", tmp_path)
+    with pytest.raises(InputError, match="holds no run"):
+        find_run(str(tmp_path), tmp_path)
+
+
+def test_a_checkpoint_outside_a_run_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "lonely").mkdir()
+    (tmp_path / "lonely" / "manifest.json").write_text("{}")
+    with pytest.raises(InputError, match="outside a run"):
+        find_target(str(tmp_path / "lonely"), tmp_path)
+
+
+def test_index_follows_the_folders(tmp_path: Path, run: RunFolder) -> None:
+    index = Index(tmp_path)
+    assert [record["run"] for record in index.runs()] == [run.id]
+    second = create_run(tmp_path, RunConfig(name="second"))
+    assert {record["run"] for record in index.runs()} == {run.id, second.id}
+    delete_run(run)
+    assert [record["run"] for record in index.runs()] == [second.id]
+    index.close()
+
+
+def test_a_damaged_index_is_set_aside_and_made_anew(tmp_path: Path, run: RunFolder) -> None:
+    (tmp_path / "index.sqlite").write_bytes(b"this is not a database" * 100)
+    index = Index(tmp_path)
+    assert [record["run"] for record in index.runs()] == [run.id]
+    assert index.rebuild() == 1
+    index.close()
+    assert (tmp_path / "index.damaged").exists()
+
+
+def test_an_unwritable_workspace_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(InputError, match="cannot be written"):
+        create_run(tmp_path / "file", RunConfig())
