@@ -1,0 +1,1 @@
+"""Speed, as ratios measured side by side. Never part of the test command: machines are noisy."""
