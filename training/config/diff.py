@@ -52,7 +52,7 @@ def _flat(config: RunConfig) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in config_data(config).items():
         if isinstance(value, dict):
-            flat.update({f"{key}.{name}": item for name, item in value.items()})
+            flat.update({f"{key}.{name}": None if item == "" else item for name, item in value.items()})
         else:
             flat[key] = value
     return flat

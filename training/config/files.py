@@ -117,8 +117,15 @@ def _override_value(text: str) -> Any:
 
 
 def config_data(config: RunConfig) -> dict[str, Any]:
-    """``config`` as plain TOML-ready data: lists for tuples, unset optional settings left out."""
-    return config.model_dump(mode="json", exclude_none=True)
+    """``config`` as plain TOML-ready data: lists for tuples; an optional setting that is unset is left out, or is ""
+    where leaving it out would bring its default back."""
+    data = config.model_dump(mode="json", exclude_none=True)
+    for key, values in data.items():
+        if isinstance(values, dict):
+            section = getattr(config, key)
+            fields = type(section).model_fields.items()
+            values.update({name: "" for name, info in fields if getattr(section, name) is None and info.default is not None})
+    return data
 
 
 def dump_config(config: RunConfig) -> str:
@@ -131,19 +138,11 @@ def dump_config(config: RunConfig) -> str:
         document[key] = data[key]
     for section in SECTIONS:
         values = data[section]
-        # An optional setting whose default is a value and that was emptied must be written, or it would come back.
-        emptied = [
-            name
-            for name, info in type(getattr(config, section)).model_fields.items()
-            if getattr(getattr(config, section), name) is None and info.default is not None
-        ]
         table = tomlkit.table()
         if "kind" in values:
             table["kind"] = values.pop("kind")
         for key, value in values.items():
             table[key] = value
-        for name in emptied:
-            table[name] = ""
         document[section] = table
     return tomlkit.dumps(document)
 
