@@ -1,0 +1,299 @@
+"""Whole runs through the engine's API: repeatable, stoppable, resumable to the bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.training.tiny import tiny, tiny_pictures, write_idx
+from training.config import RunConfig
+from training.control import Command, send
+from training.engine.run import Hooks, branch_run, resume_run, start_run
+from training.errors import CheckpointError, InputError
+from training.events import Completed, Event, Found, Stopped, Validated
+from training.runs.folder import RunFolder
+from training.runs.history import read_history
+from training.runs.manifest import list_checkpoints, read_manifest
+from training.runs.series import read_series
+
+
+def weights(record: dict[str, Any]) -> str:
+    files = read_manifest(Path(record["last_checkpoint"]))["files"]
+    return str(files["model.safetensors"]["sha256"])
+
+
+def all_digests(record: dict[str, Any]) -> dict[str, str]:
+    files = read_manifest(Path(record["last_checkpoint"]))["files"]
+    return {name: facts["sha256"] for name, facts in files.items()}
+
+
+def stopping_at(step: int) -> Hooks:
+    """Hooks that ask for a stop once ``step`` steps are done, as Ctrl+C would."""
+    hooks = Hooks()
+
+    def watch(event: Event) -> None:
+        if getattr(event, "step", 0) >= step and event.kind == "checkpoint_saved":
+            hooks.control.request_stop()
+
+    hooks.watch = watch
+    return hooks
+
+
+def test_a_run_completes_and_keeps_its_books(tmp_path: Path) -> None:
+    record = start_run(tiny(), tmp_path)
+    folder = RunFolder(Path(record["folder"]))
+    series, history = read_series(folder.series_file), read_history(folder.events_file)
+    assert record["status"] == "completed"
+    assert record["step"] == 24
+    assert series["step"].tolist() == list(range(1, 25))
+    assert series["epoch"].tolist() == [0] * 8 + [1] * 8 + [2] * 8
+    assert np.isfinite(series["loss"]).all()
+    assert (series["grad_norm"] > 0).all()
+    assert [item.step for item in history.validations] == [8, 16, 24]
+    assert [item.step for item in history.epochs] == [8, 16, 24]
+    assert isinstance(history.final, Completed)
+    assert record["metrics"]["val/accuracy"] == history.validations[-1].metrics["val/accuracy"]
+    best = max(item.metrics["val/accuracy"] for item in history.validations)
+    assert record["best"]["value"] == best
+    assert Path(record["best"]["checkpoint"]).is_dir()
+    assert folder.status()["status"] == "completed"
+
+
+def test_train_loss_of_an_epoch_is_the_mean_over_samples(tmp_path: Path) -> None:
+    record = start_run(tiny("loop.epochs=1", "dataset.samples=99"), tmp_path)
+    series = read_series(RunFolder(Path(record["folder"])).series_file)
+    samples = np.array([32, 32, 15])  # 99 less a fifth held back
+    expected = float((series["loss"].astype(np.float64) * samples).sum() / samples.sum())
+    assert record["metrics"]["train/loss"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Path) -> None:
+    first, second = start_run(tiny(), tmp_path), start_run(tiny(), tmp_path)
+    other = start_run(tiny("seed=1"), tmp_path)
+    assert weights(first) == weights(second)
+    assert first["metrics"] == second["metrics"]
+    assert weights(other) != weights(first)
+
+
+@pytest.mark.parametrize("compute", ["fp32", "bf16", "fp16"])
+@pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
+def test_stop_and_resume_equal_an_unbroken_run(tmp_path: Path, optimizer: str, compute: str) -> None:
+    data = write_idx(tmp_path / "data")
+    config = tiny_pictures(data, f"optimizer.kind={optimizer}", f"precision.compute={compute}")
+    whole = start_run(config, tmp_path)
+    stopped = start_run(config, tmp_path, stopping_at(4))
+    folder = RunFolder(Path(stopped["folder"]))
+    assert stopped["status"] == "stopped"
+    assert isinstance(read_history(folder.events_file).final, Stopped)
+    assert stopped["step"] < whole["step"]
+    resumed = resume_run(stopped["folder"], tmp_path)
+    assert resumed["status"] == "completed"
+    assert all_digests(resumed) == all_digests(whole)
+    assert resumed["metrics"] == whole["metrics"]
+    assert resumed["best"]["step"] == whole["best"]["step"]
+    there = read_series(RunFolder(Path(whole["folder"])).series_file)
+    assert read_series(folder.series_file).tobytes() == there.tobytes()
+
+
+def test_resume_from_each_checkpoint_gives_the_same_run(tmp_path: Path) -> None:
+    config = tiny_pictures(write_idx(tmp_path / "data"), "schedule.kind=plateau", "schedule.patience=0")
+    whole = start_run(config, tmp_path)
+    folder = RunFolder(Path(whole["folder"]))
+    expected, rows = all_digests(whole), read_series(folder.series_file).tobytes()
+    steps = [info.step for info in list_checkpoints(folder)]
+    assert len(steps) >= 5
+    for step in steps:
+        resumed = resume_run(str(folder.checkpoints / f"step-{step:08d}"), tmp_path)
+        assert all_digests(resumed) == expected
+        assert read_series(folder.series_file).tobytes() == rows
+    assert [item.step for item in read_history(folder.events_file).validations if "val/loss" in item.metrics] == [4, 8, 12]
+
+
+def test_how_batches_are_prepared_changes_no_bit(tmp_path: Path) -> None:
+    data = write_idx(tmp_path / "data")
+    runs = [
+        start_run(tiny_pictures(data, *overrides), tmp_path)
+        for overrides in (
+            ("loader.mode=resident",),
+            ("loader.mode=streamed", "loader.workers=0"),
+            ("loader.mode=streamed", "loader.workers=2"),
+        )
+    ]
+    assert len({weights(record) for record in runs}) == 1
+    assert len({str(record["metrics"]) for record in runs}) == 1
+
+
+def test_extra_saving_and_looking_changes_no_bit(tmp_path: Path) -> None:
+    data = write_idx(tmp_path / "data")
+    plain = start_run(tiny_pictures(data, "checkpoints.every_steps=none"), tmp_path)
+    hooks = Hooks()
+
+    def watch(event: Event) -> None:
+        if event.kind in ("epoch_ended", "attempt_started"):
+            hooks.control.validate = hooks.control.save = True
+
+    hooks.watch = watch
+    busy = start_run(tiny_pictures(data, "checkpoints.every_steps=1", "loop.validate_every_steps=3"), tmp_path, hooks)
+    assert weights(busy) == weights(plain)
+
+
+def test_a_damaged_newest_checkpoint_falls_back_and_says_so(tmp_path: Path) -> None:
+    whole = start_run(tiny(), tmp_path)
+    stopped = start_run(tiny(), tmp_path, stopping_at(12))
+    newest = Path(stopped["last_checkpoint"])
+    flip_byte(newest / "model.safetensors")
+    said: list[Event] = []
+    resumed = resume_run(stopped["folder"], tmp_path, hooks=Hooks(watch=said.append))
+    assert weights(resumed) == weights(whole)
+    warnings = [event for event in said if isinstance(event, Found) and event.level == "warning"]
+    assert newest.name in warnings[0].advice
+
+
+def flip_byte(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "state.pt", "manifest.json"])
+@pytest.mark.parametrize("fault", ["flip", "truncate", "delete"])
+def test_a_damaged_checkpoint_is_refused_when_asked_for(tmp_path: Path, name: str, fault: str) -> None:
+    record = start_run(tiny("loop.epochs=1"), tmp_path)
+    checkpoint = Path(record["last_checkpoint"])
+    victim = checkpoint / name
+    if fault == "flip":
+        flip_byte(victim)
+    elif fault == "truncate":
+        victim.write_bytes(victim.read_bytes()[:-7])
+    else:
+        victim.unlink()
+    before = sorted(path.name for path in checkpoint.parent.iterdir())
+    with pytest.raises(CheckpointError, match=checkpoint.name):
+        resume_run(str(checkpoint), tmp_path)
+    assert sorted(path.name for path in checkpoint.parent.iterdir()) == before
+
+
+def test_a_changed_dataset_is_refused_on_resume(tmp_path: Path) -> None:
+    data = write_idx(tmp_path / "data")
+    stopped = start_run(tiny_pictures(data), tmp_path, stopping_at(2))
+    write_idx(tmp_path / "data", samples=200)
+    with pytest.raises(InputError, match="not the one this run was trained on"):
+        resume_run(stopped["folder"], tmp_path)
+
+
+def test_a_run_cut_off_before_its_first_checkpoint_begins_again(tmp_path: Path) -> None:
+    whole = start_run(tiny(), tmp_path)
+    other = start_run(tiny(), tmp_path, stopping_at(4))
+    folder = RunFolder(Path(other["folder"]))
+    for info in list_checkpoints(folder):
+        for path in info.path.iterdir():
+            path.unlink()
+        info.path.rmdir()
+    resumed = resume_run(str(folder.path), tmp_path)
+    assert weights(resumed) == weights(whole)
+
+
+def test_input_that_cannot_be_used_leaves_no_run_behind(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    config = tiny("dataset.kind=image_folder", f"dataset.path={tmp_path / 'empty'}", "model.kind=small_cnn")
+    with pytest.raises(InputError):
+        start_run(config, tmp_path / "workspace")
+    assert list((tmp_path / "workspace" / "runs").iterdir()) == []
+
+
+def test_early_stopping_ends_the_run_and_says_why(tmp_path: Path) -> None:
+    config = tiny("loop.epochs=50", "loop.early_stopping_patience=2", "loop.early_stopping_min_delta=1.0")
+    record = start_run(config, tmp_path)
+    assert record["status"] == "completed"
+    assert record["epoch"] == 3  # the first validation is the best; two more without a gain of 1.0
+    assert "early stopping" in record["reason"]
+
+
+def test_step_limit_ends_inside_an_epoch(tmp_path: Path) -> None:
+    record = start_run(tiny("loop.max_steps=11"), tmp_path)
+    assert (record["step"], record["status"], record["total_steps"]) == (11, "completed", 11)
+    assert "val/accuracy" in record["metrics"]
+
+
+def test_pause_holds_the_run_until_it_is_continued(tmp_path: Path) -> None:
+    hooks = Hooks()
+    folders: list[RunFolder] = []
+    hooks.started = folders.append
+    seen: list[str] = []
+
+    def watch(event: Event) -> None:
+        if event.kind == "checkpoint_saved" and "paused" not in seen:
+            hooks.control.paused.set()
+        phase = getattr(event, "phase", "")
+        if phase == "paused":
+            seen.append("paused")
+            assert folders[0].status()["status"] == "paused"
+            send(folders[0].path, Command.CONTINUE)
+
+    hooks.watch = watch
+    record = start_run(tiny(), tmp_path, hooks)
+    assert seen == ["paused"]
+    assert record["status"] == "completed"
+
+
+def test_stop_without_saving_keeps_the_earlier_checkpoints(tmp_path: Path) -> None:
+    hooks = Hooks()
+
+    def watch(event: Event) -> None:
+        if isinstance(event, Validated):
+            hooks.control.discard = True
+            hooks.control.request_stop()
+
+    hooks.watch = watch
+    record = start_run(tiny("checkpoints.every_steps=3"), tmp_path, hooks)
+    assert record["status"] == "stopped"
+    assert list_checkpoints(RunFolder(Path(record["folder"])))[0].step in (6, 8)
+
+
+def test_retention_keeps_the_newest_and_the_best(tmp_path: Path) -> None:
+    record = start_run(tiny("loop.epochs=6", "checkpoints.every_steps=2", "checkpoints.keep_last=2"), tmp_path)
+    kept = list_checkpoints(RunFolder(Path(record["folder"])))
+    labelled = {label for info in kept for label in info.labels}
+    assert labelled == {"last", "best"}
+    assert 2 <= len(kept) <= 3
+    assert kept[0].step == record["step"]
+
+
+def test_a_branch_goes_on_with_changed_settings_as_a_new_run(tmp_path: Path) -> None:
+    parent = start_run(tiny(), tmp_path)
+    checkpoint = RunFolder(Path(parent["folder"])).checkpoints / "step-00000016"
+    said: list[Event] = []
+    changed = tiny("loop.epochs=5", "optimizer.lr=0.5", "name=longer")
+    branch = branch_run(checkpoint, changed, tmp_path, Hooks(watch=said.append))
+    series = read_series(RunFolder(Path(branch["folder"])).series_file)
+    before = read_series(RunFolder(Path(parent["folder"])).series_file)
+    assert branch["run"] != parent["run"]
+    assert branch["step"] == 40
+    assert series[:16].tobytes() == before[:16].tobytes()
+    assert series["step"].tolist() == list(range(1, 41))
+    found = [event for event in said if isinstance(event, Found)]
+    assert "optimizer.lr" in found[0].advice
+    assert "weights" in found[0].title
+
+
+def test_resume_with_changed_settings_branches_unless_they_change_no_result(tmp_path: Path) -> None:
+    stopped = start_run(tiny(), tmp_path, stopping_at(8))
+    same = resume_run(stopped["folder"], tmp_path, ["loader.workers=0", "checkpoints.keep_last=9"])
+    assert same["run"] == stopped["run"]
+    other = resume_run(stopped["folder"], tmp_path, ["loop.epochs=4"])
+    assert other["run"] != stopped["run"]
+    assert other["parent"]["run"] == stopped["run"]
+
+
+def test_too_many_skipped_steps_end_with_an_explanation(tmp_path: Path) -> None:
+    config = tiny("optimizer.kind=sgd", "optimizer.lr=100.0", "schedule.kind=constant", "loop.clip_norm=none")
+    config = config.model_copy(update={"loop": config.loop.model_copy(update={"max_skipped_steps": 3, "epochs": 200})})
+    record = start_run(RunConfig.model_validate(config.model_dump()), tmp_path)
+    if record["status"] == "completed":
+        pytest.skip("this machine's rounding did not diverge")
+    assert record["status"] == "failed"
+    assert "not finite" in record["reason"]
+    assert "learning rate" in record["advice"]

@@ -1,0 +1,192 @@
+"""The command line as other tools use it: exit codes, one clear sentence, one JSON line."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.training.tiny import tiny
+from training.cli import CONTRACT, main
+from training.config import save_config
+from training.runs.manifest import digest
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    save_config(tiny(), tmp_path / "tiny.toml")
+    return tmp_path / "tiny.toml"
+
+
+def json_line(capsys: Captured) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+    return record
+
+
+def test_run_ends_stdout_with_the_contracts_json(config: Path, capsys: Captured, isolated_home: Path) -> None:
+    assert main(["run", str(config), "--json"]) == 0
+    record = json_line(capsys)
+    assert tuple(record) == CONTRACT
+    assert record["status"] == "completed"
+    assert set(record["best"]) == {"metric", "value", "step", "checkpoint"}
+    assert Path(record["folder"]).parent == isolated_home / "workspace" / "runs"
+    assert Path(record["last_checkpoint"]).is_dir()
+    assert {"val/accuracy", "val/loss", "train/loss"} <= set(record["metrics"])
+    assert record["samples_per_second"] > 0
+
+
+def test_workspace_and_set_are_obeyed(config: Path, tmp_path: Path, capsys: Captured) -> None:
+    arguments = ["run", str(config), "--set", "loop.epochs=1", "--workspace", str(tmp_path / "elsewhere"), "--json"]
+    assert main(arguments) == 0
+    record = json_line(capsys)
+    assert record["epoch"] == 1
+    assert Path(record["folder"]).parent == tmp_path / "elsewhere" / "runs"
+
+
+def test_runs_show_and_resume_know_a_run_by_its_id(config: Path, capsys: Captured) -> None:
+    main(["run", str(config), "--json"])
+    run = json_line(capsys)["run"]
+    assert main(["runs", "--json"]) == 0
+    assert [record["run"] for record in json_line(capsys)["runs"]] == [run]
+    assert main(["show", run, "--json"]) == 0
+    shown = json_line(capsys)
+    assert shown["checkpoints"][0]["labels"]
+    assert shown["environment"]["torch"]
+    assert main(["resume", run, "--json"]) == 0
+    assert json_line(capsys)["step"] == 24
+    assert main(["show", run]) == 0
+    assert "[dataset]" in capsys.readouterr().out
+
+
+def test_presets_run_by_name(capsys: Captured) -> None:
+    assert main(["run", "preset:spiral", "--set", "loop.max_steps=5", "--set", "schedule.warmup_steps=0", "--json"]) == 0
+    assert json_line(capsys)["step"] == 5
+    assert main(["run", "preset:spirl"]) == 2
+    assert "spiral" in capsys.readouterr().err
+
+
+def test_schema_is_json_schema(capsys: Captured) -> None:
+    assert main(["schema"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    assert {"dataset", "model", "optimizer", "schedule", "loop"} <= set(schema["properties"])
+
+
+def test_check_finds_nothing_wrong_with_a_good_config_and_writes_nothing(config: Path, capsys: Captured) -> None:
+    assert main(["check", str(config), "--json"]) == 0
+    report = json_line(capsys)
+    assert report["ok"]
+    text = " ".join(finding["title"] for finding in report["findings"])
+    for word in ("data opens", "loss", "processor", "checkpoints"):
+        assert word in text
+    assert not Path(os.environ["TRAINWRIGHT_WORKSPACE"]).exists()
+
+
+def refused(arguments: list[str], capsys: Captured) -> str:
+    """The one sentence of a refusal."""
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
+    assert len(captured.err.strip().splitlines()) == 1
+    return captured.err
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["optimizer.lr=-1"], ["optimizer.lr", "greater than 0", "-1"]),
+        (["loop.batchsize=3"], ["loop.batchsize", "batch_size"]),
+        (["optimizer.kind=adamv"], ["optimizer", "adamw"]),
+        (["dataset.kind=idx", "dataset.path=/no/such/place", "model.kind=small_cnn"], ["dataset.path", "does not exist"]),
+        (["model.kind=small_cnn"], ["model.kind", "mlp"]),
+        (["nothing.at=1"], ["nothing", "dataset"]),
+        (["loop"], ["section.key=value"]),
+        (["loop.epochs=nan"], ["loop.epochs"]),
+        (["precision.device=cuda:77"], ["precision.device"]),
+    ],
+)
+def test_wrong_settings_are_one_sentence(
+    command: str, overrides: list[str], words: list[str], config: Path, capsys: Captured
+) -> None:
+    options = [item for override in overrides for item in ("--set", override)]
+    if command == "check" and "cuda" in overrides[0]:
+        pytest.skip("check reports a missing device as a finding")
+    message = refused([command, str(config), *options], capsys)
+    for word in words:
+        assert word in message
+    assert not Path(os.environ["TRAINWRIGHT_WORKSPACE"], "runs").exists() or not any(
+        Path(os.environ["TRAINWRIGHT_WORKSPACE"], "runs").iterdir()
+    )
+
+
+def test_a_missing_or_broken_config_is_one_sentence(tmp_path: Path, capsys: Captured) -> None:
+    assert "no such file" in refused(["run", str(tmp_path / "none.toml")], capsys)
+    (tmp_path / "broken.toml").write_text("[loop\nepochs = 3")
+    assert "not valid TOML" in refused(["run", str(tmp_path / "broken.toml")], capsys)
+    (tmp_path / "binary.toml").write_bytes(bytes(range(256)))
+    assert "cannot be read as text" in refused(["run", str(tmp_path / "binary.toml")], capsys)
+
+
+def test_an_empty_folder_is_one_sentence(tmp_path: Path, config: Path, capsys: Captured) -> None:
+    (tmp_path / "empty").mkdir()
+    options = ["--set", "dataset.kind=image_folder", "--set", f"dataset.path={tmp_path / 'empty'}"]
+    code = main(["run", str(config), *options, "--set", "model.kind=small_cnn"])
+    error = capsys.readouterr().err
+    assert code == 2
+    assert str(tmp_path / "empty") in error
+    assert "Traceback" not in error
+
+
+def test_resume_of_nothing_is_one_sentence(tmp_path: Path, capsys: Captured) -> None:
+    assert "no such run" in refused(["resume", "nothing"], capsys)
+
+
+class Evil:
+    """What an attacker would put into a checkpoint."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, tuple[str, str]]:
+        return (shutil.copy, (str(self.path), f"{self.path}.executed"))
+
+
+def test_a_hostile_pickle_is_refused_and_not_executed(config: Path, tmp_path: Path, capsys: Captured) -> None:
+    main(["run", str(config), "--json"])
+    checkpoint = Path(json_line(capsys)["last_checkpoint"])
+    state = checkpoint / "state.pt"
+    state.write_bytes(pickle.dumps(Evil(config)))
+    assert checkpoint.name in refused(["resume", str(checkpoint)], capsys)  # its digest is wrong
+    manifest = json.loads((checkpoint / "manifest.json").read_text())
+    manifest["files"]["state.pt"] = {"bytes": state.stat().st_size, "sha256": digest(state)}
+    (checkpoint / "manifest.json").write_text(json.dumps(manifest))
+    code = main(["resume", str(checkpoint)])
+    assert code == 2
+    assert "not loaded" in capsys.readouterr().err
+    assert not Path(f"{config}.executed").exists()
+
+
+def test_ctrl_c_stops_after_the_step_and_the_run_can_be_resumed(config: Path) -> None:
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "training", "run", str(config), "--set", "loop.epochs=5000", "--json"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "step" in line and "val/loss" in line:
+                break
+        process.send_signal(2)
+        output, _error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    record = json.loads(output.strip().splitlines()[-1])
+    assert record["status"] == "stopped"
+    assert Path(record["last_checkpoint"]).name == f"step-{record['step']:08d}"
