@@ -50,7 +50,7 @@ def parse_config(
     run's own record, which must stay readable after its dataset moved).
     """
     if folder is not None:
-        data = _with_absolute_paths(data, folder)
+        data = with_absolute_paths(data, folder)
     try:
         config = RunConfig.model_validate(data)
     except ValidationError as error:
@@ -61,7 +61,8 @@ def parse_config(
     return config
 
 
-def _with_absolute_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def with_absolute_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """``data`` with a relative dataset path taken from ``folder``, or from the working folder where only that has it."""
     result = dict(data)
     dataset = result.get("dataset")
     if isinstance(dataset, Mapping) and isinstance(dataset.get("path"), str) and dataset["path"]:

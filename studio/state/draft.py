@@ -1,0 +1,268 @@
+"""`Draft`: the configuration being edited, exactly as it was typed, and what is wrong with it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from studio.state.draft_check import check, complete, usable_config
+from studio.state.draft_history import DraftHistory
+from studio.state.setting_specs import (
+    RUN,
+    default_kind,
+    default_value,
+    defaults,
+    join_path,
+    kinds,
+    plain,
+    same_sort,
+    specs,
+    split_path,
+)
+from training.config import RunConfig, load_config, parse_config, save_config
+from training.config.files import read_toml, with_absolute_paths
+from training.config.run import SECTIONS
+from training.errors import ConfigError, Problem
+from training.presets import preset_text
+
+SAMPLE = "sample"
+
+
+class Draft(QObject):
+    """Starts as the built-in sample. Validated at each edit: that takes a tenth of a millisecond.
+
+    Signals:
+        changed(): anything at all; comes after all others.
+        edited(path): one setting got another value.
+        kind_changed(section): another kind was chosen in a section; its settings are others now.
+        replaced(): everything may be different (another file, undo).
+        problems_changed(): the list of problems is another one.
+    """
+
+    changed = Signal()
+    edited = Signal(str)
+    kind_changed = Signal(str)
+    replaced = Signal()
+    problems_changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._history = DraftHistory()
+        self._other_kinds: dict[tuple[str, str], dict[str, Any]] = {}
+        self._engine_problems: tuple[Problem, ...] = ()
+        self._data = _sample()
+        self._config, self._problems = check(self._data)
+
+    # ------------------------------------------------------------------------------------------- reading
+
+    def data(self) -> dict[str, Any]:
+        """A copy of what is typed, valid or not; goes through JSON unharmed."""
+        return copy.deepcopy(self._data)
+
+    def config(self) -> RunConfig | None:
+        """What Start would run; None while anything is wrong."""
+        return None if self._engine_problems else self._config
+
+    def usable_config(self, *sections: str) -> RunConfig | None:
+        """For previews: the draft with defaults in place of what is wrong; None when it is one of ``sections`` that is
+        wrong."""
+        if any(split_path(problem.path)[0] in sections for problem in self._problems):
+            return None
+        return self._config or usable_config(self._data, self._problems)
+
+    def problems(self) -> Sequence[Problem]:
+        """All that is wrong, each setting's faults together, in the order of the file."""
+        return (*self._problems, *self._engine_problems)
+
+    def value(self, path: str) -> Any:
+        """What stands in a setting, valid or not."""
+        section, name = split_path(path)
+        return plain(self._values(section)[name])
+
+    def kind(self, section: str) -> str:
+        """What is chosen in ``section``; "" where there is nothing to choose."""
+        return "" if section == RUN else str(self._data[section].get("kind", ""))
+
+    def is_changed(self, path: str) -> bool:
+        """Whether a setting differs from its default."""
+        section, name = split_path(path)
+        if name == "kind":
+            return self.kind(section) != default_kind(section)
+        default = default_value(specs(section, self.kind(section))[name])
+        return not _equal(self._values(section)[name], default)
+
+    def changed_paths(self) -> list[str]:
+        """Every setting that differs from its default; a chosen kind counts against the kind a new run has."""
+        names = [
+            join_path(section, name)
+            for section in (RUN, *SECTIONS)
+            for name in (*(["kind"] if kinds(section) else []), *specs(section, self.kind(section)))
+        ]
+        return [path for path in names if self.is_changed(path)]
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is an edit to take back."""
+        return self._history.can_undo
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether there is something taken back."""
+        return self._history.can_redo
+
+    # ------------------------------------------------------------------------------------------- editing
+
+    def set(self, path: str, value: Any) -> None:
+        """Write ``value`` (or the raw text that is no value yet) into a setting. Raises KeyError for an unknown one."""
+        section, name = split_path(path)
+        if name not in specs(section, self.kind(section)):
+            raise KeyError(path)
+        values, value = self._values(section), plain(value)
+        if _equal(values[name], value):
+            return
+        self._history.remember(self._data, path)
+        values[name] = value
+        self._revise()
+        self.edited.emit(path)
+        self.changed.emit()
+
+    def set_kind(self, section: str, kind: str) -> None:
+        """Choose another kind. One chosen before comes back as it was left; in a new one, what was changed stays changed
+        where the new kind has the same setting."""
+        if kind not in kinds(section):
+            raise KeyError(f"{section}.kind: {kind}")
+        old_kind = self.kind(section)
+        if kind == old_kind:
+            return
+        self._history.close_group()
+        self._history.remember(self._data, "")
+        old = self._data[section]
+        self._other_kinds[section, old_kind] = old
+        self._data[section] = self._other_kinds.pop((section, kind), None) or _carried_over(section, old_kind, old, kind)
+        self._revise()
+        self.kind_changed.emit(section)
+        self.changed.emit()
+
+    def reset(self, path: str) -> None:
+        """Put the default back."""
+        section, name = split_path(path)
+        if name == "kind":
+            self.set_kind(section, default_kind(section))
+            return
+        self._history.close_group()
+        self.set(path, default_value(specs(section, self.kind(section))[name]))
+        self._history.close_group()
+
+    def reset_all(self) -> None:
+        """Back to the built-in sample."""
+        self._replace(_sample())
+
+    def finish_edit(self) -> None:
+        """The person left a field: the next edit is an undo step of its own."""
+        self._history.close_group()
+
+    def undo(self) -> None:
+        """Take the last edit back."""
+        self._restore(self._history.undo(self._data))
+
+    def redo(self) -> None:
+        """Take the last undo back."""
+        self._restore(self._history.redo(self._data))
+
+    def set_engine_problems(self, problems: Sequence[Problem]) -> None:
+        """Show what the engine found beside the settings concerned, until the next edit. What names no setting of this
+        draft is passed over: the person could not act on it here."""
+        known = tuple(problem for problem in problems if self._is_known(problem.path))
+        if known != self._engine_problems:
+            self._engine_problems = known
+            self.problems_changed.emit()
+            self.changed.emit()
+
+    # ------------------------------------------------------------------------------- coming in, going out
+
+    def set_config(self, config: RunConfig) -> None:
+        """Replace everything by ``config``."""
+        self._replace(config.model_dump(mode="json"))
+
+    def set_data(self, data: Mapping[str, Any]) -> list[str]:
+        """Replace everything by ``data``, right or wrong; returns the paths no form has and that were left out."""
+        whole, left_out = complete(data)
+        self._replace(whole)
+        return left_out
+
+    def load_file(self, path: Path) -> list[str]:
+        """Replace everything by a TOML file, its wrong values included, so that they can be put right here.
+
+        Returns what could not be shown (unknown keys). Raises InputError when the file is no readable TOML.
+        """
+        try:
+            self.set_config(load_config(path))
+        except ConfigError:
+            text = path.read_text(encoding="utf-8")
+            return self.set_data(with_absolute_paths(read_toml(text, str(path)), path.resolve().parent))
+        return []
+
+    def save_file(self, path: Path) -> None:
+        """Write a TOML file. Raises ConfigError while anything is wrong, InputError when the place cannot be written."""
+        if self._config is None:
+            raise ConfigError(self._problems)
+        save_config(self._config, path)
+
+    # ------------------------------------------------------------------------------------------- inside
+
+    def _values(self, section: str) -> dict[str, Any]:
+        values: dict[str, Any] = self._data if section == RUN else self._data[section]
+        return values
+
+    def _is_known(self, path: str) -> bool:
+        section, name = split_path(path)
+        if section not in (RUN, *SECTIONS):
+            return False
+        return name in specs(section, self.kind(section)) or (name == "kind" and bool(kinds(section)))
+
+    def _replace(self, data: dict[str, Any]) -> None:
+        if data == self._data:
+            return
+        self._history.close_group()
+        self._history.remember(self._data, "")
+        self._other_kinds.clear()
+        self._restore(data)
+
+    def _restore(self, data: dict[str, Any] | None) -> None:
+        if data is None:
+            return
+        self._data = data
+        self._revise()
+        self.replaced.emit()
+        self.changed.emit()
+
+    def _revise(self) -> None:
+        before = self.problems()
+        self._engine_problems = ()
+        self._config, self._problems = check(self._data)
+        if self.problems() != before:
+            self.problems_changed.emit()
+
+
+def _sample() -> dict[str, Any]:
+    return parse_config(read_toml(preset_text(SAMPLE), SAMPLE), paths=False).model_dump(mode="json")
+
+
+def _carried_over(section: str, old_kind: str, old: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Defaults of ``kind``, but for settings both kinds have and that the person changed: a chosen folder stays, an
+    untouched learning rate becomes the new optimizer's."""
+    values = defaults(section, kind)
+    before = specs(section, old_kind)
+    for name, spec in specs(section, kind).items():
+        if name in before and same_sort(before[name], spec) and not _equal(old[name], default_value(before[name])):
+            values[name] = copy.deepcopy(old[name])
+    return values
+
+
+def _equal(first: Any, second: Any) -> bool:
+    """Equal and of one sort: 1 and 1.0 are the same number, True and 1 are not the same thing."""
+    return plain(first) == plain(second) and isinstance(first, bool) == isinstance(second, bool)

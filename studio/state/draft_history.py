@@ -1,0 +1,55 @@
+"""Undo and redo over snapshots. Small data (a few hundred bytes a step) is worth no cleverer way."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+Snapshot = dict[str, Any]
+
+
+class DraftHistory:
+    """Steps back and forth. Edits of one setting in a row are one step, so that undo takes words, not letters."""
+
+    def __init__(self, limit: int = 200) -> None:
+        self._limit = limit
+        self._past: list[Snapshot] = []
+        self._future: list[Snapshot] = []
+        self._group = ""
+
+    def remember(self, before: Snapshot, group: str) -> None:
+        """Note what stood before an edit; a following edit of the same non-empty ``group`` belongs to the same step."""
+        if group and group == self._group:
+            return
+        self._group = group
+        self._past = [*self._past, copy.deepcopy(before)][-self._limit :]
+        self._future.clear()
+
+    def close_group(self) -> None:
+        """The next edit is a step of its own, whatever it edits."""
+        self._group = ""
+
+    def undo(self, present: Snapshot) -> Snapshot | None:
+        """What stood before the last step; None when there is none."""
+        return self._move(present, self._past, self._future)
+
+    def redo(self, present: Snapshot) -> Snapshot | None:
+        """What the last undo took back; None when there is none."""
+        return self._move(present, self._future, self._past)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a step to take back."""
+        return bool(self._past)
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether an undo can itself be undone."""
+        return bool(self._future)
+
+    def _move(self, present: Snapshot, source: list[Snapshot], target: list[Snapshot]) -> Snapshot | None:
+        self.close_group()
+        if not source:
+            return None
+        target.append(copy.deepcopy(present))
+        return source.pop()

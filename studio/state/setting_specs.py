@@ -1,0 +1,68 @@
+"""The settings of a run by section and kind, as the forms and the draft need them. Everything comes from `describe`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from training.config import RunConfig
+from training.config.describe import FieldSpec, describe
+from training.config.fields import Section
+from training.config.problems import alternatives
+from training.config.run import SECTIONS
+
+RUN = ""  # the "section" of the settings that stand above all sections: name, seed, ...
+
+
+@cache
+def specs(section: str, kind: str = "") -> Mapping[str, FieldSpec]:
+    """The settings of ``section`` when it is of ``kind`` ("" where there is no choice), by name, in form order."""
+    if section == RUN:
+        return {spec.name: spec for spec in describe(RunConfig) if spec.name not in SECTIONS}
+    chosen = alternatives(section)[kind]
+    assert issubclass(chosen, Section)
+    return {spec.name: spec for spec in describe(chosen)}
+
+
+@cache
+def kinds(section: str) -> tuple[str, ...]:
+    """What can stand in ``section``; empty where there is nothing to choose."""
+    return () if section == RUN else tuple(kind for kind in alternatives(section) if kind)
+
+
+def default_kind(section: str) -> str:
+    """The kind a new run has in ``section``; "" where there is nothing to choose."""
+    return str(getattr(RunConfig.model_fields[section].default, "kind", "")) if section != RUN else ""
+
+
+def plain(value: Any) -> Any:
+    """``value`` as JSON would give it back: lists for tuples."""
+    return [plain(item) for item in value] if isinstance(value, tuple | list) else value
+
+
+def default_value(spec: FieldSpec) -> Any:
+    """What stands in the form before anything is typed; "" for a required setting, which has no default."""
+    return "" if spec.required else plain(spec.default)
+
+
+def defaults(section: str, kind: str = "") -> dict[str, Any]:
+    """All settings of ``section`` untouched, ``kind`` included where there is one."""
+    values = {name: default_value(spec) for name, spec in specs(section, kind).items()}
+    return {"kind": kind, **values} if kind else values
+
+
+def same_sort(first: FieldSpec, second: FieldSpec) -> bool:
+    """Whether a value typed for one setting makes sense for the other (of the same name in another kind)."""
+    return (first.editor, first.choices, first.unit) == (second.editor, second.choices, second.unit)
+
+
+def split_path(path: str) -> tuple[str, str]:
+    """("optimizer", "lr") for "optimizer.lr" and (RUN, "seed") for "seed"; deeper parts ("model.hidden.1") are cut."""
+    parts = path.split(".")
+    return (parts[0], parts[1]) if len(parts) > 1 else (("", parts[0]) if parts[0] not in SECTIONS else (parts[0], ""))
+
+
+def join_path(section: str, name: str) -> str:
+    """The dotted path of a setting."""
+    return f"{section}.{name}" if section else name
