@@ -59,6 +59,12 @@ def main(argv: list[str]) -> int:
     except SetUpError as error:
         print(f"\nTrainwright is not set up: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        print(
+            f"\nTrainwright is not set up: cannot write to {error.filename or HERE} ({error.strerror}).",
+            file=sys.stderr,
+        )
+        return 1
     except KeyboardInterrupt:
         print("\nThe set-up was interrupted; the next start does it again.", file=sys.stderr)
         return 130

@@ -159,6 +159,17 @@ def test_a_python_that_cannot_make_environments_names_the_package(
         run.make_environment()
 
 
+def test_a_folder_that_cannot_be_written_is_named(
+    installed: list[str], environment: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused() -> None:
+        raise PermissionError(13, "Permission denied", str(environment))
+
+    monkeypatch.setattr(run, "make_environment", refused)
+    assert run.main([]) == 1
+    assert f"cannot write to {environment} (Permission denied)" in capsys.readouterr().err
+
+
 def test_the_host_s_python_does_not_leak_into_ours() -> None:
     host = {"PYTHONHOME": "/usr", "PYTHONPATH": "/x", "PIP_TARGET": "/y", "PATH": "/bin", "PIP_INDEX_URL": "https://z"}
     assert run.clean(host) == {"PATH": "/bin", "PIP_INDEX_URL": "https://z"}
