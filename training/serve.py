@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -167,28 +168,42 @@ def serve_standard_streams() -> int:
 
     stdin is read by a thread, so that "detach" is obeyed, and the end of the window noticed, while a run works.
     """
-    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a library that prints must not garble the replies
-    lock = threading.Lock()
-
-    def reply(answer: dict[str, Any]) -> None:
-        with lock:
-            try:
-                replies.write(json.dumps(answer) + "\n")
-                replies.flush()
-            except (BrokenPipeError, ValueError):
-                return  # the window has gone: the run's folder tells the rest
-
-    server = Server(reply)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a run handed to the background outlives its terminal
+    replies = Replies()
+    server = Server(replies.send)
     requests: queue.Queue[Request | None] = queue.Queue()
-    threading.Thread(target=_listen, args=(server, requests), name="requests", daemon=True).start()
+    threading.Thread(target=_listen, args=(server, replies, requests), name="requests", daemon=True).start()
     server.warm_up()
     for request in _until_end(requests):
         server.answer(request)
     return 0
 
 
-def _listen(server: Server, requests: queue.Queue[Request | None]) -> None:
+class Replies:
+    """The child's way to the window: standard output, which nobody else may write to any more."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stream = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a library that prints must not garble the replies
+
+    def send(self, answer: dict[str, Any]) -> None:
+        """Write one reply; without effect once the window has gone, since the run's folder tells the rest."""
+        with self._lock:
+            try:
+                self._stream.write(json.dumps(answer) + "\n")
+                self._stream.flush()
+            except (BrokenPipeError, ValueError):
+                return
+
+    def end(self) -> None:
+        """Let the window's reader see the end; later replies go nowhere."""
+        with self._lock:
+            self._stream.close()
+
+
+def _listen(server: Server, replies: Replies, requests: queue.Queue[Request | None]) -> None:
     detached = False
     for line in sys.stdin.buffer:
         try:
@@ -198,6 +213,8 @@ def _listen(server: Server, requests: queue.Queue[Request | None]) -> None:
             continue
         if request.get("action") == "detach":
             detached = True
+            replies.send({"id": request.get("id", 0), "reply": "done", "result": {}})
+            replies.end()
         elif request.get("action") == "quit":
             break
         else:

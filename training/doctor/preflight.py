@@ -103,7 +103,7 @@ def _batch(session: Session) -> list[Found]:
     with session.numerics.autocast():
         outputs = session.model(batch.inputs)
     loss = session.objective.loss_sum(outputs, batch.targets) / len(batch.targets)
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     value = float(loss.detach())
     seconds = time.perf_counter() - started
     session.optimizer.zero_grad(set_to_none=True)

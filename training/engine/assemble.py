@@ -46,7 +46,7 @@ def _build(
     model = make_model(config.model, data.shape, len(data.classes), config.seed)
     torch.set_num_threads(threads or choose_threads(config.precision.threads, model))
     if config.precision.channels_last and data.layout == "image":
-        model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        model = model.to(memory_format=torch.channels_last)
     model = model.to(device).train()
     torch.manual_seed(config.seed)  # dropout's stream; initial weights, order and augmentation have their own
     total_steps = config.loop.epochs * data.steps_per_epoch
@@ -62,7 +62,7 @@ def _build(
         parameters=[parameter for parameter in model.parameters() if parameter.requires_grad],
         objective=make_objective(config.objective, len(data.classes), device),
         optimizer=optimizer,
-        guard=Guard(optimizer, device),
+        guard=Guard(optimizer, device, model.buffers()),
         schedule=make_schedule(config.schedule, config.optimizer.lr, total_steps),
         ema=Ema(model, config.loop.ema_decay) if config.loop.ema_decay is not None else None,
         total_steps=total_steps,

@@ -101,7 +101,7 @@ class Numerics:
 
     def backward(self, loss: Tensor) -> None:
         """Add the gradients of ``loss`` (scaled under fp16) to ``.grad``."""
-        (self.scaler.scale(loss) if self.scaler else loss).backward()  # type: ignore[no-untyped-call]
+        (self.scaler.scale(loss) if self.scaler else loss).backward()
 
     def unscale(self, optimizer: torch.optim.Optimizer) -> None:
         """Bring gradients back to their true size; must precede measuring and clipping."""

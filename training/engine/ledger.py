@@ -118,7 +118,7 @@ class Ledger:
     def _snapshot(self) -> Snapshot:
         session, progress = self._session, self._session.progress
         averaged = copied(session.ema.state_dict()) if session.ema is not None else {}
-        state = copied(session.training_state() | {"ema": _numbers(averaged)})
+        state = copied(session.training_state())
         weights = copied(session.model.state_dict())
         if session.device.type == "cuda":
             torch.cuda.synchronize(session.device)
@@ -126,7 +126,7 @@ class Ledger:
             step=progress.step,
             epoch=progress.epoch,
             weights=weights,
-            averaged=_tensors(averaged),
+            averaged=averaged,
             state=state,
             metrics=dict(progress.metrics),
             facts=self._facts,
@@ -171,14 +171,6 @@ class Ledger:
                     step=self._session.progress.step,
                 )
             )
-
-
-def _tensors(state: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in state.items() if isinstance(value, torch.Tensor)}
-
-
-def _numbers(state: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in state.items() if not isinstance(value, torch.Tensor)}
 
 
 def _model_facts(session: Session) -> dict[str, Any]:

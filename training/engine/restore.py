@@ -135,7 +135,7 @@ class Branch:
 
 def _load_average(checkpoint: Path, session: Session, state: dict[str, Any]) -> None:
     if session.ema is not None and (checkpoint / AVERAGED).is_file():
-        session.ema.load_state_dict(load_tensors(checkpoint / AVERAGED) | state.get("ema", {}))
+        session.ema.load_state_dict(load_tensors(checkpoint / AVERAGED), state["ema_updates"])
 
 
 def check_data(folder: RunFolder, session: Session) -> None:

@@ -189,6 +189,12 @@ def _work(
 ) -> None:
     """Train and end in exactly one final event, whatever happens."""
     progress, checkpoints = session.progress, session.config.checkpoints
+
+    def flushed(row: Any) -> None:
+        book.samples_per_second = recorder.samples_per_second
+        hooks.flushed(row)
+
+    recorder = Recorder(session, folder, flushed)  # cuts the series before anyone hears of the attempt
     attempt = len(read_history(folder.events_file).attempts) + 1
     emit(
         AttemptStarted(
@@ -207,12 +213,7 @@ def _work(
         for earlier in restore.earlier_events(session):
             emit(earlier)
 
-    def flushed(row: Any) -> None:
-        book.samples_per_second = recorder.samples_per_second
-        hooks.flushed(row)
-
     final: Event
-    recorder = Recorder(session, folder, flushed)
     keeper = Keeper(folder, checkpoints.keep_last, emit)
     ledger = Ledger(session, recorder, keeper, emit)
     try:

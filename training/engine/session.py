@@ -72,17 +72,20 @@ class Session:
             "optimizer": self.optimizer.state_dict(),
             "scaler": scaler.state_dict() if scaler else {},
             "plateau": plateau.state() if plateau else {},
+            "guard": self.guard.state(),
+            "ema_updates": self.ema.updates if self.ema is not None else 0,
             "rng": rng_state(),
         }
 
     def load_training_state(self, state: dict[str, Any]) -> None:
-        """Undo ``training_state``: the next step is the one that would have come next."""
+        """Undo ``training_state``, after the weights were loaded: the next step is the one that would have come next."""
         self.progress = Progress(**state["progress"])
         self.optimizer.load_state_dict(state["optimizer"])
         if self.numerics.scaler and state["scaler"]:
             self.numerics.scaler.load_state_dict(state["scaler"])
         if self.schedule.plateau and state["plateau"]:
             self.schedule.plateau.load(state["plateau"])
+        self.guard.load(state["guard"])
         load_rng_state(state["rng"])
         self.apply_schedule()
 
