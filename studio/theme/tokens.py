@@ -58,7 +58,7 @@ class Palette:
 
     def tone_soft(self, tone: Tone) -> str:
         """The tint behind text of that tone."""
-        return self.sunken if tone == "neutral" else str(getattr(self, f"{tone}_soft"))
+        return self.pressed if tone == "neutral" else str(getattr(self, f"{tone}_soft"))
 
 
 LIGHT = Palette(

@@ -1,0 +1,343 @@
+"""A plot of one quantity with several curves: raw and smoothed, linear or logarithmic, with markers and a cursor."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import ArrayLike, NDArray
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+
+from studio.charts.legend import Legend
+from studio.charts.markers import Marker, MarkerKind, MarkerLayer
+from studio.charts.number_labels import position, reading
+from studio.charts.plot_canvas import CurveItem, PlotCanvas
+from studio.charts.redraw_clock import RedrawClock
+from studio.charts.series import Series
+from studio.charts.shared_x import SharedX
+from studio.theme import Palette, theme
+from studio.widgets import label
+
+Floats = NDArray[np.float64]
+
+_RAW_SHARE = 0.34  # of the curve's colour in the raw line, while the smoothed one is what is read
+_SMOOTH_POINTS = 400
+_FEW_POINTS = 600  # up to here a thin line is worth the time that antialiasing takes
+_LOG_NOTE = "Values of 0 and below cannot be shown on a log scale"
+
+
+@dataclass(slots=True)
+class _Curve:
+    """A series and what draws it."""
+
+    label: str
+    color_index: int
+    is_noisy: bool
+    series: Series
+    raw_item: CurveItem = field(default_factory=CurveItem)
+    smooth_item: CurveItem = field(default_factory=CurveItem)
+
+
+class CurvePlot(QWidget):
+    """Data may be appended at any rate; the plot is drawn by its clock, at most ten times a second, if it is seen.
+
+    Signals: `marker_clicked(key)`; `hovered(x | None)`.
+    """
+
+    marker_clicked = Signal(object)
+    hovered = Signal(object)
+
+    def __init__(
+        self, title: str, *, unit: str = "", clock: RedrawClock | None = None, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(f"Curves: {title}")
+        self._curves: dict[str, _Curve] = {}
+        self._clock = clock or RedrawClock(self)
+        self._smoothing = 0.0
+        self._log = False
+        self._y_range = (0.0, 1.0)
+        self._is_y_chosen = False
+        self._cursor: float | None = None
+        self._x_name, self._x_scale = "Step", 1.0
+        self._hides_values = False
+        self._legend = Legend(title, unit)
+        self._canvas = PlotCanvas()
+        policy = self._canvas.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # an empty plot shows its sentence instead of axes, in the same room
+        self._canvas.setSizePolicy(policy)
+        self._empty = label("No data yet", "caption")
+        self._empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._line = pg.InfiniteLine(angle=90)
+        self._line.hide()
+        self._canvas.addItem(self._line, ignoreBounds=True)
+        self._markers = MarkerLayer(self._canvas.getPlotItem())
+        self._markers.clicked.connect(self.marker_clicked)
+        self._canvas.pointed.connect(self._on_pointed)
+        self._canvas.fit_wanted.connect(self.fit)
+        self._canvas.moved_by_hand.connect(self._on_moved_by_hand)
+        self._lay_out()
+        self._shared_x = SharedX(self)
+        self._join(self._shared_x)
+        theme().changed.connect(self.set_theme)
+        self.set_theme(theme().palette)
+
+    # ---------------------------------------------------------------- curves
+
+    def add_curve(self, name: str, label: str = "", color_index: int | None = None, *, is_noisy: bool = True) -> None:
+        """Add an empty curve; `label` is its word in the legend, "" for none. Only a noisy curve is ever smoothed."""
+        index = len(self._curves) if color_index is None else color_index
+        curve = _Curve(label, index, is_noisy, Series(may_be_smoothed=is_noisy))
+        curve.series.set_smoothing(self._smoothing)
+        self._curves[name] = curve
+        for item in (curve.raw_item, curve.smooth_item):
+            self._canvas.addItem(item, ignoreBounds=True)
+        self._legend.add_entry(name, label, curve.color_index)
+        self._dress_curve(curve, theme().palette)
+
+    def remove_curve(self, name: str) -> None:
+        """Take a curve away. Raises KeyError for an unknown name."""
+        curve = self._curves.pop(name)
+        for item in (curve.raw_item, curve.smooth_item):
+            self._canvas.removeItem(item)
+        self._legend.remove_entry(name)
+        self._ask_for_redraw()
+
+    def curve_names(self) -> list[str]:
+        """The curves, in the order they were added."""
+        return list(self._curves)
+
+    def append(self, name: str, x: ArrayLike, y: ArrayLike) -> None:
+        """Add samples to a curve's end. Raises ValueError when x falls: cut it with `truncate` first."""
+        self._curves[name].series.append(x, y)
+        self._ask_for_redraw()
+
+    def set_curve(self, name: str, x: ArrayLike, y: ArrayLike) -> None:
+        """Replace all samples of a curve."""
+        self._curves[name].series.clear()
+        self.append(name, x, y)
+
+    def truncate(self, x: float) -> None:
+        """Drop samples and markers beyond `x`."""
+        for curve in self._curves.values():
+            curve.series.truncate(x)
+        self._markers.truncate(x)
+        self._ask_for_redraw()
+
+    def clear(self) -> None:
+        """Drop all samples and markers; the curves stay."""
+        self.truncate(-math.inf)
+        self._is_y_chosen = False
+
+    # --------------------------------------------------------------- markers
+
+    def add_marker(self, kind: MarkerKind, x: float, text: str, key: object) -> None:
+        """Mark a step; a marker with that key already is moved."""
+        self._markers.put(kind, x, text, key)
+        self._ask_for_redraw()
+
+    def remove_marker(self, key: object) -> None:
+        """Take a marker away; nothing happens when there is none."""
+        self._markers.remove(key)
+        self._ask_for_redraw()
+
+    def markers(self) -> MarkerLayer:
+        """The layer the markers lie in."""
+        return self._markers
+
+    # ------------------------------------------------------------------ look
+
+    def set_smoothing(self, weight: float) -> None:
+        """Weight of the exponential average, 0 (off) to below 1."""
+        self._smoothing = weight
+        for curve in self._curves.values():
+            curve.series.set_smoothing(weight)
+            self._dress_curve(curve, theme().palette)
+        self._ask_for_redraw()
+
+    def set_log(self, on: bool) -> None:
+        """Logarithmic or linear y axis."""
+        self._log = on
+        self._is_y_chosen = False
+        self._canvas.getAxis("left").setLogMode(on)
+        self._ask_for_redraw()
+
+    def set_x_label(self, name: str, scale: float = 1.0) -> None:
+        """What the x axis counts: positions times `scale`."""
+        self._x_name, self._x_scale = name, scale
+        self._canvas.getAxis("bottom").setScale(scale)
+        self._ask_for_redraw()
+
+    def show_x_axis(self, shown: bool) -> None:
+        """Show the numbers below the plot, or save their room when a plot below has them."""
+        self._canvas.getAxis("bottom").setStyle(showValues=shown)
+
+    def set_empty_text(self, text: str) -> None:
+        """What stands in the plot while there is nothing to draw."""
+        self._empty.setText(text)
+
+    def link_x(self, other: "CurvePlot") -> None:
+        """Share x range and cursor with another plot."""
+        self._shared_x.range_changed.disconnect(self._ask_for_redraw)
+        self._shared_x.cursor_moved.disconnect(self._on_cursor_moved)
+        self._join(other._shared_x)
+
+    def fit(self) -> None:
+        """Show all data and follow new data again."""
+        self._is_y_chosen = False
+        self._shared_x.fit()
+        self._ask_for_redraw()
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take on a theme's colours; called by itself when the theme changes."""
+        self._canvas.dress(palette)
+        self._line.setPen(pg.mkPen(QColor(palette.faint), width=1))
+        for curve in self._curves.values():
+            self._dress_curve(curve, palette)
+        self._ask_for_redraw()
+
+    # --------------------------------------------------------------- drawing
+
+    def refresh(self) -> None:
+        """Draw what there is now. The clock calls this; call it yourself only to have the picture at once."""
+        self._shared_x.follow()
+        first, last = self._shared_x.first, self._shared_x.last
+        self._hides_values = False
+        lines = [(curve, self._raw_line(curve), self._smooth_line(curve)) for curve in self._curves.values()]
+        self._choose_y_range([ys for _, (_, ys), _ in lines])
+        bottom, top = self._y_range
+        self._canvas.show_range(first, last, bottom, top)
+        bounds = QRectF(first, bottom, last - first, top - bottom)
+        for curve, (xs, ys), smooth in lines:
+            curve.raw_item.set_line(xs, ys, bounds, antialias=not curve.is_noisy or len(xs) <= _FEW_POINTS)
+            curve.smooth_item.set_line(*smooth, bounds, antialias=True)
+        self._markers.draw(self._marker_height, theme().palette)
+        is_empty = self._extent() is None
+        self._empty.setVisible(is_empty)
+        self._canvas.setVisible(not is_empty)
+        self._update_legend()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._ask_for_redraw()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._ask_for_redraw()
+
+    def _raw_line(self, curve: _Curve) -> tuple[Floats, Floats]:
+        shared = self._shared_x
+        return self._scaled(*curve.series.raw.view(shared.first, shared.last, self._canvas.pixels()))
+
+    def _smooth_line(self, curve: _Curve) -> tuple[Floats, Floats]:
+        points = min(self._canvas.pixels(), _SMOOTH_POINTS)
+        smooth = curve.series.smooth_view(self._shared_x.first, self._shared_x.last, points)
+        return self._scaled(*smooth) if smooth is not None else (np.empty(0), np.empty(0))
+
+    def _scaled(self, xs: Floats, ys: Floats) -> tuple[Floats, Floats]:
+        if not self._log:
+            return xs, ys
+        shown = ~(ys <= 0)  # gaps stay: NaN compares false
+        self._hides_values |= not bool(shown.all())
+        return xs[shown], np.log10(ys[shown])
+
+    def _choose_y_range(self, values: list[Floats]) -> None:
+        """Keep the range while the data fit and fill half of it: each new one rebuilds the axis."""
+        shown = np.concatenate([np.empty(0), *values])
+        shown = shown[np.isfinite(shown)]
+        if len(shown) == 0:
+            return
+        low, high = float(shown.min()), float(shown.max())
+        span = high - low or abs(high) or 1.0
+        bottom, top = self._y_range
+        if self._is_y_chosen and bottom <= low and high <= top and span > 0.5 * (top - bottom):
+            return
+        self._is_y_chosen = True
+        self._y_range = (low - 0.08 * span, high + 0.12 * span)
+
+    def _marker_height(self, marker: Marker) -> float:
+        bottom, top = self._y_range
+        if marker.kind in ("event", "resume"):
+            return top - 0.06 * (top - bottom)
+        filled = [curve.series for curve in self._curves.values() if len(curve.series)]
+        if not filled:
+            return bottom
+        # The best checkpoint is chosen by a validation figure, which is the later curve where there are two.
+        sample = (filled[-1] if marker.kind == "best" else filled[0]).nearest(marker.x, smoothed=True)
+        height = sample[1] if sample else math.nan
+        if self._log:
+            height = math.log10(height) if height > 0 else math.nan
+        return min(max(height, bottom), top) if math.isfinite(height) else bottom
+
+    def _update_legend(self) -> None:
+        for name, curve in self._curves.items():
+            at = math.inf if self._cursor is None else self._cursor
+            sample = curve.series.nearest(at) if len(curve.series) else None
+            self._legend.set_value(name, reading(sample[1]) if sample else "")
+        note = _LOG_NOTE if self._hides_values else ""
+        if self._cursor is not None:
+            note = f"{self._x_name} {position(self._nearest_position(self._cursor) * self._x_scale)}"
+        self._legend.set_note(note)
+
+    def _nearest_position(self, x: float) -> float:
+        samples = [curve.series.nearest(x) for curve in self._curves.values()]
+        return min((sample[0] for sample in samples if sample), key=lambda at: abs(at - x), default=x)
+
+    # ---------------------------------------------------------------- wiring
+
+    def _lay_out(self) -> None:
+        stack = QGridLayout()
+        stack.setContentsMargins(0, 0, 0, 0)
+        stack.addWidget(self._canvas, 0, 0)
+        stack.addWidget(self._empty, 0, 0, Qt.AlignmentFlag.AlignCenter)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(self._legend)
+        column.addLayout(stack, 1)
+
+    def _join(self, shared: SharedX) -> None:
+        self._shared_x = shared
+        shared.add_source(self._extent)
+        shared.range_changed.connect(self._ask_for_redraw)
+        shared.cursor_moved.connect(self._on_cursor_moved)
+
+    def _extent(self) -> tuple[float, float] | None:
+        filled = [curve.series.raw.x for curve in self._curves.values() if len(curve.series)]
+        if not filled:
+            return None
+        return min(float(xs[0]) for xs in filled), max(float(xs[-1]) for xs in filled)
+
+    def _dress_curve(self, curve: _Curve, palette: Palette) -> None:
+        color = QColor(palette.curves[curve.color_index % len(palette.curves)])
+        wide = 2 * self.devicePixelRatioF()  # pyqtgraph counts a pen's width in device pixels
+        curve.smooth_item.setPen(pg.mkPen(color, width=wide))
+        if self._smoothing > 0 and curve.is_noisy:
+            color = _mixed(color, QColor(palette.surface), _RAW_SHARE)
+        # Wide lines are dear where they zigzag, and noise is drawn as zigzag.
+        curve.raw_item.setPen(pg.mkPen(color, width=1 if curve.is_noisy else wide))
+
+    def _ask_for_redraw(self) -> None:
+        self._clock.request(self)
+
+    def _on_moved_by_hand(self, first: float, last: float) -> None:
+        self._shared_x.move_by_hand(first, last)
+
+    def _on_pointed(self, x: float | None) -> None:
+        self._shared_x.cursor_moved.emit(x)
+        self.hovered.emit(x)
+
+    def _on_cursor_moved(self, x: float | None) -> None:
+        self._cursor = x
+        self._line.setVisible(x is not None)
+        if x is not None:
+            self._line.setPos(self._nearest_position(x))
+        self._update_legend()
+
+
+def _mixed(color: QColor, ground: QColor, share: float) -> QColor:
+    """What `color` at an opacity of `share` looks like on `ground`; transparent lines take three times as long."""
+    pairs = zip(color.getRgbF(), ground.getRgbF(), strict=True)
+    return QColor.fromRgbF(*(share * a + (1 - share) * b for a, b in pairs))

@@ -1,0 +1,88 @@
+"""The line above a plot: its title, its curves with their colours and values, and where the cursor stands."""
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+
+from studio.theme import SPACING, theme
+from studio.widgets import ElidedLabel, label
+
+
+class Swatch(QWidget):
+    """A short stroke in a curve's colour."""
+
+    def __init__(self, color_index: int) -> None:
+        super().__init__()
+        self._color_index = color_index
+        self.setFixedSize(QSize(14, 14))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        curves = theme().palette.curves
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(curves[self._color_index % len(curves)]))
+        painter.drawRoundedRect(QRectF(1, 5.5, 12, 3), 1.5, 1.5)
+
+
+class LegendEntry(QWidget):
+    """Swatch, name, value."""
+
+    def __init__(self, name: str, color_index: int) -> None:
+        super().__init__()
+        self._name = name
+        self._value = label("")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(5)
+        row.addWidget(Swatch(color_index))
+        row.addWidget(label(name, "caption"))
+        row.addWidget(self._value)
+
+    def set_value(self, text: str) -> None:
+        """What the curve is at the cursor, or last."""
+        if text != self._value.text():
+            self._value.setText(text)
+            self.setAccessibleName(f"{self._name}: {text}")
+
+
+class Legend(QWidget):
+    """Title at the left, then one entry for each curve, the cursor's position at the right."""
+
+    def __init__(self, title: str, unit: str = "") -> None:
+        super().__init__()
+        self._entries: dict[str, LegendEntry] = {}
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(SPACING.l)
+        self._title = label(f"{title} ({unit})" if unit else title, "section")
+        self._title.setVisible(bool(title))
+        self._row.addWidget(self._title)
+        self._note = ElidedLabel("", Qt.TextElideMode.ElideRight)
+        self._note.setProperty("role", "caption")
+        self._note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._row.addWidget(self._note, 1)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def add_entry(self, key: str, name: str, color_index: int) -> None:
+        """Append a curve; without a name it has no entry."""
+        if name:
+            self._entries[key] = LegendEntry(name, color_index)
+            self._row.insertWidget(self._row.count() - 1, self._entries[key])
+
+    def remove_entry(self, key: str) -> None:
+        """Take a curve away."""
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            entry.setParent(None)
+            entry.deleteLater()
+
+    def set_value(self, key: str, text: str) -> None:
+        """The value beside a curve's name."""
+        if key in self._entries:
+            self._entries[key].set_value(text)
+
+    def set_note(self, text: str) -> None:
+        """What stands at the right."""
+        if text != self._note.text():
+            self._note.setText(text)

@@ -1,0 +1,200 @@
+"""The curves of a run: loss, learning rate and gradient norm above each other, on one x axis, with one cursor."""
+
+from numpy.typing import ArrayLike
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QSlider, QVBoxLayout, QWidget
+
+from studio.charts.curve_plot import CurvePlot
+from studio.charts.markers import MarkerKind
+from studio.charts.redraw_clock import RedrawClock
+from studio.theme import SPACING, Palette
+from studio.widgets import Segmented, Switch, button, label
+
+# The slider is finest where it matters: 0.9, 0.99, 0.999 look as different as 0 and 0.9.
+_WEIGHTS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
+
+
+class MetricsBoard(QWidget):
+    """Three linked plots and a row of tools.
+
+    Curves are named "train/loss", "val/loss", "lr" and "grad_norm"; `add_curve` adds others to one of the plots.
+
+    Signals: `marker_clicked(key)`; `view_changed()` when smoothing, scale or axis was chosen.
+    """
+
+    marker_clicked = Signal(object)
+    view_changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        clock = RedrawClock(self)
+        self._loss = CurvePlot("Loss", clock=clock)
+        self._rate = CurvePlot("Learning rate", clock=clock)
+        self._norm = CurvePlot("Gradient norm", clock=clock)
+        self._plots = {"loss": self._loss, "lr": self._rate, "grad_norm": self._norm}
+        self._home: dict[str, CurvePlot] = {}
+        self._steps_per_epoch: float | None = None
+        self._build_tools()
+        self._lay_out()
+        for plot in self._plots.values():
+            plot.marker_clicked.connect(self.marker_clicked)
+        for plot in (self._rate, self._norm):
+            plot.link_x(self._loss)
+        for plot in (self._loss, self._rate):
+            plot.show_x_axis(False)
+        self.add_curve("train/loss", "Training", plot="loss", color_index=0)
+        self.add_curve("val/loss", "Validation", plot="loss", color_index=1, is_noisy=False)
+        self.add_curve("lr", "Applied", plot="lr", color_index=2, is_noisy=False)
+        self.add_curve("grad_norm", "Before clipping", plot="grad_norm", color_index=3)
+        self.set_empty_text("Nothing to draw yet")
+
+    # ------------------------------------------------------------------ data
+
+    def add_curve(
+        self, name: str, label: str, *, plot: str = "loss", color_index: int | None = None, is_noisy: bool = True
+    ) -> None:
+        """Add a curve to the plot "loss", "lr" or "grad_norm", once for each name; only a noisy one is ever smoothed."""
+        self._home[name] = self._plots[plot]
+        self._home[name].add_curve(name, label, color_index, is_noisy=is_noisy)
+
+    def append(self, name: str, x: ArrayLike, y: ArrayLike) -> None:
+        """Add samples to a curve's end. Raises KeyError for an unknown curve, ValueError when x falls."""
+        self._home[name].append(name, x, y)
+
+    def set_curve(self, name: str, x: ArrayLike, y: ArrayLike) -> None:
+        """Replace all samples of a curve."""
+        self._home[name].set_curve(name, x, y)
+
+    def truncate(self, step: float) -> None:
+        """Drop samples and markers beyond `step`: a resumed run goes on from there."""
+        for plot in self._plots.values():
+            plot.truncate(step)
+
+    def clear(self) -> None:
+        """Drop all samples and markers."""
+        for plot in self._plots.values():
+            plot.clear()
+        self.fit()
+
+    def add_marker(self, kind: MarkerKind, step: float, text: str, key: object) -> None:
+        """Mark a step: checkpoints and the best one on the loss, events and resumes across all plots."""
+        self._loss.add_marker(kind, step, text, key)
+        if kind in ("event", "resume"):
+            for plot in (self._rate, self._norm):
+                plot.add_marker(kind, step, text, key)
+
+    def remove_marker(self, key: object) -> None:
+        """Take a marker away."""
+        for plot in self._plots.values():
+            plot.remove_marker(key)
+
+    def clear_markers(self) -> None:
+        """Take all markers away."""
+        for key in self._loss.markers().keys():  # noqa: SIM118 - not a dict
+            self.remove_marker(key)
+
+    # ------------------------------------------------------------------ look
+
+    def plot(self, quantity: str) -> CurvePlot:
+        """One of the plots: "loss", "lr" or "grad_norm"."""
+        return self._plots[quantity]
+
+    def fit(self) -> None:
+        """Show all data and follow new data again."""
+        for plot in self._plots.values():
+            plot.fit()
+
+    def set_theme(self, palette: Palette) -> None:
+        """Take on a theme's colours; the plots do so by themselves when the theme changes."""
+        for plot in self._plots.values():
+            plot.set_theme(palette)
+
+    def set_empty_text(self, text: str) -> None:
+        """What stands in the plots while there is nothing to draw."""
+        for plot in self._plots.values():
+            plot.set_empty_text(text)
+
+    def set_steps_per_epoch(self, steps: float | None) -> None:
+        """Let the person count the x axis in epochs; None takes the choice away."""
+        self._steps_per_epoch = steps if steps else None
+        self._axis.setVisible(self._steps_per_epoch is not None)
+        self._label_x()
+
+    def smoothing(self) -> float:
+        """The weight of the exponential average, 0 for none."""
+        return _WEIGHTS[self._smoothing.value()]
+
+    def set_smoothing(self, weight: float) -> None:
+        """Choose the slider's stop that is nearest to `weight`."""
+        self._smoothing.setValue(min(range(len(_WEIGHTS)), key=lambda at: abs(_WEIGHTS[at] - weight)))
+
+    def log_scale(self) -> bool:
+        """Whether the loss and the gradient norm are drawn on a logarithmic axis."""
+        return self._log.isChecked()
+
+    def set_log_scale(self, on: bool) -> None:
+        """Draw the loss and the gradient norm on a logarithmic axis or not."""
+        self._log.setChecked(on)
+
+    def _build_tools(self) -> None:
+        self._smoothing = QSlider(Qt.Orientation.Horizontal)
+        self._smoothing.setRange(0, len(_WEIGHTS) - 1)
+        self._smoothing.setFixedWidth(130)
+        self._smoothing.setAccessibleName("Smoothing")
+        self._smoothing.setToolTip("Weight of the exponential average; the raw values stay visible behind it")
+        self._weight = label("Off", "caption")
+        self._weight.setMinimumWidth(self._weight.fontMetrics().horizontalAdvance("0.999") + 4)
+        self._smoothing.valueChanged.connect(self._on_smoothing_moved)
+        self._log = Switch("Log scale")
+        self._log.toggled.connect(self._on_log_toggled)
+        self._axis = Segmented([("step", "Steps"), ("epoch", "Epochs")])
+        self._axis.setAccessibleName("Horizontal axis")
+        self._axis.hide()
+        self._axis.current_changed.connect(self._on_axis_chosen)
+        self._fit = button("Fit", "fit", "ghost", tooltip="Show all data and follow new data (double click in a plot)")
+        self._fit.clicked.connect(self.fit)
+
+    def _lay_out(self) -> None:
+        tools = QHBoxLayout()
+        tools.setSpacing(SPACING.s)
+        tools.addWidget(label("Smoothing", "caption"))
+        tools.addWidget(self._smoothing)
+        tools.addWidget(self._weight)
+        tools.addSpacing(SPACING.s)
+        tools.addWidget(self._log)
+        tools.addStretch(1)
+        tools.addWidget(self._axis)
+        tools.addWidget(self._fit)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACING.m)
+        column.addLayout(tools)
+        for plot, share in zip(self._plots.values(), (5, 2, 3), strict=True):
+            column.addWidget(plot, share)
+
+    def sizeHint(self) -> QSize:
+        return QSize(640, 560)
+
+    def _label_x(self) -> None:
+        by_epoch = self._steps_per_epoch is not None and self._axis.current() == "epoch"
+        for plot in self._plots.values():
+            if by_epoch and self._steps_per_epoch:
+                plot.set_x_label("Epoch", 1.0 / self._steps_per_epoch)
+            else:
+                plot.set_x_label("Step")
+
+    def _on_smoothing_moved(self) -> None:
+        weight = self.smoothing()
+        self._weight.setText(f"{weight:g}" if weight else "Off")
+        for plot in (self._loss, self._norm):
+            plot.set_smoothing(weight)
+        self.view_changed.emit()
+
+    def _on_log_toggled(self, on: bool) -> None:
+        for plot in (self._loss, self._norm):
+            plot.set_log(on)
+        self.view_changed.emit()
+
+    def _on_axis_chosen(self) -> None:
+        self._label_x()
+        self.view_changed.emit()

@@ -1,0 +1,144 @@
+"""Choices that the mouse wheel cannot change by accident, and a path with a chooser."""
+
+from pathlib import Path
+from typing import Literal
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QWheelEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDoubleSpinBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QListView,
+    QSizePolicy,
+    QSpinBox,
+    QWidget,
+)
+
+from studio.theme import SPACING, set_invalid
+from studio.widgets.buttons import button
+
+PathMode = Literal["file", "folder", "save", "any"]
+
+
+class ComboBox(QComboBox):
+    """A choice from a list. Scrolling a page over it scrolls the page."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        # Without a view of its own Fusion shows a native menu that the style sheet does not reach.
+        self.setView(QListView(self))
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.setMinimumContentsLength(6)
+        self.setMaxVisibleItems(16)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+class SpinBox(QSpinBox):
+    """A whole number with arrows that the wheel leaves alone."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+class DoubleSpinBox(QDoubleSpinBox):
+    """A decimal number with arrows that the wheel leaves alone."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+class PathEdit(QWidget):
+    """A path to type, pick or drop. Signals: `path_changed(str)` at every change."""
+
+    path_changed = Signal(str)
+
+    def __init__(
+        self, mode: PathMode = "folder", *, title: str = "", name_filter: str = "", parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._mode = mode
+        self._title = title or {"folder": "Choose a folder", "save": "Save as"}.get(mode, "Choose a file")
+        self._name_filter = name_filter
+        self.line_edit = QLineEdit()
+        self.line_edit.setAcceptDrops(False)  # else it would insert "file:///..." itself
+        self.line_edit.textChanged.connect(self.path_changed)
+        self._browse = button("Browse…", "folder")
+        self._browse.setToolTip(self._title)
+        self._browse.clicked.connect(self._on_browse_clicked)
+        self.setAcceptDrops(True)
+        self.setFocusProxy(self.line_edit)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACING.s)
+        row.addWidget(self.line_edit, 1)
+        row.addWidget(self._browse)
+
+    def path(self) -> str:
+        """What stands in the field, as it was typed."""
+        return self.line_edit.text()
+
+    def set_path(self, path: str) -> None:
+        """Put a path into the field; no signal when it is there already."""
+        if path != self.path():
+            self.line_edit.setText(path)
+
+    def set_placeholder(self, text: str) -> None:
+        """What the empty field says."""
+        self.line_edit.setPlaceholderText(text)
+
+    def set_invalid(self, invalid: bool) -> None:
+        """Mark the field as wrong."""
+        set_invalid(self.line_edit, invalid)
+
+    def setAccessibleName(self, name: str) -> None:
+        super().setAccessibleName(name)
+        self.line_edit.setAccessibleName(name)
+        self._browse.setAccessibleName(f"Browse for {name.lower()}")
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if self._dropped(event) is not None:
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        path = self._dropped(event)
+        if path is not None:
+            self.set_path(path)
+            event.acceptProposedAction()
+
+    def _dropped(self, event: QDropEvent) -> str | None:
+        """The local path being dropped, as far as this field can take it; a file dropped on a folder field gives its
+        folder."""
+        local = next((Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()), None)
+        if local is None:
+            return None
+        if self._mode == "folder" and not local.is_dir():
+            return str(local.parent)
+        if self._mode == "file" and local.is_dir():
+            return None
+        return str(local)
+
+    def _on_browse_clicked(self) -> None:
+        start = self.path() or str(Path.home())
+        if self._mode == "folder":
+            chosen = QFileDialog.getExistingDirectory(self, self._title, start)
+        elif self._mode == "save":
+            chosen, _ = QFileDialog.getSaveFileName(self, self._title, start, self._name_filter)
+        else:
+            chosen, _ = QFileDialog.getOpenFileName(self, self._title, start, self._name_filter)
+        if chosen:
+            self.set_path(chosen)

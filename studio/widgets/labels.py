@@ -1,0 +1,92 @@
+"""Labels by what they are for, and one that shortens itself."""
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QStyle, QWidget
+
+from studio.theme import IconRole, LabelRole, icon, set_role
+
+
+def label(text: str = "", role: LabelRole = "body", *, wrap: bool = False, selectable: bool = False) -> QLabel:
+    """A text in the look of its role. `selectable` for what a person may want to copy (paths, figures, errors)."""
+    made = QLabel(text)
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setWordWrap(wrap)
+    set_role(made, role)
+    if selectable:
+        made.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        made.setCursor(Qt.CursorShape.IBeamCursor)
+    return made
+
+
+def separator(vertical: bool = False) -> QFrame:
+    """A one-pixel line."""
+    line = QFrame()
+    line.setProperty("separator", True)
+    line.setFixedWidth(1) if vertical else line.setFixedHeight(1)
+    return line
+
+
+class ElidedLabel(QLabel):
+    """One line that is shortened with "…" when there is no room; the whole text is then its tool tip."""
+
+    def __init__(
+        self,
+        text: str = "",
+        mode: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(text, parent)
+        self._mode = mode
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+
+    def setText(self, text: str) -> None:
+        super().setText(text)
+        self._update_tool_tip()
+
+    def elided_text(self) -> str:
+        """What is shown at the present width."""
+        return self.fontMetrics().elidedText(self.text(), self._mode, self.contentsRect().width())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self.fontMetrics().horizontalAdvance("…") * 3, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._update_tool_tip()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        self.style().drawItemText(
+            painter,
+            self.contentsRect(),
+            int(QStyle.visualAlignment(self.layoutDirection(), self.alignment()).value),
+            self.palette(),
+            self.isEnabled(),
+            self.elided_text(),
+            self.foregroundRole(),
+        )
+
+    def _update_tool_tip(self) -> None:
+        self.setToolTip(self.text() if self.elided_text() != self.text() else "")
+
+
+class IconLabel(QWidget):
+    """An icon that only decorates: screen readers pass over it, its colour follows the theme."""
+
+    def __init__(self, name: str, size: int, role: IconRole = "muted", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFixedSize(size, size)
+        self.set_icon(name, role)
+
+    def set_icon(self, name: str, role: IconRole = "muted") -> None:
+        """Show another icon; "" shows none."""
+        self._icon = icon(name, role) if name else None
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._icon is not None:
+            self._icon.paint(QPainter(self), self.rect())

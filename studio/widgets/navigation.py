@@ -1,0 +1,183 @@
+"""The rail at the left of the window: one item per area, exactly one of them current."""
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QPixmap
+from PySide6.QtWidgets import QAbstractButton, QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from studio.theme import RADIUS, SPACING, Tone, font, icon, set_property, theme
+from studio.widgets.labels import label
+
+_STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
+
+
+class RailItem(QAbstractButton):
+    """Icon, word, and at the right a small figure or a dot."""
+
+    def __init__(self, icon_name: str, text: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setText(text)
+        self.setAccessibleName(text)
+        self.setCheckable(True)
+        self.setAutoExclusive(True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._plain = icon(icon_name, "muted")
+        self._lit = icon(icon_name, "accent")
+        self.badge = ""
+        self.dot: Tone | None = None
+
+    def sizeHint(self) -> QSize:
+        width = 40 + self.fontMetrics().horizontalAdvance(self.text()) + 40
+        return QSize(width, max(36, self.fontMetrics().height() + 16))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        palette = theme().palette
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(self.rect()).adjusted(0.75, 0.75, -0.75, -0.75)
+        painter.setPen(Qt.PenStyle.NoPen)
+        if self.isChecked():
+            painter.setBrush(QColor(palette.accent_soft))
+            painter.drawRoundedRect(box, RADIUS.medium, RADIUS.medium)
+        elif self.underMouse() and self.isEnabled():
+            painter.setBrush(QColor(palette.hover))
+            painter.drawRoundedRect(box, RADIUS.medium, RADIUS.medium)
+        if self.hasFocus():
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(palette.accent), 1.5))
+            painter.drawRoundedRect(box, RADIUS.medium, RADIUS.medium)
+        side = 20
+        area = self.rect().adjusted(10, (self.height() - side) // 2, 0, 0)
+        area.setSize(QSize(side, side))
+        mode = icon("dot").Mode.Normal if self.isEnabled() else icon("dot").Mode.Disabled
+        (self._lit if self.isChecked() else self._plain).paint(painter, area, mode=mode)
+        self._paint_text(painter)
+        self._paint_mark(painter)
+
+    def _paint_text(self, painter: QPainter) -> None:
+        palette = theme().palette
+        color = palette.accent_text if self.isChecked() else palette.text
+        painter.setPen(QColor(color if self.isEnabled() else palette.faint))
+        face = font("body")
+        face.setWeight(face.Weight.Medium)
+        painter.setFont(face)
+        painter.drawText(self.rect().adjusted(40, 0, -36, 0), Qt.AlignmentFlag.AlignVCenter, self.text())
+
+    def _paint_mark(self, painter: QPainter) -> None:
+        palette = theme().palette
+        if self.badge:
+            face = font("caption")
+            painter.setFont(face)
+            width = max(20, painter.fontMetrics().horizontalAdvance(self.badge) + 12)
+            box = QRectF(self.width() - width - 8, (self.height() - 20) / 2, width, 20)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(palette.pressed))
+            painter.drawRoundedRect(box, 10, 10)
+            painter.setPen(QColor(palette.muted))
+            painter.drawText(box, Qt.AlignmentFlag.AlignCenter, self.badge)
+        elif self.dot is not None:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(palette.tone(self.dot)))
+            painter.drawEllipse(QRectF(self.width() - 20, (self.height() - 8) / 2, 8, 8))
+
+
+class NavigationRail(QFrame):
+    """A column of items. Signals: `current_changed(key)` when another item becomes current."""
+
+    current_changed = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Areas")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._items: dict[str, RailItem] = {}
+        self._header = QHBoxLayout()
+        self._header.setContentsMargins(8, 2, 8, 14)
+        self._header.setSpacing(10)
+        self._top, self._bottom = QVBoxLayout(), QVBoxLayout()
+        for part in (self._top, self._bottom):
+            part.setSpacing(2)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(10, 14, 11, 12)
+        column.setSpacing(0)
+        column.addLayout(self._header)
+        column.addLayout(self._top)
+        column.addStretch(1)
+        column.addLayout(self._bottom)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
+        self.setMinimumWidth(196)
+
+    def set_header(self, picture: QPixmap, title: str) -> None:
+        """The program's mark and name above the items."""
+        while (old := self._header.takeAt(0)) is not None:
+            if (widget := old.widget()) is not None:
+                widget.deleteLater()
+        mark, name = QLabel(), label(title)
+        mark.setPixmap(picture)
+        name.setProperty("role", "brand")
+        self._header.addWidget(mark)
+        self._header.addWidget(name, 1)
+
+    def add_item(self, key: str, icon_name: str, text: str, *, tooltip: str = "", bottom: bool = False) -> None:
+        """Append an area, to the upper group or to the lower one; the first becomes current."""
+        item = RailItem(icon_name, text)
+        item.setToolTip(tooltip)
+        item.installEventFilter(self)
+        item.toggled.connect(lambda checked: checked and self.current_changed.emit(key))
+        self._items[key] = item
+        (self._bottom if bottom else self._top).addWidget(item)
+        if len(self._items) == 1:
+            item.setChecked(True)
+
+    def add_footer(self, widget: QWidget) -> None:
+        """Put something of the caller's own below all items."""
+        self._bottom.addSpacing(SPACING.s)
+        self._bottom.addWidget(widget)
+
+    def keys(self) -> list[str]:
+        """The areas, in the order they were added."""
+        return list(self._items)
+
+    def current(self) -> str:
+        """The key of the current item, "" while there is none."""
+        return next((key for key, item in self._items.items() if item.isChecked()), "")
+
+    def set_current(self, key: str) -> None:
+        """Make an item current. Raises KeyError for an unknown key."""
+        self._items[key].setChecked(True)
+
+    def set_badge(self, key: str, text: str) -> None:
+        """A small figure at the right of an item; "" removes it."""
+        self._items[key].badge = text
+        self._describe(key)
+
+    def set_dot(self, key: str, tone: Tone | None) -> None:
+        """A coloured dot at the right of an item; None removes it."""
+        self._items[key].dot = tone
+        self._describe(key)
+
+    def set_item_enabled(self, key: str, enabled: bool) -> None:
+        """Let an area be chosen or not."""
+        self._items[key].setEnabled(enabled)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        usable = [item for item in self._items.values() if item.isEnabled()]
+        focused = next((at for at, item in enumerate(usable) if item.hasFocus()), None)
+        if focused is None:
+            super().keyPressEvent(event)
+        elif event.key() in _STEPS:
+            self._go_to(usable[(focused + _STEPS[Qt.Key(event.key())]) % len(usable)])
+        elif event.key() in (Qt.Key.Key_Home, Qt.Key.Key_End):
+            self._go_to(usable[0 if event.key() == Qt.Key.Key_Home else -1])
+        else:
+            super().keyPressEvent(event)
+
+    def _go_to(self, item: RailItem) -> None:
+        item.setFocus(Qt.FocusReason.TabFocusReason)
+        item.setChecked(True)
+
+    def _describe(self, key: str) -> None:
+        item = self._items[key]
+        item.setAccessibleDescription(item.badge or (item.dot or ""))
+        set_property(item, "marked", bool(item.badge or item.dot))
+        item.update()

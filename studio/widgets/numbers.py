@@ -1,0 +1,113 @@
+"""A field for numbers as people write them: 1e-3, 3e-4, 128. What was typed is never replaced behind one's back."""
+
+import math
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from studio.theme import theme
+from studio.widgets.number_text import NumberKind, format_number, parse_number
+
+
+class NumberEdit(QLineEdit):
+    """A line for one number.
+
+    Up and Down step it: by a factor of 2 in a `log` field (with Ctrl: 10), else by `step` (with Ctrl: ten steps),
+    inside `minimum`..`maximum`. The bounds hold for the keys only: whether a typed value is allowed is for the owner
+    of the field to say.
+
+    Signals: `value_changed(float | int | None)` when the text means another number, or none any more.
+    """
+
+    value_changed = Signal(object)
+
+    def __init__(
+        self,
+        kind: NumberKind = "float",
+        *,
+        unit: str = "",
+        log: bool = False,
+        step: float | None = None,
+        minimum: float | None = None,
+        maximum: float | None = None,
+        optional: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._kind: NumberKind = kind
+        self._unit = unit
+        self._log = log
+        self._step = step if step is not None else (1 if kind == "int" else 0.1)
+        self._minimum = minimum
+        self._maximum = maximum
+        self._optional = optional
+        self._value: float | int | None = None
+        self._problem = "" if optional else "Enter a number."
+        if unit:
+            self.setTextMargins(0, 0, self.fontMetrics().horizontalAdvance(unit) + 6, 0)
+        self.setInputMethodHints(Qt.InputMethodHint.ImhFormattedNumbersOnly)
+        self.textChanged.connect(self._on_text_changed)
+
+    def value(self) -> float | int | None:
+        """The number that stands in the field; None when it is empty or not a number (see `problem`)."""
+        return self._value
+
+    def set_value(self, value: float | int | None) -> None:
+        """Show a number; leaves the text alone when it means that number already ("1e-3" stays for 0.001)."""
+        if value is None:
+            self.clear()
+        elif value != self._value:
+            self.setText(format_number(value))
+
+    def is_valid(self) -> bool:
+        """Whether the text is a number, or empty where that is allowed."""
+        return not self._problem
+
+    def problem(self) -> str:
+        """One sentence about a text that is no number; "" when there is nothing to say."""
+        return self._problem
+
+    def set_bounds(self, minimum: float | None, maximum: float | None) -> None:
+        """How far Up and Down may go."""
+        self._minimum, self._maximum = minimum, maximum
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        direction = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(Qt.Key(event.key()))
+        if direction is None or self.isReadOnly():
+            super().keyPressEvent(event)
+            return
+        self._step_by(direction, coarse=bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._unit:
+            painter = QPainter(self)
+            palette = theme().palette
+            painter.setPen(QColor(palette.muted if self.isEnabled() else palette.faint))
+            right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(self.rect().adjusted(0, 0, -10, 0), right, self._unit)
+
+    def _step_by(self, direction: int, *, coarse: bool) -> None:
+        if self._value is None:
+            return
+        if self._log and self._value != 0:
+            factor = (10.0 if coarse else 2.0) ** direction
+            moved = self._value * factor
+        else:
+            moved = self._value + direction * self._step * (10 if coarse else 1)
+        if self._kind == "int":
+            # Halving 1 would round to 0 or back to 1; either way the person sees where the end is.
+            moved = math.floor(moved) if direction < 0 else math.ceil(moved)
+        if self._minimum is not None:
+            moved = max(moved, self._minimum)
+        if self._maximum is not None:
+            moved = min(moved, self._maximum)
+        self.setText(format_number(int(moved) if self._kind == "int" else float(f"{moved:.10g}")))
+        self.selectAll()
+
+    def _on_text_changed(self, text: str) -> None:
+        value, self._problem = parse_number(text, self._kind, optional=self._optional)
+        if value != self._value:
+            self._value = value
+            self.value_changed.emit(value)

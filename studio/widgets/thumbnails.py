@@ -1,0 +1,191 @@
+"""A grid of small pictures with captions: what the data looks like."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QResizeEvent
+from PySide6.QtWidgets import (
+    QListView,
+    QSizePolicy,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from studio.theme import RADIUS, font, theme
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+_NO_PARENT = QModelIndex()
+_GAP = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Thumbnail:
+    """A picture and what to say about it; `key` comes back when it is activated."""
+
+    image: QImage
+    caption: str = ""
+    tooltip: str = ""
+    key: object = None
+
+
+class ThumbnailModel(QAbstractListModel):
+    """The pictures as a Qt list."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.thumbnails: tuple[Thumbnail, ...] = ()
+
+    def replace(self, thumbnails: Sequence[Thumbnail]) -> None:
+        """Show other pictures."""
+        self.beginResetModel()
+        self.thumbnails = tuple(thumbnails)
+        self.endResetModel()
+
+    def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self.thumbnails)
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        thumbnail = self.thumbnails[index.row()]
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return thumbnail.caption or thumbnail.tooltip
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return thumbnail.tooltip or None
+        return thumbnail if role == Qt.ItemDataRole.UserRole else None
+
+
+class ThumbnailDelegate(QStyledItemDelegate):
+    """Paints one picture. Tiny ones grow by a whole factor of device pixels, so that each pixel stays a square."""
+
+    def __init__(self, tile: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.tile = tile
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
+        return QSize(self.tile, self.tile + option.fontMetrics.height() + 2)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        thumbnail = index.data(Qt.ItemDataRole.UserRole)
+        palette = theme().palette
+        frame = QRect(option.rect.topLeft(), QSize(self.tile, self.tile))
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        corner = QPainterPath()
+        corner.addRoundedRect(frame.adjusted(1, 1, -1, -1), RADIUS.small, RADIUS.small)
+        painter.fillPath(corner, QColor(palette.sunken))
+        painter.save()
+        painter.setClipPath(corner)
+        _paint_picture(painter, thumbnail.image, frame.adjusted(1, 1, -1, -1))
+        painter.restore()
+        lit = bool(option.state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver))
+        painter.setPen(QPen(QColor(palette.accent if lit else palette.border), 1.5 if lit else 1))
+        painter.drawPath(corner)
+        painter.setFont(font("caption"))
+        painter.setPen(QColor(palette.muted))
+        words = QRect(frame.left(), frame.bottom() + 1, frame.width(), option.rect.bottom() - frame.bottom())
+        caption = painter.fontMetrics().elidedText(thumbnail.caption, Qt.TextElideMode.ElideRight, words.width())
+        painter.drawText(words, Qt.AlignmentFlag.AlignCenter, caption)
+        painter.restore()
+
+
+def integer_factor(image: QSize, room: QSize) -> int:
+    """By how much a picture grows to fill `room` (both in device pixels) with whole pixels; 0 when it has to shrink."""
+    if image.isEmpty():
+        return 0
+    return min(room.width() // image.width(), room.height() // image.height())
+
+
+def _paint_picture(painter: QPainter, image: QImage, frame: QRect) -> None:
+    if image.isNull():
+        return
+    ratio = painter.device().devicePixelRatioF()
+    room = frame.size() * ratio
+    factor = integer_factor(image.size(), room)
+    if factor >= 2:
+        size = image.size() * factor
+        mode = Qt.TransformationMode.FastTransformation
+    else:
+        size = image.size().scaled(room, Qt.AspectRatioMode.KeepAspectRatio)
+        mode = Qt.TransformationMode.SmoothTransformation
+    scaled = image.scaled(size, Qt.AspectRatioMode.IgnoreAspectRatio, mode)
+    scaled.setDevicePixelRatio(ratio)
+    shown = scaled.deviceIndependentSize()
+    left = frame.left() + (frame.width() - shown.width()) / 2
+    top = frame.top() + (frame.height() - shown.height()) / 2
+    painter.drawImage(round(left), round(top), scaled)
+
+
+class ThumbnailGrid(QListView):
+    """Wraps to the width; is as high as its rows, up to `max_rows`, then it scrolls.
+
+    Signals: `thumbnail_activated(key)` on click or Enter.
+    """
+
+    thumbnail_activated = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None, *, tile: int = 84, max_rows: int = 3) -> None:
+        super().__init__(parent)
+        self._max_rows = max_rows
+        self._model = ThumbnailModel(self)
+        self._delegate = ThumbnailDelegate(tile, self)
+        self.setModel(self._model)
+        self.setItemDelegate(self._delegate)
+        self.setViewMode(QListView.ViewMode.IconMode)
+        self.setResizeMode(QListView.ResizeMode.Adjust)
+        self.setMovement(QListView.Movement.Static)
+        self.setUniformItemSizes(True)
+        self.setMouseTracking(True)
+        self.setAccessibleName("Pictures")
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.clicked.connect(self._on_activated)
+        self.activated.connect(self._on_activated)
+        self.set_tile(tile)
+
+    def set_thumbnails(self, thumbnails: Sequence[Thumbnail]) -> None:
+        """Show other pictures."""
+        self._model.replace(thumbnails)
+        self.updateGeometry()
+
+    def set_tile(self, pixels: int) -> None:
+        """The side of a picture's square."""
+        self._delegate.tile = pixels
+        self.setGridSize(self._cell())
+        self.updateGeometry()
+
+    def rows(self) -> int:
+        """How many rows the pictures need at the present width."""
+        across = max(1, self.viewport().width() // self._cell().width())
+        return -(-self._model.rowCount() // across)
+
+    def sizeHint(self) -> QSize:
+        rows = min(max(self.rows(), 1), self._max_rows)
+        return QSize(self._cell().width() * 4, rows * self._cell().height() + 2 * self.frameWidth())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self._cell().width(), self.sizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
+
+    def _cell(self) -> QSize:
+        tile = self._delegate.tile
+        return QSize(tile + _GAP, tile + self.fontMetrics().height() + 2 + _GAP)
+
+    def _on_activated(self, index: QModelIndex) -> None:
+        self.thumbnail_activated.emit(index.data(Qt.ItemDataRole.UserRole).key)
