@@ -181,6 +181,15 @@ def make_warmup_stable_decay(config: sections.WarmupStableDecay, base_lr: float,
     return Curve(config, base_lr, after)
 
 
+@dataclass(frozen=True)
+class _Phase:
+    """A stretch of the cycle up to step ``end``: rate and momentum at its start and at its end."""
+
+    end: float
+    rates: tuple[float, float]
+    momenta: tuple[float, float]
+
+
 class OneCycleSchedule:
     """``OneCycleLR(max_lr, total_steps, ...)``: rate and, unless switched off, momentum.
 
@@ -196,38 +205,35 @@ class OneCycleSchedule:
         last = first / config.final_div_factor
         low, high = config.base_momentum, config.max_momentum
         rise_end = config.pct_start * total_steps - 1
-        # (end step, rate at start, rate at end, momentum at start, momentum at end)
-        self._phases = [(rise_end, first, highest, high, low)]
+        self._phases = [_Phase(rise_end, (first, highest), (high, low))]
         if config.three_phase:
-            self._phases.append((2 * config.pct_start * total_steps - 2, highest, first, low, high))
-            self._phases.append((total_steps - 1, first, last, high, high))
+            self._phases.append(_Phase(2 * config.pct_start * total_steps - 2, (highest, first), (low, high)))
+            self._phases.append(_Phase(total_steps - 1, (first, last), (high, high)))
         else:
-            self._phases.append((total_steps - 1, highest, last, low, high))
+            self._phases.append(_Phase(total_steps - 1, (highest, last), (low, high)))
         self._last_step = total_steps - 1
         self._cycle_momentum = config.cycle_momentum
         self._anneal = _cosine_anneal if config.anneal_strategy == "cos" else _linear_anneal
 
     def lr(self, step: int) -> float:
-        (start, end, _, _), position = self._place(step)
-        return self._anneal(start, end, position)
+        phase, position = self._place(step)
+        return self._anneal(*phase.rates, position)
 
     def momentum(self, step: int) -> float | None:
         if not self._cycle_momentum:
             return None
-        (_, _, start, end), position = self._place(step)
-        return self._anneal(start, end, position)
+        phase, position = self._place(step)
+        return self._anneal(*phase.momenta, position)
 
-    def _place(self, step: int) -> tuple[tuple[float, float, float, float], float]:
+    def _place(self, step: int) -> tuple[_Phase, float]:
         """The phase ``step`` falls into and the position in it, 0 to 1."""
         step = min(step, self._last_step)
-        begin = 0.0
-        for end, *values in self._phases:
-            if step <= end or end == self._last_step:
-                break
-            begin = end
+        index = next((index for index, phase in enumerate(self._phases) if step <= phase.end), len(self._phases) - 1)
+        begin = self._phases[index - 1].end if index else 0.0
+        phase = self._phases[index]
         # A phase without length (a rise of one step, where torch divides by zero) is at its end at once.
-        position = (step - begin) / (end - begin) if end != begin else 1.0
-        return (values[0], values[1], values[2], values[3]), position
+        position = (step - begin) / (phase.end - begin) if phase.end != begin else 1.0
+        return phase, position
 
 
 def _cosine_anneal(start: float, end: float, position: float) -> float:

@@ -12,6 +12,7 @@ import torch
 from torch.optim import lr_scheduler as torchs
 
 from training import schedules
+from training.catalog import SCHEDULES
 from training.config import schedule as sections
 from training.errors import ConfigError
 from training.schedules import PlateauState, Schedule, make_schedule
@@ -21,7 +22,9 @@ BASE_LR = 0.0123
 Scheduler = torchs.LRScheduler
 
 
-def torch_rates(make: Callable[[torch.optim.Optimizer], Scheduler], steps: int = STEPS) -> tuple[list[float], list[float]]:
+def torch_rates(
+    make: Callable[[torch.optim.Optimizer], Scheduler], steps: int = STEPS
+) -> tuple[list[float], list[float]]:
     """Rate and momentum each step used, as a plain torch loop sees them."""
     parameter = torch.nn.Parameter(torch.zeros((), dtype=torch.float64))
     optimizer = torch.optim.SGD([parameter], lr=BASE_LR, momentum=0.9)
@@ -76,7 +79,14 @@ WARMUPS = [{}, {"warmup_steps": 1}, {"warmup_steps": 100}, {"warmup_steps": 333,
                 sections.CosineRestarts(t_0=t_0, t_mult=t_mult, eta_min=low),
                 lambda c, n: lambda o: torchs.CosineAnnealingWarmRestarts(o, c.t_0, c.t_mult, c.eta_min),
             )
-            for t_0, t_mult, low in ((1, 1, 0.0), (1, 2, 0.0), (37, 1, 1e-4), (10, 2, 0.0), (50, 3, 1e-3), (5000, 1, 0.0))
+            for t_0, t_mult, low in (
+                (1, 1, 0.0),
+                (1, 2, 0.0),
+                (37, 1, 1e-4),
+                (10, 2, 0.0),
+                (50, 3, 1e-3),
+                (5000, 1, 0.0),
+            )
         ],
         *[
             (
@@ -116,7 +126,9 @@ def test_schedule_equals_torch(config, make, total, warmup) -> None:  # type: ig
 @pytest.mark.parametrize("three_phase", [False, True])
 @pytest.mark.parametrize("pct_start", [0.05, 0.3, 0.45, 0.9])
 @pytest.mark.parametrize("max_lr", [None, 0.5])
-def test_one_cycle_equals_torch(total: int, anneal: str, three_phase: bool, pct_start: float, max_lr: float | None) -> None:
+def test_one_cycle_equals_torch(
+    total: int, anneal: str, three_phase: bool, pct_start: float, max_lr: float | None
+) -> None:
     config = sections.OneCycle.model_validate(
         {
             "max_lr": max_lr,
@@ -258,8 +270,8 @@ def test_warmup_longer_than_the_run_is_refused() -> None:
 
 
 def test_every_kind_is_described_in_one_sentence() -> None:
-    for entry in schedules.catalog.SCHEDULES:
-        text = schedules.describe(entry.config())  # type: ignore[arg-type]
+    for entry in SCHEDULES:
+        text = schedules.describe(entry.config())
         assert text[0].isupper()
         assert text.endswith(".")
         assert text.count(". ") == 0

@@ -84,6 +84,6 @@ class Ema:
 def _tensors(model: nn.Module) -> dict[str, Tensor]:
     """Parameters and buffers by the names of ``model.state_dict()``; buffers that are not saved are left out."""
     saved = set(model.state_dict().keys())
-    named = dict(model.named_parameters())
+    named: dict[str, Tensor] = dict(model.named_parameters())
     named.update({name: buffer for name, buffer in model.named_buffers() if name in saved})
     return named

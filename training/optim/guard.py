@@ -29,9 +29,7 @@ class Guard:
     ``in_a_row`` are int64 counts on ``device``.
     """
 
-    def __init__(
-        self, optimizer: torch.optim.Optimizer, device: torch.device, buffers: Iterable[Tensor] = ()
-    ) -> None:
+    def __init__(self, optimizer: torch.optim.Optimizer, device: torch.device, buffers: Iterable[Tensor] = ()) -> None:
         self._optimizer = optimizer
         self._fused = implementation(optimizer) == "fused"
         # Kept from step to step, as CUDA graphs need and allocators like.

@@ -84,7 +84,7 @@ def make_sgd(groups: Groups, config: Sgd, device: torch.device, fused: bool) -> 
     )
 
 
-def _form(fused: bool) -> dict[str, bool | None]:
+def _form(fused: bool) -> dict[str, Any]:
     return {"fused": True} if fused else {"foreach": True}
 
 

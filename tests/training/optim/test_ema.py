@@ -35,7 +35,7 @@ def test_equals_averaged_model(decay: float) -> None:
         theirs.update_parameters(model)
         ours.update(torch.tensor(True) if step % 2 else None)
     averaged = ours.state_dict()
-    assert list(averaged) == list(model.state_dict()) or set(averaged) == set(model.state_dict())
+    assert set(averaged) == set(model.state_dict())
     for name, wanted in theirs.module.state_dict().items():
         if wanted.is_floating_point():
             torch.testing.assert_close(averaged[name], wanted, rtol=1e-6, atol=1e-7)
@@ -114,5 +114,5 @@ def test_average_is_not_the_model_itself() -> None:
     model = net()
     ema = Ema(model, 0.9)
     with torch.no_grad():
-        model[0].weight.fill_(math.pi)
-    assert not torch.equal(ema.state_dict()["0.weight"], model[0].weight)
+        model.get_parameter("0.weight").fill_(math.pi)
+    assert not torch.equal(ema.state_dict()["0.weight"], model.get_parameter("0.weight"))

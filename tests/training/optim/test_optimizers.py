@@ -39,7 +39,7 @@ def stock(model: nn.Module, config: OptimizerSection, fused: bool) -> torch.opti
         return torch.optim.SGD(groups, lr=config.lr, momentum=config.momentum, nesterov=config.nesterov, **form)
     assert isinstance(config, Adam | AdamW)
     cls = torch.optim.AdamW if isinstance(config, AdamW) else torch.optim.Adam
-    return cls(groups, lr=config.lr, betas=config.betas, eps=config.eps, amsgrad=config.amsgrad, **form)  # type: ignore[arg-type]
+    return cls(groups, lr=config.lr, betas=config.betas, eps=config.eps, amsgrad=config.amsgrad, **form)
 
 
 def set_gradients(model: nn.Module, step: int) -> None:

@@ -1,0 +1,95 @@
+"""torchvision's networks: every name, any channels, clear refusals."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+import torchvision
+from torch import nn
+
+from training.config.model import TorchvisionModel
+from training.config.torchvision_names import CLASSIFICATION_MODELS
+from training.errors import InputError
+from training.models import make_model
+from training.models.hollow import forward_hollow
+
+# Tens to hundreds of millions of weights each: the same code as their smaller sisters, but seconds and gigabytes.
+LARGE = re.compile(
+    r"vit_[lh]|regnet_[xy]_(8|16|32|128)gf|wide_resnet101|convnext_(base|large)|swin.*_b|vgg1[369]|resnext101|_[lm]$"
+    r"|_b[567]$|densenet(161|169|201)|resnet152|_2_0$|resnet101$"
+)
+
+
+def side_for(name: str) -> int:
+    if name.startswith("vit_h"):
+        return 28
+    if name.startswith("maxvit"):
+        return 224
+    return 96
+
+
+def test_list_of_names_is_torchvisions() -> None:
+    assert sorted(CLASSIFICATION_MODELS) == sorted(torchvision.models.list_models(module=torchvision.models))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if LARGE.search(name) else name for name in CLASSIFICATION_MODELS],
+)
+def test_every_network_gives_logits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for init in ("trunc_normal_", "kaiming_normal_", "normal_", "xavier_uniform_", "kaiming_uniform_"):
+        monkeypatch.setattr(nn.init, init, lambda tensor, *args, **kwargs: tensor)  # weights do not matter here
+    side = side_for(name)
+    for channels in (1, 3):
+        model = make_model(TorchvisionModel(name=name), (channels, side, side), 7, seed=0)
+        assert forward_hollow(model, (channels, side, side)).shape == (2, 7)
+        assert next(m for m in model.modules() if isinstance(m, nn.Conv2d)).in_channels == channels
+
+
+@pytest.mark.parametrize("name", ["resnet18", "googlenet", "mobilenet_v3_small", "vit_b_32", "regnet_x_400mf"])
+def test_some_are_really_run_and_trained(name: str) -> None:
+    model = make_model(TorchvisionModel(name=name), (2, 64, 64), 4, seed=0)
+    logits = model(torch.rand(2, 2, 64, 64))
+    assert logits.shape == (2, 4)
+    logits.sum().backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+def test_first_convolution_keeps_its_settings() -> None:
+    grey = make_model(TorchvisionModel(name="resnet18"), (1, 64, 64), 4, seed=0).get_submodule("conv1")
+    assert isinstance(grey, nn.Conv2d)
+    assert (grey.in_channels, grey.out_channels, grey.kernel_size, grey.stride, grey.padding, grey.bias) == (
+        *(1, 64, (7, 7), (2, 2), (3, 3), None),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "sentence"),
+    [
+        ("alexnet", (3, 28, 28), "at least 63 x 63 pixels, but these have 28 x 28"),
+        ("densenet121", (3, 28, 28), "at least 29 x 29 pixels, but these have 28 x 28"),
+        ("vgg11", (1, 31, 200), "at least 32 x 32 pixels, but these have 31 x 200"),
+        ("vit_b_16", (3, 28, 28), "square pictures with a side divisible by 16, but these have 28 x 28"),
+        ("vit_b_16", (3, 32, 48), "square pictures with a side divisible by 16, but these have 32 x 48"),
+        ("maxvit_t", (3, 32, 32), "square pictures with a side divisible by 224, but these have 32 x 32"),
+        ("resnet18", (2,), "needs pictures, but these samples have the shape 2"),
+    ],
+)
+def test_sizes_that_do_not_suit_are_refused(name: str, shape: tuple[int, ...], sentence: str) -> None:
+    with pytest.raises(InputError, match=f"{name} needs .*{sentence}|{name} {sentence}"):
+        make_model(TorchvisionModel(name=name), shape, 10, seed=0)
+
+
+@pytest.mark.parametrize(("name", "smallest"), [("alexnet", 63), ("densenet121", 29), ("squeezenet1_0", 21)])
+def test_the_size_named_is_the_smallest_that_works(name: str, smallest: int) -> None:
+    make_model(TorchvisionModel(name=name), (3, smallest, smallest), 10, seed=0)
+    with pytest.raises(InputError, match=f"at least {smallest} x {smallest}"):
+        make_model(TorchvisionModel(name=name), (3, smallest - 1, smallest - 1), 10, seed=0)
+
+
+@pytest.mark.parametrize("name", ["no_such_network", "fcn_resnet50", "raft_large"])
+def test_other_networks_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match=rf"model\.name: .*{name}.*for example resnet18"):
+        make_model(TorchvisionModel(name=name), (3, 64, 64), 10, seed=0)

@@ -1,0 +1,89 @@
+"""What a network is made of, layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor, nn
+
+from training.models.hollow import forward_hollow
+
+
+def summarise(model: nn.Module, shape: tuple[int, ...]) -> dict[str, Any]:
+    """The layers of ``model`` for samples of ``shape`` (without the batch), in the order they run; ready for JSON.
+
+    ``layers``: for each module that has no parts, or owns parameters itself, ``name`` ("" is the model itself),
+    ``type``, ``output_shape`` (without the batch; None where a parent uses its weights without calling it),
+    ``parameters`` (its own; a shared parameter counts at its first layer only) and ``trainable``.
+    Totals: ``parameters``, ``trainable_parameters``, ``parameter_bytes``, ``buffer_bytes``.
+
+    The forward pass runs without data (torch's meta device); model, modes and random state are left as they were.
+    """
+    outputs = _output_shapes(model, shape)
+    modules = dict(model.named_modules())
+    unseen = [name for name in modules if name not in outputs and _own_parameters(modules[name])]
+    counted: set[int] = set()
+    layers = [_layer(name, modules[name], outputs.get(name), counted) for name in [*outputs, *unseen]]
+    parameters = list(model.parameters())
+    return {
+        "layers": layers,
+        "parameters": sum(parameter.numel() for parameter in parameters),
+        "trainable_parameters": sum(parameter.numel() for parameter in parameters if parameter.requires_grad),
+        "parameter_bytes": sum(parameter.numel() * parameter.element_size() for parameter in parameters),
+        "buffer_bytes": sum(buffer.numel() * buffer.element_size() for buffer in model.buffers()),
+    }
+
+
+def _own_parameters(module: nn.Module) -> list[nn.Parameter]:
+    return list(module.parameters(recurse=False))
+
+
+def _layer(name: str, module: nn.Module, output_shape: list[int] | None, counted: set[int]) -> dict[str, Any]:
+    own = [parameter for parameter in _own_parameters(module) if id(parameter) not in counted]
+    counted.update(id(parameter) for parameter in own)
+    return {
+        "name": name,
+        "type": type(module).__name__,
+        "output_shape": output_shape,
+        "parameters": sum(parameter.numel() for parameter in own),
+        "trainable": any(parameter.requires_grad for parameter in _own_parameters(module)),
+    }
+
+
+def _output_shapes(model: nn.Module, shape: tuple[int, ...]) -> dict[str, list[int]]:
+    """Output shape of each layer by name, in the order of their first call."""
+    shapes: dict[str, list[int]] = {}
+    handles = []
+
+    def watch(name: str, module: nn.Module) -> None:
+        def note(_: nn.Module, __: Any, output: Any) -> None:
+            first = output[0] if isinstance(output, tuple | list) else output
+            if isinstance(first, Tensor):
+                shapes.setdefault(name, list(first.shape[1:]))
+
+        handles.append(module.register_forward_hook(note))
+
+    for name, module in model.named_modules():
+        if not any(True for _ in module.children()) or _own_parameters(module):
+            watch(name, module)
+    try:
+        with _evaluating(model):
+            forward_hollow(model, shape)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return shapes
+
+
+@contextmanager
+def _evaluating(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode, and afterwards each module's own mode again."""
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes.items():
+            module.training = mode

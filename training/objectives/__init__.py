@@ -1,0 +1,7 @@
+"""Tasks: their loss, what is measured, how a prediction is shown. One file per task."""
+
+from __future__ import annotations
+
+from training.objectives.objective import Objective, Totals, make_objective
+
+__all__ = ["Objective", "Totals", "make_objective"]
