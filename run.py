@@ -343,7 +343,7 @@ def run_tests(arguments: list[str]) -> int:
         ("format", ["-m", "ruff", "format", "--check", "."]),
         ("types", ["-m", "mypy"]),
         ("import contracts", ["-c", lint_imports]),
-        ("tests", ["-m", "pytest", *arguments]),
+        ("tests", ["-m", "pytest", "-n", "2", *arguments]),  # two at a time: many tests wait for processes
     ]
     failed: list[tuple[str, int]] = []
     for name, command in steps:

@@ -221,7 +221,7 @@ def test_every_check_runs_and_one_failure_fails_the_whole(
     out, err = capfd.readouterr()
     calls = out.splitlines()
     assert [call.split()[2] for call in calls if "-m" in call] == ["studio.preflight", "ruff", "ruff", "mypy", "pytest"]
-    assert calls[-1] == "called -m pytest -k some thing"
+    assert calls[-1] == "called -m pytest -n 2 -k some thing"
     assert ("FAILED" in err) is bool(code)
 
 
