@@ -1,0 +1,83 @@
+"""Every command of the program: id, title, shortcut, menu, what it does, when it can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from studio.actions.runs import pause_or_continue
+from studio.engine.state import RunAction, is_enabled
+from studio.state.context import AppContext
+from training.control import Command
+
+
+def always(_context: AppContext) -> bool:
+    """A command that is never greyed."""
+    return True
+
+
+def when(action: RunAction) -> Callable[[AppContext], bool]:
+    """A command that depends on where the run stands."""
+    return lambda context: is_enabled(action, context.live.state)
+
+
+def _can_pause_or_continue(context: AppContext) -> bool:
+    state = context.live.state
+    return is_enabled(RunAction.PAUSE, state) or is_enabled(RunAction.CONTINUE, state)
+
+
+def _can_start(context: AppContext) -> bool:
+    return not context.start_problem()
+
+
+def _can_resume(context: AppContext) -> bool:
+    return context.live.folder is not None and is_enabled(RunAction.RESUME, context.live.state) and _can_start(context)
+
+
+def _resume(context: AppContext) -> None:
+    if context.live.folder is not None:
+        context.resume(context.live.folder.path)
+
+
+def _ask(command: Command) -> Callable[[AppContext], object]:
+    return lambda context: context.live.ask(command)
+
+
+@dataclass(frozen=True)
+class Action:
+    """One command. ``run`` is None for commands of the window itself, which brings them along by ``id``."""
+
+    id: str
+    title: str
+    menu: str
+    icon: str = ""
+    shortcut: str = ""
+    run: Callable[[AppContext], object] | None = None
+    enabled: Callable[[AppContext], bool] = always
+
+
+ACTIONS = (
+    Action("open_config", "Open configuration …", "File", "file", "Ctrl+O"),
+    Action(
+        "save_config",
+        "Save configuration as …",
+        "File",
+        "save",
+        "Ctrl+Shift+S",
+        enabled=lambda c: c.draft.config() is not None,
+    ),
+    Action("open_workspace", "Open the folder of all runs", "File", "folder"),
+    Action("preferences", "Preferences …", "File", "settings", "Ctrl+,"),
+    Action("quit", "Quit", "File", "", "Ctrl+Q"),
+    Action("start", "Start training", "Run", "play", "Ctrl+Return", AppContext.start_draft, _can_start),
+    Action("sample", "Start the built-in sample", "Run", "bolt", "", AppContext.start_sample, _can_start),
+    Action("pause", "Pause or continue", "Run", "pause", "Ctrl+P", pause_or_continue, _can_pause_or_continue),
+    Action("stop", "Stop and keep", "Run", "stop", "Ctrl+.", _ask(Command.STOP), when(RunAction.STOP)),
+    Action("save", "Save a checkpoint now", "Run", "save", "Ctrl+S", _ask(Command.SAVE), when(RunAction.SAVE)),
+    Action("validate", "Validate now", "Run", "check", "Ctrl+E", _ask(Command.VALIDATE), when(RunAction.VALIDATE)),
+    Action("resume", "Resume from the last checkpoint", "Run", "resume", "Ctrl+R", _resume, _can_resume),
+    Action("page_setup", "Setup", "View", "setup", "Ctrl+1", lambda context: context.show_page("setup")),
+    Action("page_train", "Train", "View", "train", "Ctrl+2", lambda context: context.show_page("train")),
+    Action("page_runs", "Runs", "View", "runs", "Ctrl+3", lambda context: context.show_page("runs")),
+    Action("about", "About and shortcuts", "Help", "help", "F1"),
+)

@@ -1,0 +1,164 @@
+"""The engine as a child process: ``python -m training serve``, JSON lines both ways. No Qt here, so that it can be
+started before Qt is imported (torch then loads while the window is being built)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import training
+from studio.engine.deaths import explain_exit, explain_no_start
+from studio.engine.link import Reply
+from studio.engine.messages import EngineDeath
+
+logger = logging.getLogger(__name__)
+
+_LOG_TAIL = 6000  # bytes of the technical record shown after a death
+
+
+def engine_command(python: str) -> list[str]:
+    """The command line of an engine on the interpreter ``python`` ("" for our own)."""
+    return [python or sys.executable, "-m", "training", "serve"]
+
+
+def engine_environment(base: Mapping[str, str]) -> dict[str, str]:
+    """The environment of an engine.
+
+    A ``training.py`` in the working folder must not be taken for ours (PYTHONSAFEPATH). When ``training`` lies in a
+    checkout, another interpreter finds it there too; an installed one is not offered, because the packages beside it
+    belong to this interpreter.
+    """
+    environment = {key: value for key, value in base.items() if key != "PYTHONHOME"}
+    environment.update(PYTHONUNBUFFERED="1", PYTHONSAFEPATH="1", PYTHONIOENCODING="utf-8")
+    root = Path(training.__file__).resolve().parent.parent
+    if not {"site-packages", "dist-packages"} & set(root.parts):
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), base.get("PYTHONPATH", "")]))
+    return environment
+
+
+class ChildLink:
+    """A link to an engine in a process of its own, started by the constructor.
+
+    Its standard error goes to a file: a pipe would need a reader, and would break under a run kept in the background.
+    """
+
+    in_process = False
+
+    def __init__(self, python: str = "", log_folder: Path | None = None, command: list[str] | None = None) -> None:
+        self._python = python
+        self._closed = False
+        self._let_go = False
+        self._write_lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._no_start: EngineDeath | None = None
+        self._stderr: IO[bytes] = _open_log(log_folder)
+        try:
+            self._process = subprocess.Popen(
+                command or engine_command(python),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                env=engine_environment(os.environ),
+                cwd=Path.home() if Path.home().is_dir() else None,
+                # A Ctrl+C in the terminal, or its end, is the window's to handle; the engine may outlive both.
+                start_new_session=os.name == "posix",
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            )
+        except OSError as error:
+            self._no_start = explain_no_start(python or sys.executable, error)
+
+    @property
+    def pid(self) -> int | None:
+        """The process id; None when the process never started."""
+        return self._process.pid if self._process else None
+
+    def converse(self, on_reply: Callable[[Reply], None]) -> EngineDeath | None:
+        """Deliver replies until the process closes its standard output."""
+        if self._process is None:
+            return self._no_start
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            reply = _parse(line)
+            if reply is not None:
+                on_reply(reply)
+        self._process.stdout.close()
+        if self._let_go:
+            return None
+        code = self._process.wait()
+        self._stderr.close()
+        return None if self._closed else explain_exit(code, self._log_tail(), self._python or sys.executable)
+
+    def send(self, request: Mapping[str, Any]) -> None:
+        """Write one request; a broken pipe means the process is gone, which ``converse`` reports."""
+        if self._process is None or self._process.stdin is None:
+            return
+        line = json.dumps(dict(request)).encode() + b"\n"
+        try:
+            with self._write_lock:
+                self._process.stdin.write(line)
+                self._process.stdin.flush()
+        except (OSError, ValueError) as error:
+            logger.info("A request did not reach the engine: %s", error)
+
+    def close(self) -> None:
+        """End of requests."""
+        self._closed = True
+        if self._process is not None and self._process.stdin is not None:
+            try:
+                with self._write_lock:
+                    self._process.stdin.close()
+            except OSError as error:
+                logger.info("The engine was gone before it was told to end: %s", error)
+
+    def let_go(self) -> None:
+        """The engine closes its standard output after agreeing, which ends ``converse``."""
+        self._let_go = True
+        self.close()
+
+    def terminate(self) -> None:
+        """SIGTERM: the engine stops its run, keeps it, and ends."""
+        if self._process is not None and not self._let_go:
+            self._process.terminate()
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        if self._process is not None and not self._let_go:
+            self._process.kill()
+
+    def _log_tail(self) -> str:
+        with Path(self._stderr.name).open("rb") as stream:
+            stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, stream.tell() - _LOG_TAIL))
+            return stream.read().decode("utf-8", "replace").strip()
+
+
+def _open_log(folder: Path | None) -> IO[bytes]:
+    folder = folder or Path(tempfile.gettempdir())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in sorted(folder.glob("engine-*.log"), key=lambda path: path.stat().st_mtime)[:-9]:
+            old.unlink(missing_ok=True)
+    except OSError as error:
+        logger.info("Old engine logs stay: %s", error)
+        folder = Path(tempfile.gettempdir())
+    return tempfile.NamedTemporaryFile(prefix="engine-", suffix=".log", dir=folder, delete=False)
+
+
+def _parse(line: bytes) -> Reply | None:
+    """A reply; None for text that a library printed to standard output."""
+    try:
+        reply = json.loads(line)
+    except ValueError:
+        reply = None
+    if isinstance(reply, dict) and "reply" in reply:
+        return reply
+    logger.info("The engine printed: %s", line.decode("utf-8", "replace").rstrip())
+    return None

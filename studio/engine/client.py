@@ -1,0 +1,179 @@
+"""One engine and the requests waiting for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from studio.engine.link import EngineLink, Reply
+from studio.engine.messages import EngineDeath, EngineInfo, EngineState, info_from
+from studio.engine.thread import EngineThread
+
+logger = logging.getLogger(__name__)
+
+Listener = Callable[[Reply], object]
+
+FINAL_REPLIES = frozenset({"finished", "done", "refused"})
+
+
+class Ticket:
+    """One request on its way. A cancelled one is not sent any more, and its listener hears nothing.
+
+    The last reply a listener hears is "finished", "done", "refused", or "died" when the engine is gone.
+    """
+
+    def __init__(self, request: Mapping[str, Any], listener: Listener) -> None:
+        self.request = request
+        self.listener = listener
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        """Lose interest."""
+        self.cancelled = True
+
+
+class EngineClient(QObject):
+    """Talks to one engine: a request at a time, in order.
+
+    Signals:
+        state_changed(EngineState)
+        died(EngineDeath): the engine ended without being told to; requests under way will not be answered.
+        closed(): the engine is gone and its thread has ended; the client may be deleted.
+    """
+
+    state_changed = Signal(object)
+    died = Signal(object)
+    closed = Signal()
+
+    def __init__(self, link: EngineLink, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.state = EngineState.STARTING
+        self.info: EngineInfo | None = None
+        self.death: EngineDeath | None = None
+        self._waiting: list[Ticket] = []
+        self._current: Ticket | None = None
+        self._current_id = 0
+        self._last_id = 0
+        self._detached: Callable[[], object] | None = None
+        self._detach_id = 0
+        self._closing = False
+        self._thread = EngineThread(link, self)
+        self._thread.replied.connect(self._on_reply)
+        self._thread.ended.connect(self._on_ended)
+        self._thread.finished.connect(self._on_thread_finished)
+        self._thread.start()
+
+    @property
+    def idle(self) -> bool:
+        """Warm, and nothing to do."""
+        return self.state is EngineState.READY and not self._waiting
+
+    @property
+    def thread_running(self) -> bool:
+        """Whether the hosting thread still runs (a running QThread must never be deleted)."""
+        return self._thread.isRunning()
+
+    def submit(self, request: Mapping[str, Any], listener: Listener, *, first: bool = False) -> Ticket:
+        """Queue ``request``; ``listener`` hears each of its replies. ``first`` overtakes what is still waiting."""
+        ticket = Ticket(request, listener)
+        self._waiting.insert(0 if first else len(self._waiting), ticket)
+        self._send_next()
+        return ticket
+
+    def detach(self, done: Callable[[], object]) -> None:
+        """Let the run under way go on without us; ``done`` is called when the engine has agreed."""
+        self._detached = done
+        self._last_id += 1
+        self._detach_id = self._last_id
+        self._thread.link.send({"id": self._detach_id, "action": "detach"})
+
+    def close(self, terminate_after: int = 60_000, kill_after: int = 10_000) -> None:
+        """Tell the engine to end; a run is stopped and kept. Times in milliseconds, for an engine that does not."""
+        if self._closing:
+            return
+        self._closing = True
+        self._drop_requests(EngineDeath("The engine was restarted."))
+        self._thread.link.close()
+        if not self._thread.link.in_process:
+            QTimer.singleShot(terminate_after, self, self._terminate)
+            QTimer.singleShot(terminate_after + kill_after, self, self.kill)
+
+    @Slot()
+    def kill(self) -> None:
+        """End the engine at once, if it is still there."""
+        if self._thread.isRunning():
+            self._thread.link.kill()
+
+    @Slot()
+    def _terminate(self) -> None:
+        if self._thread.isRunning():
+            logger.warning("The engine did not end by itself and is terminated.")
+            self._thread.link.terminate()
+
+    def _send_next(self) -> None:
+        if self.state is not EngineState.READY or self._closing:
+            return
+        while self._waiting:
+            ticket = self._waiting.pop(0)
+            if ticket.cancelled:
+                continue
+            self._last_id += 1
+            self._current, self._current_id = ticket, self._last_id
+            self._set_state(EngineState.BUSY)
+            self._thread.link.send({**ticket.request, "id": self._current_id})
+            return
+
+    @Slot(object)
+    def _on_reply(self, reply: Reply) -> None:
+        kind = reply["reply"]
+        if kind == "ready":
+            self.info = info_from(reply)
+            self._set_state(EngineState.READY)
+            self._send_next()
+        elif self._detached is not None and reply.get("id") == self._detach_id:
+            done, self._detached = self._detached, None
+            self._closing = True
+            self._thread.link.let_go()
+            done()
+        elif self._current is not None and reply.get("id") == self._current_id:
+            ticket = self._current
+            if kind in FINAL_REPLIES:
+                self._current = None
+                self._set_state(EngineState.READY)
+            if not ticket.cancelled:
+                ticket.listener(reply)
+            self._send_next()
+        else:
+            logger.info("The engine answered something nobody asked: %s", reply)
+
+    @Slot(object)
+    def _on_ended(self, death: EngineDeath | None) -> None:
+        if self._closing or death is None:
+            self._set_state(EngineState.CLOSED)
+            return
+        logger.warning("%s\n%s", death, death.log)
+        self.death = death
+        self._drop_requests(death)
+        self._set_state(EngineState.DEAD)
+        self.died.emit(death)
+
+    def _drop_requests(self, death: EngineDeath) -> None:
+        """Nobody will answer what is open; those who wait for it are told so."""
+        tickets = [self._current] if self._current else []
+        tickets += self._waiting
+        self._current, self._waiting = None, []
+        for ticket in tickets:
+            if not ticket.cancelled:
+                ticket.listener({"reply": "died", "message": death.sentence, "advice": death.advice})
+
+    @Slot()
+    def _on_thread_finished(self) -> None:
+        self.closed.emit()
+
+    def _set_state(self, state: EngineState) -> None:
+        if state is not self.state:
+            self.state = state
+            self.state_changed.emit(state)

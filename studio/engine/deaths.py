@@ -1,0 +1,82 @@
+"""Why an engine is gone, in words: from its exit code and the end of what it wrote."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+
+from studio.engine.messages import EngineDeath
+
+_MISSING = re.compile(r"No module named '?([A-Za-z0-9_.]+)'?")
+
+_OTHER_PYTHON = "Choose another Python in Preferences, Engine."
+
+_WINDOWS_FAULTS = {0xC0000005: "an access violation", 0xC00000FD: "a stack overflow", 0xC0000135: "a missing DLL"}
+
+
+def explain_no_start(python: str, error: OSError) -> EngineDeath:
+    """The process could not even be started."""
+    return EngineDeath(f"The engine's Python {python} could not be started: {error.strerror or error}.", _OTHER_PYTHON)
+
+
+def explain_exit(code: int, log: str, python: str) -> EngineDeath:
+    """The process ended by itself with ``code`` (negative: by that signal)."""
+    missing = _MISSING.findall(log[-2000:]) if code == 1 else []
+    if missing:
+        return _explain_missing(missing[-1], log, python)
+    if code < 0:
+        return _explain_signal(-code, log)
+    if code & 0xFFFFFFFF in _WINDOWS_FAULTS:
+        fault = _WINDOWS_FAULTS[code & 0xFFFFFFFF]
+        return EngineDeath(f"The engine crashed: {fault}.", "The technical record below may name the cause.", log)
+    if "error while loading shared libraries" in log or "ImportError" in log[-2000:]:
+        return EngineDeath(
+            "The engine could not load PyTorch.", f"The technical record below says why. {_OTHER_PYTHON}", log
+        )
+    return EngineDeath(
+        f"The engine ended unexpectedly (exit code {code}).", "The technical record below may say why.", log
+    )
+
+
+def _explain_missing(module: str, log: str, python: str) -> EngineDeath:
+    name = module.partition(".")[0]
+    if name in ("torch", "torchvision"):
+        title = {"torch": "PyTorch", "torchvision": "torchvision"}[name]
+        install = f"{python} -m pip install {name}"
+        return EngineDeath(
+            f"{title} is not installed in the engine's Python ({python}).",
+            f"Install it there ({install}) or choose another Python in Preferences, Engine.",
+            log,
+        )
+    if name == "training":
+        return EngineDeath(
+            f"Trainwright itself is not installed in the engine's Python ({python}).",
+            "Install it there or choose another Python in Preferences, Engine.",
+            log,
+        )
+    return EngineDeath(
+        f"The engine's Python ({python}) lacks the module {name}.",
+        f"Install it there ({python} -m pip install {name}) or choose another Python in Preferences, Engine.",
+        log,
+    )
+
+
+def _explain_signal(number: int, log: str) -> EngineDeath:
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"signal {number}"
+    if name == "SIGKILL":
+        how = "was killed from outside"
+        advice = (
+            ""
+            if sys.platform == "win32"
+            else "When nobody did that, the computer ran out of memory: use a smaller batch."
+        )
+        return EngineDeath(f"The engine {how} (SIGKILL).", advice, log)
+    if name in ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"):
+        return EngineDeath(
+            f"The engine crashed in native code ({name}).", "The technical record below may name the cause.", log
+        )
+    return EngineDeath(f"The engine was ended by {name}.", "", log)

@@ -1,0 +1,58 @@
+"""The engine inside the window's own process, run by the QThread that hosts it. Slower beside a redrawing window and
+unable to survive a native crash; for machines that may start no process, and for debugging."""
+
+from __future__ import annotations
+
+import importlib
+import queue
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from studio.engine.link import Reply
+from studio.engine.messages import EngineDeath
+
+
+class InPlaceLink:
+    """A link to ``training.serve.serve`` running in the calling thread."""
+
+    in_process = True
+
+    def __init__(self) -> None:
+        self._requests: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+
+    def converse(self, on_reply: Callable[[Reply], None]) -> EngineDeath | None:
+        """Serve until ``close``. Importing the engine loads torch into this process: that is what was chosen."""
+        try:
+            # By name: only this choice may load torch here, and the import contracts are to say so.
+            importlib.import_module("training.serve").serve(self._received(), on_reply)
+        except ImportError as error:
+            text = traceback.format_exc()
+            return EngineDeath(f"The engine could not be loaded: {error}.", "Install what is missing.", text)
+        except Exception as error:  # noqa: BLE001 - the border of the engine: whatever it was, the window lives on
+            return EngineDeath(
+                f"The engine failed: {error}", "The technical record below names the place.", traceback.format_exc()
+            )
+        return None
+
+    def send(self, request: Mapping[str, Any]) -> None:
+        """Queue one request."""
+        self._requests.put(dict(request))
+
+    def close(self) -> None:
+        """End of requests: a run is stopped and kept."""
+        self._requests.put(None)
+
+    def let_go(self) -> None:
+        """Impossible for a thread; the host does not offer it."""
+
+    def terminate(self) -> None:
+        """The same as ``close``: a thread cannot be ended from outside."""
+        self.close()
+
+    def kill(self) -> None:
+        """Impossible for a thread; the process's end takes it along."""
+
+    def _received(self) -> Iterator[dict[str, Any]]:
+        while (request := self._requests.get()) is not None:
+            yield request

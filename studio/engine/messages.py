@@ -1,0 +1,66 @@
+"""What the engine tells the window, as frozen records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from training.errors import Problem
+
+
+class EngineState(StrEnum):
+    """One engine's readiness."""
+
+    STARTING = "starting"  # loading torch
+    READY = "ready"
+    BUSY = "busy"
+    DEAD = "dead"
+    CLOSED = "closed"  # ended because it was asked to
+
+
+@dataclass(frozen=True)
+class EngineInfo:
+    """What a warm engine said about itself."""
+
+    torch: str
+    devices: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.devices)}, torch {self.torch}"
+
+
+@dataclass(frozen=True)
+class EngineDeath:
+    """Why an engine is gone: one sentence, what to do, and the end of its technical record."""
+
+    sentence: str
+    advice: str = ""
+    log: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.sentence} {self.advice}".strip()
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The engine will not do what was asked; ``problems`` name the settings to change."""
+
+    message: str
+    advice: str = ""
+    problems: tuple[Problem, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.advice}".strip()
+
+
+def info_from(reply: Mapping[str, Any]) -> EngineInfo:
+    """The engine's greeting."""
+    return EngineInfo(str(reply.get("torch", "")), tuple(str(device) for device in reply.get("devices", ())))
+
+
+def refusal_from(reply: Mapping[str, Any]) -> Refusal:
+    """A "refused" reply."""
+    problems = tuple(Problem(str(path), str(message)) for path, message in reply.get("problems") or ())
+    return Refusal(str(reply.get("message", "")), str(reply.get("advice") or ""), problems)

@@ -1,0 +1,116 @@
+"""Turns a run folder that some process fills into signals. It does not matter which process: our engine, one in the
+background, or a terminal."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from training.errors import InputError
+from training.events import FINAL_EVENTS, AttemptStarted
+from training.runs.folder import RunFolder, owner_of
+from training.runs.history import History
+from training.runs.series import FLUSH_ROW, STEP_ROW, SeriesReader
+
+logger = logging.getLogger(__name__)
+
+VISIBLE_INTERVAL = 100  # milliseconds; the engine writes about ten times a second
+HIDDEN_INTERVAL = 1000
+_LOOKS_PER_OWNER_CHECK = 5  # asking the system about a process costs more than the rest of a look
+
+
+class RunMonitor(QObject):
+    """Watches one run folder.
+
+    Signals:
+        truncated(int): rows after that step are void (the run was resumed there).
+        rows_arrived(ndarray of STEP_ROW): new rows, in order; after ``truncated`` those that count again.
+        telemetry_arrived(ndarray of FLUSH_ROW)
+        event_arrived(Event): every event, oldest first.
+        alive_changed(bool): a process works on the run, or no longer.
+        looked(): after each look, when all of the above was said.
+    """
+
+    truncated = Signal(int)
+    rows_arrived = Signal(object)
+    telemetry_arrived = Signal(object)
+    event_arrived = Signal(object)
+    alive_changed = Signal(bool)
+    looked = Signal()
+
+    def __init__(self, folder: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.folder = RunFolder(folder)
+        self.history = History(self.folder.events_file)
+        self.alive = False
+        self._last_step = 0
+        self._looks = 0
+        self._steps = SeriesReader(self.folder.series_file, STEP_ROW)
+        self._telemetry = SeriesReader(self.folder.telemetry_file, FLUSH_ROW)
+        self._timer = QTimer(self)
+        self._timer.setInterval(VISIBLE_INTERVAL)
+        self._timer.timeout.connect(self.look)
+
+    def start(self) -> None:
+        """Begin to look; the first look happens now."""
+        self.look()
+        self._timer.start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._timer.stop()
+
+    def set_visible(self, visible: bool) -> None:
+        """Look less often while nobody sees the numbers."""
+        self._timer.setInterval(VISIBLE_INTERVAL if visible else HIDDEN_INTERVAL)
+
+    @Slot()
+    def look(self) -> None:
+        """Read what is new and say it."""
+        self._looks += 1
+        if self._looks % _LOOKS_PER_OWNER_CHECK == 1:
+            self.check_owner()
+        try:
+            events = self.history.poll()
+            for event in events:
+                # Events before rows: a resumed run's event says which rows are void, also when it is read much later.
+                if isinstance(event, AttemptStarted) and event.step < self._last_step:
+                    self._read_again(event.step)
+                self.event_arrived.emit(event)
+            self._read_rows()
+            _cut, telemetry = self._telemetry.read()
+        except (OSError, InputError) as error:
+            logger.warning("The run folder %s cannot be read: %s", self.folder.path, error)
+            self.stop()
+            return
+        if len(telemetry):
+            self.telemetry_arrived.emit(telemetry)
+        if any(isinstance(event, FINAL_EVENTS) for event in events):
+            self.check_owner()
+        self.looked.emit()
+
+    def _read_again(self, step: int) -> None:
+        """A resumed run cuts its series at ``step``; from another process's cut only the event is sure to be seen."""
+        self._steps = SeriesReader(self.folder.series_file, STEP_ROW)
+        self._last_step = step
+        self.truncated.emit(step)
+
+    def _read_rows(self) -> None:
+        cut, rows = self._steps.read()
+        if cut:
+            kept = int(rows["step"][-1]) if len(rows) else 0
+            self._last_step = min(self._last_step, kept)
+            self.truncated.emit(self._last_step)
+        rows = rows[rows["step"] > self._last_step]
+        if len(rows):
+            self._last_step = int(rows["step"][-1])
+            self.rows_arrived.emit(rows)
+
+    def check_owner(self) -> None:
+        """Ask the system whether a process works on the run."""
+        alive = owner_of(self.folder) is not None
+        if alive != self.alive:
+            self.alive = alive
+            self.alive_changed.emit(alive)

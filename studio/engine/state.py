@@ -1,0 +1,108 @@
+"""Where a run stands, and what may be asked of it then: facts in, one word out, and a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from training.control import Command
+from training.events import Completed, Event, Failed, Stopped
+
+
+class RunState(StrEnum):
+    """Where a run stands."""
+
+    IDLE = "idle"  # there is no run
+    STARTING = "starting"  # given to the engine, no word yet
+    PREPARING = "preparing"
+    TRAINING = "training"
+    VALIDATING = "validating"
+    PAUSING = "pausing"
+    PAUSED = "paused"
+    SAVING = "saving"
+    STOPPING = "stopping"
+    COMPLETED = "completed"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"  # its process vanished without a word
+
+
+class RunAction(StrEnum):
+    """What a person can do with a run."""
+
+    START = "start"
+    PAUSE = "pause"
+    CONTINUE = "continue"
+    STOP = "stop"
+    SAVE = "save"
+    VALIDATE = "validate"
+    RESUME = "resume"
+    BRANCH = "branch"
+    EXPORT = "export"
+    DELETE = "delete"
+
+
+WORKING = frozenset({RunState.TRAINING, RunState.VALIDATING, RunState.SAVING})
+ENDED = frozenset({RunState.COMPLETED, RunState.STOPPED, RunState.FAILED, RunState.INTERRUPTED})
+LIVE = frozenset(RunState) - ENDED - {RunState.IDLE}
+
+ENABLED: dict[RunAction, frozenset[RunState]] = {
+    RunAction.START: ENDED | {RunState.IDLE},
+    RunAction.PAUSE: WORKING,
+    RunAction.CONTINUE: frozenset({RunState.PAUSING, RunState.PAUSED}),
+    RunAction.STOP: LIVE - {RunState.STARTING, RunState.STOPPING},
+    RunAction.SAVE: frozenset({RunState.TRAINING, RunState.PAUSED}),
+    RunAction.VALIDATE: frozenset({RunState.TRAINING, RunState.PAUSED}),
+    RunAction.RESUME: ENDED,
+    RunAction.BRANCH: ENDED,
+    RunAction.EXPORT: ENDED | WORKING | {RunState.PAUSED},
+    RunAction.DELETE: ENDED,
+}
+
+_PHASES = {
+    "training": RunState.TRAINING,
+    "validating": RunState.VALIDATING,
+    "saving": RunState.SAVING,
+    "paused": RunState.PAUSED,
+}
+
+_FINALS: dict[type[Event], RunState] = {
+    Completed: RunState.COMPLETED,
+    Stopped: RunState.STOPPED,
+    Failed: RunState.FAILED,
+}
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What is known about a run; ``asked`` is the last command that is not fulfilled yet."""
+
+    exists: bool = False
+    starting: bool = False
+    alive: bool = False
+    phase: str | None = None
+    final: Event | None = None
+    asked: Command | None = None
+
+
+def state_of(facts: RunFacts) -> RunState:
+    """The state that follows from ``facts``."""
+    if facts.starting:
+        return RunState.STARTING
+    if not facts.exists:
+        return RunState.IDLE
+    if facts.final is not None:
+        return _FINALS[type(facts.final)]
+    if not facts.alive:
+        return RunState.INTERRUPTED
+    if facts.asked in (Command.STOP, Command.STOP_NOW):
+        return RunState.STOPPING
+    state = _PHASES.get(facts.phase or "", RunState.PREPARING)
+    if facts.asked is Command.PAUSE and state is not RunState.PAUSED:
+        return RunState.PAUSING
+    return state
+
+
+def is_enabled(action: RunAction, state: RunState) -> bool:
+    """Whether ``action`` makes sense in ``state``."""
+    return state in ENABLED[action]

@@ -1,0 +1,146 @@
+"""Everything of the start that needs Qt; see ``studio.app`` for the order."""
+
+from __future__ import annotations
+
+import locale
+import logging
+import os
+import signal
+import socket
+
+from PySide6.QtCore import QCoreApplication, QObject, QSocketNotifier, QTimer, Signal, Slot
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QApplication
+
+import studio.theme
+from studio import identity
+from studio.engine.host import EngineHost, LinkFactory
+from studio.engine.link import EngineChoice, EngineLink
+from studio.services.app_settings import AppSettings
+from studio.services.crash import CrashReporter
+from studio.services.keep_awake import KeepAwake
+from studio.services.logs import LogFiles, log_folder, log_qt_messages
+from studio.services.settings import SettingsStore
+from studio.state.context import AppContext, workspace_of
+from studio.state.staying_awake import StayingAwake
+from studio.window.main_window import MainWindow
+
+logger = logging.getLogger(__name__)
+
+
+class Launch(QObject):
+    """Holds what lives as long as the process."""
+
+    def __init__(self, settings: AppSettings, make_link: LinkFactory, first_engine: EngineLink) -> None:
+        self.app = make_application()
+        super().__init__()
+        self.logs = LogFiles(log_folder())
+        log_qt_messages()
+        self.crashes = CrashReporter(self)
+        self.crashes.install()
+        self.settings = SettingsStore(settings=settings)
+        studio.theme.apply(self.app, _mode(settings))
+        choice = EngineChoice(settings.engine_python, settings.engine_in_process)
+        engine = EngineHost(choice, make_link, first_engine)
+        self.context = AppContext(workspace_of(self.settings), self.settings, engine, self)
+        self.awake = StayingAwake(self.context.live, self.settings, KeepAwake(), self)
+        self.settings.changed.connect(self._on_settings_changed)
+        self.window: MainWindow | None = None
+        self._signals = PoliteSignals(self)
+
+    def open_window(self, config: str | None, start: bool) -> None:
+        """Show the window; the first page is built after it was painted."""
+        self.context.recall()
+        window = MainWindow(self.context)
+        self.window = window
+        self.crashes.reported.connect(window.show_crash)
+        self._signals.asked.connect(window.closing.stop_and_close)
+        window.closed.connect(self.app.quit)
+        window.show()
+        if self.logs.last_crash:
+            window.notices.show_last_crash(self.logs.last_crash, window.show_crash)
+        QTimer.singleShot(0, self, lambda: self._begin(window, config, start))
+
+    def _begin(self, window: MainWindow, config: str | None, start: bool) -> None:
+        page = self.settings.get().page
+        known = page if page in window.rail.keys() and config is None else "setup"  # noqa: SIM118 - not a dict
+        window.show_page(known)
+        if config is not None and self.context.open_config(config) and start:
+            self.context.start_draft()
+        self.context.library.refresh()
+
+    def run(self) -> int:
+        """The event loop, and the end in the order nothing can be lost."""
+        code = self.app.exec()
+        self.awake.leave()
+        self.crashes.uninstall()
+        self.logs.close()
+        if self.context.engine.threads_running:
+            # Only an engine inside this process that hangs in native code can come here; destroying its QThread would
+            # abort the process with a core dump, so the process ends without looking back.
+            logger.error("The engine's thread did not end; the process ends without it.")
+            logging.shutdown()
+            os._exit(1)
+        return code
+
+    @Slot(object)
+    def _on_settings_changed(self, settings: AppSettings) -> None:
+        if studio.theme.theme().mode != settings.theme:
+            studio.theme.theme().set_mode(_mode(settings))
+        self.context.engine.choose(EngineChoice(settings.engine_python, settings.engine_in_process))
+
+
+def make_application() -> QApplication:
+    """The QApplication under the program's own name, with C numbers whatever the system's language is."""
+    existing = QCoreApplication.instance()
+    if isinstance(existing, QApplication):
+        return existing
+    app = QApplication([identity.APP_ID])
+    # QApplication takes the system's locale over into C, where a decimal comma breaks libraries that parse numbers.
+    locale.setlocale(locale.LC_NUMERIC, "C")
+    app.setApplicationName(identity.APP_NAME)
+    app.setApplicationDisplayName(identity.APP_NAME)
+    app.setOrganizationName(identity.ORGANISATION)
+    app.setApplicationVersion(identity.VERSION)
+    app.setDesktopFileName(identity.APP_ID)
+    app.setWindowIcon(QIcon(str(identity.APP_ICON)))
+    app.setQuitOnLastWindowClosed(False)  # the window says when nothing holds the process any more
+    return app
+
+
+class PoliteSignals(QObject):
+    """Ctrl+C and SIGTERM become a signal of Qt: stop the run, keep it, close. A second one ends the process at once.
+
+    Python runs its handlers only between two of its own instructions, and Qt's loop may have none for minutes; so the
+    interpreter writes the signal's number to a socket that Qt watches.
+    """
+
+    asked = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._times = 0
+        self._receiver, self._sender = socket.socketpair()
+        self._sender.setblocking(False)
+        self._receiver.setblocking(False)
+        signal.set_wakeup_fd(self._sender.fileno(), warn_on_full_buffer=False)
+        self._notifier = QSocketNotifier(self._receiver.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(self._on_activated)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: None)
+
+    @Slot()
+    def _on_activated(self) -> None:
+        received = set(self._receiver.recv(64))
+        if not received & {signal.SIGINT, signal.SIGTERM}:
+            return
+        self._times += 1
+        if self._times > 1:
+            logger.warning("Asked to end a second time: the process ends at once.")
+            logging.shutdown()
+            os._exit(130)
+        self.asked.emit()
+
+
+def _mode(settings: AppSettings) -> studio.theme.Mode:
+    return settings.theme if settings.theme in ("light", "dark") else "system"  # type: ignore[return-value]

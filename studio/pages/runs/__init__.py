@@ -1,0 +1,1 @@
+"""All runs: find one, look at it, go on from it."""

@@ -1,0 +1,49 @@
+"""What a run was told: its summary, and what differs from the defaults."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QWidget
+
+from studio.state.formats import format_number
+from studio.state.run_library import RunSummary
+from studio.widgets import Card, KeyValueTable, label
+from training.config import RunConfig
+from training.config.diff import Change, diff
+from training.errors import TrainingError
+
+
+class ConfigView(Card):
+    """Settings of one run that are not the defaults."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("Settings", subtitle="What differs from the defaults", parent=parent)
+        self._table = KeyValueTable()
+        self._note = label("", "help", wrap=True)
+        self.add(self._table)
+        self.add(self._note)
+        self.body.addStretch(1)
+
+    def show_run(self, run: RunSummary) -> None:
+        """Read the run's configuration and compare it."""
+        try:
+            config = run.folder.config()
+        except TrainingError as error:
+            self._table.set_rows([])
+            self._note.setText(str(error))
+            self._note.show()
+            return
+        changes = [change for change in diff(RunConfig(), config) if change.path != "name" and change.new is not None]
+        self._table.set_rows([(change.path, _shown(change)) for change in changes])
+        self._note.setText("" if changes else "Everything is at its default.")
+        self._note.setVisible(not changes)
+
+
+def _shown(change: Change) -> str:
+    value = change.new
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, float):
+        return format_number(value)
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value)
+    return str(value)

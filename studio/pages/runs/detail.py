@@ -1,0 +1,194 @@
+"""One run looked at: its head, its curves, its checkpoints, its settings."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from studio.actions.files import reveal
+from studio.actions.runs import delete_run
+from studio.engine.state import RunState
+from studio.pages.runs.config_view import ConfigView
+from studio.panels.checkpoint_panel import CheckpointPanel
+from studio.panels.columns import TwoColumns
+from studio.panels.outcome_banner import OutcomeBanner
+from studio.panels.run_curves import RunCurves
+from studio.panels.run_words import status_words
+from studio.state.context import AppContext
+from studio.state.formats import format_duration, format_metric, metric_title
+from studio.state.progress import best_of
+from studio.state.run_library import RunSummary
+from studio.state.run_reading import RunReading, read_run
+from studio.theme import SPACING, set_role
+from studio.widgets import Card, ElidedLabel, StatusPill, button, icon_button, label
+from training.events import Failed
+
+logger = logging.getLogger(__name__)
+
+_STATES = {
+    "created": RunState.STARTING,
+    "running": RunState.TRAINING,
+    "paused": RunState.PAUSED,
+    "completed": RunState.COMPLETED,
+    "stopped": RunState.STOPPED,
+    "failed": RunState.FAILED,
+    "interrupted": RunState.INTERRUPTED,
+}
+
+
+class RunDetail(QWidget):
+    """Shows one RunSummary.
+
+    Signals:
+        closed(): the person wants the table alone again.
+    """
+
+    closed = Signal()
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._run: RunSummary | None = None
+        self._name = ElidedLabel("", Qt.TextElideMode.ElideRight)
+        set_role(self._name, "title")
+        self._pill = StatusPill()
+        self._facts = label("", "help", wrap=True)
+        self.resume = button("Resume", "resume", tooltip="Go on from the last checkpoint")
+        self.branch = button(
+            "Branch", "branch", tooltip="Start a new run from the best checkpoint, with other settings"
+        )
+        self.watch = button("Watch", "eye", tooltip="Show this run on the Train page")
+        self.open = icon_button("folder", "Open the run's folder")
+        self.delete = icon_button("trash", "Delete this run")
+        self.close_button = icon_button("cross", "Close")
+        self.outcome = OutcomeBanner()
+        self.curves = RunCurves(context.settings)
+        self.checkpoints = CheckpointPanel(context)
+        self.config = ConfigView()
+        self._lay_out()
+        self._connect()
+
+    def show_run(self, run: RunSummary) -> None:
+        """Look at ``run``; the same run again only takes up what changed."""
+        another = self._run is None or self._run.id != run.id
+        changed = another or self._run != run
+        self._run = run
+        state = _STATES.get(run.status, RunState.STOPPED)
+        self._name.setText(str(run.record.get("name", run.id)))
+        self._pill.set_status(*status_words(run.status))
+        self._facts.setText(_facts(run))
+        record = run.record
+        failed = Failed(
+            step=int(record.get("step") or 0),
+            reason=str(record.get("reason") or ""),
+            advice=str(record.get("advice") or ""),
+        )
+        self.outcome.show_outcome(state, failed, can_resume=False)
+        self.checkpoints.set_run(run.folder, state)
+        if another:
+            self.curves.clear("Reading the curves …")
+            self.config.show_run(run)
+        if changed:
+            folder = run.folder
+            self._context.background.submit(lambda: read_run(folder), self._on_read, self._on_unreadable)
+        self._update_buttons()
+
+    def run(self) -> RunSummary | None:
+        """The run looked at."""
+        return self._run
+
+    def _lay_out(self) -> None:
+        title = QHBoxLayout()
+        title.setSpacing(SPACING.s)
+        title.addWidget(self._name, 1)
+        title.addWidget(self._pill)
+        for made in (self.resume, self.branch, self.watch, self.open, self.delete, self.close_button):
+            title.addWidget(made)
+        head = Card()
+        head.add(title)
+        head.add(self._facts)
+        charts = Card()
+        charts.add(self.curves, 1)
+        charts.setMinimumHeight(400)
+        side = QWidget()
+        side_column = QVBoxLayout(side)
+        side_column.setContentsMargins(0, 0, 0, 0)
+        side_column.setSpacing(SPACING.m)
+        side_column.addWidget(self.checkpoints, 1)
+        side_column.addWidget(self.config)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACING.m)
+        column.addWidget(head)
+        column.addWidget(self.outcome)
+        column.addWidget(TwoColumns(charts, side), 1)
+
+    def _connect(self) -> None:
+        self.branch.clicked.connect(self._on_branch_clicked)
+        self.watch.clicked.connect(self._with_run(lambda run: self._context.watch(run.folder.path)))
+        self.open.clicked.connect(self._with_run(lambda run: reveal(run.folder.path)))
+        self.delete.clicked.connect(self._with_run(lambda run: delete_run(self._context, self, run)))
+        self.resume.clicked.connect(self._with_run(lambda run: self._context.resume(run.folder.path)))
+        self.close_button.clicked.connect(self.closed)
+        self.curves.checkpoint_clicked.connect(self.checkpoints.choose)
+        self.checkpoints.model.refreshed.connect(self._update_buttons)
+        self._context.start_problem_changed.connect(self._update_buttons)
+
+    def _with_run(self, act: Callable[[RunSummary], object]) -> Callable[[], None]:
+        def call() -> None:
+            if self._run is not None:
+                act(self._run)
+
+        return call
+
+    @Slot()
+    def _on_branch_clicked(self) -> None:
+        best = self.checkpoints.model.labelled("best") or next(iter(self.checkpoints.model.checkpoints), None)
+        if self._run is not None and best is not None:
+            self._context.branch_from(self._run.folder, best)
+
+    @Slot()
+    def _update_buttons(self) -> None:
+        if self._run is None:
+            return
+        problem, status = self._context.start_problem(), self._run.status
+        working = status in ("created", "running", "paused")
+        self.watch.setVisible(working)
+        self.watch.setEnabled(not self._context.engine.training)
+        self.resume.setVisible(not working and status != "completed")
+        self.resume.setEnabled(not problem)
+        if problem:
+            self.resume.setToolTip(problem)
+        self.branch.setEnabled(not working and bool(self.checkpoints.model.checkpoints))
+        self.delete.setEnabled(not working)
+
+    def _on_read(self, reading: RunReading) -> None:
+        if self._run is None or reading.folder != self._run.folder:
+            return
+        self.curves.clear("This run has not made a step.")
+        for event in reading.events:
+            self.curves.add_event(event)
+        if len(reading.rows):
+            self.curves.add_rows(reading.rows)
+
+    def _on_unreadable(self, error: Exception) -> None:
+        logger.warning("A run could not be read: %s", error)
+        self.curves.clear(f"The curves cannot be read: {error}")
+
+
+def _facts(run: RunSummary) -> str:
+    record, parts = run.record, []
+    best = best_of(record)
+    if best is not None:
+        parts.append(f"best {metric_title(best[0])} {format_metric(*best)}")
+    step, total = int(record.get("step") or 0), int(record.get("total_steps") or 0)
+    parts.append(f"step {step:,} of {total:,}" if total else f"step {step:,}")
+    parts.append(f"{record.get('model', '')} on {record.get('dataset', '')}")
+    parts.append(format_duration(run.duration))
+    parent = record.get("parent")
+    if isinstance(parent, dict) and parent.get("run"):
+        parts.append(f"branched from {parent['run']}")
+    return " · ".join(parts)

@@ -1,0 +1,197 @@
+"""The Runs page: all runs in a table; the chosen one below."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, Qt, QTimer, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QStackedLayout,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.charts.sparkline import SparklineDelegate
+from studio.pages.runs.detail import RunDetail
+from studio.pages.runs.status_delegate import StatusDelegate
+from studio.state.context import AppContext
+from studio.state.run_library import RunSummary
+from studio.state.run_table import (
+    BEST,
+    DURATION,
+    LOSS,
+    NAME,
+    RUN_ROLE,
+    SPARK_ROLE,
+    STARTED,
+    STATUS,
+    STEP,
+    RunFilter,
+    RunTableModel,
+)
+from studio.theme import SPACING, icon
+from studio.widgets import ComboBox, EmptyState, label, scroll_area
+
+_REFRESH = 2000  # milliseconds between two looks while the page is seen and something is being trained
+
+_FILTERS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("All runs", frozenset()),
+    ("Training", frozenset({"created", "running", "paused"})),
+    ("Completed", frozenset({"completed"})),
+    ("Stopped", frozenset({"stopped"})),
+    ("Failed", frozenset({"failed"})),
+    ("Interrupted", frozenset({"interrupted"})),
+)
+_WIDTHS = {STATUS: 118, BEST: 96, LOSS: 110, STEP: 130, STARTED: 130, DURATION: 110}
+
+
+class RunsPage(QWidget):
+    """Search, filter, sort, choose."""
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self.model = RunTableModel(context.library, self)
+        self.filter = RunFilter(self.model, self)
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Search name, dataset or model")
+        self.search.setAccessibleName("Search runs")
+        self.search.setClearButtonEnabled(True)
+        self.search.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
+        self.status = ComboBox()
+        self.status.setAccessibleName("Show runs with this status")
+        for title, _statuses in _FILTERS:
+            self.status.addItem(title)
+        self.count = label("", "caption")
+        self.table = self._make_table()
+        self.detail = RunDetail(context)
+        self.detail.hide()
+        self.empty = EmptyState(
+            "runs",
+            "No runs yet",
+            "Every run you train is kept here with its curves, settings and checkpoints.",
+            "Start the built-in sample",
+            "play",
+        )
+        self._timer = QTimer(self)
+        self._timer.setInterval(_REFRESH)
+        self._lay_out()
+        self._connect()
+        self._on_refreshed()
+
+    def _make_table(self) -> QTableView:
+        table = QTableView()
+        table.setModel(self.filter)
+        table.setAccessibleName("Runs")
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        table.setSortingEnabled(True)
+        table.sortByColumn(STARTED, Qt.SortOrder.DescendingOrder)
+        table.setShowGrid(False)
+        table.setWordWrap(False)
+        table.verticalHeader().hide()
+        table.verticalHeader().setDefaultSectionSize(38)
+        table.setItemDelegateForColumn(STATUS, StatusDelegate(table))
+        table.setItemDelegateForColumn(LOSS, SparklineDelegate(SPARK_ROLE, table))
+        header = table.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
+        for column, width in _WIDTHS.items():
+            table.setColumnWidth(column, width)
+        table.setTabKeyNavigation(False)
+        return table
+
+    def _lay_out(self) -> None:
+        top = QHBoxLayout()
+        top.setSpacing(SPACING.s)
+        top.addWidget(label("Runs", "title"))
+        top.addWidget(self.count)
+        top.addStretch(1)
+        self.search.setMinimumWidth(200)
+        top.addWidget(self.search, 1)
+        top.addWidget(self.status)
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(SPACING.l, SPACING.l, SPACING.l, SPACING.l)
+        column.setSpacing(SPACING.m)
+        column.addLayout(top)
+        column.addWidget(self.table, 1)
+        column.addWidget(self.detail, 3)
+        self._content = scroll_area(content)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self._content)
+
+    def _connect(self) -> None:
+        self.search.textChanged.connect(self.filter.set_search)
+        self.status.currentIndexChanged.connect(lambda at: self.filter.set_statuses(_FILTERS[at][1]))
+        self.table.selectionModel().selectionChanged.connect(self._on_selected)
+        self.detail.closed.connect(self.table.clearSelection)
+        self.empty.action_triggered.connect(self._context.start_sample)
+        self._context.library.refreshed.connect(self._on_refreshed)
+        for changed in (
+            self.filter.rowsInserted,
+            self.filter.rowsRemoved,
+            self.filter.modelReset,
+            self.filter.layoutChanged,
+        ):
+            changed.connect(self._update_count)
+        self._timer.timeout.connect(self._refresh_if_working)
+
+    def choose(self, run_id: str) -> None:
+        """Select a run, if it is in the table."""
+        row = self.model.row_of(run_id)
+        if row is not None:
+            at = self.filter.mapFromSource(self.model.index(row, 0))
+            flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+            self.table.selectionModel().select(at, flags)
+
+    def chosen(self) -> RunSummary | None:
+        """The selected run."""
+        rows = self.table.selectionModel().selectedRows()
+        return rows[0].data(RUN_ROLE) if rows else None
+
+    @Slot()
+    def _on_refreshed(self) -> None:
+        nothing = self._context.library.loaded and not self._context.library.runs
+        self._stack.setCurrentWidget(self.empty if nothing else self._content)
+        run = self.chosen()
+        if run is not None:
+            self.detail.show_run(run)
+        self._update_count()
+
+    @Slot(QItemSelection, QItemSelection)
+    def _on_selected(self) -> None:
+        run = self.chosen()
+        self.detail.setVisible(run is not None)
+        self._set_table_height(run is not None)
+        if run is not None:
+            self.detail.show_run(run)
+
+    def _set_table_height(self, with_detail: bool) -> None:
+        """Beside a chosen run the table keeps a few rows; alone it takes the page."""
+        self.table.setMinimumHeight(190 if with_detail else 320)
+        self.table.setMaximumHeight(230 if with_detail else 16777215)
+
+    @Slot()
+    def _update_count(self) -> None:
+        shown, total = self.filter.rowCount(), self.model.rowCount()
+        self.count.setText(f"{total:,}" if shown == total else f"{shown:,} of {total:,}")
+
+    @Slot()
+    def _refresh_if_working(self) -> None:
+        if any(run.status in ("created", "running", "paused") for run in self._context.library.runs):
+            self._context.library.refresh()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._context.library.refresh()
+        self._timer.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._timer.stop()

@@ -1,0 +1,1 @@
+"""Watch and steer the run that is being trained."""

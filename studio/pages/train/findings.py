@@ -1,0 +1,50 @@
+"""What the engine noticed while it worked."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from studio.theme import SPACING, Tone
+from studio.widgets import Banner
+from training.events import FindingLevel, Found
+
+_TONES: dict[FindingLevel, Tone] = {"ok": "success", "info": "info", "warning": "warning", "error": "danger"}
+_SHOWN = 3  # the newest of them: a page of warnings would push the curves away
+
+
+class FindingList(QWidget):
+    """Findings as banners, newest first; the same finding again replaces its banner."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._banners: dict[str, Banner] = {}
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACING.s)
+        self.hide()
+
+    def clear(self) -> None:
+        """Forget all findings."""
+        for title in list(self._banners):
+            self._remove(title)
+
+    def add(self, finding: Found) -> None:
+        """Show one finding."""
+        if finding.level == "ok":
+            return
+        self._remove(finding.title)
+        where = f" (step {finding.step:,})" if finding.step else ""
+        banner = Banner(_TONES[finding.level], f"{finding.title}{where}", finding.advice)
+        banner.closed.connect(lambda: self._remove(finding.title))
+        self._banners[finding.title] = banner
+        self._column.insertWidget(0, banner)
+        for title in list(self._banners)[:-_SHOWN]:
+            self._remove(title)
+        self.show()
+
+    def _remove(self, title: str) -> None:
+        banner = self._banners.pop(title, None)
+        if banner is not None:
+            banner.setParent(None)
+            banner.deleteLater()
+        self.setVisible(bool(self._banners))

@@ -1,0 +1,143 @@
+"""The head of the Train page: which run, where it stands, how far it is, and the buttons that steer it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
+
+from studio.engine.state import ENDED, RunAction, RunState, is_enabled
+from studio.panels.run_words import STATE_WORDS
+from studio.state.formats import format_duration, format_rate
+from studio.state.live_run import LiveRun
+from studio.state.progress import Progress
+from studio.theme import SPACING, icon, set_property, set_role
+from studio.widgets import Card, ElidedLabel, FlowLayout, ProgressLine, StatusPill, button
+from training.control import Command
+
+_TONES = {
+    RunState.COMPLETED: "success",
+    RunState.FAILED: "danger",
+    RunState.PAUSED: "warning",
+    RunState.PAUSING: "warning",
+    RunState.INTERRUPTED: "warning",
+}
+
+
+class RunHeader(Card):
+    """Name, state, progress, and Pause, Stop, Save, Validate.
+
+    Signals:
+        asked(Command): a button was pressed.
+        resume_asked(): go on with the run that ended.
+    """
+
+    asked = Signal(object)
+    resume_asked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent=parent)
+        self._name = ElidedLabel("", Qt.TextElideMode.ElideRight)
+        set_role(self._name, "title")
+        self._pill = StatusPill()
+        self._progress = ProgressLine()
+        self.pause = button("Pause", "pause", tooltip="Hold still after this step, keep everything in memory (Ctrl+P)")
+        self.stop = button("Stop", "stop", "danger", tooltip="End the run; it can be resumed (Ctrl+.)")
+        self.save = button("Save now", "save", tooltip="Write a checkpoint after this step (Ctrl+S)")
+        self.validate = button("Validate now", "check", tooltip="Measure the validation set after this step")
+        self.resume = button("Resume", "resume", "primary", tooltip="Go on from the last checkpoint")
+        self._paused = False
+        self._lay_out()
+        self._connect()
+
+    def show_run(self, run: LiveRun) -> None:
+        """Take name, state and progress from ``run``."""
+        config = run.config()
+        self._name.setText(config.name if config else run.title or (run.folder.id if run.folder else ""))
+        self.show_state(run.state)
+        self.show_progress(run.state, run.progress)
+
+    def show_state(self, state: RunState, resumable: bool = True) -> None:
+        """Pill and buttons."""
+        self._pill.set_status(*STATE_WORDS[state])
+        self._paused = is_enabled(RunAction.CONTINUE, state)
+        self.pause.setText("Continue" if self._paused else "Pause")
+        self.pause.setIcon(icon("play" if self._paused else "pause"))
+        self.pause.setEnabled(self._paused or is_enabled(RunAction.PAUSE, state))
+        self.stop.setEnabled(is_enabled(RunAction.STOP, state))
+        self.save.setEnabled(is_enabled(RunAction.SAVE, state))
+        self.validate.setEnabled(is_enabled(RunAction.VALIDATE, state))
+        ended = state in ENDED
+        for made in (self.pause, self.stop, self.save, self.validate):
+            made.setVisible(not ended)
+        self.resume.setVisible(ended and state is not RunState.COMPLETED)
+        self.resume.setEnabled(resumable)
+
+    def show_progress(self, state: RunState, progress: Progress) -> None:
+        """The bar and its words."""
+        tone = _TONES.get(state, "accent")
+        fraction = progress.fraction
+        busy = state in (RunState.STARTING, RunState.PREPARING) or (fraction is None and state not in ENDED)
+        self._progress.set_progress(
+            None if busy else fraction or 0.0,
+            _headline(state, progress),
+            _detail(state, progress),
+            tone,  # type: ignore[arg-type]
+        )
+
+    def _lay_out(self) -> None:
+        menu = QMenu(self)
+        keep = menu.addAction(icon("save"), "Stop and keep")
+        keep.setToolTip("Write a checkpoint, then end")
+        discard = menu.addAction(icon("trash"), "Stop without saving")
+        keep.triggered.connect(lambda: self.asked.emit(Command.STOP))
+        discard.triggered.connect(lambda: self.asked.emit(Command.STOP_NOW))
+        self.stop.setMenu(menu)
+        set_property(self.stop, "hasMenu", True)
+        row = QHBoxLayout()
+        row.setSpacing(SPACING.m)
+        row.addWidget(self._name, 1)
+        row.addWidget(self._pill)
+        self.add(row)
+        self.add(self._progress)
+        buttons = QWidget()
+        flow = FlowLayout(buttons, SPACING.s)
+        flow.setContentsMargins(0, 0, 0, 0)
+        for made in (self.resume, self.pause, self.stop, self.save, self.validate):
+            flow.addWidget(made)
+        self.add(buttons)
+
+    def _connect(self) -> None:
+        self.pause.clicked.connect(self._on_pause_clicked)
+        self.save.clicked.connect(lambda: self.asked.emit(Command.SAVE))
+        self.validate.clicked.connect(lambda: self.asked.emit(Command.VALIDATE))
+        self.resume.clicked.connect(self.resume_asked)
+
+    @Slot()
+    def _on_pause_clicked(self) -> None:
+        self.asked.emit(Command.CONTINUE if self._paused else Command.PAUSE)
+
+
+def _headline(state: RunState, progress: Progress) -> str:
+    if state is RunState.STARTING:
+        return "Handing the run to the engine"
+    if progress.fraction is None:
+        return "Preparing data and model" if state is RunState.PREPARING else ""
+    share = f"{progress.fraction:.0%}"
+    if state is RunState.PREPARING:
+        return f"{share} · preparing data and model"
+    return share
+
+
+def _detail(state: RunState, progress: Progress) -> str:
+    if not progress.total_steps:
+        return ""
+    parts = []
+    if progress.epoch:
+        parts.append(f"epoch {progress.epoch} of {progress.epochs}")
+    parts.append(f"step {progress.step:,} of {progress.total_steps:,}")
+    if state in (RunState.TRAINING, RunState.VALIDATING, RunState.SAVING):
+        if progress.eta is not None:
+            parts.append(f"{format_duration(progress.eta)} left")
+        if progress.samples_per_second:
+            parts.append(f"{format_rate(progress.samples_per_second)} samples/s")
+    return " · ".join(parts)

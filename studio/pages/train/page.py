@@ -1,0 +1,165 @@
+"""The Train page: one run, live."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QStackedLayout, QVBoxLayout, QWidget
+
+from studio.engine.state import RunState
+from studio.pages.train.findings import FindingList
+from studio.pages.train.header import RunHeader
+from studio.pages.train.numbers import NumbersRow
+from studio.pages.train.system import SystemStrip
+from studio.panels.checkpoint_panel import CheckpointPanel
+from studio.panels.columns import TwoColumns
+from studio.panels.outcome_banner import OutcomeBanner
+from studio.panels.run_curves import RunCurves
+from studio.state.context import AppContext
+from studio.state.progress import Progress
+from studio.theme import SPACING
+from studio.widgets import Card, EmptyState, scroll_area
+from training.events import FINAL_EVENTS, AttemptStarted, CheckpointSaved, Event, Found
+from training.runs.series import Rows
+
+_EMPTY = "Curves appear with the first steps."
+
+
+class TrainPage(QWidget):
+    """Shows ``context.live``."""
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._live = context.live
+        self.header = RunHeader()
+        self.numbers = NumbersRow()
+        self.outcome = OutcomeBanner()
+        self.findings = FindingList()
+        self.curves = RunCurves(context.settings)
+        self.checkpoints = CheckpointPanel(context)
+        self.system = SystemStrip()
+        self.empty = EmptyState(
+            "train",
+            "Nothing is being trained",
+            "Set up a run of your own, or start the built-in sample: drawn shapes and a small network, done in under a minute.",
+            "Start the built-in sample",
+            "play",
+        )
+        self.empty.setAccessibleDescription("Start page of training")
+        self._lay_out()
+        self._connect()
+        self._show_run()
+        self._live.replay()  # this page may be younger than the run
+
+    def _lay_out(self) -> None:
+        charts = Card()
+        charts.add(self.curves, 1)
+        charts.setMinimumHeight(420)
+        columns = TwoColumns(charts, self.checkpoints)
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(SPACING.l, SPACING.l, SPACING.l, SPACING.m)
+        column.setSpacing(SPACING.m)
+        for part in (self.header, self.outcome, self.findings, self.numbers):
+            column.addWidget(part)
+        column.addWidget(columns, 1)
+        column.addWidget(self.system)
+        self._content = scroll_area(content)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self._content)
+
+    def _connect(self) -> None:
+        live, context = self._live, self._context
+        live.attached.connect(self._show_run)
+        live.state_changed.connect(self._on_state_changed)
+        live.progress_changed.connect(self._on_progress_changed)
+        live.rows_arrived.connect(self._on_rows)
+        live.truncated.connect(self._on_truncated)
+        live.event_arrived.connect(self._on_event)
+        live.telemetry_arrived.connect(self.system.add_telemetry)
+        self.empty.action_triggered.connect(context.start_sample)
+        self.header.asked.connect(live.ask)
+        self.header.resume_asked.connect(self._resume)
+        self.outcome.resume_asked.connect(self._resume)
+        self.curves.checkpoint_clicked.connect(self.checkpoints.choose)
+        context.start_problem_changed.connect(self._on_start_problem_changed)
+
+    # --------------------------------------------------------------------------------------- a run arrives
+
+    @Slot()
+    def _show_run(self) -> None:
+        """Another run, of which nothing is shown yet."""
+        self.curves.clear(_EMPTY)
+        self.numbers.clear()
+        self.findings.clear()
+        self.system.clear()
+        self.empty.button.setEnabled(not self._context.start_problem())
+        shown = self._live.folder is not None or self._live.state is RunState.STARTING
+        self._stack.setCurrentWidget(self._content if shown else self.empty)
+        self.header.show_run(self._live)
+        self.checkpoints.set_run(self._live.folder, self._live.state)
+        self._show_outcome()
+
+    # -------------------------------------------------------------------------------------------- it moves
+
+    @Slot(object)
+    def _on_state_changed(self, state: RunState) -> None:
+        self._stack.setCurrentWidget(self.empty if state is RunState.IDLE else self._content)
+        self.header.show_run(self._live)
+        self.checkpoints.set_state(state)
+        self._show_outcome()
+
+    @Slot(object)
+    def _on_progress_changed(self, progress: Progress) -> None:
+        self.header.show_progress(self._live.state, progress)
+        self.numbers.show_progress(progress)
+
+    @Slot(object)
+    def _on_rows(self, rows: Rows) -> None:
+        self.curves.add_rows(rows)
+        self.numbers.add_rows(rows)
+
+    @Slot(int)
+    def _on_truncated(self, step: int) -> None:
+        self.curves.truncate(step)
+        self.numbers.truncate(step)
+
+    @Slot(object)
+    def _on_event(self, event: Event) -> None:
+        self.curves.add_event(event)
+        config = self._live.config()
+        self.numbers.add_event(event, config.checkpoints.monitor if config else "val/accuracy")
+        if isinstance(event, AttemptStarted):
+            self.system.device.setText(event.device)
+            self.findings.clear()
+            self.numbers.truncate(event.step)
+        elif isinstance(event, Found):
+            self.findings.add(event)
+        if isinstance(event, CheckpointSaved | AttemptStarted | FINAL_EVENTS):
+            self.checkpoints.refresh()
+
+    # --------------------------------------------------------------------------------------------- actions
+
+    @Slot()
+    def _resume(self) -> None:
+        if self._live.folder is not None:
+            self._context.resume(self._live.folder.path)
+
+    @Slot(str)
+    def _on_start_problem_changed(self, problem: str) -> None:
+        self.empty.button.setEnabled(not problem)
+        self.empty.button.setToolTip(problem)
+
+    def _show_outcome(self) -> None:
+        final = self._live.history.final if self._live.history else None
+        self.outcome.show_outcome(self._live.state, final, self._live.death)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._live.set_visible(True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._live.set_visible(False)

@@ -1,0 +1,86 @@
+"""How busy the machine is with the run: processor, memory, GPU, waiting for data."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from studio.state.formats import format_size
+from studio.theme import SPACING
+from studio.widgets import IconLabel, label
+from training.runs.series import Rows
+
+_WAIT_WARNING = 0.3  # share of the time spent waiting for data from which the loader is the bottleneck
+
+
+class SystemStrip(QWidget):
+    """One quiet line of figures; what cannot be measured is left out."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Machine load")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACING.xs, 0, SPACING.xs, 0)
+        row.setSpacing(SPACING.xs)
+        self._processor = self._add(row, "cpu", "Processor use of the engine, of all cores")
+        self._memory = self._add(row, "layers", "Memory of the engine")
+        self._gpu = self._add(row, "bolt", "GPU use and memory")
+        self._wait = self._add(row, "clock", "Share of the time the engine waits for data")
+        row.addStretch(1)
+        self.device = label("", "caption")
+        row.addWidget(self.device)
+        self.clear()
+
+    def clear(self) -> None:
+        """No figures."""
+        for part in (self._processor, self._memory, self._gpu, self._wait):
+            part.hide()
+        self.device.setText("")
+
+    def add_telemetry(self, rows: Rows) -> None:
+        """The newest look at the engine."""
+        last = rows[-1]
+        self._show(self._processor, "Processor", _share(float(last["cpu_share"])))
+        self._show(self._memory, "Memory", _megabytes(float(last["memory_mb"])))
+        gpu = [_share(float(last["gpu_share"])), _megabytes(float(last["gpu_memory_mb"]))]
+        self._show(self._gpu, "GPU", ", ".join(part for part in gpu if part))
+        wait = float(rows["wait_share"][-10:].mean())
+        self._show(self._wait, "Waiting for data", _share(wait), warn=wait > _WAIT_WARNING)
+
+    def _add(self, row: QHBoxLayout, icon_name: str, tooltip: str) -> _Figure:
+        figure = _Figure(icon_name, tooltip)
+        row.addWidget(figure)
+        return figure
+
+    @staticmethod
+    def _show(figure: _Figure, name: str, value: str, warn: bool = False) -> None:
+        figure.setVisible(bool(value))
+        if value:
+            figure.set_text(f"{name} {value}", warn)
+
+
+class _Figure(QWidget):
+    def __init__(self, icon_name: str, tooltip: str) -> None:
+        super().__init__()
+        self._text = label("", "caption")
+        self.setToolTip(tooltip)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, SPACING.m, 0)
+        row.setSpacing(SPACING.xs + 1)
+        row.addWidget(IconLabel(icon_name, 15))
+        row.addWidget(self._text)
+
+    def set_text(self, text: str, warn: bool) -> None:
+        self._text.setText(text)
+        if self._text.property("tone") != ("warning" if warn else ""):
+            self._text.setProperty("tone", "warning" if warn else "")
+            self._text.style().polish(self._text)
+
+
+def _share(value: float) -> str:
+    return f"{value:.0%}" if math.isfinite(value) and value >= 0 else ""
+
+
+def _megabytes(value: float) -> str:
+    return format_size(round(value * 1e6)) if math.isfinite(value) and value > 0 else ""

@@ -1,0 +1,136 @@
+"""The checkpoints of a run, and what can be done with the chosen one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QAbstractItemView, QGridLayout, QListView, QStackedLayout, QWidget
+
+from studio.actions.checkpoints import export_checkpoint
+from studio.actions.files import reveal
+from studio.engine.state import RunAction, RunState, is_enabled
+from studio.panels.checkpoint_delegate import CheckpointDelegate
+from studio.state.checkpoint_list import CHECKPOINT_ROLE, CheckpointListModel
+from studio.state.context import AppContext
+from studio.theme import SPACING, set_property
+from studio.widgets import Card, button, icon_button, label
+from training.runs.folder import RunFolder
+from training.runs.manifest import CheckpointInfo
+
+
+class CheckpointPanel(Card):
+    """A card with the list and its buttons. The person's choice stays while the list grows."""
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__("Checkpoints", parent=parent)
+        self._context = context
+        self._run_state = RunState.IDLE
+        self.model = CheckpointListModel(context.background, self)
+        self.view = QListView()
+        self.view.setModel(self.model)
+        self.view.setItemDelegate(CheckpointDelegate(self.view))
+        self.view.setAccessibleName("Checkpoints")
+        self.view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.view.setMouseTracking(True)
+        self.view.setUniformItemSizes(True)
+        self.view.setMinimumHeight(120)
+        set_property(self.view, "flat", True)
+        self._empty = label(
+            "None yet. The first one is saved at the end of an epoch, or when you press Save now.", "help", wrap=True
+        )
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
+        stack_host = QWidget()
+        self._stack = QStackedLayout(stack_host)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self.view)
+        self._export_best = button("Export best", "export", tooltip="Write the best model to a file for use elsewhere")
+        self._resume = button("Resume", "resume", tooltip="Continue this run from the chosen checkpoint")
+        self._branch = button(
+            "Branch", "branch", tooltip="Start a new run from the chosen checkpoint, with other settings"
+        )
+        self._export = button("Export", "export", tooltip="Write the chosen checkpoint's model to a file")
+        self._reveal = icon_button("folder", "Show the checkpoint's folder")
+        self.add_action(self._reveal)
+        self.add(stack_host, 1)
+        self.add(self._lay_out_buttons())
+        self.view.selectionModel().selectionChanged.connect(self._update_buttons)
+        self.model.refreshed.connect(self._on_refreshed)
+        self._export_best.clicked.connect(self.export_best)
+        self._export.clicked.connect(lambda: self._with_chosen(self._export_one))
+        self._resume.clicked.connect(lambda: self._with_chosen(lambda _folder, info: context.resume(info.path)))
+        self._branch.clicked.connect(lambda: self._with_chosen(context.branch_from))
+        self._reveal.clicked.connect(lambda: self._with_chosen(lambda _folder, info: reveal(info.path)))
+        context.start_problem_changed.connect(self._update_buttons)
+        self._update_buttons()
+
+    def set_run(self, folder: RunFolder | None, state: RunState) -> None:
+        """Show the checkpoints of ``folder``; ``state`` decides what can be done with them."""
+        self._run_state = state
+        if folder != self.model.folder:
+            self.view.clearSelection()
+        self.model.set_folder(folder)
+        self._update_buttons()
+
+    def set_state(self, state: RunState) -> None:
+        """The run went on or ended."""
+        self._run_state = state
+        self._update_buttons()
+
+    def refresh(self) -> None:
+        """Read the list again."""
+        self.model.refresh()
+
+    def choose(self, name: str) -> None:
+        """Select a checkpoint by its folder's name (a marker on the curve was clicked)."""
+        row = self.model.row_of(name)
+        if row is not None:
+            self.view.setCurrentIndex(self.model.index(row))
+            self.view.setFocus()
+
+    def chosen(self) -> CheckpointInfo | None:
+        """The selected checkpoint."""
+        rows = self.view.selectionModel().selectedRows()
+        return rows[0].data(CHECKPOINT_ROLE) if rows else None
+
+    @Slot()
+    def export_best(self) -> None:
+        """Export the checkpoint labelled best, or the newest where nothing was validated yet."""
+        info = self.model.labelled("best") or next(iter(self.model.checkpoints), None)
+        if info is not None and self.model.folder is not None:
+            self._export_one(self.model.folder, info)
+
+    def _export_one(self, folder: RunFolder, info: CheckpointInfo) -> None:
+        export_checkpoint(self._context, self, folder, info)
+
+    def _with_chosen(self, act: Callable[[RunFolder, CheckpointInfo], object]) -> None:
+        info, folder = self.chosen(), self.model.folder
+        if info is not None and folder is not None:
+            act(folder, info)
+
+    def _lay_out_buttons(self) -> QWidget:
+        host = QWidget()
+        grid = QGridLayout(host)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setSpacing(SPACING.s)
+        for at, made in enumerate((self._resume, self._branch, self._export, self._export_best)):
+            grid.addWidget(made, at // 2, at % 2)
+        return host
+
+    @Slot()
+    def _on_refreshed(self) -> None:
+        self._stack.setCurrentWidget(self.view if self.model.checkpoints else self._empty)
+        if self.chosen() is None and self.model.checkpoints:
+            best = self.model.labelled("best")
+            self.view.setCurrentIndex(self.model.index(self.model.row_of(best.name) or 0 if best else 0))
+        self._update_buttons()
+
+    @Slot()
+    def _update_buttons(self) -> None:
+        chosen, state = self.chosen() is not None, self._run_state
+        free = not self._context.start_problem()
+        self._resume.setEnabled(chosen and free and is_enabled(RunAction.RESUME, state))
+        self._branch.setEnabled(chosen and is_enabled(RunAction.BRANCH, state))
+        self._export.setEnabled(chosen and is_enabled(RunAction.EXPORT, state))
+        self._export_best.setEnabled(bool(self.model.checkpoints) and is_enabled(RunAction.EXPORT, state))
+        self._reveal.setEnabled(chosen)

@@ -1,0 +1,83 @@
+"""How a run ended when it did not end well, and the way on."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
+
+from studio.actions.files import copy_text
+from studio.engine.messages import EngineDeath
+from studio.engine.state import RunState
+from studio.services.crash import system_summary
+from studio.theme import SPACING, Tone, font
+from studio.widgets import Banner
+from training.events import Completed, Event, Failed
+
+
+class OutcomeBanner(QWidget):
+    """Says why a run failed, was cut off, or ended early; hidden while there is nothing to say.
+
+    Signals:
+        resume_asked(): go on from the last checkpoint.
+    """
+
+    resume_asked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._banner: Banner | None = None
+        self._log = QPlainTextEdit()
+        self._log.setReadOnly(True)
+        self._log.setFont(font("mono"))
+        self._log.setMaximumHeight(150)
+        self._log.setAccessibleName("Technical record")
+        self._log.hide()
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACING.s)
+        self._column.addWidget(self._log)
+        self.hide()
+
+    def show_outcome(
+        self, state: RunState, final: Event | None, death: EngineDeath | None = None, can_resume: bool = True
+    ) -> None:
+        """Say what ``state`` means; ``final`` is the run's last event, ``death`` how its engine ended."""
+        self._clear()
+        if state is RunState.FAILED and isinstance(final, Failed):
+            self._say("danger", "The run failed", f"{final.reason} {final.advice}".strip(), final.log, can_resume)
+        elif state is RunState.INTERRUPTED:
+            text = (
+                str(death)
+                if death
+                else "Its process ended without a word: the computer was switched off, or it was killed."
+            )
+            text += " Everything up to the last checkpoint is kept."
+            self._say("warning", "The run was interrupted", text, death.log if death else "", can_resume)
+        elif state is RunState.COMPLETED and isinstance(final, Completed) and "early" in final.reason:
+            self._say("info", "Stopped early by its own rule", final.reason, "", False)
+
+    def _say(self, tone: Tone, title: str, text: str, log: str, can_resume: bool) -> None:
+        self._banner = Banner(tone, title, text, closable=False)
+        if log:
+            self._log.setPlainText(log)
+            self._banner.add_action("Show log", self._toggle_log)
+        if tone != "info":
+            report = "\n\n".join(part for part in (f"{title}. {text}", system_summary(), log) if part)
+            self._banner.add_action("Copy", lambda: copy_text(report))
+        if can_resume:
+            self._banner.add_action("Resume", self.resume_asked.emit, variant="primary")
+        self._column.insertWidget(0, self._banner)
+        self.show()
+
+    def _toggle_log(self) -> None:
+        self._log.setVisible(self._log.isHidden())
+        self._log.verticalScrollBar().setValue(self._log.verticalScrollBar().maximum())
+
+    def _clear(self) -> None:
+        if self._banner is not None:
+            self._banner.setParent(None)
+            self._banner.deleteLater()
+            self._banner = None
+        self._log.clear()
+        self._log.hide()
+        self.hide()

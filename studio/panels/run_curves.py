@@ -1,0 +1,111 @@
+"""The curves of one run: rows and events go in, the board shows them with their markers."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from studio.charts.metrics_board import MetricsBoard
+from studio.services.settings import SettingsStore
+from studio.state.formats import format_metric, metric_title
+from training.events import (
+    AttemptStarted,
+    CheckpointSaved,
+    Completed,
+    Event,
+    Failed,
+    Found,
+    Stopped,
+    Validated,
+)
+from training.runs.series import Rows
+
+
+class RunCurves(QWidget):
+    """Loss, learning rate, gradient norm, and the validation metrics over the steps.
+
+    Signals:
+        checkpoint_clicked(str): the folder's name of a checkpoint whose marker was clicked.
+    """
+
+    checkpoint_clicked = Signal(str)
+
+    def __init__(self, settings: SettingsStore, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._settings = settings
+        self._attempts = 0
+        self._findings = 0
+        self.board = MetricsBoard()
+        self.board.set_smoothing(settings.get().smoothing)
+        self.board.set_log_scale(settings.get().log_scale)
+        self.board.view_changed.connect(self._on_view_changed)
+        self.board.marker_clicked.connect(self._on_marker_clicked)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.board)
+
+    def clear(self, empty_text: str = "") -> None:
+        """Forget the run shown."""
+        self._attempts = self._findings = 0
+        self.board.clear()
+        self.board.set_empty_text(empty_text)
+
+    def add_rows(self, rows: Rows) -> None:
+        """New steps."""
+        steps = rows["step"].astype(np.float64)
+        self.board.append("train/loss", steps, rows["loss"].astype(np.float64))
+        self.board.append("lr", steps, rows["lr"])
+        self.board.append("grad_norm", steps, rows["grad_norm"].astype(np.float64))
+
+    def truncate(self, step: int) -> None:
+        """Steps after ``step`` are void."""
+        self.board.truncate(step)
+
+    def add_event(self, event: Event) -> None:
+        """Draw what an event means for the curves."""
+        if isinstance(event, AttemptStarted):
+            self._attempts += 1
+            self.board.set_steps_per_epoch(event.steps_per_epoch or None)
+            if event.step > 0:
+                self.board.truncate(event.step)
+                self.board.add_marker(
+                    "resume", event.step, f"Resumed at step {event.step:,}", ("resume", self._attempts)
+                )
+        elif isinstance(event, Validated):
+            self._add_validation(event)
+        elif isinstance(event, CheckpointSaved):
+            text = f"Checkpoint at step {event.step:,}"
+            self.board.add_marker("checkpoint", event.step, text, ("checkpoint", event.checkpoint))
+            if "best" in event.labels:
+                self.board.add_marker(
+                    "best", event.step, f"Best so far, step {event.step:,}", ("best", event.checkpoint)
+                )
+        elif isinstance(event, Found) and event.level in ("warning", "error"):
+            self._findings += 1
+            self.board.add_marker("event", event.step, event.title, ("finding", self._findings))
+        elif isinstance(event, Failed):
+            self.board.add_marker("event", event.step, f"Failed: {event.reason}", ("end", 0))
+        elif isinstance(event, Completed | Stopped):
+            self.board.remove_marker(("end", 0))
+
+    def _add_validation(self, event: Validated) -> None:
+        for name, value in event.metrics.items():
+            if name == "val/loss":
+                self.board.append("val/loss", float(event.step), float(value))
+            elif name == "val/accuracy":
+                self.board.append("val/accuracy", float(event.step), float(value))
+
+    @Slot()
+    def _on_view_changed(self) -> None:
+        self._settings.update(smoothing=self.board.smoothing(), log_scale=self.board.log_scale())
+
+    @Slot(object)
+    def _on_marker_clicked(self, key: object) -> None:
+        if isinstance(key, tuple) and key[0] in ("checkpoint", "best"):
+            self.checkpoint_clicked.emit(str(key[1]))
+
+
+def describe_validation(event: Validated) -> str:
+    """One line: every metric of a validation."""
+    return ", ".join(f"{metric_title(name)} {format_metric(name, value)}" for name, value in event.metrics.items())

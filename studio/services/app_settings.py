@@ -1,0 +1,85 @@
+"""Preferences of the program (not of a run): one JSON file in the person's configuration folder. No Qt here, because
+the engine's interpreter must be known before Qt is loaded."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_config_path
+
+from studio.identity import APP_NAME
+from training.atomic import write_text
+
+logger = logging.getLogger(__name__)
+
+THEMES = ("system", "light", "dark")
+
+
+@dataclass(frozen=True)
+class AppSettings:
+    """What the program remembers. ``engine_python`` is empty for the interpreter the window runs on."""
+
+    theme: str = "system"
+    page: str = "setup"
+    geometry: str = ""  # QWidget.saveGeometry() in base64
+    engine_python: str = ""
+    engine_in_process: bool = False
+    keep_awake: bool = True
+    workspace: str = ""
+    smoothing: float = 0.0
+    log_scale: bool = False
+    last_run: str = ""  # folder of the run the Train page showed
+
+
+def settings_file() -> Path:
+    """Where the preferences are kept."""
+    return user_config_path(APP_NAME, appauthor=False) / "settings.json"
+
+
+def draft_file() -> Path:
+    """Where the forms' content is kept between two starts."""
+    return user_config_path(APP_NAME, appauthor=False) / "draft.json"
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in ``path``; empty when it is missing, or (logged) damaged."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        logger.warning("%s could not be read and is ignored: %s", path, error)
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def write_object(path: Path, data: Mapping[str, Any]) -> None:
+    """Replace ``path``; a place that cannot be written is logged, because no work hangs on it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, json.dumps(dict(data), indent=1) + "\n")
+    except OSError as error:
+        logger.warning("%s could not be written: %s", path, error)
+
+
+def load_settings(path: Path) -> AppSettings:
+    """The settings in ``path``; a key of another version or of the wrong type falls back to its default."""
+    data, defaults = read_object(path), AppSettings()
+    known: dict[str, Any] = {}
+    for item in fields(AppSettings):
+        value, default = data.get(item.name), getattr(defaults, item.name)
+        if isinstance(value, int) and not isinstance(value, bool) and isinstance(default, float):
+            value = float(value)
+        if type(value) is type(default):
+            known[item.name] = value
+    return AppSettings(**known)
+
+
+def save_settings(path: Path, settings: AppSettings) -> None:
+    """Write ``settings`` to ``path``."""
+    write_object(path, asdict(settings))

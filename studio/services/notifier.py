@@ -1,0 +1,46 @@
+"""Short messages to the person, from any place that has no widget of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from PySide6.QtCore import QObject, Signal
+
+Tone = Literal["neutral", "info", "success", "warning", "danger", "accent"]
+
+
+@dataclass(frozen=True)
+class Notification:
+    """One message. ``details`` is technical text, shown on demand; ``action`` runs when its button is pressed."""
+
+    text: str
+    tone: Tone = "info"
+    title: str = ""
+    details: str = ""
+    action_text: str = ""
+    action: Callable[[], object] | None = None
+
+
+class Notifier(QObject):
+    """Passes messages to whoever shows them (the window: as toasts).
+
+    Signals:
+        notified(Notification)
+    """
+
+    notified = Signal(object)
+
+    def notify(
+        self,
+        text: str,
+        tone: Tone = "info",
+        *,
+        title: str = "",
+        details: str = "",
+        action_text: str = "",
+        action: Callable[[], object] | None = None,
+    ) -> None:
+        """Show one message."""
+        self.notified.emit(Notification(text, tone, title, details, action_text, action))

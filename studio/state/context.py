@@ -1,0 +1,244 @@
+"""The handful of long-lived objects every page needs, and the few things that need more than one of them."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from studio.engine.host import EngineHost
+from studio.engine.messages import EngineDeath, EngineState, Refusal
+from studio.services.app_settings import draft_file, read_object, write_object
+from studio.services.background import Background
+from studio.services.notifier import Notifier
+from studio.services.settings import SettingsStore
+from studio.state.draft import Draft
+from studio.state.live_run import LiveRun
+from studio.state.run_library import RunLibrary
+from training.config import RunConfig, parse_config
+from training.config.files import config_data, read_toml
+from training.errors import TrainingError
+from training.presets import preset_text
+from training.runs.folder import RunFolder
+from training.runs.manifest import CheckpointInfo
+from training.runs.workspace import default_workspace
+
+logger = logging.getLogger(__name__)
+
+PRESET_PREFIX = "preset:"
+SAMPLE = "sample"
+
+
+@dataclass(frozen=True)
+class BranchSource:
+    """The checkpoint a new run is to start from; ``config`` is what the run it belongs to was told."""
+
+    folder: RunFolder
+    checkpoint: CheckpointInfo
+    config: RunConfig
+
+    @property
+    def title(self) -> str:
+        """How it is called in sentences."""
+        return f"step {self.checkpoint.step:,} of {self.config.name}"
+
+
+class AppContext(QObject):
+    """Built once in ``studio.app`` and handed to every page.
+
+    Signals:
+        page_requested(str): a page's key.
+        start_problem_changed(str): why no run can start now; "" when one can.
+        branch_changed(BranchSource | None)
+    """
+
+    page_requested = Signal(str)
+    start_problem_changed = Signal(str)
+    branch_changed = Signal(object)
+
+    def __init__(
+        self, workspace: Path, settings: SettingsStore, engine: EngineHost, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.workspace = workspace
+        self.settings = settings
+        self.engine = engine
+        engine.setParent(self)
+        self.background = Background(self)
+        self.notifier = Notifier(self)
+        self.draft = Draft(self)
+        self.library = RunLibrary(workspace, self.background, self)
+        self.live = LiveRun(self)
+        self.branch: BranchSource | None = None
+        self._start_problem = ""
+        engine.run_started.connect(self._on_run_started)
+        engine.run_finished.connect(self._on_run_finished)
+        engine.run_refused.connect(self._on_run_refused)
+        engine.engine_died.connect(self._on_engine_died)
+        engine.state_changed.connect(self._update_start_problem)
+        self.live.state_changed.connect(self._update_start_problem)
+        self.live.state_changed.connect(self.library.refresh)
+        self.live.refused.connect(lambda text: self.notifier.notify(text, "danger"))
+
+    # ----------------------------------------------------------------------------------------------- runs
+
+    def start_problem(self) -> str:
+        """Why no run can start now, in one sentence; "" when one can."""
+        if self.live.live or self.engine.training:
+            return "A run is being trained. Stop it first, or wait for its end."
+        if self.engine.state is EngineState.DEAD and self.engine.death is not None:
+            return str(self.engine.death)
+        return ""
+
+    def start_run(self, config: RunConfig) -> None:
+        """Train ``config``, from the chosen checkpoint when there is a branch."""
+        problem = self.start_problem()
+        if problem:
+            self.notifier.notify(problem, "warning")
+            return
+        self.live.expect(config.name)
+        self.show_page("train")
+        if self.branch is not None:
+            self.engine.branch(self.branch.checkpoint.path, config_data(config), self.workspace)
+        else:
+            self.engine.run(config_data(config), self.workspace)
+
+    def start_draft(self) -> None:
+        """Train what the forms say."""
+        config = self.draft.config()
+        if config is None:
+            self.notifier.notify("Some settings need attention before training can start.", "warning")
+            self.show_page("setup")
+            return
+        self.start_run(config)
+
+    def start_sample(self) -> None:
+        """Train the built-in sample."""
+        if not self.start_problem() and self.open_config(PRESET_PREFIX + SAMPLE):
+            self.start_draft()
+
+    def resume(self, target: Path) -> None:
+        """Continue a run: ``target`` is its folder, or one of its checkpoints."""
+        problem = self.start_problem()
+        if problem:
+            self.notifier.notify(problem, "warning")
+            return
+        folder = target.parent.parent if target.parent.name == "checkpoints" else target
+        self.live.attach(folder)
+        self.live.expect_again()
+        self.show_page("train")
+        self.engine.resume(target)
+
+    def watch(self, folder: Path) -> None:
+        """Show a run on the Train page without touching it."""
+        if not self.engine.training:
+            self.live.attach(folder)
+            self.show_page("train")
+
+    # -------------------------------------------------------------------------------------------- drafting
+
+    def open_config(self, text: str) -> bool:
+        """Put a TOML file or ``preset:name`` into the forms, wrong values included; False when it is no readable file."""
+        try:
+            if text.startswith(PRESET_PREFIX):
+                self.draft.set_config(
+                    parse_config(read_toml(preset_text(text.removeprefix(PRESET_PREFIX)), text), text)
+                )
+                left_out = []
+            else:
+                left_out = self.draft.load_file(Path(text))
+        except TrainingError as error:
+            self.notifier.notify(str(error), "danger", title="The configuration cannot be used")
+            return False
+        self.cancel_branch()
+        if left_out:
+            names = ", ".join(left_out)
+            self.notifier.notify(
+                f"{names}: unknown here and left out; check the spelling.", "warning", title=Path(text).name
+            )
+        return True
+
+    def branch_from(self, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
+        """Prepare a new run that starts from ``checkpoint``: its settings go into the forms."""
+        try:
+            config = folder.config()
+        except TrainingError as error:
+            self.notifier.notify(str(error), "danger")
+            return
+        self._set_branch(BranchSource(folder, checkpoint, config))
+        self.draft.set_config(config)
+        self.show_page("setup")
+
+    def cancel_branch(self) -> None:
+        """The next run starts anew."""
+        self._set_branch(None)
+
+    def recall(self) -> None:
+        """Put what the forms held at the last end back into them."""
+        data = read_object(draft_file())
+        if data:
+            self.draft.set_data(data)
+
+    def remember(self) -> None:
+        """Keep what the forms hold for the next start."""
+        write_object(draft_file(), self.draft.data())
+
+    def show_page(self, key: str) -> None:
+        """Bring a page to the front."""
+        self.page_requested.emit(key)
+
+    def _set_branch(self, branch: BranchSource | None) -> None:
+        if branch != self.branch:
+            self.branch = branch
+            self.branch_changed.emit(branch)
+
+    # ---------------------------------------------------------------------------------- what the engine says
+
+    @Slot(object)
+    def _on_run_started(self, folder: Path) -> None:
+        self._set_branch(None)
+        self.live.attach(folder)
+        self.library.refresh()
+        self._update_start_problem()
+
+    @Slot(object)
+    def _on_run_finished(self, _record: dict[str, Any]) -> None:
+        self.live.settle()
+        self.library.refresh()
+        self._update_start_problem()
+
+    @Slot(object)
+    def _on_run_refused(self, refusal: Refusal) -> None:
+        self.live.settle()
+        self.draft.set_engine_problems(refusal.problems)
+        if self.live.folder is not None and not self.live.folder.path.exists():
+            self.live.detach()  # a new run that could not begin leaves nothing behind
+        if self.live.folder is None:
+            self.show_page("setup")
+        self.notifier.notify(str(refusal), "danger", title="The run was not started")
+        self._update_start_problem()
+
+    @Slot(object)
+    def _on_engine_died(self, death: EngineDeath) -> None:
+        if self.live.live:
+            self.live.mourn(death)
+        else:
+            self.notifier.notify(str(death), "danger", title="No engine", details=death.log)
+        self.library.refresh()
+        self._update_start_problem()
+
+    @Slot()
+    def _update_start_problem(self) -> None:
+        problem = self.start_problem()
+        if problem != self._start_problem:
+            self._start_problem = problem
+            self.start_problem_changed.emit(problem)
+
+
+def workspace_of(settings: SettingsStore) -> Path:
+    """The folder of all runs: chosen in the preferences, or the usual one."""
+    chosen = settings.get().workspace
+    return Path(chosen).expanduser() if chosen else default_workspace()

@@ -1,0 +1,72 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+import time
+
+
+def format_duration(seconds: float) -> str:
+    """ "42 s", "3 min 20 s", "2 h 05 min", "3 d 4 h"."""
+    whole = round(max(seconds, 0.0))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
+def format_number(value: float, digits: int = 4) -> str:
+    """Four significant digits; scientific where plain figures would hide the size."""
+    if not math.isfinite(value):
+        return {math.inf: "∞", -math.inf: "−∞"}.get(value, "NaN")
+    if value == 0.0:
+        return "0"
+    if 1e-3 <= abs(value) < 1e5:
+        return f"{value:.{digits}g}"
+    return f"{value:.{max(digits - 2, 1)}e}".replace("e-0", "e-").replace("e+0", "e+").replace("e+", "e")
+
+
+def format_metric(name: str, value: float) -> str:
+    """Shares (accuracy) as per cent, everything else as a number."""
+    if name.endswith("accuracy") and math.isfinite(value):
+        return f"{value * 100:.2f} %"
+    return format_number(value)
+
+
+def metric_title(name: str) -> str:
+    """ "val/accuracy" as "validation accuracy"."""
+    split, _, quantity = name.partition("/")
+    return f"{ {'val': 'validation', 'train': 'training'}.get(split, split) } {quantity}".strip().replace("_", " ")
+
+
+def format_size(count: int) -> str:
+    """Bytes in decimal units."""
+    size = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def format_rate(samples_per_second: float) -> str:
+    """Throughput without the unit."""
+    return f"{samples_per_second:,.0f}" if samples_per_second >= 10 else f"{samples_per_second:.1f}"
+
+
+def format_ago(moment: float, now: float) -> str:
+    """ "just now", "5 min ago", "yesterday 14:05", "3 Mar 2026"."""
+    age = now - moment
+    if age < 60:
+        return "just now"
+    if age < 3600:
+        return f"{int(age // 60)} min ago"
+    then, today = time.localtime(moment), time.localtime(now)
+    if then[:3] == today[:3]:
+        return f"today {time.strftime('%H:%M', then)}"
+    if then[:3] == time.localtime(now - 86400)[:3]:
+        return f"yesterday {time.strftime('%H:%M', then)}"
+    return f"{then.tm_mday} {time.strftime('%b %Y', then)}"

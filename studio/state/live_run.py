@@ -1,0 +1,257 @@
+"""The run on the Train page: its state, its numbers, and what is asked of it."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from studio.engine.messages import EngineDeath
+from studio.engine.monitor import RunMonitor
+from studio.engine.state import LIVE, RunFacts, RunState, state_of
+from studio.state.progress import Progress, ProgressMeter
+from training.config import RunConfig
+from training.control import Command, send
+from training.errors import InputError, TrainingError
+from training.events import FINAL_EVENTS, Event, PhaseChanged
+from training.runs.folder import RunFolder
+from training.runs.history import History
+from training.runs.series import Rows
+
+logger = logging.getLogger(__name__)
+
+
+class LiveRun(QObject):
+    """Follows one run at a time. It is the same object for every run, so that widgets connect once.
+
+    Signals:
+        attached(): another run, or none; everything shown before is void. History arrives by the signals below.
+        state_changed(RunState)
+        progress_changed(Progress): after each look at a run that moved.
+        truncated(int), rows_arrived(ndarray), telemetry_arrived(ndarray), event_arrived(Event): see RunMonitor.
+        refused(str): a request could not be passed on.
+    """
+
+    attached = Signal()
+    state_changed = Signal(object)
+    progress_changed = Signal(object)
+    truncated = Signal(int)
+    rows_arrived = Signal(object)
+    telemetry_arrived = Signal(object)
+    event_arrived = Signal(object)
+    refused = Signal(str)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.state = RunState.IDLE
+        self.progress = Progress()
+        self.title = ""  # of a run that has no folder yet
+        self.death: EngineDeath | None = None  # of the engine that worked on this run
+        self._monitor: RunMonitor | None = None
+        self._meter = ProgressMeter()
+        self._starting = False
+        self._caught_up = True
+        self._asked: Command | None = None
+        self._config: RunConfig | None = None
+        self._visible = True
+
+    # -------------------------------------------------------------------------------------------- reading
+
+    @property
+    def folder(self) -> RunFolder | None:
+        """The run's folder; None while there is no run, or it has none yet."""
+        return self._monitor.folder if self._monitor else None
+
+    @property
+    def history(self) -> History | None:
+        """All events so far."""
+        return self._monitor.history if self._monitor else None
+
+    @property
+    def live(self) -> bool:
+        """Whether work is going on, or about to."""
+        return self.state in LIVE
+
+    def config(self) -> RunConfig | None:
+        """The configuration as it runs; None when there is none, or it cannot be read."""
+        if self._config is None and self.folder is not None:
+            try:
+                self._config = self.folder.config()
+            except TrainingError as error:
+                logger.warning("%s", error)
+        return self._config
+
+    # ------------------------------------------------------------------------------------------ following
+
+    def expect(self, title: str) -> None:
+        """A run was given to the engine; its folder is not known yet."""
+        self._forget()
+        self.title = title
+        self._starting = True
+        self.attached.emit()
+        self._update()
+
+    def expect_again(self) -> None:
+        """The run shown was given to the engine to go on."""
+        self.death = None
+        self._asked = None
+        self._starting = True
+        self._update()
+
+    def settle(self) -> None:
+        """The engine has nothing more to say: the run came back, or was refused."""
+        self._starting = False
+        self.look()
+        self._update()
+        if self._monitor is None:
+            self.attached.emit()
+
+    def attach(self, folder: Path) -> None:
+        """Show the run in ``folder``, whoever works on it.
+
+        A run that is expected counts as starting until the first event of its new attempt: the end of an earlier
+        attempt, read first, is not its end.
+        """
+        if self._monitor is not None and self._monitor.folder.path == folder:
+            self._monitor.start()
+            return
+        expected = self._starting
+        self._forget()
+        self._starting = expected
+        self._follow(folder)
+
+    def replay(self) -> None:
+        """Say everything again from the beginning, for a listener that came late."""
+        if self._monitor is not None:
+            folder = self._monitor.folder.path
+            self._drop_monitor()
+            self._follow(folder)
+
+    def _follow(self, folder: Path) -> None:
+        expected = self._starting
+        monitor = RunMonitor(folder, self)
+        monitor.set_visible(self._visible)
+        monitor.truncated.connect(self._on_truncated)
+        monitor.rows_arrived.connect(self._on_rows)
+        monitor.telemetry_arrived.connect(self._on_telemetry)
+        monitor.event_arrived.connect(self._on_event)
+        monitor.alive_changed.connect(self._update)
+        monitor.looked.connect(self._on_looked)
+        self._monitor = monitor
+        self.attached.emit()
+        self._caught_up = False
+        monitor.start()
+        self._caught_up = True
+        history = monitor.history
+        begun = bool(history.attempts or history.phase) and history.final is None
+        self._starting = expected and not begun
+        self._update()
+
+    def detach(self) -> None:
+        """Show no run any more."""
+        self._forget()
+        self.attached.emit()
+        self._update()
+
+    def set_visible(self, visible: bool) -> None:
+        """Look less often while nobody sees the numbers."""
+        self._visible = visible
+        if self._monitor is not None:
+            self._monitor.set_visible(visible)
+
+    def mourn(self, death: EngineDeath) -> None:
+        """The engine that worked on this run is gone."""
+        self._starting = False
+        self.death = death
+        if self._monitor is not None:
+            self._monitor.check_owner()
+            self._monitor.look()
+        self._update()
+
+    def look(self) -> None:
+        """Read what is new now, without waiting for the timer."""
+        if self._monitor is not None:
+            self._monitor.look()
+
+    def ask(self, command: Command) -> None:
+        """Ask the run's engine for ``command``."""
+        if self.folder is None:
+            return
+        try:
+            send(self.folder.path, command)
+        except InputError as error:
+            self.refused.emit(str(error))
+            return
+        if command in (Command.STOP, Command.STOP_NOW, Command.PAUSE):
+            self._asked = command
+        elif command is Command.CONTINUE and self._asked is Command.PAUSE:
+            self._asked = None
+        self._update()
+
+    # --------------------------------------------------------------------------------------------- inside
+
+    def _forget(self) -> None:
+        self._drop_monitor()
+        self.title = ""
+        self.death = None
+        self._starting = False
+        self._asked = None
+        self._config = None
+
+    def _drop_monitor(self) -> None:
+        if self._monitor is not None:
+            self._monitor.stop()
+            self._monitor.deleteLater()
+            self._monitor = None
+        self._meter = ProgressMeter()
+        self.progress = Progress()
+
+    @Slot(int)
+    def _on_truncated(self, step: int) -> None:
+        self._meter.see_truncation(step)
+        self.truncated.emit(step)
+
+    @Slot(object)
+    def _on_rows(self, rows: Rows) -> None:
+        self._meter.see_rows(rows)
+        self.rows_arrived.emit(rows)
+
+    @Slot(object)
+    def _on_telemetry(self, rows: Rows) -> None:
+        self._meter.see_telemetry(rows)
+        self.telemetry_arrived.emit(rows)
+
+    @Slot(object)
+    def _on_event(self, event: Event) -> None:
+        self._meter.see_event(event)
+        if self._caught_up:
+            self._starting = False
+        paused = isinstance(event, PhaseChanged) and event.phase == "paused"
+        if isinstance(event, FINAL_EVENTS) or (paused and self._asked is Command.PAUSE):
+            self._asked = None  # fulfilled
+        self.event_arrived.emit(event)
+
+    @Slot()
+    def _on_looked(self) -> None:
+        progress = self._meter.progress()
+        if progress != self.progress:
+            self.progress = progress
+            self.progress_changed.emit(progress)
+        self._update()
+
+    @Slot()
+    def _update(self) -> None:
+        history = self.history
+        facts = RunFacts(
+            exists=self._monitor is not None,
+            starting=self._starting,
+            alive=self._monitor.alive if self._monitor else False,
+            phase=history.phase.phase if history and history.phase else None,
+            final=history.final if history else None,
+            asked=self._asked,
+        )
+        state = state_of(facts)
+        if state is not self.state:
+            self.state = state
+            self.state_changed.emit(state)

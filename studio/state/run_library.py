@@ -1,0 +1,150 @@
+"""All runs of the workspace, read in the background."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal, Slot
+
+from studio.services.background import Background
+from training.errors import InputError
+from training.runs.folder import RunFolder, delete_run, owner_of
+from training.runs.index import Index
+from training.runs.series import read_series
+
+logger = logging.getLogger(__name__)
+
+_SPARK_POINTS = 40
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One run in a list: its status record, and its loss thinned to a few points."""
+
+    record: dict[str, Any]
+    losses: tuple[float, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The run's identity."""
+        return str(self.record["run"])
+
+    @property
+    def folder(self) -> RunFolder:
+        """Where it lies."""
+        return RunFolder(Path(self.record["folder"]))
+
+    @property
+    def status(self) -> str:
+        """created, running, paused, completed, stopped, failed or interrupted."""
+        return str(self.record.get("status", ""))
+
+    @property
+    def duration(self) -> float:
+        """Seconds from its creation to its end, or to its last word."""
+        created = float(self.record.get("created") or 0.0)
+        ended = self.record.get("ended") or self.record.get("updated") or created
+        return max(float(ended) - created, 0.0)
+
+
+class RunLibrary(QObject):
+    """The list of runs.
+
+    Signals:
+        refreshed(): ``runs`` is as new as the folders.
+    """
+
+    refreshed = Signal()
+
+    def __init__(self, workspace: Path, background: Background, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.runs: tuple[RunSummary, ...] = ()
+        self.loaded = False
+        self._workspace = workspace
+        self._background = background
+        self._busy = False
+        self._again = False
+        self._sparks: dict[str, tuple[int, tuple[float, ...]]] = {}  # by run: size of its series, thinned losses
+
+    def find(self, run_id: str) -> RunSummary | None:
+        """The run ``run_id``, if it is known."""
+        return next((run for run in self.runs if run.id == run_id), None)
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read the workspace again; many calls at once become one more look."""
+        if self._busy:
+            self._again = True
+            return
+        self._busy = True
+        self._background.submit(self._read, self._on_read, self._on_failed)
+
+    def delete(self, run: RunSummary, failed: Callable[[Exception], object]) -> None:
+        """Remove a run and its folder for good; a run that is being trained is refused."""
+
+        def work() -> None:
+            delete_run(run.folder)
+            index = Index(self._workspace)
+            index.forget(run.id)
+            index.close()
+
+        self._background.submit(work, lambda _none: self.refresh(), failed)
+
+    def running_elsewhere(self) -> list[RunSummary]:
+        """Runs that some process is working on now, newest first."""
+        return [run for run in self.runs if run.status in ("running", "paused", "created") and owner_of(run.folder)]
+
+    def interrupted(self) -> list[RunSummary]:
+        """Runs whose process vanished, newest first."""
+        return [run for run in self.runs if run.status == "interrupted"]
+
+    def _read(self) -> tuple[RunSummary, ...]:
+        index = Index(self._workspace)
+        try:
+            records = index.runs()
+        finally:
+            index.close()
+        return tuple(RunSummary(record, self._losses(record)) for record in records)
+
+    def _losses(self, record: dict[str, Any]) -> tuple[float, ...]:
+        path = RunFolder(Path(record["folder"])).series_file
+        try:
+            size = path.stat().st_size
+            known = self._sparks.get(str(record["run"]))
+            if known and known[0] == size:
+                return known[1]
+            losses = thin(read_series(path)["loss"])
+        except FileNotFoundError:
+            return ()
+        except (OSError, InputError) as error:
+            logger.warning("The losses of %s cannot be read: %s", record.get("run"), error)
+            return ()
+        self._sparks[str(record["run"])] = (size, losses)
+        return losses
+
+    def _on_read(self, runs: tuple[RunSummary, ...]) -> None:
+        self._busy = False
+        self.loaded = True
+        if runs != self.runs:
+            self.runs = runs
+        self.refreshed.emit()
+        if self._again:
+            self._again = False
+            self.refresh()
+
+    def _on_failed(self, error: Exception) -> None:
+        self._busy = False
+        self._again = False
+        logger.warning("The list of runs could not be read: %s", error)
+
+
+def thin(values: np.ndarray[Any, Any]) -> tuple[float, ...]:
+    """At most 40 means of neighbouring values; what is not finite is left out."""
+    values = values[np.isfinite(values)]
+    parts = np.array_split(values, min(_SPARK_POINTS, len(values))) if len(values) else []
+    return tuple(float(part.mean()) for part in parts)

@@ -1,0 +1,185 @@
+"""The run library as a table, and its search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSortFilterProxyModel,
+    Qt,
+    Slot,
+)
+
+from studio.state.formats import format_ago, format_duration, format_metric
+from studio.state.progress import best_of
+from studio.state.run_library import RunLibrary, RunSummary
+
+RUN_ROLE = Qt.ItemDataRole.UserRole
+SORT_ROLE = Qt.ItemDataRole.UserRole + 1
+SPARK_ROLE = Qt.ItemDataRole.UserRole + 2
+
+Index = QModelIndex | QPersistentModelIndex
+
+ROOT = QModelIndex()
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: what it shows and what it sorts by."""
+
+    title: str
+    text: Callable[[RunSummary], str]
+    key: Callable[[RunSummary], Any]
+    right: bool = False
+
+
+def _best_text(run: RunSummary) -> str:
+    best = best_of(run.record)
+    return format_metric(*best) if best else ""
+
+
+def _best_key(run: RunSummary) -> float:
+    best = best_of(run.record)
+    if best is None:
+        return float("-inf")
+    return -best[1] if best[0].endswith("loss") else best[1]
+
+
+def _created(run: RunSummary) -> float:
+    return float(run.record.get("created") or 0.0)
+
+
+def _step_text(run: RunSummary) -> str:
+    step, total = int(run.record.get("step") or 0), int(run.record.get("total_steps") or 0)
+    return f"{step:,} / {total:,}" if total else f"{step:,}"
+
+
+COLUMNS = (
+    Column("Name", lambda run: str(run.record.get("name", "")), lambda run: str(run.record.get("name", "")).lower()),
+    Column("Status", lambda run: run.status, lambda run: run.status),
+    Column("Best", _best_text, _best_key, right=True),
+    Column("Loss", lambda run: "", lambda run: run.losses[-1] if run.losses else float("inf")),
+    Column("Step", _step_text, lambda run: int(run.record.get("step") or 0), right=True),
+    Column("Dataset", lambda run: str(run.record.get("dataset", "")), lambda run: str(run.record.get("dataset", ""))),
+    Column("Model", lambda run: str(run.record.get("model", "")), lambda run: str(run.record.get("model", ""))),
+    Column("Started", lambda run: format_ago(_created(run), time.time()), _created, right=True),
+    Column("Duration", lambda run: format_duration(run.duration), lambda run: run.duration, right=True),
+)
+NAME, STATUS, BEST, LOSS, STEP, DATASET, MODEL, STARTED, DURATION = range(len(COLUMNS))
+
+
+class RunTableModel(QAbstractTableModel):
+    """Rows follow ``RunLibrary.runs``; changes come as rows added, removed or changed, so a selection stays."""
+
+    def __init__(self, library: RunLibrary, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._library = library
+        self._runs: list[RunSummary] = list(library.runs)
+        library.refreshed.connect(self._on_refreshed)
+
+    def run_at(self, row: int) -> RunSummary:
+        """The run shown in ``row``."""
+        return self._runs[row]
+
+    def row_of(self, run_id: str) -> int | None:
+        """The row of a run, if it is here."""
+        return next((row for row, run in enumerate(self._runs) if run.id == run_id), None)
+
+    @Slot()
+    def _on_refreshed(self) -> None:
+        new = {run.id: run for run in self._library.runs}
+        for row in reversed(range(len(self._runs))):
+            if self._runs[row].id not in new:
+                self.beginRemoveRows(QModelIndex(), row, row)
+                del self._runs[row]
+                self.endRemoveRows()
+        known = {run.id: row for row, run in enumerate(self._runs)}
+        for run_id, row in known.items():
+            if self._runs[row] != new[run_id]:
+                self._runs[row] = new[run_id]
+                self.dataChanged.emit(self.index(row, 0), self.index(row, len(COLUMNS) - 1))
+        added = [run for run in self._library.runs if run.id not in known]
+        if added:
+            self.beginInsertRows(QModelIndex(), len(self._runs), len(self._runs) + len(added) - 1)
+            self._runs.extend(added)
+            self.endInsertRows()
+
+    def rowCount(self, parent: Index = ROOT) -> int:
+        return 0 if parent.isValid() else len(self._runs)
+
+    def columnCount(self, parent: Index = ROOT) -> int:
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return COLUMNS[section].title
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _alignment(COLUMNS[section])
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        run, column = self._runs[index.row()], COLUMNS[index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return column.text(run)
+        if role == SORT_ROLE:
+            return column.key(run)
+        if role == RUN_ROLE:
+            return run
+        if role == SPARK_ROLE:
+            return run.losses
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _alignment(column)
+        if role == Qt.ItemDataRole.ToolTipRole and index.column() == NAME:
+            return str(run.folder.path)
+        if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == LOSS and run.losses:
+            return f"loss {run.losses[-1]:.4g}"
+        return None
+
+
+def _alignment(column: Column) -> Qt.AlignmentFlag:
+    side = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
+    return side | Qt.AlignmentFlag.AlignVCenter
+
+
+class RunFilter(QSortFilterProxyModel):
+    """Sorts the table and keeps only the rows that match a search and a status."""
+
+    def __init__(self, model: RunTableModel, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._words: list[str] = []
+        self._statuses: frozenset[str] = frozenset()
+        self.setSortRole(SORT_ROLE)
+        self.setSourceModel(model)
+
+    def set_search(self, text: str) -> None:
+        """Keep rows in which every word of ``text`` occurs in a name, id, dataset or model."""
+        self._words = text.lower().split()
+        self.invalidate()
+
+    def set_statuses(self, statuses: frozenset[str]) -> None:
+        """Keep rows of these statuses; all when empty."""
+        self._statuses = statuses
+        self.invalidate()
+
+    def filterAcceptsRow(self, source_row: int, source_parent: Index) -> bool:
+        model = self.sourceModel()
+        assert isinstance(model, RunTableModel)
+        run = model.run_at(source_row)
+        if self._statuses and run.status not in self._statuses:
+            return False
+        text = " ".join(str(run.record.get(key, "")) for key in ("name", "run", "dataset", "model")).lower()
+        return all(word in text for word in self._words)
+
+    def lessThan(self, left: Index, right: Index) -> bool:
+        return bool(left.data(SORT_ROLE) < right.data(SORT_ROLE))

@@ -1,0 +1,41 @@
+"""Keeps the computer awake exactly while the shown run works and the person wants that."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Slot
+
+from studio.engine.state import LIVE, RunState
+from studio.services.keep_awake import KeepAwake
+from studio.services.settings import SettingsStore
+from studio.state.live_run import LiveRun
+from training.runs.folder import owner_of
+
+
+class StayingAwake(QObject):
+    """Ties ``keeper`` to a run's state and the preference."""
+
+    def __init__(
+        self, live: LiveRun, settings: SettingsStore, keeper: KeepAwake, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._live = live
+        self._settings = settings
+        self._keeper = keeper
+        live.state_changed.connect(self.update)
+        settings.changed.connect(self.update)
+
+    @Slot()
+    def update(self) -> None:
+        """Hold or release."""
+        working = self._live.state in LIVE - {RunState.STARTING, RunState.PAUSED}
+        if not working or not self._settings.get().keep_awake:
+            self._keeper.release()
+            return
+        owner = owner_of(self._live.folder) if self._live.folder is not None else None
+        if owner is not None:
+            self._keeper.hold(int(owner["pid"]))
+
+    def leave(self) -> None:
+        """The program ends: a run that goes on in the background stays awake by itself, its end lets go."""
+        if not self._live.live:
+            self._keeper.release()

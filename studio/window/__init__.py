@@ -1,0 +1,1 @@
+"""The main window: shell, navigation, preferences, crash report."""

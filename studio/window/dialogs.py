@@ -1,0 +1,85 @@
+"""Small dialogs of the window: an error nobody expected, and what the program is."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio import identity
+from studio.actions.files import copy_text
+from studio.actions.table import ACTIONS
+from studio.services.crash import system_summary
+from studio.theme import SPACING, font
+from studio.widgets import button, label
+
+
+class ReportDialog(QDialog):
+    """Shows a technical text that can be copied."""
+
+    def __init__(self, title: str, sentence: str, report: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.resize(680, 420)
+        text = QPlainTextEdit(report)
+        text.setReadOnly(True)
+        text.setFont(font("mono"))
+        text.setAccessibleName("Report")
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        copy = button("Copy", "copy")
+        copy.clicked.connect(lambda: copy_text(report))
+        buttons.addButton(copy, QDialogButtonBox.ButtonRole.ActionRole)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACING.l, SPACING.l, SPACING.l, SPACING.l)
+        column.setSpacing(SPACING.m)
+        column.addWidget(label(title, "section"))
+        column.addWidget(label(sentence, wrap=True))
+        column.addWidget(text, 1)
+        column.addWidget(buttons)
+
+
+class AboutDialog(QDialog):
+    """Name, version and all shortcuts."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(f"About {identity.APP_NAME}")
+        picture = QLabel()
+        picture.setPixmap(QIcon(str(identity.APP_ICON)).pixmap(56, 56))
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(label(identity.APP_NAME, "title"))
+        words.addWidget(label(identity.SUMMARY, "subtitle"))
+        words.addWidget(label(system_summary(), "caption", selectable=True))
+        head = QHBoxLayout()
+        head.setSpacing(SPACING.l)
+        head.addWidget(picture, 0, Qt.AlignmentFlag.AlignTop)
+        head.addLayout(words, 1)
+        keys = QGridLayout()
+        keys.setHorizontalSpacing(SPACING.xl)
+        keys.setVerticalSpacing(SPACING.xs)
+        keyed = [action for action in ACTIONS if action.shortcut]
+        rows = (len(keyed) + 1) // 2
+        for at, action in enumerate(keyed):
+            row, column = at % rows, at // rows * 2
+            keys.addWidget(label(action.title.removesuffix(" …")), row, column)
+            keys.addWidget(label(action.shortcut, "mono"), row, column + 1)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l)
+        outer.setSpacing(SPACING.l)
+        outer.addLayout(head)
+        outer.addWidget(label("Keyboard", "section"))
+        outer.addLayout(keys)
+        outer.addWidget(buttons)

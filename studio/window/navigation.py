@@ -1,0 +1,36 @@
+"""The screens of the window, as data. A page is imported when it is first shown."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+
+from PySide6.QtWidgets import QWidget
+
+from studio.state.context import AppContext
+
+
+@dataclass(frozen=True)
+class PageEntry:
+    """One screen: ``target`` is "module:class", made with the AppContext."""
+
+    key: str
+    icon: str
+    title: str
+    tooltip: str
+    target: str
+
+    def make(self, context: AppContext) -> QWidget:
+        """Build the page."""
+        module, _, name = self.target.partition(":")
+        page: QWidget = getattr(importlib.import_module(module), name)(context)
+        return page
+
+
+PAGES = (
+    PageEntry(
+        "setup", "setup", "Setup", "Data, model and training settings (Ctrl+1)", "studio.pages.setup.page:SetupPage"
+    ),
+    PageEntry("train", "train", "Train", "Watch and steer the run (Ctrl+2)", "studio.pages.train.page:TrainPage"),
+    PageEntry("runs", "runs", "Runs", "All runs and their checkpoints (Ctrl+3)", "studio.pages.runs.page:RunsPage"),
+)

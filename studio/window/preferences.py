@@ -1,0 +1,96 @@
+"""Preferences of the program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
+
+from studio.state.context import AppContext
+from studio.theme import SPACING
+from studio.widgets import Card, PathEdit, Segmented, Switch, label
+
+
+class PreferencesDialog(QDialog):
+    """Appearance, engine, folders. Taken over when Save is pressed."""
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        settings = context.settings.get()
+        self.setWindowTitle("Preferences")
+        self.setMinimumWidth(560)
+        self.theme = Segmented((("system", "System"), ("light", "Light"), ("dark", "Dark")))
+        self.theme.set_current(settings.theme)
+        self.python = PathEdit("file", title="Choose a Python interpreter")
+        self.python.set_placeholder("The Python this window runs on")
+        self.python.line_edit.setAccessibleName("Engine's Python")
+        self.python.set_path(settings.engine_python)
+        self.in_process = Switch("Run the engine inside the window")
+        self.in_process.setChecked(settings.engine_in_process)
+        self.keep_awake = Switch("Keep the computer awake while training")
+        self.keep_awake.setChecked(settings.keep_awake)
+        self.workspace = PathEdit("folder", title="Choose the folder of all runs")
+        self.workspace.set_placeholder(str(context.workspace))
+        self.workspace.line_edit.setAccessibleName("Folder of all runs")
+        self.workspace.set_path(settings.workspace)
+        self.problem = label("", "problem", wrap=True)
+        self.problem.hide()
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        look = Card("Appearance", "sun")
+        look.add(self.theme)
+        engine = Card("Engine", "cpu")
+        engine.add(label("Python", "field"))
+        engine.add(self.python)
+        engine.add(
+            label(
+                "Another environment with its own PyTorch (CUDA, ROCm) can do the work. Trainwright must be installed there too.",
+                "help",
+                wrap=True,
+            )
+        )
+        engine.add(self.in_process)
+        engine.add(
+            label(
+                "For machines that may start no process, and for debugging. Slower beside live curves, and a crash takes the window along.",
+                "help",
+                wrap=True,
+            )
+        )
+        engine.add(self.keep_awake)
+        folders = Card("Runs", "folder")
+        folders.add(label("Folder of all runs", "field"))
+        folders.add(self.workspace)
+        folders.add(label("Used from the next start on.", "help"))
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel)
+        buttons.accepted.connect(self._on_accepted)
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACING.l, SPACING.l, SPACING.l, SPACING.l)
+        column.setSpacing(SPACING.m)
+        for part in (look, engine, folders, self.problem, buttons):
+            column.addWidget(part)
+
+    @Slot()
+    def _on_accepted(self) -> None:
+        python, workspace = self.python.path().strip(), self.workspace.path().strip()
+        problem = ""
+        if python and not Path(python).expanduser().is_file():
+            problem = f"There is no file {python}. Choose the python program of an environment, or leave this empty."
+        elif workspace and Path(workspace).expanduser().is_file():
+            problem = f"{workspace} is a file. Choose a folder for the runs."
+        self.problem.setText(problem)
+        self.problem.setVisible(bool(problem))
+        if problem:
+            return
+        self._context.settings.update(
+            theme=self.theme.current(),
+            engine_python=str(Path(python).expanduser()) if python else "",
+            engine_in_process=self.in_process.isChecked(),
+            keep_awake=self.keep_awake.isChecked(),
+            workspace=workspace,
+        )
+        self.accept()

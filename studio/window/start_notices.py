@@ -1,0 +1,82 @@
+"""What the start found: a run in the background, runs that were cut off, a crash last time."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from studio.state.context import AppContext
+from studio.state.run_library import RunSummary
+from studio.theme import SPACING
+from studio.widgets import Banner
+
+
+class StartNotices(QWidget):
+    """Banners above the page. Looks once, when the list of runs has been read for the first time."""
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._looked = False
+        self._interrupted: Banner | None = None
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(SPACING.l, SPACING.m, SPACING.l, 0)
+        self._column.setSpacing(SPACING.s)
+        self.hide()
+        context.library.refreshed.connect(self._on_refreshed)
+        context.live.attached.connect(self._withdraw)
+
+    def show_last_crash(self, report: str, show: object) -> None:
+        """The program crashed in native code last time."""
+        banner = Banner("warning", "The program ended unexpectedly last time", "Runs were not affected.")
+        if callable(show):
+            banner.add_action("Show report", lambda: show(report))
+        self._add(banner)
+
+    @Slot()
+    def _on_refreshed(self) -> None:
+        if self._looked:
+            return
+        self._looked = True
+        live = self._context.library.running_elsewhere()
+        if live and not self._context.live.live:
+            self._context.watch(live[0].folder.path)
+            return
+        cut_off = self._context.library.interrupted()
+        if cut_off and not self._context.live.live:
+            self._offer_resume(cut_off)
+
+    def _offer_resume(self, runs: list[RunSummary]) -> None:
+        run = runs[0]
+        name, step = run.record.get("name", run.id), int(run.record.get("step") or 0)
+        more = f" {len(runs) - 1} more under Runs." if len(runs) > 1 else ""
+        text = f"Its process ended without a word at step {step:,} or later. Everything up to the last checkpoint is kept.{more}"
+        banner = Banner("warning", f"“{name}” was interrupted", text)
+        banner.add_action("Look at it", lambda: self._look(run))
+        banner.add_action("Resume", lambda: self._resume(run, banner), variant="primary")
+        self._interrupted = banner
+        self._add(banner)
+
+    def _look(self, run: RunSummary) -> None:
+        self._context.watch(run.folder.path)
+
+    def _resume(self, run: RunSummary, banner: Banner) -> None:
+        banner.hide()
+        self._context.resume(run.folder.path)
+
+    @Slot()
+    def _withdraw(self) -> None:
+        """Once a run is shown, its own page says what became of it."""
+        if self._interrupted is not None and self._context.live.folder is not None:
+            self._interrupted.hide()
+            self._fold()
+
+    def _add(self, banner: Banner) -> None:
+        banner.closed.connect(self._fold)
+        self._column.addWidget(banner)
+        self.show()
+
+    @Slot()
+    def _fold(self) -> None:
+        banners = self.findChildren(Banner)
+        self.setVisible(any(not banner.isHidden() for banner in banners))
