@@ -7,24 +7,29 @@ import secrets
 from pathlib import Path
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Replace ``path`` by ``data``; a reader, or a start after a power cut, sees the old or the new file, never a part."""
+def write_bytes(path: Path, data: bytes, durable: bool = True) -> None:
+    """Replace ``path`` by ``data``; a reader, or a start after a power cut, sees the old or the new file, never a part.
+
+    ``durable=False`` leaves out the waiting for the disk, for files that are written often and can be made anew.
+    """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         with temporary.open("wb") as stream:
             stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
+            if durable:
+                stream.flush()
+                os.fsync(stream.fileno())
         os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    if durable:
+        sync_folder(path.parent)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, durable: bool = True) -> None:
     """``write_bytes`` of UTF-8 text."""
-    write_bytes(path, text.encode())
+    write_bytes(path, text.encode(), durable)
 
 
 def sync_folder(folder: Path) -> None:

@@ -32,15 +32,18 @@ class Console:
         self._drawn = 0
         self._last = 0.0
         self._started: AttemptStarted | None = None
+        self._folder: RunFolder | None = None
 
     def started(self, folder: RunFolder) -> None:
-        """The run folder exists."""
-        self._line(f"run {folder.id} in {folder.path}")
+        """The run folder exists; it is named once the run really begins."""
+        self._folder = folder
 
     def event(self, event: Event) -> None:
         """Something rare happened."""
         if isinstance(event, AttemptStarted):
             self._started = event
+            if self._folder is not None:
+                self._line(f"run {self._folder.id} in {self._folder.path}")
             where = f"resumed at step {event.step:,}" if event.checkpoint else "started"
             self._line(f"{where}: {event.epochs} epochs of {event.steps_per_epoch:,} steps on {event.device}")
         elif isinstance(event, DataPrepared):

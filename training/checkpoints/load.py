@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,9 @@ def load_state(checkpoint: Path) -> dict[str, Any]:
     """
     path = checkpoint / STATE
     try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch remarks on odd pickles before it refuses them
+            state = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise CheckpointError(
             f"{path}: holds objects other than tensors and numbers and was not loaded; do not trust its source."

@@ -18,7 +18,7 @@ from torch import Tensor
 import training
 from training.atomic import sync_folder
 from training.checkpoints.snapshot import Snapshot
-from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, digest
+from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, digest, seal
 
 AVERAGED = "ema.safetensors"
 TEMPORARY = ".writing-"
@@ -58,20 +58,22 @@ def _save_weights(weights: dict[str, Tensor], path: Path) -> None:
 
 def _manifest(snapshot: Snapshot, folder: Path) -> dict[str, Any]:
     files = {path.name: {"bytes": path.stat().st_size, "sha256": digest(path)} for path in sorted(folder.iterdir())}
-    return {
-        "format": FORMAT,
-        "step": snapshot.step,
-        "epoch": snapshot.epoch,
-        "time": time.time(),
-        "metrics": dict(snapshot.metrics),
-        "versions": {
-            "trainwright": training.__version__,
-            "torch": torch.__version__,
-            "python": platform.python_version(),
-        },
-        **snapshot.facts,
-        "files": files,
-    }
+    return seal(
+        {
+            "format": FORMAT,
+            "step": snapshot.step,
+            "epoch": snapshot.epoch,
+            "time": time.time(),
+            "metrics": dict(snapshot.metrics),
+            "versions": {
+                "trainwright": training.__version__,
+                "torch": torch.__version__,
+                "python": platform.python_version(),
+            },
+            **snapshot.facts,
+            "files": files,
+        }
+    )
 
 
 def _sync_file(path: Path) -> None:

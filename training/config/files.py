@@ -102,9 +102,14 @@ def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> None:
 
 def _keep_known_keys(section: dict[str, Any], name: str, kind: str) -> None:
     """Another kind was chosen: keys that only the old kind knows go with it."""
-    chosen = alternatives(name).get(kind)
-    if chosen is not None and section.get("kind") != kind:
-        for key in [key for key in section if key not in chosen.model_fields]:
+    choices = alternatives(name)
+    chosen = choices.get(kind)
+    before = choices.get(str(section.get("kind", RunConfig.model_fields[name].default.kind)))
+    if chosen is None or before is None or chosen is before:
+        return
+    for key in [key for key in section if key != "kind"]:
+        old, new = before.model_fields.get(key), chosen.model_fields.get(key)
+        if old is not None and (new is None or new.annotation != old.annotation):
             del section[key]
 
 
@@ -125,7 +130,9 @@ def config_data(config: RunConfig) -> dict[str, Any]:
         if isinstance(values, dict):
             section = getattr(config, key)
             fields = type(section).model_fields.items()
-            values.update({name: "" for name, info in fields if getattr(section, name) is None and info.default is not None})
+            values.update(
+                {name: "" for name, info in fields if getattr(section, name) is None and info.default is not None}
+            )
     return data
 
 

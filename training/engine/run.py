@@ -19,7 +19,7 @@ from training.config.diff import diff
 from training.config.files import config_data
 from training.control import Control
 from training.engine.assemble import assemble
-from training.engine.device import describe_device
+from training.engine.device import choose_device, describe_device
 from training.engine.environment import environment
 from training.engine.fit import fit
 from training.engine.ledger import Ledger
@@ -56,6 +56,7 @@ def start_run(config: RunConfig, workspace: Path, hooks: Hooks | None = None) ->
 
     Raises InputError, leaving nothing behind, when the configuration or its data cannot be used.
     """
+    choose_device(config.precision.device)  # said before anything is made
     folder = create_run(workspace, config)
     return _attempt(folder, config, hooks or Hooks(), restore=None, new=True)
 

@@ -33,6 +33,8 @@ class StatusBook:
         changes: dict[str, Any] = {}
         if isinstance(event, PhaseChanged):
             changes["status"] = "paused" if event.phase == "paused" else "running"
+            if changes["status"] == self._record.get("status"):
+                return
         elif isinstance(event, Completed | Stopped | Failed):
             changes["status"] = event.kind
             changes["ended"] = event.time

@@ -120,8 +120,8 @@ class RunFolder:
         return record if "run" in record else {}
 
     def write_status(self, record: Mapping[str, Any]) -> None:
-        """Replace the status record atomically."""
-        write_text(self.status_file, json.dumps(dict(record), indent=1) + "\n")
+        """Replace the status record; not waiting for the disk, since every line of it can be told from other files."""
+        write_text(self.status_file, json.dumps(dict(record), indent=1) + "\n", durable=False)
 
 
 def create_run(workspace: Path, config: RunConfig, parent: Mapping[str, Any] | None = None) -> RunFolder:

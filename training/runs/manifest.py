@@ -49,6 +49,16 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def seal(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """``manifest`` with a digest of its own content, so that a changed byte in it is noticed too."""
+    return {**manifest, "seal": _seal_of(manifest)}
+
+
+def _seal_of(manifest: Mapping[str, Any]) -> str:
+    content = {key: value for key, value in manifest.items() if key != "seal"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
 def read_manifest(checkpoint: Path) -> dict[str, Any]:
     """The manifest of ``checkpoint``; raises CheckpointError when it is missing, damaged or of another format."""
     if not checkpoint.is_dir():
@@ -60,6 +70,8 @@ def read_manifest(checkpoint: Path) -> dict[str, Any]:
         raise CheckpointError(
             f"{checkpoint}: was written in format {manifest.get('format')!r}, this program reads {FORMAT}; update it."
         )
+    if manifest.get("seal") != _seal_of(manifest):
+        raise CheckpointError(f"{checkpoint}: its {MANIFEST} was changed or damaged; choose another checkpoint.")
     files, numbers = manifest.get("files"), (manifest.get("step"), manifest.get("epoch"))
     if (
         not isinstance(files, dict)

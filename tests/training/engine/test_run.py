@@ -109,7 +109,11 @@ def test_resume_from_each_checkpoint_gives_the_same_run(tmp_path: Path) -> None:
         resumed = resume_run(str(folder.checkpoints / f"step-{step:08d}"), tmp_path)
         assert all_digests(resumed) == expected
         assert read_series(folder.series_file).tobytes() == rows
-    assert [item.step for item in read_history(folder.events_file).validations if "val/loss" in item.metrics] == [4, 8, 12]
+    assert [item.step for item in read_history(folder.events_file).validations if "val/loss" in item.metrics] == [
+        4,
+        8,
+        12,
+    ]
 
 
 def test_how_batches_are_prepared_changes_no_bit(tmp_path: Path) -> None:
