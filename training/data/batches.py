@@ -1,0 +1,127 @@
+"""``Data``: the batches of a run, in windows of one optimizer step each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from types import TracebackType
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from training import random
+from training.config import RunConfig
+from training.data.augment import Augmenter
+from training.data.normalise import Normalisation
+from training.data.plan import plan
+from training.data.resident import Feed, Raw
+from training.data.source import Source
+
+
+@dataclass
+class Batch:
+    """Ready for the model: ``inputs`` float32 and ``targets`` int64 on the device, ``indices`` int64 on the CPU."""
+
+    inputs: Tensor
+    targets: Tensor
+    indices: Tensor
+
+
+class Window:
+    """The batches of one optimizer step; iterate it once. ``samples`` is the real number of samples in all of them."""
+
+    def __init__(self, samples: int, batches: int, stream: Iterator[Batch]) -> None:
+        self.samples = samples
+        self.batches = batches
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self._stream
+
+
+class Data:
+    """The samples of a run, split, and on request shuffled, varied, normalised and on the device.
+
+    The order of an epoch is ``random.permutation(seed, epoch)`` of the training samples, cut as ``plan`` says; so epoch
+    and window number say everything about a batch.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        source: Source,
+        splits: dict[str, Tensor],
+        normalisation: Normalisation,
+        feed: Feed,
+        device: torch.device,
+        report: dict[str, Any],
+    ) -> None:
+        self.classes = source.classes
+        self.shape = source.shape
+        self.layout = source.layout
+        self.source = source
+        self.splits = splits
+        self.normalisation = normalisation
+        self.report = report
+        self.plan = plan(len(splits["train"]), config.loop.batch_size, config.loop.accumulation)
+        self.steps_per_epoch = self.plan.steps
+        self._evaluation_size = config.loop.validation_batch_size or 2 * config.loop.batch_size  # no gradients are kept
+        self._seed = config.seed
+        self._augment = Augmenter(config.dataset, config.seed)
+        self._channels_last = config.precision.channels_last
+        self._targets = source.targets.to(device)
+        self._feed = feed
+
+    @property
+    def waited(self) -> float:
+        """Seconds spent waiting for samples since this was last set to 0."""
+        return self._feed.waited
+
+    @waited.setter
+    def waited(self, seconds: float) -> None:
+        self._feed.waited = seconds
+
+    def train_windows(self, epoch: int, start: int = 0) -> Iterator[Window]:
+        """The windows of an epoch from number ``start`` on. What a window is left with is skipped at the next."""
+        train = self.splits["train"]
+        order = train[random.permutation(self._seed, epoch, len(train), self._targets.device).cpu()]
+        windows = [self.plan.window(step) for step in range(start, self.plan.steps)]
+        bounds = [self.plan.bounds(batch) for window in windows for batch in window]
+        batches = (self._batch(raw, epoch) for raw in self._feed.passes("train", order, bounds))
+        for step, window in enumerate(windows, start):
+            stream = islice(batches, len(window))
+            yield Window(self.plan.samples(step), len(window), stream)
+            for _ in stream:
+                pass
+
+    def evaluation_batches(self, part: str) -> Iterator[Batch]:
+        """The samples of a part in the order of their numbers, never varied."""
+        order = self.splits[part]
+        size = self._evaluation_size
+        bounds = [(first, min(first + size, len(order))) for first in range(0, len(order), size)]
+        for raw in self._feed.passes("evaluate", order, bounds):
+            yield self._batch(raw, None)
+
+    def close(self) -> None:
+        """Give back memory and processes."""
+        self._feed.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _batch(self, raw: Raw, epoch: int | None) -> Batch:
+        targets = self._targets.index_select(0, raw.numbers)
+        if self.layout == "vector":
+            return Batch(self.normalisation.apply(raw.samples), targets, raw.indices)
+        pictures = raw.samples
+        if epoch is not None and not self._augment.identity:
+            pictures = self._augment(pictures, raw.numbers, epoch)
+        inputs = self.normalisation.apply_pixels(pictures).permute(0, 3, 1, 2)
+        return Batch(inputs if self._channels_last else inputs.contiguous(), targets, raw.indices)

@@ -1,0 +1,136 @@
+"""One picture file to pixels: every format, mode and orientation to uint8 RGB or grey of one size."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from training.data.folder import formats
+
+MAX_PIXELS = 128 * 1024 * 1024
+"""Larger pictures are left out: a file of a few kilobytes can unpack to gigabytes (a decompression bomb)."""
+
+
+class Unusable(Exception):
+    """The file is no picture that can be used; the text says why."""
+
+
+class DifferentSize(Exception):
+    """The picture is fine, but not of the size all pictures were thought to have."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """What every picture becomes: ``fit`` scales and centre-crops it, otherwise its size must be this one."""
+
+    height: int
+    width: int
+    channels: int
+    fit: bool
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """As the model sees it."""
+        return (self.channels, self.height, self.width)
+
+    @property
+    def pixels(self) -> tuple[int, int, int]:
+        """As memory holds it."""
+        return (self.height, self.width, self.channels)
+
+
+def decode(path: Path, form: Form) -> tuple[NDArray[np.uint8], bytes]:
+    """Pixels (H, W, C) and the SHA-256 of the file. Raises Unusable or DifferentSize."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise Unusable(f"cannot be read: {error.strerror or error}") from error
+    return _pixels(data, form), hashlib.sha256(data).digest()
+
+
+def own_size(path: Path) -> tuple[int, int] | None:
+    """(height, width) as seen upright, from the header; None when it is no picture."""
+    try:
+        with _open(io.BytesIO(path.read_bytes())) as image:
+            width, height = image.size
+            return (width, height) if image.getexif().get(0x0112, 1) >= 5 else (height, width)
+    except Exception:  # noqa: BLE001 - decoders raise anything on broken data; decode() will say what
+        return None
+
+
+def _pixels(data: bytes, form: Form) -> NDArray[np.uint8]:
+    if not data:
+        raise Unusable("empty file")
+    try:
+        with _open(io.BytesIO(data)) as image:
+            if form.fit and image.format == "JPEG":
+                # Decode at 1/2, 1/4 or 1/8 where that still leaves twice the wanted size: several times faster.
+                image.draft(None, (2 * form.width, 2 * form.height))
+            image.load()
+            pixels = _shaped(_flattened(_upright(image), form.channels), form)
+    except (Unusable, DifferentSize):
+        raise
+    except UnidentifiedImageError as error:
+        raise Unusable("not a picture in a format that can be read") from error
+    except MemoryError as error:
+        raise Unusable("needs more memory than there is") from error
+    except Exception as error:  # noqa: BLE001 - decoders raise anything on broken data; the reason is reported
+        raise Unusable(f"damaged: {error}") from error
+    return pixels
+
+
+def _open(stream: io.BytesIO) -> Image.Image:
+    try:
+        image = Image.open(stream, formats=formats())
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise Unusable(_bomb()) from error
+    if image.width * image.height > MAX_PIXELS:
+        raise Unusable(_bomb())
+    return image
+
+
+def _bomb() -> str:
+    return f"has more than {MAX_PIXELS // 1024**2} million pixels"
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    """Turned as the camera noted in EXIF or XMP."""
+    if image.format == "JPEG" and not image.info.keys() & {"exif", "xmp"}:
+        return image  # looking for a note that is not there costs as much as decoding a small picture
+    return ImageOps.exif_transpose(image)
+
+
+def _flattened(image: Image.Image, channels: int) -> Image.Image:
+    """8-bit RGB or grey; what is transparent becomes white, as on the page of a browser."""
+    if image.mode == "I" or image.mode.startswith("I;16"):
+        image = _eight_bit(image)
+    elif image.mode == "F":
+        raise Unusable("floating-point pixels have no agreed brightness range; save it with 8 or 16 bits")
+    elif image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+    return image.convert("RGB" if channels == 3 else "L")
+
+
+def _eight_bit(image: Image.Image) -> Image.Image:
+    """0..65535 to 0..255, rounded; Pillow's own conversion would clip at 255."""
+    wide = np.asarray(image).astype(np.int64)
+    if wide.min() < 0 or wide.max() > 65535:
+        raise Unusable("32-bit pixels have no agreed brightness range; save it with 8 or 16 bits")
+    return Image.fromarray(((wide * 255 + 32767) // 65535).astype(np.uint8))
+
+
+def _shaped(image: Image.Image, form: Form) -> NDArray[np.uint8]:
+    if form.fit:
+        # The shorter side is scaled, with antialiasing, and the longer one cut evenly at both ends.
+        image = ImageOps.fit(image, (form.width, form.height), Image.Resampling.BILINEAR)
+    elif image.size != (form.width, form.height):
+        raise DifferentSize
+    pixels = np.asarray(image)
+    return pixels.reshape(form.pixels)

@@ -1,0 +1,185 @@
+"""Which file of an image folder belongs to which class and part; nothing is decoded here."""
+
+from __future__ import annotations
+
+import os
+import stat
+import unicodedata
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from PIL import Image
+
+from training.data.source import ReportProgress, Skipped
+from training.errors import InputError
+
+_ROLES = {
+    "train": "train",
+    "training": "train",
+    "val": "validation",
+    "valid": "validation",
+    "validation": "validation",
+    "test": "test",
+    "testing": "test",
+}
+_SYSTEM = {"thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "icon\r", "@eadir", "$recycle.bin"}
+_NEVER_OPENED = {"EPS", "WMF", "FPX", "MIC", "MPEG", "GRIB", "BUFR", "HDF5"}
+"""Formats that need or start another program (EPS runs Ghostscript), or that Pillow identifies but cannot decode."""
+
+
+@dataclass
+class Listing:
+    """``paths[i]`` (relative to ``root``) belongs to ``groups[owners[i]]``, a (part, class name)."""
+
+    root: Path
+    paths: list[str] = field(default_factory=list)
+    owners: list[int] = field(default_factory=list)
+    groups: list[tuple[str, str]] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def skip(self, path: str, reason: str) -> None:
+        self.skipped.append(Skipped(shown(path), reason))
+
+
+@lru_cache(maxsize=1)
+def formats() -> tuple[str, ...]:
+    """Pillow's names of the formats that are opened."""
+    Image.init()
+    return tuple(name for name in Image.OPEN if name not in _NEVER_OPENED)
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> frozenset[str]:
+    return frozenset(suffix for suffix, name in Image.registered_extensions().items() if name in formats())
+
+
+def shown(path: str) -> str:
+    """``path`` as it can be printed and saved: forward slashes, undecodable bytes replaced."""
+    return Path(os.fsencode(path).decode("utf-8", "replace")).as_posix()
+
+
+def list_folder(root: Path, report_progress: ReportProgress) -> Listing:
+    """Every file that may be a picture, in the order of its path. Raises InputError when there is no such folder."""
+    if not root.is_dir():
+        raise InputError(f"dataset.path: {root} is not a folder.", "Choose the folder that holds one subfolder per class.")
+    report_progress("listing the pictures", None)
+    listing = Listing(root)
+    parts = _parts(root)
+    if parts:
+        for entry in _entries(listing, ""):
+            if entry.name not in parts:
+                listing.skip(entry.name, _stray(entry) or "not one of the folders train, val and test")
+        listing.notes.append(f"parts found: {', '.join(f'{role} in {shown(name)}' for name, role in parts.items())}")
+    for name, part in parts.items() or [("", "train")]:
+        _list_part(listing, name, part)
+    return listing
+
+
+def _parts(root: Path) -> dict[str, str]:
+    """Folder name to part, when the folder is divided into parts; a class may be called "train", too."""
+    try:
+        folders = sorted(path.name for path in root.iterdir() if path.is_dir() and not _is_system(path.name))
+        found = {name: _ROLES[name.lower()] for name in folders if name.lower() in _ROLES}
+        trained = [root / name for name, role in found.items() if role == "train"]
+        divided = any(path.is_dir() for folder in trained for path in folder.iterdir())
+    except OSError as error:
+        raise InputError(f"dataset.path: {root} cannot be read: {error.strerror or error}.", "Choose another folder.") from error
+    twice = [name for name, role in found.items() if list(found.values()).count(role) > 1]
+    if not trained:
+        if found and len(found) == len(folders):
+            raise InputError(f"{root} has {' and '.join(found)}, but no folder train.", "Add one, or choose another folder.")
+        return {}
+    if not divided:
+        return {}
+    if twice:
+        raise InputError(f"{root} has {' and '.join(twice)}, which mean the same part.", "Keep one of them.")
+    order = ("train", "validation", "test")
+    return dict(sorted(found.items(), key=lambda item: order.index(item[1])))
+
+
+def _list_part(listing: Listing, name: str, part: str) -> None:
+    for entry in _entries(listing, name):
+        path = os.path.join(name, entry.name)  # noqa: PTH118 - strings: a million Path objects would take seconds
+        stray = _stray(entry)
+        if stray:
+            listing.skip(path, stray)
+            continue
+        before = len(listing.paths)
+        listing.groups.append((part, unicodedata.normalize("NFC", shown(entry.name))))
+        _list_class(listing, path, (_identity(listing.root / name),))
+        if len(listing.paths) == before:
+            listing.skip(path, "class folder without a picture")
+
+
+def _list_class(listing: Listing, folder: str, above: tuple[tuple[int, int], ...]) -> None:
+    """Every picture below ``folder``; ``above`` are the folders on the way here, to see a link that leads back."""
+    identity = _identity(listing.root / folder)
+    if identity in above:
+        listing.skip(folder, "a link back to a folder above it")
+        return
+    for entry in _entries(listing, folder):
+        path = os.path.join(folder, entry.name)  # noqa: PTH118
+        if _is_system(entry.name):
+            listing.skip(path, "hidden or system file")
+        elif _is_folder(entry):
+            _list_class(listing, path, (*above, identity))
+        else:
+            reason = _not_a_picture(entry)
+            if reason:
+                listing.skip(path, reason)
+            else:
+                listing.paths.append(path)
+                listing.owners.append(len(listing.groups) - 1)
+
+
+def _entries(listing: Listing, folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(listing.root / folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        listing.skip(folder, f"cannot be opened: {error.strerror or error}")
+        return []
+
+
+def _stray(entry: os.DirEntry[str]) -> str:
+    """Why this entry is no class folder, "" if it is one."""
+    if _is_system(entry.name):
+        return "hidden or system file"
+    return "" if _is_folder(entry) else "not inside a class folder"
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def _is_system(name: str) -> bool:
+    return name.startswith(".") or name.lower() in _SYSTEM
+
+
+def _not_a_picture(entry: os.DirEntry[str]) -> str:
+    try:
+        status = entry.stat()
+    except OSError as error:
+        return "a link that leads nowhere" if entry.is_symlink() else f"cannot be opened: {error.strerror or error}"
+    if not stat.S_ISREG(status.st_mode):
+        return "not an ordinary file"
+    if status.st_size == 0:
+        return "empty file"
+    suffix = Path(entry.name).suffix
+    if suffix and suffix.lower() not in _suffixes():
+        return f"not a picture format that can be read ({suffix})"
+    return ""
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """What a folder is, whatever the links that lead to it."""
+    try:
+        status = path.stat()
+    except OSError:  # it vanished or is closed: scandir says so next
+        return (-1, -1)
+    return (status.st_dev, status.st_ino)

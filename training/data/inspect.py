@@ -1,0 +1,95 @@
+"""A quick look at a dataset for the window's Setup page."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from training import random
+from training.config import RunConfig
+from training.data.augment import Augmenter
+from training.data.prepare import describe, sample_bytes
+from training.data.source import Opening, Source
+from training.data.sources import open_source
+from training.data.splits import split
+from training.errors import TrainingError
+
+_MOST_POINTS = 2000
+
+
+def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
+    """The facts of ``Data.report`` and some training samples, without decoding every file.
+
+    Pictures: "thumbnails", each {"label", "index", "width", "height", "channels", "pixels_base64", "original_base64"}
+    with uint8 pixels row by row, channels last: varied as the model sees it, and as it was. Points: "points" with the
+    lists "x", "y" and "label". Raises InputError as ``prepare`` does.
+    """
+    source = open_source(config.dataset, Opening(check=False))
+    splits = split(source.targets, source.parts, config.dataset)
+    report = describe(source, splits, config)
+    report["bytes"] = sample_bytes(source) * len(source.targets)
+    if source.layout == "vector":
+        report["points"] = _points(source, splits["train"])
+    else:
+        report["thumbnails"] = _thumbnails(source, splits["train"], config, samples)
+    return report
+
+
+def _points(source: Source, train: Tensor) -> dict[str, list[Any]]:
+    """The first two features of evenly spaced samples."""
+    count = min(len(train), _MOST_POINTS)
+    some = train[torch.arange(count) * len(train) // count]
+    values = source.read(some)
+    return {
+        "x": values[:, 0].tolist(),
+        "y": values[:, min(1, values.shape[1] - 1)].tolist(),
+        "label": [source.classes[number] for number in source.targets[some].tolist()],
+    }
+
+
+def _thumbnails(source: Source, train: Tensor, config: RunConfig, samples: int) -> list[dict[str, Any]]:
+    augment = Augmenter(config.dataset, config.seed)
+    thumbnails: list[dict[str, Any]] = []
+    unreadable = 0
+    for index in _one_of_each_class(source.targets, train):
+        if len(thumbnails) == samples or unreadable > samples:
+            break
+        indices = torch.tensor([index])
+        try:
+            original = source.read(indices)
+        except TrainingError:  # a file that training will leave out and list; here another one serves
+            unreadable += 1
+            continue
+        varied = original if augment.identity else augment(original, indices, 1)
+        pixels = varied if varied.dtype == torch.uint8 else varied.round().clamp(0, 255).to(torch.uint8)
+        _, height, width, channels = original.shape
+        thumbnails.append(
+            {
+                "label": source.classes[int(source.targets[index])],
+                "index": index,
+                "width": width,
+                "height": height,
+                "channels": channels,
+                "pixels_base64": _base64(pixels),
+                "original_base64": _base64(original),
+            }
+        )
+    return thumbnails
+
+
+def _one_of_each_class(targets: Tensor, train: Tensor) -> Iterator[int]:
+    """Training samples in an order that goes round the classes, shuffled within each."""
+    shuffled = train[random.permutation(0, 0, len(train), stream="thumbnails")]
+    of_class = [shuffled[targets[shuffled] == number].tolist() for number in torch.unique(targets[train]).tolist()]
+    for turn in range(max(len(indices) for indices in of_class)):
+        for indices in of_class:
+            if turn < len(indices):
+                yield indices[turn]
+
+
+def _base64(pixels: Tensor) -> str:
+    return base64.b64encode(pixels.numpy().tobytes()).decode("ascii")

@@ -1,0 +1,52 @@
+"""Where batches and windows begin and end: arithmetic only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An epoch of ``n`` samples cut into batches, and those grouped into windows, one window for each optimizer step.
+
+    The last batch may be short, and so may the last window. A last batch of a single sample joins the batch before it:
+    batch normalisation has nothing to normalise over with one sample, and raises or learns nonsense. (With a batch size
+    of 1 every batch is a single sample, as was asked for.)
+    """
+
+    n: int
+    batch_size: int
+    accumulation: int
+
+    @property
+    def batches(self) -> int:
+        """Batches of an epoch."""
+        full, rest = divmod(self.n, self.batch_size)
+        joins = rest == 1 and full > 0 and self.batch_size > 1
+        return full + (rest > 0 and not joins)
+
+    @property
+    def steps(self) -> int:
+        """Windows, that is optimizer steps, of an epoch."""
+        return -(-self.batches // self.accumulation)
+
+    def bounds(self, batch: int) -> tuple[int, int]:
+        """First place in the epoch's order of this batch, and the place after its last."""
+        last = batch == self.batches - 1
+        return batch * self.batch_size, self.n if last else (batch + 1) * self.batch_size
+
+    def window(self, step: int) -> range:
+        """The batches of the step'th window of an epoch, counted from 0."""
+        return range(step * self.accumulation, min((step + 1) * self.accumulation, self.batches))
+
+    def samples(self, step: int) -> int:
+        """Samples in the step'th window."""
+        window = self.window(step)
+        return self.bounds(window[-1])[1] - self.bounds(window[0])[0]
+
+
+def plan(n: int, batch_size: int, accumulation: int = 1) -> Plan:
+    """The plan of an epoch of ``n`` >= 1 samples."""
+    if n < 1 or batch_size < 1 or accumulation < 1:
+        raise ValueError(f"n, batch_size and accumulation must be at least 1, but are {n}, {batch_size}, {accumulation}")
+    return Plan(n, batch_size, accumulation)

@@ -1,0 +1,113 @@
+"""From ``[dataset]`` and ``[loader]`` to the batches of a run."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import torch
+
+from training.config import RunConfig
+from training.data.batches import Data
+from training.data.normalise import measure
+from training.data.placement import Placement, host_limit, place
+from training.data.processes import core_count
+from training.data.resident import Feed, Resident
+from training.data.source import Opening, ReportProgress, Source, silent
+from training.data.sources import open_source
+from training.data.splits import split
+from training.data.streamed import Streamed
+
+_SHOWN = 1000
+_MOST_WORKERS = 8
+_SLOW_READING = 0.0002  # seconds a sample: below, sending it between processes costs more than reading it
+_PROBED = 32
+
+
+def prepare(config: RunConfig, device: torch.device, report_progress: ReportProgress = silent) -> Data:
+    """Open, check, split and place the data. Raises InputError, in one sentence, when it cannot be trained on.
+
+    ``report_progress(text, fraction)`` is told what is going on, ``fraction`` None while it cannot be known.
+    """
+    loader = config.loader
+    source = open_source(
+        config.dataset,
+        Opening(
+            keep=lambda size: loader.mode == "resident" or (loader.mode == "auto" and size <= host_limit(loader)),
+            workers=loader.workers,
+            report_progress=report_progress,
+        ),
+    )
+    splits = split(source.targets, source.parts, config.dataset)
+    size = sample_bytes(source) * len(source.targets)
+    placement = place(size, "pictures" if source.layout == "image" else "numbers", loader, device)
+    workers = 0
+    feed: Feed
+    if placement.mode == "resident":
+        report_progress("loading the samples", None)
+        samples = source.take().to(device)
+        feed = Resident(samples)
+        report_progress("measuring the samples", None)
+        normalisation = measure(
+            lambda some: samples.index_select(0, some.to(device)).cpu(), splits["train"], source.shape
+        )
+    else:
+        report_progress("measuring the samples", None)
+        normalisation = measure(source.read, splits["train"], source.shape)
+        workers, how = _workers(source, loader.workers)
+        placement = Placement("streamed", f"{placement.reason}; {how}")
+        feed = Streamed(source, device, workers)
+    report = describe(source, splits, config)
+    report["normalisation"] = {"mean": list(normalisation.mean), "std": list(normalisation.std)}
+    report["batches"] = {"mode": placement.mode, "reason": placement.reason, "workers": workers, "bytes": size}
+    return Data(config, source, splits, normalisation, feed, device, report)
+
+
+def describe(source: Source, splits: dict[str, torch.Tensor], config: RunConfig) -> dict[str, Any]:
+    """What a person wants to know about a dataset, as JSON can hold it."""
+    return {
+        "kind": config.dataset.kind,
+        "layout": source.layout,
+        "classes": list(source.classes),
+        "counts": {
+            part: dict(
+                zip(
+                    source.classes,
+                    torch.bincount(source.targets[indices], minlength=len(source.classes)).tolist(),
+                    strict=True,
+                )
+            )
+            for part, indices in splits.items()
+        },
+        "samples": {part: len(indices) for part, indices in splits.items()},
+        "shape": list(source.shape),
+        "skipped": [{"path": skipped.path, "reason": skipped.reason} for skipped in source.skipped[:_SHOWN]],
+        "skipped_total": len(source.skipped),
+        "notes": list(source.notes),
+        "fingerprint": source.fingerprint,
+    }
+
+
+def sample_bytes(source: Source) -> int:
+    """Memory of one sample: bytes of pictures, float32 of vectors."""
+    return math.prod(source.shape) * (1 if source.layout == "image" else 4)
+
+
+def _workers(source: Source, asked: int | None) -> tuple[int, str]:
+    """How many worker processes read, and why."""
+    if asked is not None:
+        return asked, f"{asked} workers read them, as the settings ask" if asked else "a thread reads them ahead"
+    if source.reading == "memory":
+        return 0, "a thread reads them ahead, since they need no decoding"
+    some = torch.arange(0, len(source.targets), max(1, len(source.targets) // _PROBED))
+    began = time.perf_counter()
+    source.read(some)
+    each = (time.perf_counter() - began) / len(some)
+    cores = core_count()
+    if cores < 4 or each < _SLOW_READING:
+        return 0, "a thread reads them ahead, since workers would cost more than they give here"
+    workers = min(cores - 1, _MOST_WORKERS)
+    return workers, f"{workers} workers read them, since decoding takes {1000 * each:.2g} ms each"
+
+

@@ -1,0 +1,76 @@
+"""What every kind of data hands over: a ``Source``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from torch import Tensor
+
+Layout = Literal["image", "vector"]
+ReportProgress = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Something in the data that was left out; ``path`` is relative to the dataset, ``reason`` is for the person."""
+
+    path: str
+    reason: str
+
+
+class Source(Protocol):
+    """Samples that can be read by number. Sent to worker processes by pickle, so decoded samples stay behind."""
+
+    layout: Layout
+    classes: tuple[str, ...]
+    shape: tuple[int, ...]
+    """(C, H, W) of pictures, (F,) of vectors: a sample as the model sees it."""
+    targets: Tensor
+    """int64 (N,): the class number of each sample."""
+    parts: dict[str, Tensor]
+    """int64 sample numbers of the parts the data came with: "train" always, "validation" and "test" when given."""
+    skipped: tuple[Skipped, ...]
+    notes: tuple[str, ...]
+    """Sentences for the person about how the data is used."""
+    fingerprint: str
+    """SHA-256 of the content: the same data has the same, changed data another. "" if the files were not checked."""
+    reading: Literal["memory", "files"]
+    """"files" when ``read`` opens and decodes a file for each sample."""
+
+    def read(self, indices: Tensor) -> Tensor:
+        """The samples of the int64 (n,) ``indices``, on the CPU.
+
+        Pictures are uint8 (n, H, W, C), as files hold them: whoever wants channels first, views them so. Vectors are
+        float32 (n, F). Raises TrainingError naming the file when a sample can no longer be read.
+        """
+        ...
+
+    def take(self) -> Tensor:
+        """All samples in order, owned by the caller; the source forgets what it held in memory."""
+        ...
+
+
+def silent(text: str, fraction: float | None) -> None:
+    """A progress report nobody listens to."""
+
+
+def never(size: int) -> bool:
+    """Keep nothing in memory, whatever its size."""
+    return False
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a source is to be opened.
+
+    ``check`` decodes every file once and leaves out the broken ones; without it files are only listed (a preview).
+    ``keep(size)`` says whether samples of ``size`` bytes in all may stay in memory while they are decoded anyway.
+    ``workers`` is the number of decoding processes; None lets the work decide.
+    """
+
+    check: bool = True
+    keep: Callable[[int], bool] = never
+    workers: int | None = None
+    report_progress: ReportProgress = silent

@@ -1,0 +1,164 @@
+"""``image_folder``: pictures in class subfolders, as they come from a camera, a scraper or another program."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.config.dataset import ImageFolderDataset
+from training.data.decode import DifferentSize, Form, Unusable, decode, own_size
+from training.data.decode_many import decode_many
+from training.data.folder import Listing, list_folder, shown
+from training.data.source import Layout, Opening, Skipped
+from training.errors import InputError, TrainingError
+
+_PROBED = 64
+_USUAL_SIZE = 128
+_OWN_SIZES = range(8, 513)
+"""Pictures that agree in size keep it only within this: photographs of twelve megapixels are no size to train at."""
+
+
+class ImageFolder:
+    """The good pictures of a folder: decoded ones while they are kept, else decoded whenever they are read."""
+
+    layout: Layout = "image"
+
+    def __init__(self, listing: Listing, form: Form, good: list[int], store: Tensor | None, fingerprint: str) -> None:
+        self.shape: tuple[int, ...] = form.shape
+        self.skipped: tuple[Skipped, ...] = tuple(sorted(listing.skipped, key=lambda skipped: skipped.path))
+        self.notes = (*listing.notes, _size_note(form))
+        self.fingerprint = fingerprint
+        self.root = listing.root
+        self.paths = tuple(listing.paths[row] for row in good)
+        owners = [listing.owners[row] for row in good]
+        self.classes = _classes(listing, owners)
+        numbers = {name: number for number, name in enumerate(self.classes)}
+        self.targets = torch.tensor([numbers[listing.groups[owner][1]] for owner in owners], dtype=torch.int64)
+        places: dict[str, list[int]] = {}
+        for row, owner in enumerate(owners):
+            places.setdefault(listing.groups[owner][0], []).append(row)
+        self.parts = {part: torch.tensor(rows, dtype=torch.int64) for part, rows in places.items()}
+        self._form = form
+        self._store = store
+
+    @property
+    def reading(self) -> Literal["memory", "files"]:
+        return "files" if self._store is None else "memory"
+
+    def read(self, indices: Tensor) -> Tensor:
+        """uint8 (n, H, W, C)."""
+        if self._store is not None:
+            return self._store[indices]
+        pictures = np.empty((len(indices), *self._form.pixels), dtype=np.uint8)
+        for row, index in enumerate(indices.tolist()):
+            try:
+                pictures[row], _ = decode(self.root / self.paths[index], self._form)
+            except (Unusable, DifferentSize) as error:
+                reason = str(error) or "has another size than before"
+                raise TrainingError(
+                    f"{shown(str(self.root / self.paths[index]))} could be read when the run began, but now {reason}.",
+                    "Put the file back, or start again without it.",
+                ) from error
+        return torch.from_numpy(pictures)
+
+    def take(self) -> Tensor:
+        whole = self.read(torch.arange(len(self.paths))) if self._store is None else self._store
+        self._store = None
+        return whole
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_store": None}
+
+
+def open_image_folder(dataset: ImageFolderDataset, opening: Opening) -> ImageFolder:
+    listing = list_folder(Path(dataset.path), opening.report_progress)
+    channels = 3 if dataset.color == "rgb" else 1
+    if not listing.paths:
+        _classes(listing, [])  # explains that there is nothing
+    form = _choose_form(listing, dataset.image_size, channels)
+    if not opening.check:
+        listing.notes.append("files are checked when training starts")
+        return ImageFolder(listing, form, list(range(len(listing.paths))), None, "")
+    try:
+        return _checked(listing, form, opening)
+    except DifferentSize:
+        return _checked(listing, Form(_USUAL_SIZE, _USUAL_SIZE, channels, fit=True), opening)
+
+
+def _checked(listing: Listing, form: Form, opening: Opening) -> ImageFolder:
+    """Decode every file once; what is good stays in memory if ``opening`` says so."""
+    shape = (len(listing.paths), *form.pixels)
+    store = torch.empty(shape, dtype=torch.uint8) if opening.keep(int(np.prod(shape))) else None
+    pixels = None if store is None else store.numpy()
+    outcome = decode_many(listing.root, listing.paths, form, pixels, opening.workers, opening.report_progress)
+    digest = hashlib.sha256()
+    good: list[int] = []
+    for row, (path, reason, content) in enumerate(zip(listing.paths, outcome.reasons, outcome.digests, strict=True)):
+        if reason:
+            listing.skip(path, reason)
+            continue
+        good.append(row)
+        digest.update(os.fsencode(path).replace(b"\\", b"/") + b"\0" + content)
+    if store is not None:
+        store = _compact(store, good)
+    return ImageFolder(listing, form, good, store, digest.hexdigest())
+
+
+def _compact(store: Tensor, good: list[int]) -> Tensor:
+    """Close the gaps of broken files in place, so that a large store is never held twice."""
+    rows = torch.tensor(good, dtype=torch.int64)
+    first_gap = int((rows == torch.arange(len(rows))).sum())
+    for start in range(first_gap, len(rows), 1024):
+        some = rows[start : start + 1024]
+        store[start : start + len(some)] = store[some]
+    return store[: len(rows)]
+
+
+def _choose_form(listing: Listing, image_size: int | None, channels: int) -> Form:
+    if image_size is not None:
+        return Form(image_size, image_size, channels, fit=True)
+    step = max(1, len(listing.paths) // _PROBED)
+    sizes = {own_size(listing.root / path) for path in listing.paths[::step]} - {None}
+    if len(sizes) == 1:
+        height, width = sizes.pop() or (0, 0)
+        if height in _OWN_SIZES and width in _OWN_SIZES:
+            return Form(height, width, channels, fit=False)
+    return Form(_USUAL_SIZE, _USUAL_SIZE, channels, fit=True)
+
+
+def _size_note(form: Form) -> str:
+    size = f"{form.width} × {form.height} pixels"
+    return f"pictures are scaled and centre-cropped to {size}" if form.fit else f"pictures keep their own size, {size}"
+
+
+def _classes(listing: Listing, owners: list[int]) -> tuple[str, ...]:
+    """Names of the classes that have training pictures, sorted; raises InputError when they make no dataset."""
+    filled = {listing.groups[owner] for owner in set(owners)}
+    trained = sorted(name for part, name in filled if part == "train")
+    root = listing.root
+    if not filled:
+        reasons = f" ({len(listing.skipped)} entries left out, first: {_first(listing)})" if listing.skipped else ""
+        raise InputError(f"{root} holds no picture that can be read{reasons}.", "Choose a folder with one subfolder per class.")
+    if len(trained) < 2:
+        what = f"pictures of one class only ({trained[0]})" if trained else "no training picture"
+        raise InputError(
+            f"{root} holds {what}; a classifier needs at least two classes, one subfolder each.",
+            "If the class folders lie deeper, choose the folder right above them.",
+        )
+    foreign = sorted({name for part, name in filled if part != "train"} - set(trained))
+    if foreign:
+        raise InputError(
+            f"{root}: {', '.join(foreign[:5])} in the validation or test part has no training pictures.",
+            "Add some to the training part, or remove that folder.",
+        )
+    return tuple(trained)
+
+
+def _first(listing: Listing) -> str:
+    return f"{listing.skipped[0].path}: {listing.skipped[0].reason}"
