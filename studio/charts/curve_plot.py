@@ -1,43 +1,26 @@
 """A plot of one quantity with several curves: raw and smoothed, linear or logarithmic, with markers and a cursor."""
 
 import math
-from dataclasses import dataclass, field
 
-import numpy as np
 import pyqtgraph as pg
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
+from studio.charts.curve import Curve
 from studio.charts.legend import Legend
 from studio.charts.markers import Marker, MarkerKind, MarkerLayer
 from studio.charts.number_labels import position, reading
-from studio.charts.plot_canvas import CurveItem, PlotCanvas
+from studio.charts.plot_canvas import PlotCanvas
 from studio.charts.redraw_clock import RedrawClock
 from studio.charts.series import Series
 from studio.charts.shared_x import SharedX
+from studio.charts.value_scale import ValueScale
 from studio.theme import Palette, theme
 from studio.widgets import label
 
-Floats = NDArray[np.float64]
-
-_RAW_SHARE = 0.34  # of the curve's colour in the raw line, while the smoothed one is what is read
-_SMOOTH_POINTS = 400
-_FEW_POINTS = 600  # up to here a thin line is worth the time that antialiasing takes
 _LOG_NOTE = "Values of 0 and below cannot be shown on a log scale"
-
-
-@dataclass(slots=True)
-class _Curve:
-    """A series and what draws it."""
-
-    label: str
-    color_index: int
-    is_noisy: bool
-    series: Series
-    raw_item: CurveItem = field(default_factory=CurveItem)
-    smooth_item: CurveItem = field(default_factory=CurveItem)
 
 
 class CurvePlot(QWidget):
@@ -54,15 +37,12 @@ class CurvePlot(QWidget):
     ) -> None:
         super().__init__(parent)
         self.setAccessibleName(f"Curves: {title}")
-        self._curves: dict[str, _Curve] = {}
+        self._curves: dict[str, Curve] = {}
         self._clock = clock or RedrawClock(self)
         self._smoothing = 0.0
-        self._log = False
-        self._y_range = (0.0, 1.0)
-        self._is_y_chosen = False
+        self._scale = ValueScale()
         self._cursor: float | None = None
         self._x_name, self._x_scale = "Step", 1.0
-        self._hides_values = False
         self._legend = Legend(title, unit)
         self._canvas = PlotCanvas()
         policy = self._canvas.sizePolicy()
@@ -89,13 +69,13 @@ class CurvePlot(QWidget):
     def add_curve(self, name: str, label: str = "", color_index: int | None = None, *, is_noisy: bool = True) -> None:
         """Add an empty curve; `label` is its word in the legend, "" for none. Only a noisy curve is ever smoothed."""
         index = len(self._curves) if color_index is None else color_index
-        curve = _Curve(label, index, is_noisy, Series(may_be_smoothed=is_noisy))
+        curve = Curve(index, is_noisy=is_noisy)
         curve.series.set_smoothing(self._smoothing)
         self._curves[name] = curve
         for item in (curve.raw_item, curve.smooth_item):
             self._canvas.addItem(item, ignoreBounds=True)
         self._legend.add_entry(name, label, curve.color_index)
-        self._dress_curve(curve, theme().palette)
+        curve.dress(theme().palette, self.devicePixelRatioF())
 
     def remove_curve(self, name: str) -> None:
         """Take a curve away. Raises KeyError for an unknown name."""
@@ -129,7 +109,7 @@ class CurvePlot(QWidget):
     def clear(self) -> None:
         """Drop all samples and markers; the curves stay."""
         self.truncate(-math.inf)
-        self._is_y_chosen = False
+        self._scale.forget_range()
 
     # --------------------------------------------------------------- markers
 
@@ -154,13 +134,13 @@ class CurvePlot(QWidget):
         self._smoothing = weight
         for curve in self._curves.values():
             curve.series.set_smoothing(weight)
-            self._dress_curve(curve, theme().palette)
+            curve.dress(theme().palette, self.devicePixelRatioF())
         self._ask_for_redraw()
 
     def set_log(self, on: bool) -> None:
         """Logarithmic or linear y axis."""
-        self._log = on
-        self._is_y_chosen = False
+        self._scale.is_log = on
+        self._scale.forget_range()
         self._canvas.getAxis("left").setLogMode(on)
         self._ask_for_redraw()
 
@@ -186,7 +166,7 @@ class CurvePlot(QWidget):
 
     def fit(self) -> None:
         """Show all data and follow new data again."""
-        self._is_y_chosen = False
+        self._scale.forget_range()
         self._shared_x.fit()
         self._ask_for_redraw()
 
@@ -195,7 +175,7 @@ class CurvePlot(QWidget):
         self._canvas.dress(palette)
         self._line.setPen(pg.mkPen(QColor(palette.faint), width=1))
         for curve in self._curves.values():
-            self._dress_curve(curve, palette)
+            curve.dress(palette, self.devicePixelRatioF())
         self._ask_for_redraw()
 
     # --------------------------------------------------------------- drawing
@@ -203,16 +183,15 @@ class CurvePlot(QWidget):
     def refresh(self) -> None:
         """Draw what there is now. The clock calls this; call it yourself only to have the picture at once."""
         self._shared_x.follow()
-        first, last = self._shared_x.first, self._shared_x.last
-        self._hides_values = False
-        lines = [(curve, self._raw_line(curve), self._smooth_line(curve)) for curve in self._curves.values()]
-        self._choose_y_range([ys for _, (_, ys), _ in lines])
-        bottom, top = self._y_range
-        self._canvas.show_range(first, last, bottom, top)
-        bounds = QRectF(first, bottom, last - first, top - bottom)
-        for curve, (xs, ys), smooth in lines:
-            curve.raw_item.set_line(xs, ys, bounds, antialias=not curve.is_noisy or len(xs) <= _FEW_POINTS)
-            curve.smooth_item.set_line(*smooth, bounds, antialias=True)
+        first, last, scale = self._shared_x.first, self._shared_x.last, self._scale
+        scale.hides_values = False
+        curves = list(self._curves.values())
+        lines = [curve.lines(first, last, self._canvas.pixels(), scale) for curve in curves]
+        scale.fit_to([heights for (_, heights), _ in lines])
+        self._canvas.show_range(first, last, scale.bottom, scale.top)
+        bounds = QRectF(first, scale.bottom, last - first, scale.top - scale.bottom)
+        for curve, (raw, smooth) in zip(curves, lines, strict=True):
+            curve.draw(raw, smooth, bounds)
         self._markers.draw(self._marker_height, theme().palette)
         is_empty = self._extent() is None
         self._empty.setVisible(is_empty)
@@ -227,56 +206,21 @@ class CurvePlot(QWidget):
         super().showEvent(event)
         self._ask_for_redraw()
 
-    def _raw_line(self, curve: _Curve) -> tuple[Floats, Floats]:
-        shared = self._shared_x
-        return self._scaled(*curve.series.raw.view(shared.first, shared.last, self._canvas.pixels()))
-
-    def _smooth_line(self, curve: _Curve) -> tuple[Floats, Floats]:
-        points = min(self._canvas.pixels(), _SMOOTH_POINTS)
-        smooth = curve.series.smooth_view(self._shared_x.first, self._shared_x.last, points)
-        return self._scaled(*smooth) if smooth is not None else (np.empty(0), np.empty(0))
-
-    def _scaled(self, xs: Floats, ys: Floats) -> tuple[Floats, Floats]:
-        if not self._log:
-            return xs, ys
-        shown = ~(ys <= 0)  # gaps stay: NaN compares false
-        self._hides_values |= not bool(shown.all())
-        return xs[shown], np.log10(ys[shown])
-
-    def _choose_y_range(self, values: list[Floats]) -> None:
-        """Keep the range while the data fit and fill half of it: each new one rebuilds the axis."""
-        shown = np.concatenate([np.empty(0), *values])
-        shown = shown[np.isfinite(shown)]
-        if len(shown) == 0:
-            return
-        low, high = float(shown.min()), float(shown.max())
-        span = high - low or abs(high) or 1.0
-        bottom, top = self._y_range
-        if self._is_y_chosen and bottom <= low and high <= top and span > 0.5 * (top - bottom):
-            return
-        self._is_y_chosen = True
-        self._y_range = (low - 0.08 * span, high + 0.12 * span)
-
     def _marker_height(self, marker: Marker) -> float:
-        bottom, top = self._y_range
-        if marker.kind in ("event", "resume"):
-            return top - 0.06 * (top - bottom)
         filled = [curve.series for curve in self._curves.values() if len(curve.series)]
-        if not filled:
-            return bottom
+        if marker.kind in ("event", "resume"):
+            return self._scale.near_top()
         # The best checkpoint is chosen by a validation figure, which is the later curve where there are two.
-        sample = (filled[-1] if marker.kind == "best" else filled[0]).nearest(marker.x, smoothed=True)
-        height = sample[1] if sample else math.nan
-        if self._log:
-            height = math.log10(height) if height > 0 else math.nan
-        return min(max(height, bottom), top) if math.isfinite(height) else bottom
+        series = filled[-1 if marker.kind == "best" else 0] if filled else Series()
+        sample = series.nearest(marker.x, smoothed=True)
+        return self._scale.height(sample[1] if sample else math.nan)
 
     def _update_legend(self) -> None:
         for name, curve in self._curves.items():
             at = math.inf if self._cursor is None else self._cursor
             sample = curve.series.nearest(at) if len(curve.series) else None
             self._legend.set_value(name, reading(sample[1]) if sample else "")
-        note = _LOG_NOTE if self._hides_values else ""
+        note = _LOG_NOTE if self._scale.hides_values else ""
         if self._cursor is not None:
             note = f"{self._x_name} {position(self._nearest_position(self._cursor) * self._x_scale)}"
         self._legend.set_note(note)
@@ -310,15 +254,6 @@ class CurvePlot(QWidget):
             return None
         return min(float(xs[0]) for xs in filled), max(float(xs[-1]) for xs in filled)
 
-    def _dress_curve(self, curve: _Curve, palette: Palette) -> None:
-        color = QColor(palette.curves[curve.color_index % len(palette.curves)])
-        wide = 2 * self.devicePixelRatioF()  # pyqtgraph counts a pen's width in device pixels
-        curve.smooth_item.setPen(pg.mkPen(color, width=wide))
-        if self._smoothing > 0 and curve.is_noisy:
-            color = _mixed(color, QColor(palette.surface), _RAW_SHARE)
-        # Wide lines are dear where they zigzag, and noise is drawn as zigzag.
-        curve.raw_item.setPen(pg.mkPen(color, width=1 if curve.is_noisy else wide))
-
     def _ask_for_redraw(self) -> None:
         self._clock.request(self)
 
@@ -335,9 +270,3 @@ class CurvePlot(QWidget):
         if x is not None:
             self._line.setPos(self._nearest_position(x))
         self._update_legend()
-
-
-def _mixed(color: QColor, ground: QColor, share: float) -> QColor:
-    """What `color` at an opacity of `share` looks like on `ground`; transparent lines take three times as long."""
-    pairs = zip(color.getRgbF(), ground.getRgbF(), strict=True)
-    return QColor.fromRgbF(*(share * a + (1 - share) * b for a, b in pairs))

@@ -16,7 +16,7 @@ MarkerKind = Literal["checkpoint", "best", "event", "resume"]
 _SYMBOLS: dict[MarkerKind, str] = {"checkpoint": "o", "best": "star", "event": "t", "resume": "d"}
 _SIZES: dict[MarkerKind, int] = {"checkpoint": 9, "best": 15, "event": 12, "resume": 12}
 _WITH_LINE: tuple[MarkerKind, ...] = ("event", "resume")
-_BEST_COLOR = "#f5a623"  # gold on either ground, as stars are
+_BEST_COLOR, _BEST_EDGE = "#f5a623", "#a86a00"  # gold on either ground, as stars are
 
 
 @dataclass(slots=True)
@@ -110,7 +110,7 @@ class MarkerLayer(QObject):
 
 
 def _edge(kind: MarkerKind, palette: Palette) -> QColor:
-    return QColor(palette.accent_text if kind == "checkpoint" else palette.surface)
+    return QColor({"checkpoint": palette.accent_text, "best": _BEST_EDGE}.get(kind, palette.surface))
 
 
 def _fill(kind: MarkerKind, palette: Palette) -> QColor:

@@ -82,6 +82,7 @@ class PlotCanvas(pg.PlotWidget):
         self.getAxis("left").setWidth(AXIS_WIDTH)
         for axis in axes.values():
             axis.enableAutoSIPrefix(False)
+            axis.setZValue(-1)  # the grid belongs to the axes, and below the curves
             axis.setStyle(tickLength=0, tickTextOffset=7, autoExpandTextSpace=False)
             axis.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)  # texts are dear and seldom change
         self.scene().sigMouseMoved.connect(self._on_mouse_moved)

@@ -7,24 +7,26 @@ is there, and cutting the end off is counting.
 """
 
 import math
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Number = TypeVar("Number", np.float64, np.int64)
 
 _FINEST = 64  # samples in a bucket of the lowest level; smaller ones cost memory and save nothing
 
 
-class GrowingArray:
+class GrowingArray(Generic[Number]):
     """A one-dimensional array that doubles its room when full, so that appending costs the same on average."""
 
-    def __init__(self, dtype: type[np.float64] | type[np.int64]) -> None:
-        self._room = np.empty(256, dtype=dtype)
+    def __init__(self, dtype: type[Number]) -> None:
+        self._room: NDArray[Number] = np.empty(256, dtype=dtype)
         self.size = 0
 
-    def extend(self, values: NDArray[np.float64] | NDArray[np.int64]) -> None:
+    def extend(self, values: NDArray[Number]) -> None:
         """Append copies of `values`."""
         needed = self.size + len(values)
         if needed > len(self._room):
@@ -39,7 +41,7 @@ class GrowingArray:
         self.size = min(self.size, size)
 
     @property
-    def values(self) -> NDArray[np.float64]:
+    def values(self) -> NDArray[Number]:
         """What is in it; a view, valid until the next `extend`."""
         return self._room[: self.size]
 
@@ -55,8 +57,8 @@ class MinMaxPyramid:
         self._x = GrowingArray(np.float64)
         self._y = GrowingArray(np.float64)
         # levels[k]: for each full bucket of 64 * 2^k samples, the index of its smallest and of its largest value
-        self._lowest: list[GrowingArray] = []
-        self._highest: list[GrowingArray] = []
+        self._lowest: list[GrowingArray[np.int64]] = []
+        self._highest: list[GrowingArray[np.int64]] = []
 
     def __len__(self) -> int:
         return self._x.size
@@ -161,8 +163,8 @@ class MinMaxPyramid:
             offsets = np.arange(done, full) * _FINEST
             return offsets + low, offsets + high
         below = slice(2 * done, 2 * full)
-        lows = self._lowest[level - 1].values[below].astype(np.int64).reshape(-1, 2)
-        highs = self._highest[level - 1].values[below].astype(np.int64).reshape(-1, 2)
+        lows = self._lowest[level - 1].values[below].reshape(-1, 2)
+        highs = self._highest[level - 1].values[below].reshape(-1, 2)
         rows = np.arange(len(lows))
         low, _ = _extremes_of_rows(self.y[lows])
         _, high = _extremes_of_rows(self.y[highs])

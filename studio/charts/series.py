@@ -15,11 +15,16 @@ class Series:
     def __init__(self, *, may_be_smoothed: bool = True) -> None:
         self._may_be_smoothed = may_be_smoothed
         self.raw = MinMaxPyramid()
-        self._smooth: GrowingArray | None = None
+        self._smooth: GrowingArray[np.float64] | None = None
         self._average: ExponentialAverage | None = None
 
     def __len__(self) -> int:
         return len(self.raw)
+
+    @property
+    def is_smoothed(self) -> bool:
+        """Whether there is a smoothed line."""
+        return self._smooth is not None
 
     def append(self, x: ArrayLike, y: ArrayLike) -> None:
         """Add samples at the end; raises ValueError when x falls."""

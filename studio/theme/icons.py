@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import Literal
 
 from PySide6.QtCore import QByteArray, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
+from PySide6.QtGui import QIcon, QIconEngine, QImage, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 from studio.theme.svg import svg_source, tinted_svg
@@ -58,15 +58,17 @@ class _ThemedIconEngine(QIconEngine):
         return _ThemedIconEngine(self._name, self._role)
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
-        ratio = painter.device().devicePixelRatioF()
-        painter.drawPixmap(rect, self.scaledPixmap(rect.size() * ratio, mode, state, 1.0))
+        painter.drawPixmap(rect, self.scaledPixmap(rect.size(), mode, state, painter.device().devicePixelRatioF()))
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
         return self.scaledPixmap(size, mode, state, 1.0)
 
     def scaledPixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State, scale: float) -> QPixmap:
-        """`size` is in device pixels already; QIcon sets the ratio on the result."""
-        return _rendered(self._name, _color(self._role, mode), max(size.width(), 1), max(size.height(), 1))
+        """`size` is device-independent (since Qt 6.8), `scale` the device pixel ratio."""
+        width, height = max(round(size.width() * scale), 1), max(round(size.height() * scale), 1)
+        drawn = QPixmap(_rendered(self._name, _color(self._role, mode), width, height))
+        drawn.setDevicePixelRatio(scale)
+        return drawn
 
-    def addPixmap(self, pixmap: QPixmap, mode: QIcon.Mode, state: QIcon.State) -> None:
+    def addPixmap(self, pixmap: QPixmap | QImage, mode: QIcon.Mode, state: QIcon.State) -> None:
         raise TypeError(f"the icon {self._name!r} is drawn from its file; make another QIcon for a picture")

@@ -17,8 +17,14 @@ from PySide6.QtWidgets import (
 )
 
 from studio.theme import IconRole, Variant, icon, set_variant, theme
+from studio.theme.colors import mixed
 
-_ICON_ROLES: dict[Variant, IconRole] = {"primary": "on_accent", "danger": "danger", "secondary": "text", "ghost": "muted"}
+_ICON_ROLES: dict[Variant, IconRole] = {
+    "primary": "on_accent",
+    "danger": "danger",
+    "secondary": "text",
+    "ghost": "muted",
+}
 
 
 def button(text: str, icon_name: str = "", variant: Variant = "secondary", *, tooltip: str = "") -> QPushButton:
@@ -92,7 +98,7 @@ class Switch(QAbstractButton):
         if not self.isEnabled():
             off = on = QColor(palette.pressed)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(_between(off, on, self._knob))
+        painter.setBrush(mixed(off, on, self._knob))
         painter.drawRoundedRect(track, 10, 10)
         knob = QColor("#ffffff") if self.isEnabled() else QColor(palette.surface)
         painter.setBrush(knob)
@@ -122,11 +128,6 @@ class Switch(QAbstractButton):
         self.update()
 
     knob = Property(float, _get_knob, _set_knob)  # 0 left, 1 right: what the animation moves
-
-
-def _between(first: QColor, second: QColor, share: float) -> QColor:
-    pairs = zip(first.getRgbF(), second.getRgbF(), strict=True)
-    return QColor.fromRgbF(*(a + (b - a) * share for a, b in pairs))
 
 
 class Segmented(QFrame):
@@ -163,7 +164,11 @@ class Segmented(QFrame):
         self._buttons[key] = option
         if len(self._buttons) == 1:
             option.setChecked(True)
-        option.toggled.connect(lambda checked, chosen=key: checked and self.current_changed.emit(chosen))
+        option.toggled.connect(lambda checked: self._on_toggled(key, checked))
+
+    def _on_toggled(self, key: str, checked: bool) -> None:
+        if checked:
+            self.current_changed.emit(key)
 
     def current(self) -> str:
         """The key that is taken, "" while there is none."""

@@ -22,6 +22,9 @@ from studio.widgets.buttons import button
 
 PathMode = Literal["file", "folder", "save", "any"]
 
+# The style sheet's padding does not reach the field inside a spin box.
+_SPIN_MARGIN = 8
+
 
 class ComboBox(QComboBox):
     """A choice from a list. Scrolling a page over it scrolls the page."""
@@ -45,6 +48,7 @@ class SpinBox(QSpinBox):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.lineEdit().setTextMargins(_SPIN_MARGIN, 0, 0, 0)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
@@ -56,6 +60,7 @@ class DoubleSpinBox(QDoubleSpinBox):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.lineEdit().setTextMargins(_SPIN_MARGIN, 0, 0, 0)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QEnterEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from studio.theme import SPACING, IconRole, Tone, Variant, font, icon, set_property
 from studio.widgets.buttons import button, icon_button
@@ -114,7 +114,7 @@ class Banner(QFrame):
         set_property(self, "tone", self._tone)
         self.setAccessibleName(f"{title}. {text}" if text else title)
 
-    def add_action(self, text: str, callback: Callable[[], object], *, variant: Variant = "secondary") -> QWidget:
+    def add_action(self, text: str, callback: Callable[[], object], *, variant: Variant = "secondary") -> QPushButton:
         """Add a button at the right; returns it."""
         made = button(text, variant=variant)
         made.clicked.connect(lambda: callback())
@@ -202,7 +202,8 @@ class Toast(QFrame):
         row.setContentsMargins(30 if not has_details or action_text else 16, 0, 0, 0)
         if action_text and action is not None:
             act = button(action_text)
-            act.clicked.connect(lambda: (action(), self.dismiss()))
+            act.clicked.connect(lambda: action())
+            act.clicked.connect(self.dismiss)
             row.addWidget(act)
         if has_details:
             more = button("Show details", variant="ghost")
@@ -211,10 +212,10 @@ class Toast(QFrame):
         row.addStretch(1)
         return row
 
-    def _toggle_details(self, more: QWidget) -> None:
+    def _toggle_details(self, more: QPushButton) -> None:
         self._life.stop()
         self._details.setVisible(self._details.isHidden())
-        more.setText("Hide details" if not self._details.isHidden() else "Show details")  # type: ignore[attr-defined]
+        more.setText("Hide details" if not self._details.isHidden() else "Show details")
 
 
 class ToastArea(QWidget):
@@ -224,6 +225,7 @@ class ToastArea(QWidget):
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
+        self._window = window
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(SPACING.s)
@@ -262,6 +264,6 @@ class ToastArea(QWidget):
     def _settle(self) -> None:
         self.setVisible(bool(self.toasts()))
         self.adjustSize()
-        room = self.parentWidget().rect()
+        room = self._window.rect()
         self.move(room.right() - self.width() - self._MARGIN, room.bottom() - self.height() - self._MARGIN)
         self.raise_()

@@ -1,12 +1,13 @@
 """The rail at the left of the window: one item per area, exactly one of them current."""
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QPixmap
+from PySide6.QtGui import QColor, QFocusEvent, QIcon, QKeyEvent, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QAbstractButton, QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from studio.theme import RADIUS, SPACING, Tone, font, icon, set_property, theme
 from studio.widgets.labels import label
 
+_BY_KEYBOARD = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 _STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 
 
@@ -23,12 +24,18 @@ class RailItem(QAbstractButton):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._plain = icon(icon_name, "muted")
         self._lit = icon(icon_name, "accent")
+        self._shows_ring = False
         self.badge = ""
         self.dot: Tone | None = None
 
     def sizeHint(self) -> QSize:
         width = 40 + self.fontMetrics().horizontalAdvance(self.text()) + 40
         return QSize(width, max(36, self.fontMetrics().height() + 16))
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        # A ring is for those who came by the keyboard; after a click or at the start it only looks like a fault.
+        self._shows_ring = event.reason() in _BY_KEYBOARD
+        super().focusInEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         palette = theme().palette
@@ -42,14 +49,14 @@ class RailItem(QAbstractButton):
         elif self.underMouse() and self.isEnabled():
             painter.setBrush(QColor(palette.hover))
             painter.drawRoundedRect(box, RADIUS.medium, RADIUS.medium)
-        if self.hasFocus():
+        if self.hasFocus() and self._shows_ring:
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(QColor(palette.accent), 1.5))
             painter.drawRoundedRect(box, RADIUS.medium, RADIUS.medium)
         side = 20
         area = self.rect().adjusted(10, (self.height() - side) // 2, 0, 0)
         area.setSize(QSize(side, side))
-        mode = icon("dot").Mode.Normal if self.isEnabled() else icon("dot").Mode.Disabled
+        mode = QIcon.Mode.Normal if self.isEnabled() else QIcon.Mode.Disabled
         (self._lit if self.isChecked() else self._plain).paint(painter, area, mode=mode)
         self._paint_text(painter)
         self._paint_mark(painter)
@@ -122,8 +129,7 @@ class NavigationRail(QFrame):
         """Append an area, to the upper group or to the lower one; the first becomes current."""
         item = RailItem(icon_name, text)
         item.setToolTip(tooltip)
-        item.installEventFilter(self)
-        item.toggled.connect(lambda checked: checked and self.current_changed.emit(key))
+        item.toggled.connect(lambda checked: self._on_toggled(key, checked))
         self._items[key] = item
         (self._bottom if bottom else self._top).addWidget(item)
         if len(self._items) == 1:
@@ -171,6 +177,10 @@ class NavigationRail(QFrame):
             self._go_to(usable[0 if event.key() == Qt.Key.Key_Home else -1])
         else:
             super().keyPressEvent(event)
+
+    def _on_toggled(self, key: str, checked: bool) -> None:
+        if checked:
+            self.current_changed.emit(key)
 
     def _go_to(self, item: RailItem) -> None:
         item.setFocus(Qt.FocusReason.TabFocusReason)

@@ -12,7 +12,7 @@ _COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 
 def parse_number(text: str, kind: NumberKind, *, optional: bool = False) -> tuple[float | int | None, str]:
     """(value, "") for a number, (None, "") for nothing where that is allowed, else (None, one sentence why not)."""
-    text = text.strip().replace("−", "-").replace("\N{NO-BREAK SPACE}", "")  # noqa: RUF001 - the minus sign is meant
+    text = text.strip().replace("−", "-").replace("\N{NO-BREAK SPACE}", "")
     if not text:
         return None, "" if optional else "Enter a number."
     if not _NUMBER.fullmatch(text):

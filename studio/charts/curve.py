@@ -1,0 +1,53 @@
+"""One curve: its samples and the two lines that draw it."""
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QColor
+
+from studio.charts.plot_canvas import CurveItem
+from studio.charts.series import Series
+from studio.charts.value_scale import ValueScale
+from studio.theme import Palette
+from studio.theme.colors import mixed
+
+Floats = NDArray[np.float64]
+Line = tuple[Floats, Floats]
+
+_RAW_SHARE = 0.34  # of the curve's colour in the raw line, while the smoothed one is what is read
+_SMOOTH_POINTS = 400
+_FEW_POINTS = 600  # up to here a thin line is worth the time that antialiasing takes
+
+
+class Curve:
+    """A noisy curve is a thin line, with a wide smoothed one over it on demand; any other is one wide line."""
+
+    def __init__(self, color_index: int, *, is_noisy: bool) -> None:
+        self.color_index = color_index
+        self.series = Series(may_be_smoothed=is_noisy)
+        self.raw_item = CurveItem()
+        self.smooth_item = CurveItem()
+        self._is_noisy = is_noisy
+
+    def lines(self, first: float, last: float, pixels: int, scale: ValueScale) -> tuple[Line, Line]:
+        """The raw and the smoothed line between two positions, as they are to be drawn."""
+        raw = scale.scaled(*self.series.raw.view(first, last, pixels))
+        smooth = self.series.smooth_view(first, last, min(pixels, _SMOOTH_POINTS))
+        return raw, scale.scaled(*smooth) if smooth is not None else (np.empty(0), np.empty(0))
+
+    def draw(self, raw: Line, smooth: Line, bounds: QRectF) -> None:
+        """Hand lines to the plot that shows `bounds`."""
+        self.raw_item.set_line(*raw, bounds, antialias=not self._is_noisy or len(raw[0]) <= _FEW_POINTS)
+        self.smooth_item.set_line(*smooth, bounds, antialias=True)
+
+    def dress(self, palette: Palette, device_pixel_ratio: float) -> None:
+        """Take on a theme's colours."""
+        color = QColor(palette.curves[self.color_index % len(palette.curves)])
+        wide = 2 * device_pixel_ratio  # pyqtgraph counts a pen's width in device pixels
+        self.smooth_item.setPen(pg.mkPen(color, width=wide))
+        if self.series.is_smoothed:
+            # Mixed, not transparent: transparent lines take three times as long.
+            color = mixed(QColor(palette.surface), color, _RAW_SHARE)
+        # Wide lines are dear where they zigzag, and noise is drawn as zigzag.
+        self.raw_item.setPen(pg.mkPen(color, width=1 if self._is_noisy else wide))
