@@ -271,7 +271,7 @@ def test_warmup_longer_than_the_run_is_refused() -> None:
 
 def test_every_kind_is_described_in_one_sentence() -> None:
     for entry in SCHEDULES:
-        text = schedules.describe(entry.config())
+        text = schedules.describe(entry.config())  # type: ignore[arg-type]
         assert text[0].isupper()
         assert text.endswith(".")
         assert text.count(". ") == 0

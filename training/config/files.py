@@ -21,7 +21,7 @@ def load_config(path: Path, overrides: Iterable[str] = ()) -> RunConfig:
     Raises InputError when the file cannot be read, ConfigError when its content cannot run.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors put a byte order mark first
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; check the spelling.") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -34,11 +34,27 @@ def load_config(path: Path, overrides: Iterable[str] = ()) -> RunConfig:
 def read_toml(text: str, source: str) -> dict[str, Any]:
     """Parse TOML; raises InputError naming ``source`` and the place of the fault."""
     try:
-        return tomllib.loads(text)
+        data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{source}: not valid TOML: {error}.") from error
     except RecursionError as error:
         raise InputError(f"{source}: nested too deeply to be a configuration.") from error
+    if _too_deep(data):  # dotted keys nest without recursion, but whoever prints the value afterwards recurses
+        raise InputError(f"{source}: nested too deeply to be a configuration.")
+    return data
+
+
+def _too_deep(value: Any) -> bool:
+    """Whether tables and lists lie inside each other further than any configuration's."""
+    level = [value]
+    for _ in range(16):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return bool(level)
 
 
 def parse_config(
@@ -66,12 +82,12 @@ def with_absolute_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]
     result = dict(data)
     dataset = result.get("dataset")
     if isinstance(dataset, Mapping) and isinstance(dataset.get("path"), str) and dataset["path"]:
-        given = Path(dataset["path"]).expanduser()
-        beside_file, in_working_folder = folder / given, Path.cwd() / given
         try:
+            given = Path(dataset["path"]).expanduser()
+            beside_file, in_working_folder = folder / given, Path.cwd() / given
             chosen = in_working_folder if not beside_file.exists() and in_working_folder.exists() else beside_file
             result["dataset"] = {**dataset, "path": str(chosen.resolve())}
-        except (OSError, ValueError):
+        except (OSError, ValueError, RuntimeError):  # RuntimeError: "~name" of a person this machine does not know
             return result  # an impossible path: the check that follows explains it
     return result
 
@@ -117,9 +133,10 @@ def _override_value(text: str) -> Any:
     if text in ("none", "null"):
         return ""  # how a TOML file says that an optional setting is empty
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        value = tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, RecursionError):
         return text
+    return text if _too_deep(value) else value
 
 
 def config_data(config: RunConfig) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
+from unicodedata import category
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -85,12 +86,16 @@ def _sentence(detail: ErrorDetails, section: str, location: Sequence[str]) -> st
         "union_tag_not_found": f"needs a kind: one of {', '.join(kinds)}.",
         "union_tag_invalid": _unknown_kind(detail, kinds),
         "tuple_type": f"must be a list of values, but is {shown}.",
-        "too_short": f"needs at least {context.get('min_length')} values.",
-        "too_long": f"takes at most {context.get('max_length')} values.",
+        "too_short": f"needs at least {_count(context.get('min_length'))}.",
+        "too_long": f"takes at most {_count(context.get('max_length'))}.",
         "model_type": f"must be a section of keys, but is {shown}.",
         "model_attributes_type": f"must be a section of keys, but is {shown}.",
     }
     return sentences.get(detail["type"], f"{detail['msg']} (given: {shown}).")
+
+
+def _count(values: object) -> str:
+    return "one value" if values == 1 else f"{values} values"
 
 
 def _pattern_sentence(location: Sequence[str], shown: str) -> str:
@@ -126,7 +131,7 @@ def cross_problems(config: RunConfig) -> list[Problem]:
     if isinstance(model, TorchvisionModel):
         near = difflib.get_close_matches(model.name, _model_names(), n=1, cutoff=0.5)
         if model.name not in _model_names():
-            hint = f"did you mean {near[0]!r}?" if near else "for example resnet18."
+            hint = f"did you mean {near[0]!r}?" if near else "choose another, for example resnet18."
             found.append(Problem("model.name", f"torchvision has no classification network {model.name!r}; {hint}"))
     found.extend(path_problems(config))
     return found
@@ -153,13 +158,16 @@ def path_problems(config: RunConfig) -> list[Problem]:
 
 
 def _path_problem(path: Path, wanted: str) -> str | None:
+    shown = str(path)
+    if any(category(character) == "Cc" for character in shown):
+        shown = repr(shown)  # control characters would be obeyed by a terminal
     try:
         if not path.exists():
-            return f"{path} does not exist; check the spelling or choose another {'file' if wanted == 'file' else 'folder'}."
+            return f"{shown} does not exist; check the spelling or choose another {'file' if wanted == 'file' else 'folder'}."
         if wanted == "folder" and not path.is_dir():
-            return f"{path} is a file; choose the folder that holds it."
+            return f"{shown} is a file; choose the folder that holds it."
         if wanted == "file" and not path.is_file():
-            return f"{path} is a folder; choose a file."
-    except (OSError, ValueError) as error:  # too long, null characters, no permission
-        return f"this path cannot be opened ({error}); choose another."
+            return f"{shown} is a folder; choose a file."
+    except OSError as error:  # too long, no permission
+        return f"this path cannot be opened ({error.strerror or error}); choose another."
     return None

@@ -20,7 +20,9 @@ class RunConfig(Section):
         help="What the run is called in lists and folders.",
         min_length=1,
         max_length=80,
-        pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$",
+        # No control characters, line separators or marks that turn the direction of writing; not only blanks.
+        pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*[^\x00-\x20\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
+        r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$",
     )
     seed: int = setting(
         0,
