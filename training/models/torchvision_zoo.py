@@ -58,15 +58,14 @@ def _builder(name: str) -> Callable[..., nn.Module]:
 
 
 def _assemble(build: Callable[..., nn.Module], shape: tuple[int, int, int], classes: int) -> nn.Module:
-    model = build(weights=None, num_classes=classes, **_extra_settings(build, shape))
+    model = build(weights=None, num_classes=classes, **builder_settings(build.__name__, shape))
     if shape[0] != 3:
         _replace_first_convolution(model, shape[0])
     return model
 
 
-def _extra_settings(build: Callable[..., nn.Module], shape: tuple[int, int, int]) -> dict[str, Any]:
-    """Settings some networks need besides the class count."""
-    name = build.__name__
+def builder_settings(name: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Settings that the builder ``name`` needs besides the class count, for pictures of ``shape``."""
     if name in ("googlenet", "inception_v3"):
         # Auxiliary classifiers would change the output's form; init_weights said outright keeps torchvision from warning.
         return {"aux_logits": False, "init_weights": True}
