@@ -180,9 +180,13 @@ class CurvePlot(QWidget):
 
     # --------------------------------------------------------------- drawing
 
+    def prepare(self) -> None:
+        """Make room for new data in the range that linked plots share."""
+        self._shared_x.follow()
+
     def refresh(self) -> None:
         """Draw what there is now. The clock calls this; call it yourself only to have the picture at once."""
-        self._shared_x.follow()
+        self.prepare()
         first, last, scale = self._shared_x.first, self._shared_x.last, self._scale
         scale.hides_values = False
         curves = list(self._curves.values())

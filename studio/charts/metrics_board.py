@@ -1,4 +1,4 @@
-"""The curves of a run: loss, learning rate and gradient norm above each other, on one x axis, with one cursor."""
+"""The curves of a run: the loss, and below it accuracy, learning rate and gradient norm; one x axis, one cursor."""
 
 from numpy.typing import ArrayLike
 from PySide6.QtCore import QSize, Qt, Signal
@@ -15,9 +15,9 @@ _WEIGHTS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.9
 
 
 class MetricsBoard(QWidget):
-    """Three linked plots and a row of tools.
+    """Four linked plots and a row of tools.
 
-    Curves are named "train/loss", "val/loss", "lr" and "grad_norm"; `add_curve` adds others to one of the plots.
+    Curves are named "train/loss", "val/loss", "val/accuracy", "lr" and "grad_norm"; `add_curve` adds others to one of the plots.
 
     Signals: `marker_clicked(key)`; `view_changed()` when smoothing, scale or axis was chosen.
     """
@@ -29,21 +29,21 @@ class MetricsBoard(QWidget):
         super().__init__(parent)
         clock = RedrawClock(self)
         self._loss = CurvePlot("Loss", clock=clock)
+        self._accuracy = CurvePlot("Accuracy", clock=clock)
         self._rate = CurvePlot("Learning rate", clock=clock)
         self._norm = CurvePlot("Gradient norm", clock=clock)
-        self._plots = {"loss": self._loss, "lr": self._rate, "grad_norm": self._norm}
+        self._plots = {"loss": self._loss, "accuracy": self._accuracy, "lr": self._rate, "grad_norm": self._norm}
         self._home: dict[str, CurvePlot] = {}
         self._steps_per_epoch: float | None = None
         self._build_tools()
         self._lay_out()
         for plot in self._plots.values():
             plot.marker_clicked.connect(self.marker_clicked)
-        for plot in (self._rate, self._norm):
+        for plot in self._lower_plots():
             plot.link_x(self._loss)
-        for plot in (self._loss, self._rate):
-            plot.show_x_axis(False)
         self.add_curve("train/loss", "Training", plot="loss", color_index=0)
         self.add_curve("val/loss", "Validation", plot="loss", color_index=1, is_noisy=False)
+        self.add_curve("val/accuracy", "Validation", plot="accuracy", color_index=1, is_noisy=False)
         self.add_curve("lr", "Applied", plot="lr", color_index=2, is_noisy=False)
         self.add_curve("grad_norm", "Before clipping", plot="grad_norm", color_index=3)
         self.set_empty_text("Nothing to draw yet")
@@ -53,7 +53,7 @@ class MetricsBoard(QWidget):
     def add_curve(
         self, name: str, label: str, *, plot: str = "loss", color_index: int | None = None, is_noisy: bool = True
     ) -> None:
-        """Add a curve to the plot "loss", "lr" or "grad_norm", once for each name; only a noisy one is ever smoothed."""
+        """Add a curve to the plot "loss", "accuracy", "lr" or "grad_norm", once for each name; only a noisy one is ever smoothed."""
         self._home[name] = self._plots[plot]
         self._home[name].add_curve(name, label, color_index, is_noisy=is_noisy)
 
@@ -80,7 +80,7 @@ class MetricsBoard(QWidget):
         """Mark a step: checkpoints and the best one on the loss, events and resumes across all plots."""
         self._loss.add_marker(kind, step, text, key)
         if kind in ("event", "resume"):
-            for plot in (self._rate, self._norm):
+            for plot in self._lower_plots():
                 plot.add_marker(kind, step, text, key)
 
     def remove_marker(self, key: object) -> None:
@@ -96,7 +96,7 @@ class MetricsBoard(QWidget):
     # ------------------------------------------------------------------ look
 
     def plot(self, quantity: str) -> CurvePlot:
-        """One of the plots: "loss", "lr" or "grad_norm"."""
+        """One of the plots: "loss", "accuracy", "lr" or "grad_norm"."""
         return self._plots[quantity]
 
     def fit(self) -> None:
@@ -169,11 +169,18 @@ class MetricsBoard(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACING.m)
         column.addLayout(tools)
-        for plot, share in zip(self._plots.values(), (5, 2, 3), strict=True):
-            column.addWidget(plot, share)
+        column.addWidget(self._loss, 3)
+        row = QHBoxLayout()
+        row.setSpacing(SPACING.m)
+        for plot in self._lower_plots():
+            row.addWidget(plot, 1)
+        column.addLayout(row, 2)
+
+    def _lower_plots(self) -> tuple[CurvePlot, ...]:
+        return self._accuracy, self._rate, self._norm
 
     def sizeHint(self) -> QSize:
-        return QSize(640, 560)
+        return QSize(640, 480)
 
     def _label_x(self) -> None:
         by_epoch = self._steps_per_epoch is not None and self._axis.current() == "epoch"

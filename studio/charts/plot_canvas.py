@@ -70,6 +70,7 @@ class PlotCanvas(pg.PlotWidget):
         axes = {side: ValueAxis(side) for side in ("left", "bottom")}
         super().__init__(parent=parent, axisItems=axes)
         self.setFrameShape(self.Shape.NoFrame)
+        self.setObjectName("canvas")
         self.setMinimumHeight(90)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         plot = self.getPlotItem()

@@ -10,8 +10,9 @@ _MINIMISED_INTERVAL_MS = 1000
 
 
 class Redrawn(Protocol):
-    """What the clock draws: a widget with `refresh()`."""
+    """What the clock draws: `prepare` settles what linked plots share, `refresh` draws."""
 
+    def prepare(self) -> None: ...
     def refresh(self) -> None: ...
     def isVisible(self) -> bool: ...
     def window(self) -> QWidget: ...
@@ -42,11 +43,17 @@ class RedrawClock(QObject):
         return self._timer.isActive()
 
     def _on_timeout(self) -> None:
-        seen = [plot for plot in self._waiting if plot.isVisible()]
+        seen = self._seen()
         if seen and seen[0].window().isMinimized():
             self._waiting = seen
             self._timer.start(_MINIMISED_INTERVAL_MS)
             return
-        self._waiting = []
+        for plot in seen:
+            plot.prepare()  # may make linked plots ask, too: they are drawn in the same tick
+        seen, self._waiting = self._seen(), []
+        self._timer.stop()
         for plot in seen:
             plot.refresh()
+
+    def _seen(self) -> list[Redrawn]:
+        return [plot for plot in self._waiting if plot.isVisible()]

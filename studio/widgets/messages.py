@@ -246,6 +246,7 @@ class ToastArea(QWidget):
         """Show a notice for `seconds` (0: until closed); `details` unfold on demand."""
         toast = Toast(text, tone, title, details, action_text, action, self)
         self._column.addWidget(toast)
+        toast.show()
         toast.destroyed.connect(self._settle)
         toast.installEventFilter(self)
         toast.live_for(seconds)

@@ -1,0 +1,73 @@
+"""Points in the plane, coloured by class. Painted directly: a few thousand dots need no plotting library."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from studio.theme import RADIUS, font, theme
+
+_PAD = 14.0
+_MOST_LEGEND = 8
+
+
+class Scatter(QWidget):
+    """Keeps the two axes at one scale, because the distance between points is what is looked at."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._groups: dict[str, list[QPointF]] = {}
+        self._bounds = QRectF()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def set_points(self, x: Sequence[float], y: Sequence[float], labels: Sequence[str]) -> None:
+        """Show other points; the three have one length."""
+        groups: dict[str, list[QPointF]] = {}
+        for across, up, name in zip(x, y, labels, strict=True):
+            groups.setdefault(name, []).append(QPointF(across, -up))
+        self._groups = {name: groups[name] for name in sorted(groups)}
+        self._bounds = QRectF(min(x), -max(y), max(x) - min(x), max(y) - min(y)) if len(x) else QRectF()
+        self.setAccessibleName(f"{len(x):,} points of {len(groups)} classes")
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, 340)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        palette = theme().palette
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(palette.sunken))
+        painter.drawRoundedRect(self.rect(), RADIUS.medium, RADIUS.medium)
+        legend = self._paint_legend(painter)
+        if not self._groups:
+            return
+        room = QRectF(self.rect()).adjusted(_PAD, _PAD, -_PAD, -legend)
+        span = max(self._bounds.width() / room.width(), self._bounds.height() / room.height()) or 1.0
+        middle, center = self._bounds.center(), room.center()
+        for number, points in enumerate(self._groups.values()):
+            color = QColor(palette.curves[number % len(palette.curves)])
+            color.setAlphaF(0.75)
+            painter.setPen(QPen(color, 3.6, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+            painter.drawPoints([center + (point - middle) / span for point in points])
+
+    def _paint_legend(self, painter: QPainter) -> float:
+        """Names with their colours along the bottom; returns the height they take."""
+        palette = theme().palette
+        painter.setFont(font("caption"))
+        metrics = painter.fontMetrics()
+        left, line = _PAD, self.height() - _PAD - metrics.height() / 2
+        for number, name in enumerate(list(self._groups)[:_MOST_LEGEND]):
+            shown = metrics.elidedText(name, Qt.TextElideMode.ElideRight, 120)
+            width = metrics.horizontalAdvance(shown)
+            if left + 14 + width > self.width() - _PAD:
+                break
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(palette.curves[number % len(palette.curves)]))
+            painter.drawEllipse(QRectF(left, line - 4, 8, 8))
+            painter.setPen(QColor(palette.muted))
+            painter.drawText(QPointF(left + 14, line + metrics.ascent() / 2 - 1), shown)
+            left += 14 + width + 18
+        return _PAD * 2 + metrics.height()

@@ -1,0 +1,196 @@
+"""The plots as a person and a page use them: data come at any time, drawing only when seen, markers are clicked."""
+
+import math
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QSignalSpy
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.charts.curve_plot import CurvePlot
+from studio.charts.metrics_board import MetricsBoard
+from studio.charts.redraw_clock import RedrawClock
+from studio.charts.schedule_preview import SchedulePreview
+from studio.charts.sparkline import sparkline_pixmap
+
+
+@pytest.fixture
+def plot(qtbot: QtBot) -> CurvePlot:
+    made = CurvePlot("Loss")
+    qtbot.addWidget(made)
+    made.resize(600, 300)
+    made.add_curve("train", "Training")
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def marker_place(plot: CurvePlot, key: object) -> QPoint:
+    """Where a marker stands, in pixels of the canvas."""
+    point = plot.markers().point_at(key)
+    assert point is not None
+    canvas = plot.findChild(QWidget, "canvas")
+    assert canvas is not None
+    scene = canvas.getViewBox().mapViewToScene(point.pos())  # type: ignore[attr-defined]
+    return canvas.mapFromScene(scene)  # type: ignore[attr-defined]
+
+
+def test_a_click_on_a_marker_gives_its_key(qtbot: QtBot, plot: CurvePlot) -> None:
+    plot.append("train", np.arange(100), np.linspace(2, 1, 100))
+    plot.add_marker("checkpoint", 40, "Checkpoint at step 40", ("run", 40))
+    plot.add_marker("best", 70, "Best", "best")
+    plot.refresh()
+    canvas = plot.findChild(QWidget, "canvas")
+    assert canvas is not None
+    for key in (("run", 40), "best"):
+        with qtbot.waitSignal(plot.marker_clicked, timeout=2000) as clicked:
+            viewport = canvas.viewport()  # type: ignore[attr-defined]
+            qtbot.mouseMove(viewport, marker_place(plot, key))
+            qtbot.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=marker_place(plot, key))
+        assert clicked.args == [key]
+
+
+def test_a_marker_lies_on_the_curve_and_goes_with_the_cut(plot: CurvePlot) -> None:
+    plot.append("train", np.arange(100), np.linspace(10, 1, 100))
+    plot.add_marker("checkpoint", 50, "a", "a")
+    plot.add_marker("checkpoint", 90, "b", "b")
+    plot.refresh()
+    point = plot.markers().point_at("a")
+    assert point is not None
+    assert point.pos().y() == pytest.approx(np.linspace(10, 1, 100)[50])
+    plot.truncate(60)
+    assert plot.markers().keys() == ["a"]
+
+
+def test_hidden_plots_are_not_drawn_and_catch_up_when_shown(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = 0
+    draw = CurvePlot.refresh
+
+    def counted(self: CurvePlot) -> None:
+        nonlocal drawn
+        drawn += 1
+        draw(self)
+
+    monkeypatch.setattr(CurvePlot, "refresh", counted)
+    clock = RedrawClock()
+    plot = CurvePlot("Loss", clock=clock)
+    qtbot.addWidget(plot)
+    plot.add_curve("train")
+    for step in range(1000):
+        plot.append("train", step, 1.0)
+    assert not clock.is_running()
+    plot.show()
+    qtbot.waitUntil(lambda: drawn == 1)
+    for step in range(1000, 2000):
+        plot.append("train", step, 1.0)
+    qtbot.waitUntil(lambda: drawn == 2)
+    assert not clock.is_running()  # nothing new: no timer left over
+    plot.hide()
+    plot.append("train", 2000, 1.0)
+    assert not clock.is_running()
+
+
+def test_a_board_may_die_while_a_redraw_is_due(qtbot: QtBot) -> None:
+    board = MetricsBoard()
+    qtbot.addWidget(board)
+    with qtbot.waitExposed(board):
+        board.show()
+    board.append("train/loss", [1, 2], [1, 2])
+    gone: list[bool] = []
+    board.destroyed.connect(lambda: gone.append(True))
+    board.deleteLater()
+    qtbot.waitUntil(lambda: bool(gone))
+    qtbot.wait(150)  # past the redraw that was due; an exception in it would fail the test
+
+
+def test_following_grows_in_steps_until_the_person_zooms(plot: CurvePlot) -> None:
+    shared = plot._shared_x
+    plot.append("train", np.arange(1, 101), np.ones(100))
+    plot.refresh()
+    assert (shared.first, shared.last) == (1, 100)
+    plot.append("train", 101, 1.0)
+    plot.refresh()
+    assert shared.last == pytest.approx(151)
+    plot.append("train", 140, 1.0)
+    plot.refresh()
+    assert shared.last == pytest.approx(151)
+    shared.move_by_hand(20, 30)
+    plot.append("train", 500, 1.0)
+    plot.refresh()
+    assert (shared.first, shared.last) == (20, 30)
+    plot.fit()
+    plot.refresh()
+    assert (shared.first, shared.last) == (1, 500)
+
+
+def test_a_log_scale_leaves_out_what_has_no_logarithm(plot: CurvePlot) -> None:
+    plot.append("train", np.arange(6), [10.0, 0.0, -5.0, math.nan, 1.0, 0.1])
+    plot.set_log(True)
+    plot.refresh()
+    (curve,) = plot._curves.values()
+    _, ys = curve.raw_item.getData()
+    np.testing.assert_allclose(ys, [1.0, np.nan, 0.0, -1.0])
+    plot.set_log(False)
+    plot.refresh()
+    assert len(curve.raw_item.getData()[1]) == 6
+
+
+def test_an_all_gap_curve_and_an_empty_one_are_drawn_without_complaint(plot: CurvePlot) -> None:
+    plot.refresh()
+    plot.append("train", [1, 2], [math.nan, math.inf])
+    for log in (False, True):
+        plot.set_log(log)
+        plot.set_smoothing(0.9)
+        plot.refresh()
+
+
+def test_the_board_cuts_and_clears_all_its_plots(qtbot: QtBot) -> None:
+    board = MetricsBoard()
+    qtbot.addWidget(board)
+    board.resize(700, 600)
+    board.show()
+    for name in ("train/loss", "lr", "grad_norm"):
+        board.append(name, np.arange(1, 101), np.ones(100))
+    board.append("val/loss", [50, 100], [1.0, 0.9])
+    board.add_marker("resume", 80, "Resumed here", "r")
+    board.truncate(60)
+    for quantity in ("loss", "lr", "grad_norm"):
+        shown = board.plot(quantity)
+        assert max(curve.series.raw.x[-1] for curve in shown._curves.values()) <= 60
+        assert shown.markers().keys() == []
+    board.append("train/loss", 61, 2.0)  # goes on after the cut
+    board.clear()
+    assert all(len(curve.series) == 0 for curve in board.plot("loss")._curves.values())
+
+
+def test_choosing_smoothing_and_scale_is_announced_and_remembered(qtbot: QtBot) -> None:
+    board = MetricsBoard()
+    qtbot.addWidget(board)
+    changed = QSignalSpy(board.view_changed)
+    board.set_smoothing(0.9)
+    board.set_log_scale(True)
+    assert board.smoothing() == pytest.approx(0.9)
+    assert board.log_scale()
+    assert changed.count() == 2
+
+
+def test_a_schedule_is_drawn_and_taken_back(qtbot: QtBot) -> None:
+    preview = SchedulePreview()
+    qtbot.addWidget(preview)
+    preview.resize(400, 200)
+    preview.show()
+    preview.set_schedule(np.arange(100), np.linspace(1e-3, 0, 100), label="Linear")
+    assert preview.accessibleName() == "Linear"
+    preview.set_schedule([0, 1], [1e-3, 0.0])  # shorter than before: no complaint
+    preview.set_message("The learning rate is not a number")
+    assert preview.accessibleName() == "The learning rate is not a number"
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [math.nan, math.nan], [1.0, 1.0], list(range(5000)), [1, math.nan, 3]])
+def test_a_sparkline_of_anything_can_be_painted(qtbot: QtBot, values: list[float]) -> None:
+    drawn = sparkline_pixmap(values, 100, 24, device_pixel_ratio=2.0)
+    assert (drawn.width(), drawn.height()) == (200, 48)
+    has_ink = any(drawn.toImage().pixelColor(x, y).alpha() for x in range(200) for y in range(48))
+    assert has_ink == any(math.isfinite(value) for value in values)

@@ -1,0 +1,76 @@
+"""The fast average equals the recursion written down naively, however the samples arrive."""
+
+import numpy as np
+import pytest
+
+from studio.charts.series import Series
+from studio.charts.smoothing import ExponentialAverage
+
+
+def naive(y: np.ndarray, weight: float) -> np.ndarray:
+    average, count, out = 0.0, 0, np.full(len(y), np.nan)
+    for at, value in enumerate(y):
+        if np.isfinite(value):
+            average = weight * average + (1 - weight) * value
+            count += 1
+            out[at] = average / (1 - weight**count)
+    return out
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.05, 0.6, 0.9, 0.99, 0.999])
+@pytest.mark.parametrize("chunk", [1, 13, 20_000])
+def test_it_equals_the_naive_loop(weight: float, chunk: int) -> None:
+    y = np.random.default_rng(0).normal(size=6_000) + 4
+    y[[5, 6, 7, 100]] = np.nan
+    y[200] = np.inf
+    average = ExponentialAverage(weight)
+    smoothed = np.concatenate([average.append(y[start : start + chunk]) for start in range(0, len(y), chunk)])
+    np.testing.assert_allclose(smoothed, naive(y, weight), rtol=1e-9)
+
+
+def test_a_constant_stays_that_constant_from_the_first_sample_on() -> None:
+    np.testing.assert_allclose(ExponentialAverage(0.99).append(np.full(500, 3.0)), 3.0, rtol=1e-10)
+
+
+def test_an_exploding_loss_does_not_poison_what_follows() -> None:
+    y = np.concatenate([np.ones(50), np.full(5, 1e200), np.ones(20_000)])
+    smoothed = ExponentialAverage(0.9).append(y)
+    assert np.isfinite(smoothed).all()
+    assert smoothed[-1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.0, 2.0])
+def test_a_weight_outside_its_range_is_refused(weight: float) -> None:
+    with pytest.raises(ValueError, match="weight"):
+        ExponentialAverage(weight)
+
+
+def test_a_cut_series_is_smoothed_as_if_it_had_never_been_longer() -> None:
+    rng = np.random.default_rng(1)
+    x, y, later = np.arange(400.0), rng.normal(size=400), rng.normal(size=100)
+    cut, short = Series(), Series()
+    for series in (cut, short):
+        series.set_smoothing(0.9)
+    cut.append(x, y)
+    cut.truncate(199)
+    short.append(x[:200], y[:200])
+    for series in (cut, short):
+        series.append(np.arange(200.0, 300.0), later)
+    mine, theirs = cut.smooth_view(0, 300, 1_000), short.smooth_view(0, 300, 1_000)
+    assert mine is not None
+    assert theirs is not None
+    np.testing.assert_array_equal(mine[1], theirs[1])
+
+
+def test_a_smooth_line_breaks_at_a_real_gap_only() -> None:
+    series = Series()
+    series.set_smoothing(0.5)
+    y = np.ones(64_000)
+    y[32_000] = np.nan
+    y[40_000:50_000] = np.nan
+    series.append(np.arange(64_000.0), y)
+    view = series.smooth_view(0, 64_000, 200)
+    assert view is not None
+    xs, ys = view
+    assert not np.isnan(ys[xs < 39_000]).any()
+    assert np.isnan(ys[(xs > 41_000) & (xs < 49_000)]).all()

@@ -1,0 +1,152 @@
+"""What shows something: pictures, bars, progress, messages."""
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.widgets import (
+    Banner,
+    Bar,
+    BarList,
+    BigNumber,
+    EmptyState,
+    KeyValueTable,
+    ProgressLine,
+    Thumbnail,
+    ThumbnailGrid,
+    ToastArea,
+)
+from studio.widgets.thumbnails import integer_factor
+
+
+def test_tiny_pictures_grow_by_whole_pixels_only() -> None:
+    assert integer_factor(QSize(28, 28), QSize(82, 82)) == 2
+    assert integer_factor(QSize(28, 14), QSize(164, 164)) == 5
+    assert integer_factor(QSize(300, 20), QSize(82, 82)) == 0
+    assert integer_factor(QSize(), QSize(82, 82)) == 0
+
+
+def test_thumbnails_wrap_and_give_their_key_when_activated(qtbot: QtBot) -> None:
+    grid = ThumbnailGrid(tile=40, max_rows=2)
+    qtbot.addWidget(grid)
+    picture = QImage(2, 2, QImage.Format.Format_RGB32)
+    picture.fill(QColor("#123456"))
+    grid.set_thumbnails([Thumbnail(picture, f"class {at}", key=at) for at in range(12)] + [Thumbnail(QImage())])
+    tester = QAbstractItemModelTester(grid.model())
+    grid.resize(48 * 5 + 20, 300)
+    grid.show()
+    assert grid.rows() == 3
+    one_row = ThumbnailGrid(tile=40, max_rows=1)
+    qtbot.addWidget(one_row)
+    assert grid.sizeHint().height() > one_row.sizeHint().height()  # two of the three rows, then it scrolls
+    place = grid.visualRect(grid.model().index(3, 0)).center()
+    assert grid.grab().toImage().pixelColor(place.x(), place.y() - 8).name() == "#123456"
+    with qtbot.waitSignal(grid.thumbnail_activated) as activated:
+        qtbot.mouseClick(grid.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert activated.args == [3]
+    del tester
+
+
+def test_a_thousand_bars_are_no_higher_than_the_rows_allowed(qtbot: QtBot) -> None:
+    few, many = BarList(max_rows=5), BarList(max_rows=5)
+    for widget, count in ((few, 2), (many, 1000)):
+        qtbot.addWidget(widget)
+        widget.set_bars([Bar(f"class {at}", at) for at in range(count)])
+        widget.resize(300, widget.sizeHint().height())
+        widget.show()
+        widget.grab()
+    assert few.sizeHint().height() < many.sizeHint().height() < 200
+    index = many.model().index(999, 0)
+    assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "class 999: 999"
+
+
+def test_bars_without_any_height_are_painted(qtbot: QtBot) -> None:
+    bars = BarList()
+    qtbot.addWidget(bars)
+    bars.set_bars([Bar("nothing", 0), Bar("a name that is much too long for a narrow list", 0, tone="danger")])
+    bars.resize(60, 60)
+    bars.show()
+    bars.grab()
+
+
+def test_progress_moves_by_itself_only_while_it_is_seen(qtbot: QtBot) -> None:
+    line = ProgressLine()
+    qtbot.addWidget(line)
+    line.set_progress(None, "Loading")
+    sweep = line._track._sweep
+    assert sweep.state() == sweep.State.Stopped
+    line.show()
+    assert sweep.state() == sweep.State.Running
+    line.hide()
+    assert sweep.state() == sweep.State.Stopped
+    line.show()
+    line.set_progress(0.5, "Epoch 1 of 2", "50 %")
+    assert sweep.state() == sweep.State.Stopped
+    assert line.accessibleName() == "Epoch 1 of 2 50% 50 %"
+
+
+def test_figures_are_named_for_screen_readers(qtbot: QtBot) -> None:
+    number = BigNumber("Throughput", "samples/s")
+    qtbot.addWidget(number)
+    number.set_value("12,480")
+    assert number.accessibleName() == "Throughput: 12,480 samples/s"
+
+
+def test_a_table_of_values_changes_in_place(qtbot: QtBot) -> None:
+    table = KeyValueTable()
+    qtbot.addWidget(table)
+    table.set_rows([("Samples", "10"), ("Size", "28 × 28")])
+    before = table.children()
+    table.set_rows([("Samples", "20"), ("Size", "28 × 28")])
+    assert table.children() == before
+    table.set_rows([("Classes", "3")])
+    table.set_value("Classes", "4")
+    assert len(table.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)) == 2
+
+
+def test_a_banner_acts_and_closes(qtbot: QtBot) -> None:
+    banner = Banner("danger", "The run failed", "Out of memory.")
+    qtbot.addWidget(banner)
+    banner.show()
+    acted: list[str] = []
+    act = banner.add_action("Halve the batch size", lambda: acted.append("halved"))
+    qtbot.mouseClick(act, Qt.MouseButton.LeftButton)
+    assert acted == ["halved"]
+    banner.clear_actions()
+    banner.set_message("Saved", tone="success")
+    assert banner.accessibleName() == "Saved"
+    with qtbot.waitSignal(banner.closed):
+        banner._close.click()
+    assert not banner.isVisible()
+
+
+def test_an_empty_screen_shows_the_way_on(qtbot: QtBot) -> None:
+    empty = EmptyState("runs", "No runs yet", "A run appears here as soon as training starts.", "Set up a run")
+    qtbot.addWidget(empty)
+    empty.show()
+    with qtbot.waitSignal(empty.action_triggered):
+        empty.button.click()
+    empty.set_content("search", "Nothing found", "No run has that name.")
+    assert not empty.button.isVisible()
+
+
+def test_toasts_go_away_by_themselves_and_stay_in_the_corner(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(800, 600)
+    window.show()
+    area = ToastArea(window)
+    lasting = area.show_message("Exported", "success", details="to a folder", seconds=0)
+    area.show_message("Saved", seconds=0.05)
+    assert len(area.toasts()) == 2
+    qtbot.waitUntil(lambda: area.toasts() == [lasting])
+    qtbot.waitUntil(lambda: area.geometry().bottom() < 600 and area.geometry().bottom() > 560)
+    window.resize(500, 400)
+    qtbot.waitUntil(lambda: area.geometry().right() < 500 and area.geometry().bottom() < 400)
+    more = next(button for button in lasting.findChildren(QPushButton) if button.text() == "Show details")
+    more.click()
+    assert more.text() == "Hide details"
+    lasting.dismiss()
+    qtbot.waitUntil(lambda: not area.toasts() and not area.isVisible())
