@@ -1,8 +1,8 @@
-"""The curves of a run: the loss, and below it accuracy, learning rate and gradient norm; one x axis, one cursor."""
+"""The curves of a run: loss, accuracy, gradient norm and learning rate, on one x axis, with one cursor."""
 
 from numpy.typing import ArrayLike
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSlider, QVBoxLayout, QWidget
 
 from studio.charts.curve_plot import CurvePlot
 from studio.charts.markers import MarkerKind
@@ -39,7 +39,7 @@ class MetricsBoard(QWidget):
         self._lay_out()
         for plot in self._plots.values():
             plot.marker_clicked.connect(self.marker_clicked)
-        for plot in self._lower_plots():
+        for plot in (self._accuracy, self._rate, self._norm):
             plot.link_x(self._loss)
         self.add_curve("train/loss", "Training", plot="loss", color_index=0)
         self.add_curve("val/loss", "Validation", plot="loss", color_index=1, is_noisy=False)
@@ -80,7 +80,7 @@ class MetricsBoard(QWidget):
         """Mark a step: checkpoints and the best one on the loss, events and resumes across all plots."""
         self._loss.add_marker(kind, step, text, key)
         if kind in ("event", "resume"):
-            for plot in self._lower_plots():
+            for plot in (self._accuracy, self._rate, self._norm):
                 plot.add_marker(kind, step, text, key)
 
     def remove_marker(self, key: object) -> None:
@@ -169,15 +169,14 @@ class MetricsBoard(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACING.m)
         column.addLayout(tools)
-        column.addWidget(self._loss, 3)
-        row = QHBoxLayout()
-        row.setSpacing(SPACING.m)
-        for plot in self._lower_plots():
-            row.addWidget(plot, 1)
-        column.addLayout(row, 2)
-
-    def _lower_plots(self) -> tuple[CurvePlot, ...]:
-        return self._accuracy, self._rate, self._norm
+        grid = QGridLayout()
+        grid.setSpacing(SPACING.m)
+        for at, plot in enumerate((self._loss, self._accuracy, self._norm, self._rate)):
+            grid.addWidget(plot, at // 2, at % 2)
+        for at, share in enumerate((3, 2)):
+            grid.setColumnStretch(at, share)
+            grid.setRowStretch(at, share)
+        column.addLayout(grid, 1)
 
     def sizeHint(self) -> QSize:
         return QSize(640, 480)

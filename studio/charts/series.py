@@ -81,7 +81,7 @@ class Series:
         xs = self.raw.x
         right = min(int(np.searchsorted(xs, x)), len(xs) - 1)
         left = max(right - 1, 0)
-        at = left if abs(xs[left] - x) <= abs(xs[right] - x) else right
+        at = left if abs(xs[left] - x) < abs(xs[right] - x) else right  # beyond both ends (infinity): the last one
         return float(xs[at]), float(ys[at])
 
     def _smooth_from(self, start: int) -> None:
