@@ -55,7 +55,8 @@ def test_uniform_and_integers_are_the_top_bits() -> None:
 def test_uniform_is_uniform(seed: int) -> None:
     values = random.uniform(seed, "test", 0, torch.arange(N))
     assert values.dtype == torch.float32
-    assert 0.0 <= values.min() and values.max() < 1.0
+    assert values.min() >= 0.0
+    assert values.max() < 1.0
     counts = torch.bincount((values * 100).long(), minlength=100).double()
     chi_square = float(((counts - N / 100) ** 2 / (N / 100)).sum())
     assert 40 < chi_square < 180  # 99 degrees of freedom: mean 99, standard deviation 14
@@ -73,7 +74,8 @@ def test_integers_are_uniform(high: int) -> None:
 
 def test_the_largest_range_stays_inside() -> None:
     values = random.integers(1, "test", 0, torch.arange(N), 2**31)
-    assert 0 <= int(values.min()) and int(values.max()) < 2**31
+    assert int(values.min()) >= 0
+    assert int(values.max()) < 2**31
     assert int(values.max()) > 2**31 * 0.999
     with pytest.raises(ValueError):
         random.integers(1, "test", 0, torch.arange(2), 2**31 + 1)

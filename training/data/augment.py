@@ -20,11 +20,10 @@ class Augmenter:
     """
 
     def __init__(self, config: DatasetSection, seed: int) -> None:
-        pictures = isinstance(config, ImageSection)
         self._seed = seed
-        self._flip = config.flip if pictures else False
-        self._padding = config.crop_padding if pictures else 0
-        self._degrees = config.rotation if pictures else 0.0
+        self._flip, self._padding, self._degrees = False, 0, 0.0
+        if isinstance(config, ImageSection):
+            self._flip, self._padding, self._degrees = config.flip, config.crop_padding, config.rotation
         self.identity = not (self._flip or self._padding or self._degrees)
 
     def __call__(self, pictures: Tensor, indices: Tensor, epoch: int) -> Tensor:

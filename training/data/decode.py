@@ -80,7 +80,7 @@ def _pixels(data: bytes, form: Form) -> NDArray[np.uint8]:
         raise Unusable("not a picture in a format that can be read") from error
     except MemoryError as error:
         raise Unusable("needs more memory than there is") from error
-    except Exception as error:  # noqa: BLE001 - decoders raise anything on broken data; the reason is reported
+    except Exception as error:  # decoders raise anything on broken data
         raise Unusable(f"damaged: {error}") from error
     return pixels
 

@@ -17,6 +17,7 @@ _MOST_SAMPLES = 8192
 _LEAST_SAMPLES = 1024
 _MOST_VALUES = 1 << 28
 _AT_ONCE = 512
+_LONG_ROW = 4096
 _SMALLEST_STD = 1 / 255
 
 
@@ -35,10 +36,11 @@ class Normalisation:
         return inputs.to(torch.float32, copy=True).mul_(scale.view(shape)).add_(shift.view(shape))
 
     def apply_pixels(self, pictures: Tensor) -> Tensor:
-        """The same bits for pictures (B, H, W, C), several times faster: whole rows are scaled at once."""
-        count, height, width, channels = pictures.shape
-        scale, shift = _constants(self, width, pictures.device)
-        rows = pictures.to(torch.float32, copy=True).view(count, height, width * channels)
+        """The same bits for contiguous pictures (B, H, W, C), several times faster: long rows instead of single pixels."""
+        _, height, width, channels = pictures.shape
+        repeats = height * width if height * width * channels <= _LONG_ROW else width
+        scale, shift = _constants(self, repeats, pictures.device)
+        rows = pictures.to(torch.float32, copy=True).view(-1, repeats * channels)
         return rows.mul_(scale).add_(shift).view(pictures.shape)
 
 
@@ -66,21 +68,17 @@ def measure(read: Callable[[Tensor], Tensor], train: Tensor, shape: tuple[int, .
     some = train[torch.arange(count) * len(train) // count]
     if len(shape) == 1:
         return _measure_vectors(read(some))
-    return _measure_pictures(read, some)
+    return _measure_pictures(read, some, shape[0])
 
 
-def _measure_pictures(read: Callable[[Tensor], Tensor], some: Tensor) -> Normalisation:
-    total: Tensor | int = 0
-    squares: Tensor | int = 0
+def _measure_pictures(read: Callable[[Tensor], Tensor], some: Tensor, channels: int) -> Normalisation:
+    total, squares = torch.zeros(2, channels, dtype=torch.int64)
     pixels = 0
     for indices in some.split(_AT_ONCE):
-        pictures = read(indices)
-        values = pictures.to(torch.int32).flatten(1)
-        channels = pictures.shape[-1]
-        total = total + values.sum(0, dtype=torch.int64).view(-1, channels).sum(0)
-        squares = squares + (values * values).sum(0, dtype=torch.int64).view(-1, channels).sum(0)
+        values = read(indices).to(torch.int32).flatten(1)
+        total += values.sum(0, dtype=torch.int64).view(-1, channels).sum(0)
+        squares += (values * values).sum(0, dtype=torch.int64).view(-1, channels).sum(0)
         pixels += values.numel() // channels
-    assert isinstance(total, Tensor) and isinstance(squares, Tensor)
     mean, std = [], []
     for first, second in zip(total.tolist(), squares.tolist(), strict=True):
         mean.append(first / (255 * pixels))

@@ -54,10 +54,10 @@ def host_limit(loader: Loader) -> int:
 def in_words(size: float) -> str:
     """``5.2 GB``"""
     for unit in ("bytes", "kB", "MB", "GB"):
-        if size < 1000:
+        if size < 999.5:
             return f"{size:.3g} {unit}"
         size /= 1000
-    return f"{size:.3g} TB"
+    return f"{size:.3g} TB" if size < 999.5 else f"{size:.0f} TB"
 
 
 def _free(device: torch.device) -> tuple[int, str]:

@@ -61,7 +61,7 @@ class Streamed:
         self._device = device
         self._workers = workers
         self._loaders: dict[str, tuple[DataLoader[Any], Order]] = {}
-        self._reading: dict[str, Any] = {}
+        self._reading: dict[str, list[Iterator[Any]]] = {}
         self._thread: ThreadPoolExecutor | None = None
         self._copies = torch.cuda.Stream(device) if device.type == "cuda" else None
         self.waited = 0.0
@@ -70,11 +70,12 @@ class Streamed:
         """One pass at a time for each ``use``; a new one ends the one before. Raises TrainingError naming a lost file."""
         read = self._from_workers(use, order, bounds) if self._workers else self._from_thread(order, bounds)
         host = ((samples, order[first:end]) for (first, end), samples in zip(bounds, read, strict=True))
-        return self._on_gpu(host) if self._copies else ((Raw(s.to(self._device), i.to(self._device), i)) for s, i in host)
+        return self._on_gpu(host) if self._copies else (Raw(s.to(self._device), i.to(self._device), i) for s, i in host)
 
     def close(self) -> None:
         """End the workers. A pass that is still held by someone finds nothing more."""
-        self._reading.clear()
+        for use in list(self._reading):
+            self._end_pass(use)
         self._loaders.clear()
         if self._thread is not None:
             self._thread.shutdown(cancel_futures=True)
@@ -87,19 +88,20 @@ class Streamed:
         loader, batches = self._loaders[use]
         numbers = order.numpy()
         batches.batches = lambda: (numbers[first:end] for first, end in bounds)
-        this = self._timed(lambda: iter(loader))
-        # Held here and not by the pass: whoever still holds an unfinished pass does not keep the workers alive.
-        self._reading[use] = this
-        del this
-        mine = object()
-        self._reading[use, "pass"] = mine
+        self._end_pass(use)
+        # In a list that can be emptied: whoever still holds an unfinished pass must not keep the workers alive.
+        reading = self._reading[use] = [self._timed(lambda: iter(loader))]
         for _ in bounds:
-            if self._reading.get((use, "pass")) is not mine:
+            if not reading:
                 raise RuntimeError(f"a newer pass over the samples to {use} has begun, or the data was closed")
-            samples = self._timed(lambda: next(self._reading[use]))
+            samples = self._timed(lambda: next(reading[0]))
             if isinstance(samples, Failure):
                 raise TrainingError(samples.message, samples.advice)
             yield samples
+
+    def _end_pass(self, use: str) -> None:
+        if use in self._reading:
+            self._reading.pop(use).clear()
 
     def _loader(self, batches: Order) -> DataLoader[Any]:
         return DataLoader(

@@ -54,8 +54,8 @@ class Idx:
                     "Use the two files that belong together.",
                 )
             digest.update(f"{part} {pictures.shape}".encode())
-            digest.update(np.ascontiguousarray(pictures))
-            digest.update(np.ascontiguousarray(classes))
+            digest.update(pictures.data.cast("B"))
+            digest.update(classes.data)
             self._files.append(images_file)
             self._arrays.append(pictures)
             labels.append(classes)

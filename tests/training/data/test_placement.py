@@ -1,0 +1,37 @@
+"""Where the samples stay, and the reason a person reads."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from training.config.engine import Loader
+from training.data.placement import in_words, place
+from training.errors import InputError
+
+CPU = torch.device("cpu")
+
+
+def test_small_data_is_resident_with_the_reason() -> None:
+    choice = place(36_000_000, "pictures", Loader(memory_limit_mb=5200), CPU)
+    assert (choice.mode, choice.reason) == ("resident", "36 MB of pictures fit in memory (limit 5.2 GB)")
+
+
+def test_large_data_is_streamed_with_the_reason() -> None:
+    choice = place(36_000_000, "pictures", Loader(memory_limit_mb=35), CPU)
+    assert (choice.mode, choice.reason) == ("streamed", "36 MB of pictures do not fit in memory (limit 35 MB)")
+    assert place(10**15, "pictures", Loader(), CPU).mode == "streamed"
+
+
+def test_what_is_asked_for_is_done_or_refused() -> None:
+    assert place(10, "numbers", Loader(mode="streamed"), CPU).mode == "streamed"
+    assert place(36_000_000, "pictures", Loader(mode="resident", memory_limit_mb=1), CPU).mode == "resident"
+    with pytest.raises(InputError, match=r"loader\.mode: 1000 TB of pictures cannot stay resident"):
+        place(10**15, "pictures", Loader(mode="resident"), CPU)
+
+
+@pytest.mark.parametrize(
+    ("size", "words"), [(5, "5 bytes"), (36_000_000, "36 MB"), (5.2e9, "5.2 GB"), (999_600, "1 MB"), (1e15, "1000 TB")]
+)
+def test_sizes_in_words(size: float, words: str) -> None:
+    assert in_words(size) == words
