@@ -27,6 +27,10 @@ _PICTURES: dict[str, tuple[str, str, float]] = {
     "image_check_faint": ("check", "faint", 3.25),
     "image_check_menu": ("check", "accent_text", 2.25),
     "image_dash": ("minus", "on_accent", 3.25),
+    "image_question": ("help", "accent_text", 1.5),
+    "image_information": ("info", "accent_text", 1.5),
+    "image_warning": ("warning", "warning", 1.5),
+    "image_critical": ("warning", "danger", 1.5),
     "image_cross": ("cross", "muted", 2.0),
 }
 

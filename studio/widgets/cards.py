@@ -10,12 +10,11 @@ from studio.widgets.labels import IconLabel, label
 
 
 def scroll_area(widget: QWidget) -> QScrollArea:
-    """Let a page be taller than the window; it never scrolls sideways."""
+    """Let a page be taller than the window. It scrolls sideways only where the window is narrower than the page can be."""
     area = QScrollArea()
     area.setWidget(widget)
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.viewport().setAutoFillBackground(False)
     return area
 

@@ -7,10 +7,33 @@ import pytest
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QIcon
 from PySide6.QtTest import QSignalSpy
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QGroupBox,
+    QLineEdit,
+    QListWidget,
+    QMenu,
+    QMenuBar,
+    QMessageBox,
+    QPlainTextEdit,
+    QProgressBar,
+    QPushButton,
+    QRadioButton,
+    QScrollBar,
+    QSlider,
+    QSpinBox,
+    QSplitter,
+    QStatusBar,
+    QTableWidget,
+    QTabWidget,
+    QToolButton,
+    QTreeWidget,
+)
 from pytestqt.qtbot import QtBot
 
-from studio.theme import DARK, LIGHT, Palette, apply, icon, icon_names, pixmap, set_invalid, stylesheet, theme
+from studio.theme import DARK, LIGHT, Mode, Palette, apply, icon, icon_names, pixmap, set_invalid, stylesheet, theme
 
 
 @pytest.fixture(autouse=True)
@@ -113,6 +136,18 @@ def test_text_can_be_read(palette: Palette) -> None:
     assert contrast(palette.on_tooltip, palette.tooltip) >= 4.5
     for tone in ("neutral", "info", "success", "warning", "danger", "accent"):
         assert contrast(palette.tone(tone), palette.tone_soft(tone)) >= 4.5, tone
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_qt_understands_the_whole_style_sheet(qapp: QApplication, qtbot: QtBot, mode: Mode) -> None:
+    apply(qapp, mode)  # what Qt does not understand it warns about, and a warning fails the test
+    kinds = (QPushButton, QToolButton, QLineEdit, QSpinBox, QComboBox, QCheckBox, QRadioButton, QSlider, QProgressBar)
+    views = (QTableWidget, QTreeWidget, QListWidget, QTabWidget, QPlainTextEdit, QScrollBar, QSplitter, QGroupBox)
+    for kind in (*kinds, *views, QMenu, QMenuBar, QStatusBar, QMessageBox):
+        widget = kind()
+        qtbot.addWidget(widget)
+        widget.resize(120, 60)
+        assert not widget.grab().isNull()
 
 
 def test_the_font_scale_reaches_application_and_style_sheet(qapp: QApplication) -> None:
