@@ -78,6 +78,10 @@ class Draft(QObject):
         """All that is wrong, each setting's faults together, in the order of the file."""
         return (*self._problems, *self._engine_problems)
 
+    def engine_problems(self) -> tuple[Problem, ...]:
+        """What was found with more knowledge than the settings alone (see `set_engine_problems`)."""
+        return self._engine_problems
+
     def value(self, path: str) -> Any:
         """What stands in a setting, valid or not."""
         section, name = split_path(path)
@@ -179,6 +183,14 @@ class Draft(QObject):
         known = tuple(problem for problem in problems if self._is_known(problem.path))
         if known != self._engine_problems:
             self._engine_problems = known
+            self.problems_changed.emit()
+            self.changed.emit()
+
+    def recheck(self) -> None:
+        """Look again whether files and folders are there."""
+        before = self._problems
+        self._config, self._problems = check(self._data)
+        if self._problems != before:
             self.problems_changed.emit()
             self.changed.emit()
 

@@ -1,0 +1,351 @@
+"""One small editor per kind of setting, all alike from outside."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtWidgets import QComboBox, QCompleter, QHBoxLayout, QLineEdit, QSizePolicy, QToolButton, QWidget
+
+from studio.theme import set_invalid
+from studio.widgets import ComboBox, NumberEdit, NumberKind, PathEdit, Segmented, Switch, format_number, parse_number
+from training.config.describe import FieldSpec
+
+_NUMBER_WIDTH = 132
+_TEXT_WIDTH = 300
+_LONGEST_SEGMENTS = 30  # letters in all choices together that still stand side by side
+
+
+class Editor(QWidget):
+    """A control for one setting. Signals: `edited()` at each change by the person, `finished()` when it is left.
+
+    `value` gives the value as the configuration takes it, or, while that makes none, the text as it was typed.
+    """
+
+    edited = Signal()
+    finished = Signal()
+
+    def __init__(self, control: QWidget, *, stretch: bool = False) -> None:
+        super().__init__()
+        self.control = control
+        self._showing = False
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(control, 1 if stretch else 0)
+        if not stretch:
+            row.addStretch(1)
+        self.setFocusProxy(control)
+
+    def value(self) -> Any:
+        """What stands in the editor."""
+        raise NotImplementedError
+
+    def set_value(self, value: Any) -> None:
+        """Show ``value`` without a signal; what was typed stays when it means the same."""
+        if self.value() == value and isinstance(self.value(), bool) == isinstance(value, bool):
+            return
+        self._showing = True
+        try:
+            self._show(value)
+        finally:
+            self._showing = False
+
+    def problem(self) -> str:
+        """One sentence about a text that is no value; "" when the rules of the configuration say it better."""
+        return ""
+
+    def set_invalid(self, invalid: bool) -> None:
+        """Mark the control."""
+        set_invalid(self.control, invalid)
+
+    def describe(self, name: str, description: str) -> None:
+        """What a screen reader says."""
+        self.control.setAccessibleName(name)
+        self.control.setAccessibleDescription(description)
+
+    def _show(self, value: Any) -> None:
+        raise NotImplementedError
+
+    def _on_edited(self) -> None:
+        if not self._showing:
+            self.edited.emit()
+
+
+class BoolEditor(Editor):
+    """On or off."""
+
+    def __init__(self, spec: FieldSpec) -> None:
+        self._switch = Switch()
+        self._raw: Any = None  # what a file said instead of true or false
+        super().__init__(self._switch)
+        self._switch.toggled.connect(self._on_toggled)
+
+    def value(self) -> Any:
+        return self._switch.isChecked() if self._raw is None else self._raw
+
+    def _show(self, value: Any) -> None:
+        self._raw = None if isinstance(value, bool) else value
+        self._switch.setChecked(value is True)
+
+    def _on_toggled(self) -> None:
+        if not self._showing:
+            self._raw = None
+            self.edited.emit()
+            self.finished.emit()
+
+
+class NumberEditor(Editor):
+    """One number, with its unit; Up and Down step it."""
+
+    def __init__(self, spec: FieldSpec) -> None:
+        kind: NumberKind = "int" if spec.editor == "int" else "float"
+        step = _step(spec)
+        self._edit = NumberEdit(
+            kind,
+            unit=spec.unit,
+            log=spec.log_scale,
+            step=step,
+            minimum=_inside(spec.minimum, step, spec.exclusive_minimum and not spec.log_scale),
+            maximum=_inside(spec.maximum, -step, spec.exclusive_maximum),
+            optional=spec.optional,
+        )
+        super().__init__(self._edit)
+        self._edit.setPlaceholderText(spec.placeholder)
+        self._edit.setAcceptDrops(False)  # a file dropped here is meant for the page
+        metrics = self._edit.fontMetrics()
+        room = max(metrics.horizontalAdvance(text) for text in ("0.00000000", spec.placeholder))
+        self._edit.setFixedWidth(max(_NUMBER_WIDTH, room + metrics.horizontalAdvance(spec.unit) + 34))
+        self._edit.textChanged.connect(self._on_edited)
+        self._edit.editingFinished.connect(self.finished)
+
+    def value(self) -> Any:
+        return self._edit.value() if self._edit.is_valid() else self._edit.text()
+
+    def problem(self) -> str:
+        return self._edit.problem()
+
+    def _show(self, value: Any) -> None:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            self._edit.setText(format_number(value))
+        else:
+            self._edit.setText("" if value is None else str(value))
+
+
+def _step(spec: FieldSpec) -> float:
+    if spec.editor == "int":
+        # Two leading figures of the usual value: 6000 goes by 100, 64 by 1.
+        return 10 ** max(0, len(str(abs(int(spec.default or 1)))) - 2)
+    span = (spec.maximum if spec.maximum is not None else 2.0) - (spec.minimum or 0.0)
+    return 0.05 if span <= 1 else 0.1 if span <= 10 else 5.0
+
+
+def _inside(bound: float | None, step: float, exclusive: bool) -> float | None:
+    return bound + step if bound is not None and exclusive else bound
+
+
+class NumbersEditor(Editor):
+    """A list of numbers as people write it: 128, 128."""
+
+    def __init__(self, spec: FieldSpec) -> None:
+        whole = all(isinstance(item, int) for item in spec.default or ())
+        self._kind: NumberKind = "int" if whole else "float"
+        self._edit = QLineEdit()
+        super().__init__(self._edit)
+        self._edit.setPlaceholderText(spec.placeholder or "none")
+        self._edit.setAcceptDrops(False)
+        self._edit.setFixedWidth(200)
+        self._edit.textChanged.connect(self._on_edited)
+        self._edit.editingFinished.connect(self.finished)
+
+    def value(self) -> Any:
+        numbers, problem = self._parsed()
+        return self._edit.text() if problem else numbers
+
+    def problem(self) -> str:
+        return self._parsed()[1]
+
+    def _parsed(self) -> tuple[list[float | int], str]:
+        numbers: list[float | int] = []
+        for part in re.split(r"[,;\s]+", self._edit.text().strip(" ,;()[]")):
+            if not part:
+                continue
+            number, problem = parse_number(part, self._kind)
+            if number is None:
+                return [], problem
+            numbers.append(number)
+        return numbers, ""
+
+    def _show(self, value: Any) -> None:
+        self._edit.setText(", ".join(map(_item_text, value)) if isinstance(value, list) else str(value or ""))
+
+
+def _item_text(item: Any) -> str:
+    return format_number(item) if isinstance(item, int | float) and not isinstance(item, bool) else str(item)
+
+
+class ChoiceEditor(Editor):
+    """One of a few: side by side when short, else in a list."""
+
+    def __init__(self, spec: FieldSpec) -> None:
+        self._choices = spec.choices
+        self._raw = ""  # what a file said instead of one of the choices
+        self._segments: Segmented | None = None
+        self._combo: ComboBox | None = None
+        if 2 <= len(spec.choices) <= 4 and sum(map(len, spec.choices)) <= _LONGEST_SEGMENTS:
+            self._segments = Segmented([(choice, choice) for choice in spec.choices])
+            super().__init__(self._segments)
+            self._segments.current_changed.connect(self._on_chosen)
+            self.setFocusProxy(self._segments.findChildren(QToolButton)[0])
+        else:
+            self._combo = ComboBox()
+            self._combo.addItems(list(spec.choices))
+            super().__init__(self._combo)
+            self._combo.setMinimumWidth(_NUMBER_WIDTH)
+            self._combo.currentTextChanged.connect(self._on_chosen)
+
+    def value(self) -> Any:
+        if self._raw:
+            return self._raw
+        return self._segments.current() if self._segments else self._combo.currentText() if self._combo else ""
+
+    def describe(self, name: str, description: str) -> None:
+        super().describe(name, description)
+        for option in self.findChildren(QToolButton):
+            option.setAccessibleName(f"{name}: {option.text()}")
+            option.setAccessibleDescription(description)
+
+    def _show(self, value: Any) -> None:
+        self._raw = "" if value in self._choices else str(value)
+        if self._combo:
+            self._combo.setPlaceholderText(self._raw)
+            self._combo.setCurrentIndex(self._choices.index(value) if value in self._choices else -1)
+        elif self._segments and value in self._choices:
+            self._segments.set_current(str(value))
+        elif self._segments:
+            for option in self._segments.findChildren(QToolButton):
+                group = option.group()
+                group.setExclusive(False)  # an exclusive group never lets go of its last button
+                option.setChecked(False)
+                group.setExclusive(True)
+
+    def _on_chosen(self) -> None:
+        if not self._showing:
+            self._raw = ""
+            self.edited.emit()
+            self.finished.emit()
+
+
+class TextEditor(Editor):
+    """A line of text."""
+
+    def __init__(self, spec: FieldSpec) -> None:
+        self._optional = spec.optional
+        self._edit = QLineEdit()
+        super().__init__(self._edit, stretch=True)
+        self._edit.setPlaceholderText(spec.placeholder)
+        self._edit.setAcceptDrops(False)
+        self._edit.setMaximumWidth(_TEXT_WIDTH)
+        self._edit.textChanged.connect(self._on_edited)
+        self._edit.editingFinished.connect(self.finished)
+
+    def value(self) -> Any:
+        return None if self._optional and not self._edit.text() else self._edit.text()
+
+    def _show(self, value: Any) -> None:
+        self._edit.setText("" if value is None else str(value))
+        self._edit.setCursorPosition(0)
+
+
+class SuggestEditor(Editor):
+    """A line of text with a list of names to choose from; typing any part of a name finds it."""
+
+    def __init__(self, spec: FieldSpec) -> None:
+        self._optional = spec.optional
+        self._combo = ComboBox()
+        self._line = line = QLineEdit()
+        self._combo.setLineEdit(line)
+        self._combo.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self._combo.addItems(list(spec.suggestions))
+        super().__init__(self._combo)
+        completer = QCompleter(self._combo.model(), self._combo)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
+        self._combo.setCompleter(completer)
+        self._combo.setCurrentIndex(-1)
+        line.setPlaceholderText(spec.placeholder)
+        line.setAcceptDrops(False)
+        self._combo.setMinimumWidth(_NUMBER_WIDTH)
+        self._combo.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self._combo.editTextChanged.connect(self._on_edited)
+        self._combo.activated.connect(self.finished)
+        line.editingFinished.connect(self.finished)
+
+    def value(self) -> Any:
+        text = self._combo.currentText().strip()
+        return None if self._optional and not text else text
+
+    def describe(self, name: str, description: str) -> None:
+        super().describe(name, description)
+        self._line.setAccessibleName(name)
+        self._line.setAccessibleDescription(description)
+
+    def _show(self, value: Any) -> None:
+        text = "" if value is None else str(value)
+        self._combo.setCurrentIndex(self._combo.findText(text))
+        self._combo.setEditText(text)
+
+
+class PathEditor(Editor):
+    """A file or folder: typed, picked or dropped. Its value is absolute, because the engine works elsewhere."""
+
+    def __init__(self, spec: FieldSpec) -> None:
+        self._optional = spec.optional
+        self._edit = PathEdit(spec.path or "any", title=f"Choose: {spec.title.lower()}")
+        super().__init__(self._edit, stretch=True)
+        self._edit.set_placeholder(spec.placeholder or f"Choose or drop a {'file' if spec.path == 'file' else 'folder'}")
+        self._edit.path_changed.connect(self._on_edited)
+        self._edit.line_edit.editingFinished.connect(self.finished)
+
+    def value(self) -> Any:
+        text = absolute_path(self._edit.path())
+        return None if self._optional and not text else text
+
+    def set_invalid(self, invalid: bool) -> None:
+        self._edit.set_invalid(invalid)
+
+    def describe(self, name: str, description: str) -> None:
+        super().describe(name, description)
+        self._edit.line_edit.setAccessibleDescription(description)
+
+    def _show(self, value: Any) -> None:
+        self._edit.set_path("" if value is None else str(value))
+
+
+def absolute_path(text: str) -> str:
+    """A path as people paste it (quoted, ~/..., file://...) as an absolute one; "" for nothing."""
+    text = text.strip().strip("\"'")
+    if text.startswith("file://"):
+        text = QUrl(text).toLocalFile()
+    # normpath and not resolve: links stay as the person named them, and no disk is touched while typing.
+    return os.path.normpath(Path(text).expanduser().absolute()) if text else ""
+
+
+def make_editor(spec: FieldSpec) -> Editor:
+    """The editor that suits a setting."""
+    if spec.editor == "text" and spec.suggestions:
+        return SuggestEditor(spec)
+    makers: dict[str, type[Any]] = {
+        "bool": BoolEditor,
+        "int": NumberEditor,
+        "float": NumberEditor,
+        "choice": ChoiceEditor,
+        "text": TextEditor,
+        "numbers": NumbersEditor,
+        "path": PathEditor,
+    }
+    editor: Editor = makers[spec.editor](spec)
+    return editor

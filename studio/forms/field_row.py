@@ -1,0 +1,120 @@
+"""One setting in a form: mark of change, title, editor, explanation, and what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolButton, QWidget
+
+from studio.forms.editors import make_editor
+from studio.forms.sentences import allowed_range, problem_sentence, shown
+from studio.state.setting_specs import default_value, join_path
+from studio.theme import SPACING, icon
+from studio.widgets import Hint, label
+from training.config.describe import FieldSpec
+from training.errors import Problem
+
+_DOT = 18
+
+
+class ResetDot(QToolButton):
+    """Says that something differs from its default; a click puts the default back."""
+
+    def __init__(self, name: str, default: str) -> None:
+        super().__init__()
+        self.setProperty("resetDot", True)
+        self.setFixedSize(_DOT, _DOT)
+        self.setIconSize(QSize(12, 12))
+        self.setIcon(icon("dot", "accent"))
+        self.setToolTip(f"Changed. Click to go back to {default}.")
+        self.setAccessibleName(f"Reset {name} to {default}")
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        keep = self.sizePolicy()
+        keep.setRetainSizeWhenHidden(True)  # else the row would jump when the dot comes
+        self.setSizePolicy(keep)
+        self.hide()
+
+
+class FieldRow(QWidget):
+    """Signals: `edited(path, value)` by the person, `reset_asked(path)`, `finished()` when the editor is left."""
+
+    edited = Signal(str, object)
+    reset_asked = Signal(str)
+    finished = Signal()
+
+    def __init__(self, section: str, spec: FieldSpec, label_width: int) -> None:
+        super().__init__()
+        self.spec = spec
+        self.path = join_path(section, spec.name)
+        self.sentence = ""
+        self.editor = make_editor(spec)
+        self.title = label(spec.title, "field", wrap=True)
+        self.title.setFixedWidth(label_width)
+        self.title.setBuddy(self.editor)
+        self._explanation = " ".join(part for part in (spec.help, allowed_range(spec)) if part)
+        self.title.setToolTip(Hint(self._explanation).toolTip())
+        self._dot = ResetDot(spec.title, shown(default_value(spec), spec))
+        self._hint = Hint(self._explanation)
+        self._hint.setAccessibleName(f"Explanation of {spec.title}")
+        self._problem = label("", "problem", wrap=True)
+        self._problem.hide()
+        self._lay_out()
+        self.editor.describe(spec.title, self._explanation)
+        self.editor.edited.connect(self._on_edited)
+        self.editor.finished.connect(self.finished)
+        self._dot.clicked.connect(lambda: self.reset_asked.emit(self.path))
+
+    def set_value(self, value: Any, changed: bool) -> None:
+        """Show what the draft holds, and whether that differs from the default."""
+        self.editor.set_value(value)
+        self._dot.setVisible(changed and not self.spec.required)
+
+    def set_problem(self, problem: Problem | None) -> None:
+        """Say what is wrong under the editor; None when nothing is."""
+        sentence = ""
+        if problem is not None:
+            sentence = self.editor.problem() or problem_sentence(problem, self.spec, self.editor.value())
+        if sentence == self.sentence:
+            return
+        self.sentence = sentence
+        self._problem.setText(sentence)
+        self._problem.setVisible(bool(sentence))
+        self.editor.set_invalid(bool(sentence))
+        self.editor.describe(self.spec.title, f"{sentence} {self._explanation}".strip())
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the mark of change is on."""
+        return not self._dot.isHidden()
+
+
+    def focus_widgets(self) -> list[QWidget]:
+        """What Tab visits in this row, in order."""
+        inner = [
+            child
+            for child in self.editor.findChildren(QWidget)
+            if child.focusPolicy() & Qt.FocusPolicy.TabFocus
+            and child.focusProxy() is None
+            and child.window() is self.window()  # not the list a combo box opens
+        ]
+        return [*inner, self._hint, self._dot]
+
+    def _lay_out(self) -> None:
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 3, 0, 3)
+        grid.setHorizontalSpacing(SPACING.xs)
+        grid.setVerticalSpacing(3)
+        middle = Qt.AlignmentFlag.AlignVCenter
+        grid.addWidget(self._dot, 0, 0, middle)
+        grid.addWidget(self.title, 0, 1, middle)
+        grid.addWidget(self.editor, 0, 2, middle)
+        grid.addWidget(self._hint, 0, 3, middle)
+        grid.addWidget(self._problem, 1, 2, 1, 2)
+        grid.setColumnStretch(2, 1)
+
+    def _on_edited(self) -> None:
+        self.edited.emit(self.path, self.editor.value())

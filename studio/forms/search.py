@@ -1,0 +1,114 @@
+"""Find a setting by any of its words, on whatever panel it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from studio.forms.section_form import SectionForm
+from studio.theme import icon, set_property
+from studio.widgets import label
+from training import catalog
+
+
+def find_settings(query: str, forms: Iterable[SectionForm]) -> list[str]:
+    """Paths of the settings whose title, name, unit, choices or explanation hold every word of ``query``.
+
+    Those whose title or name begins with it come first, then titles that hold it, then the rest; else in form order.
+    """
+    words = query.casefold().split()
+    if not words:
+        return []
+    found: list[tuple[int, str]] = []
+    for form in forms:
+        for path, title, rest in _texts(form):
+            everything = f"{title} {path} {rest}".casefold()
+            if all(word in everything for word in words):
+                found.append((_rank(query.casefold().strip(), title.casefold(), path.split(".")[-1]), path))
+    return [path for _, path in sorted(found, key=lambda item: item[0])]
+
+
+def _texts(form: SectionForm) -> Iterable[tuple[str, str, str]]:
+    if form.chooser:
+        entries = " ".join(f"{entry.title} {entry.kind} {entry.summary}" for entry in catalog.entries(form.section))
+        yield form.chooser.path, form.heading, entries
+    for path, row in form.rows().items():
+        yield path, row.spec.title, f"{row.spec.help} {row.spec.unit} {' '.join(row.spec.choices)} {form.heading}"
+
+
+def _rank(query: str, title: str, name: str) -> int:
+    if title.startswith(query) or name.startswith(query):
+        return 0
+    return 1 if query in title or query in name else 2
+
+
+class SearchEdit(QLineEdit):
+    """Search as in a page of text: found ones are marked, Enter goes to the next, Shift+Enter back, Escape ends.
+
+    Signals: `looked_for(query)`, `next_asked(step)` with 1 or -1.
+    """
+
+    looked_for = Signal(str)
+    next_asked = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setPlaceholderText("Find a setting")
+        self.setAccessibleName("Find a setting")
+        self.setToolTip("Find a setting (Ctrl+F). Enter goes to the next one found.")
+        self.setAcceptDrops(False)
+        self.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
+        self._count = label("", "caption")
+        self._count.setParent(self)
+        self._count.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._count.hide()
+        self.textChanged.connect(self.looked_for)
+
+    def set_count(self, current: int, total: int) -> None:
+        """Show "2 of 5"; nothing while nothing is looked for."""
+        text = "" if not self.text().strip() else f"{current + 1} of {total}" if total else "none"
+        self._count.setText(text)
+        self._count.setVisible(bool(text))
+        self._count.adjustSize()
+        self.setTextMargins(0, 0, self._count.width() + 6 if text else 0, 0)
+        self.setAccessibleDescription(text)
+        self._place()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = event.key()
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.next_asked.emit(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+        elif key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
+            self.next_asked.emit(1 if key == Qt.Key.Key_Down else -1)
+        elif key == Qt.Key.Key_Escape and self.text():
+            self.clear()
+        else:
+            super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange:
+            self._place()
+
+    def _place(self) -> None:
+        size = self._count.sizeHint()
+        self._count.resize(size)
+        self._count.move(QPoint(self.width() - size.width() - 10, (self.height() - size.height()) // 2))
+
+
+def mark_found(forms: Iterable[SectionForm], found: Sequence[str], current: str) -> None:
+    """Tint the rows of the settings found, and the one looked at a little more."""
+    for form in forms:
+        owners = {path: form.row_of(path) for path in form.rows()}
+        if form.chooser:
+            owners[form.chooser.path] = form.chooser
+        for path, owner in owners.items():
+            if owner is not None:
+                set_property(owner, "found", "current" if path == current else "match" if path in found else "")

@@ -1,0 +1,216 @@
+"""The form of one section: kind, settings, and the advanced ones folded away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from studio.forms.field_row import FieldRow
+from studio.forms.kind_chooser import KindChooser
+from studio.state.draft import Draft
+from studio.state.setting_specs import join_path, kinds, specs
+from studio.theme import icon
+from studio.widgets import Card, button
+from training.config.run import RunConfig
+from training.errors import Problem
+
+LABEL_WIDTH = 138
+
+
+class SectionForm(Card):
+    """Shows and edits one section of the draft. ``only`` limits it to some settings (of those above all sections);
+    ``bare`` leaves out frame and heading.
+
+    Signals: `rebuilt()` when the rows are other ones (another kind).
+    """
+
+    rebuilt = Signal()
+
+    def __init__(
+        self,
+        draft: Draft,
+        section: str,
+        *,
+        title: str = "",
+        icon_name: str = "",
+        only: tuple[str, ...] = (),
+        label_width: int = LABEL_WIDTH,
+        bare: bool = False,
+    ) -> None:
+        self.heading = title or str(RunConfig.model_fields[section].title)
+        super().__init__("" if bare else self.heading, icon_name)
+        self.section = section
+        self._label_width = label_width
+        self._draft = draft
+        self._only = only
+        self._shown_kind: str | None = None
+        self._rows: dict[str, FieldRow] = {}
+        self.chooser: KindChooser | None = None
+        self.body.setSpacing(2)
+        if bare:
+            self.setProperty("bare", True)
+            self.setContentsMargins(0, 0, 0, 0)
+            _layout(self).setContentsMargins(0, 0, 0, 0)
+        if len(kinds(section)) > 1:
+            self.chooser = KindChooser(section, self.heading, label_width)
+            self.chooser.chosen.connect(draft.set_kind)
+            self.chooser.reset_asked.connect(draft.reset)
+            self.add(self.chooser)
+        self._plain = _column()
+        self._advanced = _column()
+        self._more = button("Advanced", "chevron-right", "ghost")
+        self._more.setProperty("fold", True)
+        self._more.setIconSize(QSize(14, 14))
+        self._more.setCheckable(True)
+        self._more.toggled.connect(self._on_fold_toggled)
+        self._advanced.hide()
+        self.add(self._plain)
+        self.add(self._more)
+        self.add(self._advanced)
+        draft.edited.connect(self._on_edited)
+        draft.kind_changed.connect(self._on_kind_changed)
+        draft.replaced.connect(self.refresh)
+        draft.problems_changed.connect(self._show_problems)
+        self.refresh()
+
+    # ------------------------------------------------------------------------------------------- reading
+
+    def rows(self) -> Mapping[str, FieldRow]:
+        """The rows by path, plain ones first."""
+        return self._rows
+
+    def knows(self, path: str) -> bool:
+        """Whether the setting (or a part of it: "model.channels.1") stands in this form."""
+        return self._owner(path) is not None
+
+    def sentence(self, path: str) -> tuple[str, str]:
+        """(title, sentence) of what is wrong with a setting, as the form says it."""
+        owner = self._owner(path)
+        if isinstance(owner, FieldRow):
+            return owner.spec.title, owner.sentence
+        return f"Kind of {self.heading.lower()}", owner.sentence if owner else ""
+
+    def row_of(self, path: str) -> QWidget | None:
+        """The widget to scroll to for a setting."""
+        return self._owner(path)
+
+    def focus_widgets(self) -> Iterator[QWidget]:
+        """What Tab visits, in order."""
+        if self.chooser:
+            yield from self.chooser.focus_widgets()
+        for row in self._rows.values():
+            if not row.spec.advanced:
+                yield from row.focus_widgets()
+        yield self._more
+        for row in self._rows.values():
+            if row.spec.advanced:
+                yield from row.focus_widgets()
+
+    # ------------------------------------------------------------------------------------------- showing
+
+    def refresh(self) -> None:
+        """Take everything from the draft again."""
+        kind = self._draft.kind(self.section)
+        if self.chooser:
+            self.chooser.set_kind(kind)
+        if kind != self._shown_kind:
+            self._rebuild(kind)
+        for path, row in self._rows.items():
+            row.set_value(self._draft.value(path), self._draft.is_changed(path))
+        self._show_problems()
+
+    def reveal(self, path: str) -> QWidget | None:
+        """Unfold what hides a setting, give it the keyboard, and return its widget."""
+        owner = self._owner(path)
+        if isinstance(owner, FieldRow):
+            if owner.spec.advanced:
+                self._more.setChecked(True)
+            owner.editor.setFocus()
+        elif owner is not None:
+            owner.combo.setFocus()
+        return owner
+
+    def unfold_for(self, path: str) -> None:
+        """Show a setting without moving the keyboard."""
+        row = self._rows.get(path)
+        if row and row.spec.advanced:
+            self._more.setChecked(True)
+
+    def _rebuild(self, kind: str) -> None:
+        for row in self._rows.values():
+            row.hide()
+            row.deleteLater()
+        self._shown_kind = kind
+        wanted = {name: spec for name, spec in specs(self.section, kind).items() if not self._only or name in self._only}
+        self._rows = {}
+        for spec in sorted(wanted.values(), key=lambda spec: spec.advanced):
+            row = FieldRow(self.section, spec, self._label_width)
+            row.edited.connect(self._draft.set)
+            row.reset_asked.connect(self._draft.reset)
+            row.finished.connect(self._draft.finish_edit)
+            _layout(self._advanced if spec.advanced else self._plain).addWidget(row)
+            self._rows[join_path(self.section, spec.name)] = row
+        self._plain.setVisible(any(not row.spec.advanced for row in self._rows.values()))
+        self._more.setVisible(any(row.spec.advanced for row in self._rows.values()))
+        self._advanced.setVisible(self._more.isChecked() and not self._more.isHidden())
+        self.rebuilt.emit()
+
+    def _show_problems(self) -> None:
+        first: dict[str, Problem] = {}
+        for problem in self._draft.problems():
+            first.setdefault(_stem(problem.path), problem)
+        for path, row in self._rows.items():
+            row.set_problem(first.get(path))
+        if self.chooser:
+            self.chooser.set_problem(first.get(self.chooser.path))
+        self._name_fold()
+
+    def _name_fold(self) -> None:
+        rows = [row for row in self._rows.values() if row.spec.advanced]
+        changed = sum(row.is_changed for row in rows)
+        wrong = sum(bool(row.sentence) for row in rows)
+        notes = [f"{changed} changed"] if changed else []
+        notes += [f"{wrong} need{'s' if wrong == 1 else ''} attention"] if wrong else []
+        self._more.setText(f"Advanced ({', '.join(notes)})" if notes else "Advanced")
+        self._more.setIcon(icon("chevron-down" if self._more.isChecked() else "chevron-right", "muted"))
+
+    def _owner(self, path: str) -> FieldRow | KindChooser | None:
+        stem = _stem(path)
+        if self.chooser and stem == self.chooser.path:
+            return self.chooser
+        return self._rows.get(stem)
+
+    def _on_edited(self, path: str) -> None:
+        row = self._rows.get(path)
+        if row:
+            row.set_value(self._draft.value(path), self._draft.is_changed(path))
+            self._show_problems()
+
+    def _on_kind_changed(self, section: str) -> None:
+        if section == self.section:
+            self.refresh()
+
+    def _on_fold_toggled(self, unfolded: bool) -> None:
+        self._advanced.setVisible(unfolded)
+        self._name_fold()
+
+
+def _stem(path: str) -> str:
+    """ "model.channels.1" -> "model.channels"."""
+    return ".".join(path.split(".")[:2])
+
+
+def _column() -> QWidget:
+    holder = QWidget()
+    column = QVBoxLayout(holder)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(2)
+    return holder
+
+
+def _layout(holder: QWidget) -> QVBoxLayout:
+    layout = holder.layout()
+    assert isinstance(layout, QVBoxLayout)
+    return layout

@@ -1,0 +1,149 @@
+"""What is in the dataset: samples as the model sees them, classes, what was left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+
+from studio.charts.scatter import Scatter
+from studio.pages.setup.pictures import thumbnails
+from studio.pages.setup.question import Question
+from studio.state.formats import format_size
+from studio.theme import SPACING
+from studio.widgets import Bar, BarList, Card, KeyValueTable, Segmented, StatusPill, ThumbnailGrid, label
+
+_PART_TITLES = {"train": "for training", "validation": "for validation", "test": "for testing"}
+
+
+class DatasetPreview(QWidget):
+    """Shows the answer of an inspection."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__()
+        self._question = question
+        self._report: Mapping[str, Any] = {}
+        self._samples = self._build_samples()
+        self._classes = Card("Classes", "chart")
+        self.bars = BarList(max_rows=10)
+        self.bars.setAccessibleName("Training samples of each class")
+        self._classes.add(self.bars)
+        self._facts_card = Card("Facts", "info")
+        self._facts = KeyValueTable()
+        self._notes = label("", "help", wrap=True)
+        self._facts_card.add(self._facts)
+        self._facts_card.add(self._notes)
+        self._left_out = Card("Left out", "warning", collapsible=True)
+        self._left_out_count = StatusPill("", "warning")
+        self._left_out.add_action(self._left_out_count)
+        self.left_out_list = _word_list()
+        self._left_out.add(self.left_out_list)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACING.l)
+        for card in (self._samples, self._left_out, self._classes, self._facts_card):
+            column.addWidget(card)
+        question.changed.connect(self._update)
+        self._update()
+
+    def _build_samples(self) -> Card:
+        card = Card("Samples", "image")
+        self.variation = Segmented([("varied", "As trained on"), ("original", "Original")])
+        self.variation.setAccessibleName("Which version of the samples")
+        self.variation.current_changed.connect(self._show_pictures)
+        card.add_action(self.variation)
+        self.grid = ThumbnailGrid(tile=72, max_rows=4)
+        self.grid.setProperty("flat", True)
+        self._scatter = Scatter()
+        self._summary = label("", "help", wrap=True)
+        card.add(self.grid)
+        card.add(self._scatter)
+        card.add(self._summary)
+        return card
+
+    def _update(self) -> None:
+        report = self._question.answer
+        if report is None or report is self._report:
+            return
+        self._report = report
+        self._summary.setText(size_sentence(report))
+        is_pictures = "thumbnails" in report
+        self.grid.setVisible(is_pictures)
+        self.variation.setVisible(is_pictures)
+        self._scatter.setVisible(not is_pictures)
+        if is_pictures:
+            self._show_pictures()
+        else:
+            points = report.get("points", {})
+            self._scatter.set_points(points.get("x", ()), points.get("y", ()), points.get("label", ()))
+        self._show_classes(report)
+        self._show_left_out(report)
+        self._facts.set_rows(fact_rows(report))
+        self._notes.setText("\n".join(map(str, report.get("notes", ()))))
+        self._notes.setVisible(bool(report.get("notes")))
+
+    def _show_pictures(self) -> None:
+        self.grid.set_thumbnails(thumbnails(self._report, varied=self.variation.current() == "varied"))
+
+    def _show_classes(self, report: Mapping[str, Any]) -> None:
+        counts = report["counts"]["train"]
+        total = sum(counts.values()) or 1
+        self._classes.set_subtitle(f"Training samples of each of the {len(report['classes'])} classes")
+        self.bars.set_bars(
+            [
+                Bar(str(name), count, tooltip=f"{name}: {count:,} ({count / total:.1%})", tone="accent" if count else "danger")
+                for name, count in counts.items()
+            ]
+        )
+
+    def _show_left_out(self, report: Mapping[str, Any]) -> None:
+        skipped, total = report.get("skipped", ()), int(report.get("skipped_total", 0))
+        self._left_out.setVisible(total > 0)
+        self._left_out_count.set_status(f"{total:,} file{'s' if total != 1 else ''}", "warning")
+        self.left_out_list.clear()
+        for item in skipped:
+            row = QListWidgetItem(f"{item['path']}\n{item['reason']}")
+            row.setToolTip(f"{item['path']}: {item['reason']}")
+            self.left_out_list.addItem(row)
+        if total > len(skipped):
+            self.left_out_list.addItem(f"and {total - len(skipped):,} more")
+        height = self.left_out_list.sizeHintForRow(0) if total else 0
+        self.left_out_list.setFixedHeight(min(max(len(skipped), 1), 4) * max(height, 20) + 8)
+
+
+def _word_list() -> QListWidget:
+    words = QListWidget()
+    words.setProperty("flat", True)
+    words.setAccessibleName("Files left out and why")
+    words.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    words.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+    words.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
+    return words
+
+
+def size_sentence(report: Mapping[str, Any]) -> str:
+    """How many samples each part has."""
+    parts = [f"{count:,} {_PART_TITLES.get(part, part)}" for part, count in report["samples"].items()]
+    return ", ".join(parts) + "."
+
+
+def fact_rows(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Shape, normalisation and how batches will be made."""
+    shape = [int(side) for side in report["shape"]]
+    if len(shape) == 3:
+        color = {1: "grey", 3: "colour"}.get(shape[0], f"{shape[0]} channels")
+        rows = [("Each sample", f"{shape[2]} × {shape[1]} pixels, {color}")]
+    else:
+        rows = [("Each sample", f"{shape[0]} number{'s' if shape[0] != 1 else ''}")]
+    normalisation = report.get("normalisation")
+    if normalisation:
+        rows.append(("Mean", ", ".join(f"{value:.3f}" for value in normalisation["mean"])))
+        rows.append(("Standard deviation", ", ".join(f"{value:.3f}" for value in normalisation["std"])))
+    if report.get("bytes"):
+        rows.append(("Size in memory", format_size(int(report["bytes"]))))
+    batches = report.get("batches")
+    if batches:
+        rows.append(("Batches", f"{batches['mode'].capitalize()}: {batches['reason']}"))
+    return rows

@@ -1,0 +1,118 @@
+"""The learning rate over the steps of this very run, drawn by the engine's own function, and the parameter groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from studio.pages.setup.facts import Facts
+from studio.pages.setup.run_length import RunLength
+from studio.theme import SPACING
+from studio.widgets import Card, KeyValueTable, format_number, label
+from training.config import RunConfig
+from training.errors import ConfigError
+from training.schedules import describe, make_schedule
+
+if TYPE_CHECKING:
+    from studio.charts.schedule_preview import SchedulePreview
+
+_POINTS = 1500  # more than a screen is wide
+
+
+class OptimizationPreview(QWidget):
+    """Redrawn at each change of the draft; computing a curve takes a few milliseconds."""
+
+    def __init__(self, facts: Facts) -> None:
+        super().__init__()
+        self._facts = facts
+        self.sentence = label("", "body", wrap=True)
+        self.basis = label("", "help", wrap=True)
+        self.chart: SchedulePreview | None = None
+        self._rate_card = rate = Card("Learning rate", "chart")
+        rate.add(self.sentence)
+        rate.add(self.basis)
+        self._groups = KeyValueTable()
+        groups = Card("Parameter groups", "sliders")
+        groups.add(self._groups)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACING.l)
+        column.addWidget(rate)
+        column.addWidget(groups)
+        facts.changed.connect(self._update)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self.chart is None:
+            from studio.charts.schedule_preview import SchedulePreview  # a quarter of a second that Start need not wait
+
+            self.chart = SchedulePreview()
+            self.chart.setFixedHeight(280)
+            self._rate_card.body.insertWidget(0, self.chart)
+        self._update()
+
+    def _update(self) -> None:
+        if self.chart is None or not self.isVisible():
+            return  # nobody looks; showing it brings it up to date
+        config = self._facts.draft.usable_config("optimizer", "schedule", "loop")
+        length = self._facts.length()
+        if config is None or length is None:
+            self._say_nothing("Put the marked settings right to see the curve.")
+            return
+        self._groups.set_rows(parameter_groups(config))
+        try:
+            schedule = make_schedule(config.schedule, config.optimizer.lr, length.total_steps)
+        except ConfigError as error:
+            message = error.problems[0].message
+            self._say_nothing(f"{message[:1].upper()}{message[1:]}")
+            self.basis.setText(basis(config, length))
+            return
+        steps = _spread(length.total_steps)
+        self.chart.set_schedule(steps, [schedule.lr(step) for step in steps], label=describe(config.schedule))
+        first, last = schedule.lr(0), schedule.lr(length.total_steps - 1)
+        self.sentence.setText(
+            f"{describe(config.schedule)} From {_rate(first)} at the first step to {_rate(last)} at the last."
+        )
+        self.basis.setText(basis(config, length))
+
+    def _say_nothing(self, why: str) -> None:
+        if self.chart is not None:
+            self.chart.set_message(why)
+        self.sentence.setText("")
+        self.basis.setText("")
+
+
+def _rate(rate: float) -> str:
+    return format_number(float(f"{rate:.3g}"))
+
+
+def _spread(total: int) -> list[int]:
+    """All steps, or evenly spread ones when there are more than anybody can see; first and last always."""
+    if total <= _POINTS:
+        return list(range(total))
+    return sorted({round(position * (total - 1) / (_POINTS - 1)) for position in range(_POINTS)})
+
+
+def basis(config: RunConfig, length: RunLength) -> str:
+    """What the curve and all figures are laid out over."""
+    epochs = "1 epoch" if config.loop.epochs == 1 else f"{config.loop.epochs:,} epochs"
+    steps = f"{length.total_steps:,} step{'s' if length.total_steps != 1 else ''}"
+    how = f"Over {steps}: {epochs} of {length.steps_per_epoch:,}"
+    if length.limited:
+        how = f"Over {steps}, the step limit"
+    if length.assumed:
+        return f"{how}. The dataset has not been read yet; {length.samples:,} training samples are assumed."
+    return f"{how}."
+
+
+def parameter_groups(config: RunConfig) -> list[tuple[str, str]]:
+    """How weight decay is spread, in words."""
+    decay = config.optimizer.weight_decay
+    if decay == 0.0:
+        return [("All parameters", "No weight decay")]
+    words = f"Weight decay {format_number(decay)}"
+    if config.optimizer.decay_bias_and_norm:
+        return [("All parameters", words)]
+    return [("Weights", words), ("Biases and normalisation", "No weight decay")]

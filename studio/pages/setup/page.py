@@ -1,0 +1,239 @@
+"""The Setup page: header, four panels, findings, start bar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QHideEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
+
+from studio.forms.section_form import SectionForm
+from studio.forms.sentences import with_title
+from studio.pages.setup.branch_banner import BranchBanner
+from studio.pages.setup.checking import Checking
+from studio.pages.setup.dataset_preview import DatasetPreview
+from studio.pages.setup.facts import Facts
+from studio.pages.setup.files import open_dropped
+from studio.pages.setup.finder import Finder
+from studio.pages.setup.findings import FindingsPanel
+from studio.pages.setup.header import SetupHeader
+from studio.pages.setup.loop_preview import LoopPreview
+from studio.pages.setup.model_preview import ModelPreview
+from studio.pages.setup.optimization_preview import OptimizationPreview
+from studio.pages.setup.panel import Panel
+from studio.pages.setup.preview_frame import PreviewFrame
+from studio.pages.setup.question import DEBOUNCE
+from studio.pages.setup.start_bar import StartBar, summary
+from studio.state.context import AppContext
+from studio.state.setting_specs import RUN, specs
+from studio.theme import SPACING, icon
+from studio.widgets import separator
+
+
+class SetupPage(QWidget):
+    """``preview_delay`` is the rest after an edit before previews are asked for, in milliseconds."""
+
+    def __init__(
+        self, context: AppContext, parent: QWidget | None = None, *, preview_delay: int = DEBOUNCE
+    ) -> None:
+        super().__init__(parent)
+        self.context = context
+        self.draft = context.draft
+        self.facts = Facts(context.engine, context.draft, self, delay=preview_delay)
+        self.header = SetupHeader(context)
+        self.tabs = QTabBar()
+        self.stack = QStackedWidget()
+        self.panels: list[Panel] = []
+        self._build_panels()
+        self.forms: list[SectionForm] = [self.header.name_form, *(form for panel in self.panels for form in panel.forms)]
+        self.finder = Finder(self.header.search, self.forms, self.show_setting, self)
+        self.findings = FindingsPanel()
+        self.bar = StartBar()
+        self.checking = Checking(context, self.findings, self.facts, self)
+        self._lay_out()
+        self._connect()
+        self._update()
+        self._chain_tab_order()
+
+    # ------------------------------------------------------------------------------------------ building
+
+    def _build_panels(self) -> None:
+        facts, form = self.facts, partial(SectionForm, self.draft)
+        run_settings = tuple(name for name in specs(RUN) if name != "name")
+        dataset = PreviewFrame(
+            facts.dataset, DatasetPreview(facts.dataset),
+            icon_name="image", waiting="Reading the dataset", nothing="No samples to show",
+        )  # fmt: skip
+        model = PreviewFrame(
+            facts.model, ModelPreview(facts.model),
+            icon_name="layers", waiting="Building the model", nothing="No layers to show",
+        )  # fmt: skip
+        self._add_panel("Dataset", [form("dataset", icon_name="database")], dataset)
+        self._add_panel("Model", [form("model", icon_name="layers"), form("objective", icon_name="flag")], model)
+        self._add_panel(
+            "Optimizer && schedule",
+            [form("optimizer", icon_name="sliders"), form("schedule", icon_name="chart")],
+            OptimizationPreview(facts),
+        )
+        loop = [
+            form("loop", icon_name="refresh"),
+            form("precision", icon_name="cpu"),
+            form("loader", icon_name="download"),
+            form("checkpoints", icon_name="bookmark"),
+            form(RUN, title="Reproducibility", icon_name="lock", only=run_settings),
+        ]
+        self._add_panel("Precision && loop", loop, LoopPreview(facts))
+
+    def _add_panel(self, title: str, forms: Sequence[SectionForm], preview: QWidget) -> None:
+        panel = Panel(forms, preview)
+        self.panels.append(panel)
+        self.tabs.addTab(icon("check", "success"), title)
+        self.stack.addWidget(panel)
+
+    def _lay_out(self) -> None:
+        self.setAcceptDrops(True)
+        self.tabs.setExpanding(False)
+        self.tabs.setDrawBase(False)
+        self.tabs.setElideMode(Qt.TextElideMode.ElideNone)
+        self.tabs.setUsesScrollButtons(False)
+        self.tabs.setAccessibleName("Parts of the set-up")
+        self.banner = BranchBanner(self.context)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addSpacing(SPACING.xs)
+        column.addWidget(_inset(self.tabs))
+        column.addWidget(separator())
+        column.addWidget(self.banner)
+        column.addWidget(self.stack, 1)
+        column.addWidget(_inset(self.findings, bottom=SPACING.s))
+        column.addWidget(self.bar)
+
+    def _connect(self) -> None:
+        self.tabs.currentChanged.connect(self.stack.setCurrentIndex)
+        self.facts.changed.connect(self._update)
+        self.draft.problems_changed.connect(self._update)
+        self.context.start_problem_changed.connect(self._update)
+        self.context.branch_changed.connect(self._update)
+        self.bar.start_asked.connect(self.start)
+        self.bar.check_asked.connect(self.checking.check)
+        self.bar.problem_chosen.connect(self.go_to)
+        for form in self.forms:
+            # Later, because the rows of a form are replaced in the middle of an event of theirs.
+            form.rebuilt.connect(lambda: QTimer.singleShot(0, self, self._chain_tab_order))
+        for keys, slot in (
+            (QKeySequence(QKeySequence.StandardKey.Find), self._focus_search),
+            (QKeySequence(QKeySequence.StandardKey.Undo), self.draft.undo),
+            (QKeySequence("Ctrl+Shift+Z"), self.draft.redo),
+        ):
+            shortcut = QShortcut(keys, self, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(slot)
+
+    # ------------------------------------------------------------------------------------------- actions
+
+    def start(self) -> None:
+        """Train what the forms say."""
+        config = self.draft.config()
+        if config is not None and not self.context.start_problem():
+            self.context.start_run(config)
+
+    def go_to(self, path: str) -> None:
+        """Show a setting and give it the keyboard."""
+        self.show_setting(path)
+        for form in self.forms:
+            if form.knows(path):
+                form.reveal(path)
+                return
+
+    def show_setting(self, path: str) -> None:
+        """Bring a setting into view."""
+        for number, panel in enumerate(self.panels):
+            for form in panel.forms:
+                row = form.row_of(path)
+                if row is not None:
+                    self.tabs.setCurrentIndex(number)
+                    form.unfold_for(path)
+                    # Its place is known only after the layouts have been worked out.
+                    QTimer.singleShot(0, row, partial(panel.scroll_to, row))
+                    return
+
+    def problem_sentences(self) -> list[tuple[str, str]]:
+        """(path, sentence with the field's name) of everything wrong, as the forms say it."""
+        sentences: dict[str, str] = {}
+        for problem in self.draft.problems():
+            path = ".".join(problem.path.split(".")[:2])
+            for form in self.forms:
+                if form.knows(path):
+                    sentences.setdefault(path, with_title(*form.sentence(path)))
+        return list(sentences.items())
+
+    # -------------------------------------------------------------------------------------------- showing
+
+    def _update(self) -> None:
+        problems = self.problem_sentences()
+        self.bar.set_state(summary(self.draft.usable_config(), self.facts.length()), problems, self.context.start_problem())
+        self.bar.set_starts_branch(self.context.branch is not None)
+        wrong = {path for path, _ in problems}
+        for number, panel in enumerate(self.panels):
+            count = sum(form.knows(path) for path in wrong for form in panel.forms)
+            self.tabs.setTabIcon(number, icon("warning", "danger") if count else icon("check", "success"))
+            state = f"{count} setting{'s' if count != 1 else ''} to put right" if count else "ready"
+            self.tabs.setTabToolTip(number, state[:1].upper() + state[1:])
+            self.tabs.setAccessibleTabName(number, f"{self.tabs.tabText(number).replace('&&', 'and')}, {state}")
+
+    def _focus_search(self) -> None:
+        self.header.search.setFocus()
+        self.header.search.selectAll()
+
+    def _chain_tab_order(self) -> None:
+        """Qt's own order is that in which widgets were made; rows of another kind would come last."""
+        chain: list[QWidget] = [*self.header.focus_widgets(), self.tabs]
+        for panel in self.panels:
+            for form in panel.forms:
+                chain.extend(form.focus_widgets())
+        chain += [self.bar.show_button, self.bar.check_button, self.bar.start_button]
+        for first, second in pairwise(chain):
+            QWidget.setTabOrder(first, second)
+
+    # ------------------------------------------------------------------------------------------ Qt's own
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.facts.set_active(True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.facts.set_active(False)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self.isVisible():
+            self.draft.recheck()  # a folder may have come or gone while the person was elsewhere
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if _local_path(event) is not None:
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        path = _local_path(event)
+        if path is not None:
+            event.acceptProposedAction()
+            # After the drop: a message must not keep the file manager waiting.
+            QTimer.singleShot(0, self, partial(open_dropped, self.context, path))
+
+
+def _local_path(event: QDropEvent) -> Path | None:
+    return next((Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()), None)
+
+
+def _inset(widget: QWidget, bottom: int = 0) -> QWidget:
+    holder = QWidget()
+    column = QVBoxLayout(holder)
+    column.setContentsMargins(SPACING.l, 0, SPACING.l, bottom)
+    column.addWidget(widget)
+    return holder

@@ -1,0 +1,91 @@
+"""One of the four panels: forms at the left, what they mean at the right; below each other where there is no room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from studio.forms.section_form import SectionForm
+from studio.theme import SPACING
+
+_SIDE_BY_SIDE = 900  # narrower than this the preview goes below the forms
+
+
+class FittingArea(QScrollArea):
+    """Scrolls up and down only, so it asks for the width its content cannot do without."""
+
+    def __init__(self, content: QWidget) -> None:
+        super().__init__()
+        self._content = content
+        self.setWidget(content)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QScrollArea.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.viewport().setAutoFillBackground(False)
+        content.installEventFilter(self)
+
+    def minimumSizeHint(self) -> QSize:
+        content = self._content.minimumSizeHint().width()
+        return QSize(content + self.verticalScrollBar().sizeHint().width(), 120)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
+
+
+class Panel(QWidget):
+    """Lays out ``forms`` and ``preview``; each side scrolls by itself."""
+
+    def __init__(self, forms: Sequence[SectionForm], preview: QWidget) -> None:
+        super().__init__()
+        self.forms = tuple(forms)
+        self.preview = preview
+        self._left = QVBoxLayout()
+        self._right = QVBoxLayout()
+        self._left_area = _scrolled(self._left)
+        self._right_area = _scrolled(self._right)
+        for form in self.forms:
+            self._left.addWidget(form)
+        self._left.addStretch(1)
+        self._right.addWidget(preview)
+        self._right.addStretch(1)
+        self._right.setContentsMargins(0, SPACING.l - room_above(preview), SPACING.l, SPACING.l)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self._left_area, 46)
+        row.addWidget(self._right_area, 54)
+        self._wide = True
+
+    def scroll_to(self, widget: QWidget) -> None:
+        """Bring a row into view."""
+        self._left_area.ensureWidgetVisible(widget, 0, 80)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        wide = event.size().width() >= _SIDE_BY_SIDE
+        if wide == self._wide:
+            return
+        self._wide = wide
+        if wide:
+            self._right.insertWidget(0, self.preview)
+        else:
+            self._left.insertWidget(len(self.forms), self.preview)
+        self._right_area.setVisible(wide)
+
+
+def room_above(preview: QWidget) -> int:
+    """What a preview keeps free above its first card, so that the cards of both sides begin at one height."""
+    return int(getattr(preview, "ROOM_ABOVE", 0))
+
+
+def _scrolled(column: QVBoxLayout) -> FittingArea:
+    holder = QWidget()
+    holder.setLayout(column)
+    column.setContentsMargins(SPACING.l, SPACING.l, SPACING.l, SPACING.l)
+    column.setSpacing(SPACING.l)
+    return FittingArea(holder)

@@ -1,0 +1,146 @@
+"""A question to the engine that is asked again, a moment after what it depends on has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from studio.engine.host import Done, Failed, Inquiry, Progress
+from studio.engine.messages import Refusal
+from studio.state.draft import Draft
+from training.config import RunConfig
+
+DEBOUNCE = 400  # milliseconds of rest after the last edit
+
+
+class Ask(Protocol):
+    """One of the host's questions: ``inspect_dataset``, ``summarise_model``."""
+
+    def __call__(
+        self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None
+    ) -> Inquiry:
+        """Ask; the callbacks come later, in this thread."""
+
+
+class Question(QObject):
+    """Keeps one answer in step with the draft.
+
+    ``sections`` must be right before it is asked; ``depends_on`` gives what the answer depends on, so that another
+    learning rate does not read the dataset again. While a new answer is on its way the old one stays, and `busy` is on.
+
+    Signals: `changed()` for answer, refusal, busy and progress alike.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        ask: Ask,
+        draft: Draft,
+        sections: tuple[str, ...],
+        depends_on: Callable[[RunConfig], object],
+        parent: QObject | None = None,
+        *,
+        delay: int = DEBOUNCE,
+    ) -> None:
+        super().__init__(parent)
+        self.answer: dict[str, Any] | None = None
+        self.refusal = ""
+        self.busy = False
+        self.progress: tuple[str, float | None] = ("", None)
+        self._ask = ask
+        self._draft = draft
+        self._sections = sections
+        self._depends_on = depends_on
+        self._key: object = None  # what the answer, or the one on its way, depends on
+        self._serial = 0
+        self._inquiry: Inquiry | None = None
+        self._active = False
+        self._timer = QTimer(self, singleShot=True, interval=delay)
+        self._timer.timeout.connect(self._ask_now)
+        draft.changed.connect(self.follow)
+
+    def set_active(self, active: bool) -> None:
+        """Ask only while somebody can see the answer."""
+        self._active = active
+        if active:
+            self.follow()
+
+    def ask_again(self) -> None:
+        """Ask although nothing changed (the files may have)."""
+        self._key = None
+        self.follow()
+
+    def follow(self) -> None:
+        """See whether the draft has moved away from the answer."""
+        if not self._active:
+            return
+        config = self._draft.usable_config(*self._sections)
+        if config is None:
+            self._drop("Put the marked settings right to see this.")
+            return
+        key = self._depends_on(config)
+        if key != self._key:
+            self._key = key
+            self._forget_inquiry()
+            self._timer.start()
+            self._set_busy(True)
+
+    def _ask_now(self) -> None:
+        config = self._draft.usable_config(*self._sections)
+        if config is None:
+            return
+        self._serial += 1
+        serial = self._serial
+        self.progress = ("", None)
+
+        def done(answer: dict[str, Any]) -> None:
+            if serial == self._serial:
+                self.answer, self.refusal = answer, ""
+                self._finish()
+
+        def failed(refusal: Refusal) -> None:
+            if serial == self._serial:
+                self.answer, self.refusal = None, _without_path(refusal)
+                self._finish()
+
+        def progress(text: str, fraction: float | None) -> None:
+            if serial == self._serial:
+                self.progress = (text, fraction)
+                self.changed.emit()
+
+        self._inquiry = self._ask(config.model_dump(mode="json"), done, failed, progress)
+
+    def _finish(self) -> None:
+        self._inquiry = None
+        self.busy = False
+        self.changed.emit()
+
+    def _drop(self, why: str) -> None:
+        self._timer.stop()
+        self._forget_inquiry()
+        self._key = None
+        if self.answer is not None or self.refusal != why or self.busy:
+            self.answer, self.refusal, self.busy = None, why, False
+            self.changed.emit()
+
+    def _forget_inquiry(self) -> None:
+        self._serial += 1  # an answer on its way is no longer ours
+        if self._inquiry is not None:
+            self._inquiry.cancel()
+            self._inquiry = None
+
+    def _set_busy(self, busy: bool) -> None:
+        if busy != self.busy:
+            self.busy = busy
+            self.changed.emit()
+
+
+def _without_path(refusal: Refusal) -> str:
+    """The refusal for a reader who looks at the very panel: the dotted path of the setting says nothing to them."""
+    if len(refusal.problems) == 1:
+        message = refusal.problems[0].message
+        return f"{message[:1].upper()}{message[1:]} {refusal.advice}".strip()
+    return str(refusal)

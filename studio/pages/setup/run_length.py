@@ -1,0 +1,59 @@
+"""How long a run will be and what its checkpoints weigh, from what is known before it starts. No Qt, no torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from training.config import RunConfig
+
+ASSUMED_SAMPLES = 10_000
+"""Taken while the dataset has not been read; whoever shows a figure built on it says so."""
+
+_OPTIMIZER_TENSORS = {"adamw": 2, "adam": 2, "sgd": 1}
+"""How many tensors of the weights' size each optimizer remembers (Adam: two moments; SGD: the momentum buffer)."""
+
+
+@dataclass(frozen=True)
+class RunLength:
+    """``samples`` is the training part; ``assumed`` says that their number is a guess."""
+
+    samples: int
+    assumed: bool
+    batches: int
+    steps_per_epoch: int
+    total_steps: int
+    limited: bool  # by loop.max_steps, before the epochs end
+
+
+def run_length(config: RunConfig, samples: int | None) -> RunLength:
+    """The steps of ``config`` over ``samples`` training samples (None: not known yet).
+
+    As the engine counts: the last batch of an epoch may be short, a last batch of one sample joins the batch before it,
+    and the last step of an epoch may have fewer batches than ``loop.accumulation``.
+    """
+    count = ASSUMED_SAMPLES if samples is None else samples
+    loop = config.loop
+    batches = -(-count // loop.batch_size)
+    if loop.batch_size > 1 and batches > 1 and count % loop.batch_size == 1:
+        batches -= 1
+    per_epoch = max(1, -(-batches // loop.accumulation))
+    total = per_epoch * loop.epochs
+    limit = loop.max_steps
+    limited = limit is not None and limit < total
+    return RunLength(count, samples is None, batches, per_epoch, limit if limited and limit else total, limited)
+
+
+def checkpoint_bytes(config: RunConfig, parameter_bytes: int, buffer_bytes: int) -> int:
+    """About how large one checkpoint is: weights, what the optimizer remembers, the moving average if there is one."""
+    copies = 1 + _OPTIMIZER_TENSORS.get(config.optimizer.kind, 2)
+    if getattr(config.optimizer, "amsgrad", False):
+        copies += 1
+    if getattr(config.optimizer, "momentum", None) == 0.0:
+        copies -= 1
+    averages = 1 if config.loop.ema_decay is not None else 0
+    return parameter_bytes * (copies + averages) + buffer_bytes * (1 + averages)
+
+
+def training_bytes(config: RunConfig, parameter_bytes: int, buffer_bytes: int) -> int:
+    """Memory that weights, gradients and optimizer take while training; activations and data come on top."""
+    return checkpoint_bytes(config, parameter_bytes, buffer_bytes) + parameter_bytes
