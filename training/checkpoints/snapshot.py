@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,15 +27,19 @@ class Snapshot:
 def copied(value: Any) -> Any:
     """A deep copy on the host: tensors keep their memory order, dicts, lists and tuples are rebuilt.
 
-    Copies from a GPU are queued without waiting; call ``torch.cuda.synchronize`` before reading them.
+    Copies from a GPU are queued without waiting; call ``torch.cuda.synchronize`` before reading them. Texts are
+    interned, because pickle writes a text that is the same object twice in another way than two equal ones: a resumed
+    run's file would differ from the unbroken run's though every number in it agrees.
     """
     if isinstance(value, Tensor):
         if value.device.type == "cuda":
             host = torch.empty_like(value, device="cpu", pin_memory=True)
             return host.copy_(value.detach(), non_blocking=True)
         return value.detach().to("cpu", copy=True)
+    if isinstance(value, str):
+        return sys.intern(value)
     if isinstance(value, Mapping):
-        return {key: copied(item) for key, item in value.items()}
+        return {copied(key): copied(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(copied(item) for item in value)
     return value

@@ -35,7 +35,7 @@ class Linear(ScheduleSection):
 
     kind: Literal["linear"] = "linear"
     end_factor: float = setting(
-        0.0, title="End factor", help="Share of the rate reached at the last step.", ge=0.0, le=1.0
+        0.0, title="End factor", help="Share of the rate reached at the end of the run.", ge=0.0, le=1.0
     )
 
 
@@ -106,7 +106,7 @@ class Step(ScheduleSection):
     """Multiply by a factor every so many steps (``StepLR``)."""
 
     kind: Literal["step"] = "step"
-    step_size: int = setting(1000, title="Every", help="Steps between two drops.", unit="steps", ge=1)
+    step_size: int = setting(1000, title="Every", help="Steps between two drops, counted from the end of the warm-up.", unit="steps", ge=1)
     gamma: float = setting(0.1, title="Factor", help="The rate is multiplied by this at each drop.", gt=0.0, le=1.0)
 
 
@@ -117,7 +117,7 @@ class MultiStep(ScheduleSection):
     milestones: tuple[Annotated[int, Field(ge=1)], ...] = setting(
         (1000, 2000),
         title="At steps",
-        help="Steps at which the rate drops, rising, for example 1000, 2000.",
+        help="Steps after the warm-up at which the rate drops, rising, for example 1000, 2000.",
         strict=False,
         min_length=1,
     )
@@ -149,7 +149,7 @@ class WarmupStableDecay(ScheduleSection):
         "linear", title="Decay shape", help="linear falls evenly, cosine softly, sqrt steeply at first (1 - sqrt)."
     )
     end_factor: float = setting(
-        0.0, title="End factor", help="Share of the rate reached at the last step.", ge=0.0, le=1.0
+        0.0, title="End factor", help="Share of the rate reached at the end of the run.", ge=0.0, le=1.0
     )
 
 
