@@ -1,0 +1,82 @@
+"""The preview: the same facts as a run's, a look at the samples, and quick because it does not decode everything."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.training.data.conftest import MakeConfig, picture
+from training.data import decode, prepare
+from training.data.inspect import inspect_dataset
+from training.data.sources import image_folder as image_folder_source
+from training.errors import InputError
+
+
+def pixels(thumbnail: dict[str, Any], key: str) -> np.ndarray:
+    data = np.frombuffer(base64.b64decode(thumbnail[key]), dtype=np.uint8)
+    return data.reshape(thumbnail["height"], thumbnail["width"], thumbnail["channels"])
+
+
+def test_thumbnails_show_every_class_as_it_is_and_as_the_model_sees_it(make_config: MakeConfig) -> None:
+    config = make_config(dataset={"kind": "shapes", "samples": 120, "flip": True, "crop_padding": 3, "rotation": 20.0})
+    report = json.loads(json.dumps(inspect_dataset(config, samples=12)))
+    facts = prepare(config, torch.device("cpu")).report
+    for key in ("kind", "classes", "counts", "samples", "shape", "fingerprint", "skipped_total"):
+        assert report[key] == facts[key]
+    assert len(report["thumbnails"]) == 12
+    assert {thumbnail["label"] for thumbnail in report["thumbnails"]} == set(report["classes"])
+    data = prepare(config, torch.device("cpu"))
+    for thumbnail in report["thumbnails"]:
+        assert thumbnail["index"] in data.splits["train"].tolist()
+        original = data.source.read(torch.tensor([thumbnail["index"]]))[0].numpy()
+        assert np.array_equal(pixels(thumbnail, "original_base64"), original)
+        assert not np.array_equal(pixels(thumbnail, "pixels_base64"), original)
+
+
+def test_points_of_a_plane(make_config: MakeConfig) -> None:
+    report = json.loads(json.dumps(inspect_dataset(make_config(dataset={"kind": "spiral", "samples": 9000}))))
+    points = report["points"]
+    assert len(points["x"]) == len(points["y"]) == len(points["label"]) == 2000
+    assert set(points["label"]) == set(report["classes"])
+    assert max(map(abs, points["x"] + points["y"])) <= 1.0 + 1e-6
+
+
+def test_a_folder_is_listed_and_only_what_is_shown_is_decoded(
+    make_config: MakeConfig, image_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (image_folder / "apple" / "notes.txt").write_text("notes")
+    opened: list[Path] = []
+
+    def counted(path: Path, form: decode.Form) -> Any:
+        opened.append(path)
+        return decode.decode(path, form)
+
+    monkeypatch.setattr(image_folder_source, "decode", counted)
+    report = inspect_dataset(make_config(dataset={"kind": "image_folder", "path": str(image_folder)}), samples=5)
+    assert len(opened) == len(report["thumbnails"]) == 5
+    assert sum(report["samples"].values()) == 36
+    assert "files are checked when training starts" in report["notes"]
+    assert report["skipped_total"] == 1
+    assert report["bytes"] == 36 * 16 * 16 * 3
+    first = report["thumbnails"][0]
+    assert first["pixels_base64"] == first["original_base64"]
+    number = {"apple": 0, "bear": 100, "crow": 200}[first["label"]] + first["index"] % 12
+    assert np.array_equal(pixels(first, "original_base64"), np.asarray(picture(number)))
+
+
+def test_broken_files_are_passed_over(make_config: MakeConfig, image_folder: Path) -> None:
+    for number in range(10):
+        (image_folder / "apple" / f"{number:03}.png").write_bytes(b"broken")
+    report = inspect_dataset(make_config(dataset={"kind": "image_folder", "path": str(image_folder)}), samples=9)
+    assert len(report["thumbnails"]) == 9
+
+
+def test_bad_data_is_refused(make_config: MakeConfig, tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        inspect_dataset(make_config(dataset={"kind": "image_folder", "path": str(tmp_path)}))
