@@ -25,7 +25,7 @@ class ClassificationObjective:
 
     def loss_sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
         return functional.cross_entropy(
-            outputs.float(), targets, reduction="sum", label_smoothing=self._label_smoothing
+            _widened(outputs), targets, reduction="sum", label_smoothing=self._label_smoothing
         )
 
     def new_totals(self) -> ClassificationTotals:
@@ -33,7 +33,7 @@ class ClassificationObjective:
 
     def predict(self, outputs: Tensor) -> Tensor:
         """Class probabilities (n, classes), float32."""
-        return functional.softmax(outputs.float(), dim=-1)
+        return functional.softmax(_widened(outputs), dim=-1)
 
     def initial_loss(self) -> float:
         """log C: the cross-entropy of equal probabilities, with label smoothing or without."""
@@ -87,3 +87,8 @@ class ClassificationTotals:
         self._loss.fill_(sums["loss"])
         self._correct.fill_(int(sums["accuracy"]))
         self.samples = int(sums["samples"])
+
+
+def _widened(outputs: Tensor) -> Tensor:
+    """float32 at least: half precision would lose digits in the softmax."""
+    return outputs if outputs.dtype == torch.float64 else outputs.float()

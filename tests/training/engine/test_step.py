@@ -61,8 +61,7 @@ def test_the_window_gradient_is_that_of_all_its_samples(accumulation: int) -> No
             session.optimizer.zero_grad(set_to_none=True)
             nn.functional.cross_entropy(session.model(inputs), targets).backward()
             for mine, parameter in zip(got, session.parameters, strict=True):
-                # objectives compute their loss in float32, whence the tolerance
-                torch.testing.assert_close(mine, parameter.grad, rtol=2e-6, atol=2e-7)
+                torch.testing.assert_close(mine, parameter.grad, rtol=1e-12, atol=1e-15)
 
 
 def windows() -> list[GivenWindow]:
