@@ -8,6 +8,7 @@ import sys
 
 from studio.engine.messages import EngineDeath
 
+_ERROR = re.compile(r"^((?:\w+\.)*\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
 _MISSING = re.compile(r"No module named '?([A-Za-z0-9_.]+)'?")
 
 _OTHER_PYTHON = "Choose another Python in Preferences, Engine."
@@ -22,20 +23,21 @@ def explain_no_start(python: str, error: OSError) -> EngineDeath:
 
 def explain_exit(code: int, log: str, python: str) -> EngineDeath:
     """The process ended by itself with ``code`` (negative: by that signal)."""
-    missing = _MISSING.findall(log[-2000:]) if code == 1 else []
-    if missing:
-        return _explain_missing(missing[-1], log, python)
+    raised = _ERROR.findall(log)
+    # Asked before the exit code: Python may abort (a signal) while it ends because of an ordinary error.
+    if raised and code in (1, -signal.SIGABRT):
+        kind, message = raised[-1]
+        missing = _MISSING.search(message)
+        if missing:
+            return _explain_missing(missing[1], log, python)
+        return EngineDeath(f"The engine could not go on: {kind}: {message}", f"The log says more. {_OTHER_PYTHON}", log)
     if code < 0:
         return _explain_signal(-code, log)
     if code & 0xFFFFFFFF in _WINDOWS_FAULTS:
         fault = _WINDOWS_FAULTS[code & 0xFFFFFFFF]
-        return EngineDeath(f"The engine crashed: {fault}.", "The technical record below may name the cause.", log)
-    if "error while loading shared libraries" in log or "ImportError" in log[-2000:]:
-        return EngineDeath(
-            "The engine could not load PyTorch.", f"The technical record below says why. {_OTHER_PYTHON}", log
-        )
+        return EngineDeath(f"The engine crashed: {fault}.", "The log may name the cause.", log)
     return EngineDeath(
-        f"The engine ended unexpectedly (exit code {code}).", "The technical record below may say why.", log
+        f"The engine ended unexpectedly (exit code {code}).", "The log may say why.", log
     )
 
 
@@ -77,6 +79,6 @@ def _explain_signal(number: int, log: str) -> EngineDeath:
         return EngineDeath(f"The engine {how} (SIGKILL).", advice, log)
     if name in ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"):
         return EngineDeath(
-            f"The engine crashed in native code ({name}).", "The technical record below may name the cause.", log
+            f"The engine crashed in native code ({name}).", "The log may name the cause.", log
         )
     return EngineDeath(f"The engine was ended by {name}.", "", log)

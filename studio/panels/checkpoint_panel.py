@@ -26,6 +26,8 @@ class CheckpointPanel(Card):
         super().__init__("Checkpoints", parent=parent)
         self._context = context
         self._run_state = RunState.IDLE
+        self._picked = False  # by the person; until then the best one is selected
+        self._selecting = False
         self.model = CheckpointListModel(context.background, self)
         self.view = QListView()
         self.view.setModel(self.model)
@@ -54,7 +56,7 @@ class CheckpointPanel(Card):
         self.add_action(self._reveal)
         self.add(stack_host, 1)
         self.add(self._lay_out_buttons())
-        self.view.selectionModel().selectionChanged.connect(self._update_buttons)
+        self.view.selectionModel().selectionChanged.connect(self._on_selected)
         self.model.refreshed.connect(self._on_refreshed)
         self._export_best.clicked.connect(self.export_best)
         self._export.clicked.connect(lambda: self._with_chosen(self._export_one))
@@ -69,6 +71,7 @@ class CheckpointPanel(Card):
         self._run_state = state
         if folder != self.model.folder:
             self.view.clearSelection()
+            self._picked = False
         self.model.set_folder(folder)
         self._update_buttons()
 
@@ -120,9 +123,17 @@ class CheckpointPanel(Card):
     @Slot()
     def _on_refreshed(self) -> None:
         self._stack.setCurrentWidget(self.view if self.model.checkpoints else self._empty)
-        if self.chosen() is None and self.model.checkpoints:
-            best = self.model.labelled("best")
-            self.view.setCurrentIndex(self.model.index(self.model.row_of(best.name) or 0 if best else 0))
+        if not self._picked and self.model.checkpoints:
+            best = self.model.labelled("best") or self.model.checkpoints[0]
+            self._selecting = True
+            self.view.setCurrentIndex(self.model.index(self.model.row_of(best.name) or 0))
+            self._selecting = False
+        self._update_buttons()
+
+    @Slot()
+    def _on_selected(self) -> None:
+        if not self._selecting:
+            self._picked = self.chosen() is not None
         self._update_buttons()
 
     @Slot()

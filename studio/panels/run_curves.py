@@ -90,11 +90,9 @@ class RunCurves(QWidget):
             self.board.remove_marker(("end", 0))
 
     def _add_validation(self, event: Validated) -> None:
-        for name, value in event.metrics.items():
-            if name == "val/loss":
-                self.board.append("val/loss", float(event.step), float(value))
-            elif name == "val/accuracy":
-                self.board.append("val/accuracy", float(event.step), float(value))
+        for name in ("val/loss", "val/accuracy"):
+            if name in event.metrics:
+                self.board.append(name, float(event.step), float(event.metrics[name]))
 
     @Slot()
     def _on_view_changed(self) -> None:

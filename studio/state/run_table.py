@@ -25,6 +25,8 @@ RUN_ROLE = Qt.ItemDataRole.UserRole
 SORT_ROLE = Qt.ItemDataRole.UserRole + 1
 SPARK_ROLE = Qt.ItemDataRole.UserRole + 2
 
+_ALIGNMENT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+
 Index = QModelIndex | QPersistentModelIndex
 
 ROOT = QModelIndex()
@@ -37,7 +39,6 @@ class Column:
     title: str
     text: Callable[[RunSummary], str]
     key: Callable[[RunSummary], Any]
-    right: bool = False
 
 
 def _best_text(run: RunSummary) -> str:
@@ -64,13 +65,13 @@ def _step_text(run: RunSummary) -> str:
 COLUMNS = (
     Column("Name", lambda run: str(run.record.get("name", "")), lambda run: str(run.record.get("name", "")).lower()),
     Column("Status", lambda run: run.status, lambda run: run.status),
-    Column("Best", _best_text, _best_key, right=True),
+    Column("Best", _best_text, _best_key),
     Column("Loss", lambda run: "", lambda run: run.losses[-1] if run.losses else float("inf")),
-    Column("Step", _step_text, lambda run: int(run.record.get("step") or 0), right=True),
+    Column("Step", _step_text, lambda run: int(run.record.get("step") or 0)),
     Column("Dataset", lambda run: str(run.record.get("dataset", "")), lambda run: str(run.record.get("dataset", ""))),
     Column("Model", lambda run: str(run.record.get("model", "")), lambda run: str(run.record.get("model", ""))),
-    Column("Started", lambda run: format_ago(_created(run), time.time()), _created, right=True),
-    Column("Duration", lambda run: format_duration(run.duration), lambda run: run.duration, right=True),
+    Column("Started", lambda run: format_ago(_created(run), time.time()), _created),
+    Column("Duration", lambda run: format_duration(run.duration), lambda run: run.duration),
 )
 NAME, STATUS, BEST, LOSS, STEP, DATASET, MODEL, STARTED, DURATION = range(len(COLUMNS))
 
@@ -123,7 +124,7 @@ class RunTableModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return COLUMNS[section].title
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(COLUMNS[section])
+            return _ALIGNMENT
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -139,17 +140,12 @@ class RunTableModel(QAbstractTableModel):
         if role == SPARK_ROLE:
             return run.losses
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(column)
+            return _ALIGNMENT
         if role == Qt.ItemDataRole.ToolTipRole and index.column() == NAME:
             return str(run.folder.path)
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == LOSS and run.losses:
             return f"loss {run.losses[-1]:.4g}"
         return None
-
-
-def _alignment(column: Column) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
 
 
 class RunFilter(QSortFilterProxyModel):

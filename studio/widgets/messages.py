@@ -43,6 +43,11 @@ class EmptyState(QWidget):
         self._sentence.setMaximumWidth(440)
         self.button = button("", variant="primary")
         self.button.clicked.connect(self.action_triggered)
+        # Between stretches, not by an alignment: an aligned label is given the height of one line only.
+        sentence_row = QHBoxLayout()
+        sentence_row.addStretch(1)
+        sentence_row.addWidget(self._sentence, 4)
+        sentence_row.addStretch(1)
         center = Qt.AlignmentFlag.AlignHCenter
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACING.xl, SPACING.xxl, SPACING.xl, SPACING.xxl)
@@ -51,7 +56,7 @@ class EmptyState(QWidget):
         column.addWidget(self._picture, 0, center)
         column.addSpacing(SPACING.xs)
         column.addWidget(self._title, 0, center)
-        column.addWidget(self._sentence, 0, center)
+        column.addLayout(sentence_row)
         column.addSpacing(SPACING.s)
         column.addWidget(self.button, 0, center)
         column.addStretch(1)

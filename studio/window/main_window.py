@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QByteArray, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QIcon
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMainWindow, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from studio import identity
 from studio.actions.build import ActionSet
@@ -16,7 +16,7 @@ from studio.panels.run_words import STATE_WORDS
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.state.progress import Progress
-from studio.widgets import NavigationRail, Segmented, ToastArea, button, separator
+from studio.widgets import NavigationRail, Segmented, ToastArea, icon_button, separator
 from studio.window.closing import CloseChoice, Closing, ask_about_run
 from studio.window.dialogs import AboutDialog, ReportDialog
 from studio.window.navigation import PAGES
@@ -74,10 +74,16 @@ class MainWindow(QMainWindow):
             self.theme_choice.add_option(key, "", picture, name)
         self.theme_choice.setAccessibleName("Appearance")
         self.theme_choice.set_current(self.context.settings.get().theme)
-        self.menu_button = button("Menu", "menu", "ghost")
+        self.menu_button = icon_button("menu", "All commands")
         self.menu_button.setMenu(self.actions_.menu(self.menu_button))
-        self.rail.add_footer(self.menu_button)
-        self.rail.add_footer(self.theme_choice)
+        self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        foot = QWidget()
+        foot_row = QHBoxLayout(foot)
+        foot_row.setContentsMargins(0, 0, 0, 0)
+        foot_row.addWidget(self.theme_choice)
+        foot_row.addStretch(1)
+        foot_row.addWidget(self.menu_button)
+        self.rail.add_footer(foot)
         right = QWidget()
         column = QVBoxLayout(right)
         column.setContentsMargins(0, 0, 0, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, Qt, QTimer, Slot
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -22,6 +22,7 @@ from studio.state.context import AppContext
 from studio.state.run_library import RunSummary
 from studio.state.run_table import (
     BEST,
+    DATASET,
     DURATION,
     LOSS,
     NAME,
@@ -46,6 +47,10 @@ _FILTERS: tuple[tuple[str, frozenset[str]], ...] = (
     ("Failed", frozenset({"failed"})),
     ("Interrupted", frozenset({"interrupted"})),
 )
+_ROW_HEIGHT = 38
+_ROWS_BESIDE_DETAIL = 5
+_NARROW = 860
+_LEFT_OUT_WHEN_NARROW = (STEP, DATASET, DURATION)
 _WIDTHS = {STATUS: 118, BEST: 96, LOSS: 110, STEP: 130, STARTED: 130, DURATION: 110}
 
 
@@ -94,7 +99,7 @@ class RunsPage(QWidget):
         table.setShowGrid(False)
         table.setWordWrap(False)
         table.verticalHeader().hide()
-        table.verticalHeader().setDefaultSectionSize(38)
+        table.verticalHeader().setDefaultSectionSize(_ROW_HEIGHT)
         table.setItemDelegateForColumn(STATUS, StatusDelegate(table))
         table.setItemDelegateForColumn(LOSS, SparklineDelegate(SPARK_ROLE, table))
         header = table.horizontalHeader()
@@ -174,18 +179,26 @@ class RunsPage(QWidget):
 
     def _set_table_height(self, with_detail: bool) -> None:
         """Beside a chosen run the table keeps a few rows; alone it takes the page."""
-        self.table.setMinimumHeight(190 if with_detail else 320)
-        self.table.setMaximumHeight(230 if with_detail else 16777215)
+        rows = min(max(self.filter.rowCount(), 1), _ROWS_BESIDE_DETAIL)
+        height = self.table.horizontalHeader().sizeHint().height() + rows * _ROW_HEIGHT + 4
+        self.table.setMinimumHeight(height if with_detail else 320)
+        self.table.setMaximumHeight(height if with_detail else 16777215)  # Qt's "no limit"
 
     @Slot()
     def _update_count(self) -> None:
         shown, total = self.filter.rowCount(), self.model.rowCount()
+        self._set_table_height(self.detail.isVisibleTo(self))
         self.count.setText(f"{total:,}" if shown == total else f"{shown:,} of {total:,}")
 
     @Slot()
     def _refresh_if_working(self) -> None:
         if any(run.status in ("created", "running", "paused") for run in self._context.library.runs):
             self._context.library.refresh()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        for column in _LEFT_OUT_WHEN_NARROW:
+            self.table.setColumnHidden(column, event.size().width() < _NARROW)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -11,7 +11,7 @@ from studio.state.formats import format_duration, format_rate
 from studio.state.live_run import LiveRun
 from studio.state.progress import Progress
 from studio.theme import SPACING, icon, set_property, set_role
-from studio.widgets import Card, ElidedLabel, FlowLayout, ProgressLine, StatusPill, button
+from studio.widgets import Card, ElidedLabel, ProgressLine, StatusPill, button
 from training.control import Command
 
 _TONES = {
@@ -29,10 +29,12 @@ class RunHeader(Card):
     Signals:
         asked(Command): a button was pressed.
         resume_asked(): go on with the run that ended.
+        export_asked(): write the best model to a file.
     """
 
     asked = Signal(object)
     resume_asked = Signal()
+    export_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
@@ -45,6 +47,9 @@ class RunHeader(Card):
         self.save = button("Save now", "save", tooltip="Write a checkpoint after this step (Ctrl+S)")
         self.validate = button("Validate now", "check", tooltip="Measure the validation set after this step")
         self.resume = button("Resume", "resume", "primary", tooltip="Go on from the last checkpoint")
+        self.export = button(
+            "Export best", "export", "primary", tooltip="Write the best model to a file for use elsewhere"
+        )
         self._paused = False
         self._lay_out()
         self._connect()
@@ -71,6 +76,7 @@ class RunHeader(Card):
             made.setVisible(not ended)
         self.resume.setVisible(ended and state is not RunState.COMPLETED)
         self.resume.setEnabled(resumable)
+        self.export.setVisible(state is RunState.COMPLETED)
 
     def show_progress(self, state: RunState, progress: Progress) -> None:
         """The bar and its words."""
@@ -94,23 +100,21 @@ class RunHeader(Card):
         self.stop.setMenu(menu)
         set_property(self.stop, "hasMenu", True)
         row = QHBoxLayout()
-        row.setSpacing(SPACING.m)
+        row.setSpacing(SPACING.s)
         row.addWidget(self._name, 1)
         row.addWidget(self._pill)
+        row.addSpacing(SPACING.s)
+        for made in (self.resume, self.export, self.pause, self.stop, self.save, self.validate):
+            row.addWidget(made)
         self.add(row)
         self.add(self._progress)
-        buttons = QWidget()
-        flow = FlowLayout(buttons, SPACING.s)
-        flow.setContentsMargins(0, 0, 0, 0)
-        for made in (self.resume, self.pause, self.stop, self.save, self.validate):
-            flow.addWidget(made)
-        self.add(buttons)
 
     def _connect(self) -> None:
         self.pause.clicked.connect(self._on_pause_clicked)
         self.save.clicked.connect(lambda: self.asked.emit(Command.SAVE))
         self.validate.clicked.connect(lambda: self.asked.emit(Command.VALIDATE))
         self.resume.clicked.connect(self.resume_asked)
+        self.export.clicked.connect(self.export_asked)
 
     @Slot()
     def _on_pause_clicked(self) -> None:

@@ -82,6 +82,7 @@ class TrainPage(QWidget):
         self.empty.action_triggered.connect(context.start_sample)
         self.header.asked.connect(live.ask)
         self.header.resume_asked.connect(self._resume)
+        self.header.export_asked.connect(self.checkpoints.export_best)
         self.outcome.resume_asked.connect(self._resume)
         self.curves.checkpoint_clicked.connect(self.checkpoints.choose)
         context.start_problem_changed.connect(self._on_start_problem_changed)
@@ -137,7 +138,7 @@ class TrainPage(QWidget):
             self.numbers.truncate(event.step)
         elif isinstance(event, Found):
             self.findings.add(event)
-        if isinstance(event, CheckpointSaved | AttemptStarted | FINAL_EVENTS):
+        if isinstance(event, (CheckpointSaved, AttemptStarted, *FINAL_EVENTS)):
             self.checkpoints.refresh()
 
     # --------------------------------------------------------------------------------------------- actions
