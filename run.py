@@ -340,7 +340,7 @@ def run_tests(arguments: list[str]) -> int:
     steps = [
         ("system libraries", ["-m", "studio.preflight", "--offscreen", "--install"]),
         ("lint", ["-m", "ruff", "check", "."]),
-        ("format", ["-m", "ruff", "format", "--check", "."]),
+        ("format", ["-m", "ruff", "format", "--check", "--output-format", "concise", "."]),
         ("types", ["-m", "mypy"]),
         ("import contracts", ["-c", lint_imports]),
         ("tests", ["-m", "pytest", "-n", "2", *arguments]),  # two at a time: many tests wait for processes
