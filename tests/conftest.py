@@ -8,6 +8,8 @@ import pytest
 
 # Before anything imports Qt: without a display Qt aborts the process, and there is no exception to catch.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+# Tests run two at a time: arithmetic threads that spin at barriers would slow each other down several-fold.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:

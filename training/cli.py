@@ -20,6 +20,7 @@ from training.config.files import read_toml
 from training.console import Console, format_checkpoint, format_run, format_value
 from training.errors import InputError, TrainingError
 from training.presets import preset_text
+from training.process import tune_process
 from training.runs.workspace import default_workspace, find_run, find_target
 
 EXIT_CODES = {"completed": 0, "stopped": 130, "failed": 1}
@@ -32,6 +33,7 @@ CONTRACT = (
 def main(argv: Sequence[str]) -> int:
     """Run one command; returns the exit code. Nothing is printed as a traceback for a fault of the input."""
     arguments = _parser().parse_args(argv)
+    tune_process()
     try:
         return int(arguments.command(arguments))
     except TrainingError as error:

@@ -18,6 +18,7 @@ from typing import Any
 
 from training.control import Control
 from training.errors import ConfigError, InputError, TrainingError
+from training.process import tune_process
 
 Request = dict[str, Any]
 Reply = Callable[[dict[str, Any]], None]
@@ -155,6 +156,7 @@ class Server:
 
 def serve(requests: Iterable[Request], reply: Reply) -> None:
     """Answer ``requests`` in order until they end or one says "quit"."""
+    tune_process()
     server = Server(reply)
     server.warm_up()
     for request in requests:
