@@ -1,0 +1,221 @@
+"""Exported models answer like the checkpoint's, elsewhere too, and nothing foreign is ever overwritten."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import load_file
+
+from training.errors import CheckpointError, InputError, TrainingError
+from training.export import export_checkpoint
+from training.export.material import load_material
+from training.export.usage import weights
+from training.runs.manifest import digest
+
+FORMATS = [
+    "safetensors",
+    "torch-export",
+    pytest.param(
+        "onnx", marks=pytest.mark.skipif(find_spec("onnxruntime") is None, reason="needs the packages of trainwright[onnx]")
+    ),
+]
+SUFFIX = {"safetensors": ".safetensors", "torch-export": ".pt2", "onnx": ".onnx"}
+
+
+def facts_in(folder: Path) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    return facts
+
+
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("run", ["spiral", "pictures", "resnet"])
+def test_code_in_model_json_answers_like_the_checkpoint(
+    run: str, to: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    checkpoint: Path = request.getfixturevalue(run)
+    result = export_checkpoint(checkpoint, to, tmp_path / "out")
+
+    assert result["format"] == to
+    assert result["path"] == str(tmp_path / "out" / f"model{SUFFIX[to]}")
+    assert sorted(Path(file).name for file in result["files"]) == ["model.json", f"model{SUFFIX[to]}"]
+    json.dumps(result)
+    facts = facts_in(tmp_path / "out")
+    assert facts["file"]["sha256"] == digest(Path(result["path"]))
+    code = "\n".join(facts["python"])
+    assert "training" not in {line.split()[1].partition(".")[0] for line in code.splitlines() if line.startswith(("import ", "from "))}
+    elsewhere: dict[str, Any] = {}
+    exec(code, elsewhere)
+    model, facts = elsewhere["load_model"](tmp_path / "out")
+    material = load_material(checkpoint)
+    generator = torch.Generator().manual_seed(7)
+    if run == "spiral":
+        samples = torch.randn((5, 2), generator=generator)
+    else:
+        samples = torch.randint(0, 256, (5, *material.shape), dtype=torch.uint8, generator=generator)
+    expected = material.logits(samples)
+    found = torch.as_tensor(elsewhere["logits"](model, facts, samples))
+    if to == "safetensors":
+        assert torch.equal(found, expected)
+        assert result["max_difference"] == 0.0
+    else:
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    best = expected.softmax(dim=1).max(dim=1)
+    predicted = elsewhere["predict"](model, facts, samples)
+    assert [name for name, _ in predicted] == [material.classes[place] for place in best.indices.tolist()]
+    assert [chance for _, chance in predicted] == pytest.approx(best.values.tolist(), rel=1e-4)
+
+
+def test_weights_can_be_used_in_a_process_that_cannot_import_us(pictures: Path, tmp_path: Path) -> None:
+    export_checkpoint(pictures, "safetensors", tmp_path / "out")
+    (tmp_path / "use.py").write_text("\n".join(facts_in(tmp_path / "out")["python"]), encoding="utf-8")
+    picture = np.random.default_rng(0).integers(0, 256, (12, 12), dtype=np.uint8)
+    Image.fromarray(picture).save(tmp_path / "picture.png")
+    code = (
+        "import sys; sys.modules['training'] = None\n"
+        "import use\n"
+        "model, facts = use.load_model('out')\n"
+        "print(use.logits(model, facts, use.read_picture(facts, 'picture.png')).tolist())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    expected = load_material(pictures).logits(torch.from_numpy(picture).view(1, 1, 12, 12))
+    # Not to the bit: another process may use another number of threads.
+    assert json.loads(done.stdout)[0] == pytest.approx(expected[0].tolist(), rel=1e-5)
+
+
+def test_model_json_says_what_the_weights_are(pictures: Path, resnet: Path, tmp_path: Path) -> None:
+    export_checkpoint(pictures, "safetensors", tmp_path / "averaged")
+    facts = facts_in(tmp_path / "averaged")
+    exported = load_file(tmp_path / "averaged" / "model.safetensors")
+    averaged, raw = load_file(pictures / "ema.safetensors"), load_file(pictures / "model.safetensors")
+    assert all(torch.equal(exported[name], averaged[name]) for name in averaged)
+    assert not all(torch.equal(exported[name], raw[name]) for name in raw)
+    assert facts["weights"]["averaged"] is True
+    assert facts["classes"] == ["0", "1", "2", "3"]
+    assert facts["input"]["shape"] == [1, 12, 12]
+    assert facts["input"]["normalisation"]["done_by"] == "caller"
+    assert {tensor["name"]: tensor["shape"] for tensor in facts["weights"]["tensors"]} == {
+        name: list(tensor.shape) for name, tensor in exported.items()
+    }
+    assert facts["source"]["step"] == 12
+    assert facts["source"]["config"]["optimizer"]["kind"] == "adamw"
+    assert [layer["type"] for layer in facts["architecture"]["layers"]][-1] == "Linear"
+
+    export_checkpoint(resnet, "torch-export", tmp_path / "resnet")
+    facts = facts_in(tmp_path / "resnet")
+    assert facts["weights"]["averaged"] is False
+    assert facts["input"]["normalisation"]["done_by"] == "model"
+    assert facts["architecture"]["name"] == "resnet18"
+    assert facts["architecture"]["replaced"][0]["name"] == "conv1"
+    assert facts["architecture"]["replaced"][0]["arguments"]["in_channels"] == 1
+
+
+def copy_of(checkpoint: Path, folder: Path) -> Path:
+    folder.mkdir()
+    for path in checkpoint.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    return folder
+
+
+@pytest.mark.parametrize("to", ["safetensors", "torch-export", "script"])
+def test_damaged_checkpoint_is_refused_and_nothing_written(spiral: Path, tmp_path: Path, to: str) -> None:
+    checkpoint = copy_of(spiral, tmp_path / "step-00000024")
+    content = bytearray((checkpoint / "model.safetensors").read_bytes())
+    content[-5] ^= 1
+    (checkpoint / "model.safetensors").write_bytes(content)
+    out = tmp_path / "new" / "deep" / ("out.py" if to == "script" else "out")
+    with pytest.raises(CheckpointError, match=r"model\.safetensors does not match its digest"):
+        export_checkpoint(checkpoint, to, out)
+    assert not (tmp_path / "new").exists()
+
+
+def test_file_that_the_manifest_does_not_name_is_not_exported(spiral: Path, tmp_path: Path) -> None:
+    checkpoint = copy_of(spiral, tmp_path / "step-00000024")
+    (checkpoint / "ema.safetensors").write_bytes(b"planted")
+    export_checkpoint(checkpoint, "safetensors", tmp_path / "out")
+    assert facts_in(tmp_path / "out")["weights"]["averaged"] is False
+
+
+def test_named_file_gets_model_json_beside_it_and_can_be_exported_again(spiral: Path, tmp_path: Path) -> None:
+    out = tmp_path / "made on the way" / "net.safetensors"
+    for _ in range(2):
+        export_checkpoint(spiral, "safetensors", out)
+        assert sorted(path.name for path in out.parent.iterdir()) == ["model.json", "net.safetensors"]
+    notes = out.parent / "notes.txt"
+    notes.write_text("mine")
+    export_checkpoint(spiral, "safetensors", out)
+    assert notes.read_text() == "mine"
+    with pytest.raises(InputError, match=r"describes net\.safetensors"):
+        export_checkpoint(spiral, "safetensors", out.with_name("other.safetensors"))
+    with pytest.raises(InputError, match=r"describes net\.safetensors"):
+        export_checkpoint(spiral, "torch-export", out.parent)
+
+
+def test_nothing_foreign_is_overwritten(spiral: Path, tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "model.json").write_text('{"format": "of someone else"}')
+    lonely = tmp_path / "lonely"
+    lonely.mkdir()
+    (lonely / "net.safetensors").write_bytes(b"someone's weights")
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "thesis.txt").write_text("years of work")
+    file = tmp_path / "file"
+    file.write_text("a file")
+    script = tmp_path / "train.py"
+    script.write_text("print('mine')\n")
+    cases = [
+        ("safetensors", foreign, "not an export of ours"),
+        ("safetensors", lonely / "net.safetensors", "there already"),
+        ("safetensors", full, "holds other files"),
+        ("safetensors", file, "a file is in the way"),
+        ("safetensors", file / "below", "a file is in the way|cannot be written"),
+        ("safetensors", tmp_path / "net.pt", "must be a folder or end in .safetensors"),
+        ("script", script, "not an export of ours"),
+        ("script", full, "must end in .py"),
+        ("script", file / "train.py", "cannot be written"),
+        ("pickle", full, "unknown format"),
+    ]
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for to, out, message in cases:
+        with pytest.raises(InputError, match=message):
+            export_checkpoint(spiral, to, out)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_empty_folder_is_filled(spiral: Path, tmp_path: Path) -> None:
+    (tmp_path / "chosen").mkdir()
+    export_checkpoint(spiral, "safetensors", tmp_path / "chosen")
+    assert sorted(path.name for path in (tmp_path / "chosen").iterdir()) == ["model.json", "model.safetensors"]
+
+
+def test_export_that_answers_otherwise_is_not_kept(
+    spiral: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier = tmp_path / "earlier"
+    export_checkpoint(spiral, "safetensors", earlier)
+    before = {path.name: path.read_bytes() for path in earlier.iterdir()}
+    right = weights.logits
+    monkeypatch.setattr(weights, "logits", lambda *given: right(*given) + 1e-6)
+    for out in (earlier, tmp_path / "new" / "out"):
+        with pytest.raises(TrainingError, match="differs by"):
+            export_checkpoint(spiral, "safetensors", out)
+    assert {path.name: path.read_bytes() for path in earlier.iterdir()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["earlier"]
+
+
+def test_missing_onnx_packages_are_named(spiral: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.export.formats.find_spec", lambda name: None)
+    with pytest.raises(InputError, match="pip install onnx onnxscript onnxruntime"):
+        export_checkpoint(spiral, "onnx", tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []

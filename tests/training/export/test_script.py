@@ -1,0 +1,263 @@
+"""The exported script trains like the engine: same losses, same weights, bit for bit on the processor."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import load_file
+
+from tests.training.export.conftest import CPU, Train
+from tests.training.tiny import tiny, tiny_pictures
+from training.errors import InputError, TrainingError
+from training.export import export_checkpoint, script
+from training.export.material import load_material
+from training.runs.series import read_series
+
+SHAPES = ("dataset.kind=shapes", "dataset.samples=120", "model.kind=small_cnn", "model.channels=[4, 4]")
+
+
+def export(checkpoint: Path, out: Path) -> Path:
+    result = export_checkpoint(checkpoint, "script", out)
+    assert result["path"] == str(out)
+    assert result["max_difference"] == 0.0
+    return out
+
+
+def train_by_script(file: Path, out: Path, *arguments: str, save: Any = None) -> None:
+    """Run the script's ``main`` here; ``save`` takes the place of its own."""
+    threads, random_state = torch.get_num_threads(), torch.get_rng_state()
+    argv, tf32 = sys.argv, torch.backends.cudnn.allow_tf32
+    names: dict[str, Any] = {"__name__": "script"}
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), names)
+    if save is not None:
+        names["save"] = save(names["save"])
+    sys.argv = [str(file), "--out", str(out), "--device", "cpu", *arguments]
+    try:
+        names["main"]()
+    finally:
+        sys.argv = argv
+        torch.backends.cudnn.allow_tf32 = tf32
+        torch.set_num_threads(threads)
+        torch.set_rng_state(random_state)
+
+
+def assert_same_run(checkpoint: Path, out: Path) -> None:
+    """The script's numbers and last weights equal the engine's."""
+    series = read_series(checkpoint.parent.parent / "series.bin")
+    with (out / "steps.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == len(series) > 0
+    assert [int(row["step"]) for row in rows] == series["step"].tolist()
+    assert [int(row["epoch"]) for row in rows] == series["epoch"].tolist()
+    assert [float(row["lr"]) for row in rows] == series["lr"].tolist()
+    assert [float(np.float32(row["loss"])) for row in rows] == series["loss"].tolist()
+    assert [float(np.float32(row["grad_norm"])) for row in rows] == series["grad_norm"].tolist()
+    state = torch.load(out / "last.pt", weights_only=True)
+    weights = load_file(checkpoint / "model.safetensors")
+    assert state["model"].keys() == weights.keys()
+    assert all(torch.equal(state["model"][name], tensor) for name, tensor in weights.items())
+    if (checkpoint / "ema.safetensors").exists():
+        averaged = load_file(checkpoint / "ema.safetensors")
+        floating = {name: tensor for name, tensor in averaged.items() if tensor.is_floating_point()}
+        assert all(torch.equal(state["averaged"][f"module.{name}"], tensor) for name, tensor in floating.items())
+
+
+def check_source(file: Path) -> None:
+    """It compiles, is clean for ruff as ruff comes, and imports nothing of ours."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert not {name for name in imported if name.partition(".")[0] in ("training", "studio")}
+    subprocess.run([sys.executable, "-m", "py_compile", file], check=True)
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", file]
+    done = subprocess.run(ruff, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("run", ["spiral", "pictures", "resnet"])
+def test_script_repeats_the_run(run: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    checkpoint: Path = request.getfixturevalue(run)
+    file = export(checkpoint, tmp_path / "new folder" / "train.py")
+    check_source(file)
+    train_by_script(file, tmp_path / "run")
+    assert_same_run(checkpoint, tmp_path / "run")
+
+
+def test_script_runs_as_a_program_of_its_own(spiral: Path, tmp_path: Path) -> None:
+    file = export(spiral, tmp_path / "train.py")
+    command = [sys.executable, file.name]
+    first = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert first.returncode == 0, first.stderr
+    assert "epoch 3/3  step 24/24" in first.stdout
+    assert_same_run(spiral, tmp_path / "tiny-run")
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert again.returncode == 1
+    assert "--resume" in again.stderr
+
+
+@pytest.mark.parametrize("run", ["spiral", "pictures"])
+def test_interrupted_script_goes_on_to_the_same_end(run: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    checkpoint: Path = request.getfixturevalue(run)
+    file = export(checkpoint, tmp_path / "train.py")
+
+    def stop_after_a_save_inside_an_epoch(save: Any) -> Any:
+        def stopping(state: dict[str, Any], path: Path) -> None:
+            save(state, path)
+            if state["progress"]["step"] in (6, 12) and path.name == "last.pt":
+                raise KeyboardInterrupt
+
+        return stopping
+
+    with pytest.raises(KeyboardInterrupt):
+        train_by_script(file, tmp_path / "run", save=stop_after_a_save_inside_an_epoch)
+    assert torch.load(tmp_path / "run" / "last.pt", weights_only=True)["progress"]["step"] in (6, 12)
+    train_by_script(file, tmp_path / "run", "--resume")
+    assert_same_run(checkpoint, tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param(
+            ("optimizer.kind=sgd", "optimizer.lr=0.1", "loop.accumulation=4", "loop.clip_norm=0.5", "schedule.kind=cosine"),
+            id="sgd, accumulation with a short last window, clip, cosine",
+        ),
+        pytest.param(("optimizer.kind=sgd", "optimizer.nesterov=false", "optimizer.momentum=0.0"), id="sgd, cycled momentum"),
+        pytest.param(
+            ("optimizer.kind=adam", "optimizer.weight_decay=0.1", "optimizer.amsgrad=true", "optimizer.betas=[0.8, 0.9]"),
+            id="adam, amsgrad",
+        ),
+        pytest.param(
+            ("loop.clip_norm=none", "schedule.kind=plateau", "schedule.patience=0", "checkpoints.monitor=val/loss"),
+            id="no clip, plateau by loss",
+        ),
+        pytest.param(
+            ("loop.clip_value=0.001", "loop.early_stopping_patience=1", "loop.validate_every_steps=2", "loop.epochs=6"),
+            id="clip by value, early stopping",
+        ),
+        pytest.param(("precision.compute=bf16", "loop.ema_decay=0.9", "loop.batch_size=239"), id="bf16, a batch of one joins"),
+        pytest.param(("precision.compute=fp16", "objective.label_smoothing=0.1", "loop.max_steps=5"), id="fp16, scaler"),
+        pytest.param(
+            (*SHAPES, "precision.channels_last=false", "checkpoints.every_steps=none", "optimizer.weight_decay=0.0"),
+            id="shapes, channels first",
+        ),
+        pytest.param((*SHAPES, "dataset.flip=true", "dataset.noise=0.0", "seed=5"), id="shapes without noise, flip"),
+    ],
+)
+def test_every_part_repeats_the_run(settings: tuple[str, ...], train: Train, tmp_path: Path) -> None:
+    checkpoint = train(tiny(CPU, *settings))
+    file = export(checkpoint, tmp_path / "train.py")
+    check_source(file)
+    train_by_script(file, tmp_path / "run")
+    assert_same_run(checkpoint, tmp_path / "run")
+
+
+def test_given_validation_part_and_test_part(train: Train, idx_folder: Path, tmp_path: Path) -> None:
+    checkpoint = train(tiny_pictures(idx_folder, CPU, "dataset.validation=test", "loop.epochs=1"))
+    train_by_script(export(checkpoint, tmp_path / "train.py"), tmp_path / "run")
+    assert_same_run(checkpoint, tmp_path / "run")
+
+
+def write_folder(root: Path) -> Path:
+    """Two classes in train and val, with everything a folder from a real disk holds."""
+    generator = np.random.default_rng(0)
+    for part, count in (("train", 12), ("val", 4)):
+        for number, name in enumerate(("a cat", "dög")):
+            folder = root / part / name / "deeper"
+            folder.mkdir(parents=True)
+            for index in range(count):
+                size = (20 + index, 30, 3)
+                pixels = (generator.integers(0, 120, size) + 130 * number).astype(np.uint8)
+                mode = ("RGB", "L", "RGBA", "P", "CMYK", "LA")[index % 6]
+                suffix = "jpg" if mode in ("RGB", "CMYK") else "png"
+                Image.fromarray(pixels).convert(mode).save(folder.parent / f"{index:02}.{suffix}")
+            wide = generator.integers(0, 65536, (24, 24), dtype=np.uint16)
+            Image.fromarray(wide).save(folder / "wide.png")
+            (folder / ".hidden.png").write_bytes(b"hidden")
+            (folder / "empty.png").write_bytes(b"")
+            (folder / "broken.jpg").write_bytes(b"\xff\xd8\xff and no more")
+            (folder / "notes.txt").write_text("notes")
+    return root
+
+
+@pytest.mark.parametrize("more", [(), ("dataset.validation=split", "dataset.color=grey"), ("dataset.image_size=10",)])
+def test_image_folder(more: tuple[str, ...], train: Train, tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "pictures")
+    config = tiny_pictures(
+        folder, CPU, "dataset.kind=image_folder", "dataset.image_size=16", "loop.batch_size=7", "loop.epochs=1", *more
+    )
+    checkpoint = train(config)
+    file = export(checkpoint, tmp_path / "train.py")
+    check_source(file)
+    train_by_script(file, tmp_path / "run")
+    assert_same_run(checkpoint, tmp_path / "run")
+
+    moved = folder.rename(tmp_path / "moved")
+    train_by_script(file, tmp_path / "elsewhere", "--data", str(moved))
+    assert_same_run(checkpoint, tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="The script is written from the dataset"):
+        export(checkpoint, tmp_path / "second.py")
+
+
+SCHEDULES = [
+    ("constant",),
+    ("constant", "warmup_steps=5"),
+    ("linear", "end_factor=0.1"),
+    ("linear", "warmup_steps=3"),
+    ("cosine", "eta_min=1e-5"),
+    ("cosine_restarts", "t_0=30", "t_mult=2"),
+    ("cosine_restarts", "t_0=7", "warmup_steps=4"),
+    ("step", "step_size=9"),
+    ("multi_step", "milestones=[4, 8]", "warmup_steps=2"),
+    ("exponential",),
+    ("polynomial", "power=2.0", "warmup_steps=2"),
+    ("wsd",),
+    ("wsd", "decay_shape=cosine", "warmup_steps=2"),
+    ("wsd", "decay_shape=sqrt", "end_factor=0.1"),
+    ("plateau", "warmup_steps=2"),
+    ("one_cycle", "three_phase=true"),
+    ("one_cycle", "anneal_strategy=linear", "cycle_momentum=false"),
+    ("one_cycle", "three_phase=true", "cycle_momentum=false", "pct_start=0.4"),
+]
+
+
+@pytest.mark.parametrize("choice", SCHEDULES, ids=" ".join)
+def test_every_schedule(choice: tuple[str, ...], train: Train, tmp_path: Path) -> None:
+    kind, *rest = choice
+    settings = (f"schedule.{setting}" for setting in rest)
+    checkpoint = train(tiny(CPU, f"schedule.kind={kind}", *settings, "loop.max_steps=20"))
+    file = export(checkpoint, tmp_path / "train.py")
+    check_source(file)
+    train_by_script(file, tmp_path / "run")
+    assert_same_run(checkpoint, tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "new"),
+    [
+        ("initial weights", "nn.Linear(16, 16)", "nn.Linear(16, 16, dtype=torch.float64).float()"),
+        ("order of samples", "2**33", "2**32"),
+        ("learning rates", "MAX_LR = 0.01", "MAX_LR = 0.02"),
+        ("weight decay", "ndim > 1", "ndim > 0"),
+        ("normalisation", "* scale + shift", "* scale - shift"),
+        ("model", "nn.ReLU()", "nn.GELU()"),
+    ],
+)
+def test_script_that_would_train_otherwise_is_not_written(
+    part: str, old: str, new: str, spiral: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = script.render(load_material(spiral), "train.py")
+    assert old in right
+    monkeypatch.setattr(script, "render", lambda material, file: right.replace(old, new))
+    with pytest.raises(TrainingError, match=f"The script's {part} would differ"):
+        export_checkpoint(spiral, "script", tmp_path / "new" / "train.py")
+    assert list(tmp_path.iterdir()) == []

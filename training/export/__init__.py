@@ -1,0 +1,27 @@
+"""Taking a trained model, or the whole run as plain code, out of Trainwright; each way with proof of parity."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from training.errors import InputError
+from training.export.formats import FORMATS, export_model
+from training.export.material import load_material
+from training.export.script import export_script
+
+__all__ = ["export_checkpoint"]
+
+
+def export_checkpoint(checkpoint: Path, to: str, out: Path) -> dict[str, Any]:
+    """Export ``checkpoint`` as ``to`` ("safetensors", "torch-export", "onnx" or "script") to ``out``.
+
+    Returns ``format``, ``path`` (the main file), ``files``, ``max_difference`` (largest difference of a logit between
+    the checkpoint's model and the exported one, loaded again) and ``summary`` (one sentence). Raises CheckpointError for
+    a checkpoint that is not whole, InputError when ``out`` cannot be used; then nothing was written.
+    """
+    if to == "script":
+        return export_script(lambda: load_material(checkpoint), out)
+    if to not in FORMATS:
+        raise InputError(f"--to {to}: unknown format; choose safetensors, onnx, torch-export or script.")
+    return export_model(lambda: load_material(checkpoint), to, out)

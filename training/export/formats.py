@@ -1,0 +1,149 @@
+"""The formats that hold a trained model: safetensors, torch.export and ONNX, each with its ``model.json``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from training.errors import InputError, TrainingError
+from training.export.facts import write_facts
+from training.export.material import SAMPLES, Material
+from training.export.place import target_of, written_beside
+from training.export.proof import prove
+from training.export.usage import program, weights
+
+_ONNX_PACKAGES = ("onnx", "onnxscript", "onnxruntime")
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a model is written. ``usage()`` gives the module that reads it; ``tolerance`` is explained in ``prove``."""
+
+    suffix: str
+    write: Callable[[Material, Path], None]
+    usage: Callable[[], ModuleType]
+    tolerance: float
+    requires: tuple[str, ...] = ()
+
+
+def export_model(material: Callable[[], Material], to: str, out: Path) -> dict[str, Any]:
+    """Write the model as format ``to``, load it again, compare, and only then put it where ``out`` says.
+
+    Raises InputError when ``out`` cannot be used or a package is missing, before ``material`` is loaded.
+    """
+    form = FORMATS[to]
+    _require(form)
+    folder, name = target_of(out, form.suffix)
+    loaded = material()
+    usage = form.usage()
+    with written_beside(folder) as temporary:
+        form.write(loaded, temporary / name)
+        write_facts(loaded, temporary / name, to, usage)
+        difference = prove(loaded, usage, temporary, form.tolerance)
+        names = sorted(
+            path.name for path in temporary.iterdir()
+        )  # large ONNX graphs keep their weights in a second file
+    return {
+        "format": to,
+        "path": str(folder / name),
+        "files": [str(folder / name) for name in names],
+        "max_difference": difference,
+        "summary": f"Exported {to} to {folder / name}; loaded it again and compared on {SAMPLES} samples: largest difference "
+        f"{difference:.3g}.",
+    }
+
+
+def _require(form: Format) -> None:
+    missing = [package for package in form.requires if find_spec(package) is None]
+    if missing:
+        raise InputError(
+            f"--to onnx needs {' and '.join(missing)}; install with: pip install {' '.join(missing)} "
+            "(or trainwright[onnx])."
+        )
+
+
+def _write_safetensors(material: Material, path: Path) -> None:
+    tensors = {name: tensor.contiguous() for name, tensor in material.model.state_dict().items()}
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
+class Deployed(nn.Module):
+    """The model with its normalisation in front: takes samples as the data holds them."""
+
+    scale: Tensor
+    shift: Tensor
+
+    def __init__(self, material: Material) -> None:
+        super().__init__()
+        size = (1, -1) + (1,) * (len(material.shape) - 1)
+        divisor = 255.0 if material.layout == "image" else 1.0
+        mean, std = material.normalisation.mean, material.normalisation.std
+        self.model = material.model
+        self.register_buffer("scale", torch.tensor([1 / (part * divisor) for part in std]).view(size))
+        self.register_buffer("shift", torch.tensor([-m / s for m, s in zip(mean, std, strict=True)]).view(size))
+
+    def forward(self, samples: Tensor) -> Tensor:
+        """(n, classes) logits of (n, *shape) samples: uint8 pixels or float32 values."""
+        logits: Tensor = self.model(samples.to(torch.float32) * self.scale + self.shift)
+        return logits
+
+
+def _batch_of_any_size() -> dict[str, dict[int, Any]]:
+    return {"samples": {0: torch.export.Dim("batch", min=1)}}
+
+
+def _write_program(material: Material, path: Path) -> None:
+    deployed = Deployed(material).eval()
+    with _quiet():
+        traced = torch.export.export(deployed, (material.samples(),), dynamic_shapes=_batch_of_any_size())
+        torch.export.save(traced, path)
+
+
+def _write_onnx(material: Material, path: Path) -> None:
+    deployed = Deployed(material).eval()
+    with _quiet():
+        traced = torch.onnx.export(
+            deployed,
+            (material.samples(),),
+            input_names=["samples"],
+            output_names=["logits"],
+            dynamic_shapes=_batch_of_any_size(),
+            dynamo=True,
+            verbose=False,
+        )
+        if traced is None:
+            raise TrainingError("torch.onnx gave no graph; nothing was exported.", "Choose another format.")
+        traced.save(path)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """torch's exporters warn their developers about their own code; what counts here is the comparison afterwards."""
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _use_onnx() -> ModuleType:
+    from training.export.usage import onnx_graph  # needs onnxruntime, which is optional
+
+    return onnx_graph
+
+
+FORMATS = {
+    "safetensors": Format(".safetensors", _write_safetensors, lambda: weights, 0.0),
+    # Traced kernels are the same ones, yet a fused or reordered operation may round otherwise.
+    "torch-export": Format(".pt2", _write_program, lambda: program, 1e-5),
+    # Another library's kernels sum in another order; 1e-4 of the largest logit is some 800 float32 roundings.
+    "onnx": Format(".onnx", _write_onnx, _use_onnx, 1e-4, _ONNX_PACKAGES),
+}

@@ -1,0 +1,343 @@
+"""What the script of a run says: a RunConfig as settings and lines of plain PyTorch, for the templates to put together."""
+
+from __future__ import annotations
+
+import pprint
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import training
+from training import catalog
+from training.config.dataset import IdxDataset, ImageFolderDataset, ImageSection, ShapesDataset, SpiralDataset
+from training.config.fields import Section
+from training.config.optimizer import Sgd
+from training.config.schedule import Constant, OneCycle
+from training.data.folder import list_folder
+from training.data.source import silent
+from training.errors import InputError
+from training.export.architecture import describe_architecture
+from training.export.material import Material
+from training.models import make_model
+from training.runs.folder import read_json
+from training.schedules import describe as describe_schedule
+
+Setting = tuple[str, str, Any]  # comment, name, value
+_WITH_LENGTH = ("linear", "cosine", "polynomial", "wsd")  # schedules laid out over the whole run
+_AUTOCAST = {"bf16": "torch.bfloat16", "fp16": "torch.float16"}
+_WIDTH = 118
+_PACKAGES = {"image_folder": ["pillow", "numpy"]}
+
+
+def describe_run(material: Material, file: str) -> dict[str, Any]:
+    """Everything the templates ask for. Raises InputError when the dataset's folder would be needed and is gone."""
+    config = material.config
+    facts = _data(material) | _varying(material) | _model(material) | _optimizer(material) | _schedule(material)
+    facts |= _loop(material, facts)
+    slug = re.sub(r"[^a-z0-9]+", "-", config.name.lower()).strip("-") or "run"
+    packages = ["torch"] + ["torchvision"] * (config.model.kind == "torchvision")
+    facts |= {
+        "name": config.name.replace("\\", "/").replace('"""', "'''"),
+        "version": training.__version__,
+        "source": f"{material.run.id}, {material.checkpoint.name}",
+        "packages": " and ".join(packages + _PACKAGES.get(config.dataset.kind, [])),
+        "file": file,
+        "description": _code(f"Train {config.name}."),
+        "out": _code(f"{slug}-run"),
+        "settings": [line for setting in _settings(material, facts) for line in _lines(*setting)],
+    }
+    return facts
+
+
+def _code(value: Any) -> str:
+    """A value as Python source, with the double quotes of the rest of the script."""
+    text = repr(value)
+    if isinstance(value, str) and text.startswith("'") and '"' not in text:
+        return f'"{text[1:-1]}"'
+    return text
+
+
+def _data(material: Material) -> dict[str, Any]:
+    dataset = material.config.dataset
+    parts = {"train": ""}
+    validation = "held back"
+    if isinstance(dataset, IdxDataset):
+        report = read_json(material.run.data_file)
+        known = report.get("samples", {}) if report else {}
+        if dataset.validation == "test" or "test" in known or (not known and any(Path(dataset.path).glob("t10k-*"))):
+            parts["test"] = ""
+    if isinstance(dataset, ImageFolderDataset):
+        parts = _folders(dataset)
+    if isinstance(dataset, IdxDataset | ImageFolderDataset):
+        if dataset.validation == "test":
+            validation = "test"
+        elif dataset.validation == "auto" and "validation" in parts:
+            validation = "given"
+        if validation != "given":
+            parts.pop("validation", None)
+    return {
+        "dataset": dataset.kind,
+        "path": isinstance(dataset, IdxDataset | ImageFolderDataset),
+        "parts": parts,
+        "validation": validation,
+        "tested": "test" in parts and validation != "test",
+        "image": material.layout == "image",
+        "channels": material.shape[0],
+        "picture_bytes": torch.Size(material.shape).numel(),
+    }
+
+
+def _folders(dataset: ImageFolderDataset) -> dict[str, str]:
+    """Part to folder name, from the dataset itself: it alone knows what its folders are called."""
+    try:
+        listing = list_folder(Path(dataset.path), silent)
+    except InputError as error:
+        raise InputError(
+            f"{error.message} The script is written from the dataset; bring it back to where the run had it."
+        ) from error
+    parts: dict[str, str] = {}
+    for path, owner in zip(listing.paths, listing.owners, strict=True):
+        part = listing.groups[owner][0]
+        parts.setdefault(part, Path(path).parts[0])
+    divided = any(note.startswith("parts found") for note in listing.notes)
+    return parts if divided else {"train": "."}
+
+
+def _varying(material: Material) -> dict[str, Any]:
+    dataset = material.config.dataset
+    flip, padding, rotation = False, 0, 0.0
+    if isinstance(dataset, ImageSection):
+        flip, padding, rotation = dataset.flip, dataset.crop_padding, dataset.rotation
+    words = [word for word, on in (("shift", padding), ("mirror", flip), ("turn", rotation)) if on]
+    names = " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+    return {
+        "flip": flip,
+        "padding": padding,
+        "rotation": rotation,
+        "augmented": bool(words),
+        "variation": names.capitalize(),
+        "uniform": flip or rotation or isinstance(dataset, SpiralDataset | ShapesDataset),
+        "noise": getattr(dataset, "noise", 0.0),
+    }
+
+
+def _model(material: Material) -> dict[str, Any]:
+    config = material.config
+    architecture = describe_architecture(material)
+    facts = {
+        "model_title": catalog.entry("model", config.model.kind).summary,
+        "builder": architecture["builder"],
+        "buffers": any(True for _ in material.model.buffers()),
+        "dropout": _draws(material),
+        "channels_last": config.precision.channels_last and material.layout == "image",
+    }
+    if architecture["builder"] == "torch.nn.Sequential":
+        return facts | {"layers": [_layer(layer) for layer in architecture["layers"]]}
+    arguments = {name: _code(value) for name, value in architecture["arguments"].items()}
+    replaced = [(layer["name"], _layer(layer)) for layer in architecture["replaced"]]
+    return facts | {"function": architecture["name"], "arguments": arguments, "replaced": replaced}
+
+
+def _layer(layer: dict[str, Any]) -> str:
+    """A layer of ``describe_architecture`` as the call that makes it; what comes in and goes out needs no names."""
+    plain = [str(value) for name, value in layer["arguments"].items() if name.startswith(("in_", "out_"))]
+    named = [f"{name}={value!r}" for name, value in layer["arguments"].items() if not name.startswith(("in_", "out_"))]
+    if layer["type"] in ("MaxPool2d", "Dropout"):
+        named[0] = named[0].partition("=")[2]
+    return f"nn.{layer['type']}({', '.join(plain + named)})"
+
+
+def _draws(material: Material) -> bool:
+    """Whether the model draws random numbers while training (dropout, stochastic depth)."""
+    config = material.config
+    model = make_model(config.model, material.shape, len(material.classes), config.seed).train()
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        before = torch.get_rng_state()
+        model(material.normalisation.apply(material.samples()[:2]))
+        return not torch.equal(before, torch.get_rng_state())
+
+
+def _optimizer(material: Material) -> dict[str, Any]:
+    config = material.config
+    optimizer, schedule = config.optimizer, config.schedule
+    cycled = isinstance(schedule, OneCycle) and schedule.cycle_momentum
+    if isinstance(optimizer, Sgd):
+        kind, settings = "SGD", f"momentum={'MAX_MOMENTUM' if cycled else optimizer.momentum}, "
+        settings += "nesterov=True, " if optimizer.nesterov else ""
+        momentum = 'group["lr"], group["momentum"] = lr, momentum'
+    else:
+        kind, settings = type(optimizer).__name__, ""
+        for name in ("betas", "eps", "amsgrad"):
+            value = getattr(optimizer, name)
+            if value != type(optimizer).model_fields[name].default:
+                settings += f"{name}={value!r}, "
+        momentum = 'group["lr"], group["betas"] = lr, (momentum, group["betas"][1])'
+    return {
+        "optimizer": kind,
+        "optimizer_settings": settings,
+        "grouped": optimizer.weight_decay > 0.0 and not optimizer.decay_bias_and_norm,
+        "weight_decay": optimizer.weight_decay,
+        "rate": "MAX_LR" if isinstance(schedule, OneCycle) else "LR",
+        "momentum": momentum if cycled else "",
+    }
+
+
+def _schedule(material: Material) -> dict[str, Any]:
+    config = material.config.schedule
+    facts = config.model_dump() | {
+        "warmup": not isinstance(config, OneCycle) and config.warmup_steps > 0,
+        "uses_length": config.kind in _WITH_LENGTH,
+        "words": textwrap.wrap(describe_schedule(config), _WIDTH - 4),
+    }
+    arguments = ['progress["step"]']
+    if facts["uses_length"] or isinstance(config, OneCycle):
+        arguments.append("total_steps")
+    if config.kind == "plateau":
+        arguments.append('plateau["factor"]')
+    return {"schedule": facts, "rate_arguments": ", ".join(arguments)}
+
+
+def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
+    config = material.config
+    loop, checkpoints, precision = config.loop, config.checkpoints, config.precision
+    train_input = "normalise(vary(samples[batch], batch, epoch))" if facts["augmented"] else "normalise(samples[batch])"
+    scaler = precision.compute == "fp16"
+    arguments = ["model", "optimizer"] + ["scaler"] * scaler + ["samples", "classes"]
+    arguments.append("micro_batches" if loop.accumulation > 1 else "batch")
+    return {
+        "accumulation": loop.accumulation,
+        "batch_size": loop.batch_size,
+        "max_steps": loop.max_steps,
+        "ema": loop.ema_decay is not None,
+        "judged": "averaged" if loop.ema_decay is not None else "model",
+        "patience": loop.early_stopping_patience,
+        "min_delta": "EARLY_STOPPING_MIN_DELTA" if loop.early_stopping_min_delta else "0.0",
+        "validate_every": loop.validate_every_steps,
+        "save_due": "step % SAVE_EVERY_STEPS == 0" if checkpoints.every_steps else "epoch_ended",
+        "maximize": checkpoints.maximize,
+        "monitored": "val_accuracy" if checkpoints.monitor == "val/accuracy" else "val_loss",
+        "label_smoothing": config.objective.label_smoothing,
+        "autocast": _AUTOCAST.get(precision.compute, ""),
+        "scaler": scaler,
+        "train_input": train_input,
+        "step_arguments": ", ".join(arguments + ["epoch"] * facts["augmented"]),
+        "clipping": _clipping(loop.clip_norm, loop.clip_value),
+        "device": _device(precision.device),
+        "backends": _backends(precision.compute, config.deterministic),
+    }
+
+
+def _clipping(clip_norm: float | None, clip_value: float | None) -> list[str]:
+    grads = "[parameter.grad for parameter in model.parameters() if parameter.grad is not None]"
+    if clip_norm and not clip_value:
+        return ["norm = nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)"]
+    lines = [f"norm = nn.utils.get_total_norm({grads})"]
+    if clip_value:
+        lines.append("nn.utils.clip_grad_value_(model.parameters(), CLIP_VALUE)")
+    if clip_norm:
+        lines.append("nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)")
+    return lines
+
+
+def _device(name: str) -> str:
+    if name != "auto":
+        return _code(name)
+    return '"cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"'
+
+
+def _backends(compute: str, deterministic: bool) -> list[str]:
+    lines = ["torch.set_num_threads(THREADS)  # another number sums in another order"]
+    if compute == "tf32":
+        lines.append('torch.set_float32_matmul_precision("high")  # tf32 on NVIDIA cards')
+    else:
+        lines.append("torch.backends.cudnn.allow_tf32 = False  # on by default, for convolutions")
+    if deterministic:
+        lines += [
+            'os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")',
+            "torch.backends.cudnn.deterministic = True",
+            "torch.use_deterministic_algorithms(True)",
+        ]
+    return lines
+
+
+def _settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
+    """The numbers the run was told, each under its own name in capitals, with the help the form shows."""
+    config = material.config
+    loop, schedule, optimizer = config.loop, config.schedule, config.optimizer
+    settings = [_setting(config, "seed")]
+    settings += _data_settings(material, facts)
+    settings += [_setting(loop, name) for name in _present(loop, "epochs", "max_steps", "batch_size")]
+    settings += [_setting(loop, "accumulation")] * (loop.accumulation > 1)
+    evaluation = loop.validation_batch_size or 2 * loop.batch_size
+    settings.append(("", "EVALUATION_BATCH_SIZE", evaluation))
+    if isinstance(schedule, OneCycle):
+        settings.append(("The rate at the top.", "MAX_LR", schedule.max_lr or optimizer.lr))
+        names = ["pct_start", "div_factor", "final_div_factor"]
+        names += ["base_momentum", "max_momentum"] * schedule.cycle_momentum
+        settings += [_setting(schedule, name) for name in names]
+    else:
+        settings.append(_setting(optimizer, "lr"))
+        skipped = {"kind", "decay_shape", "warmup_steps", "warmup_start_factor"}
+        names = ["warmup_steps", "warmup_start_factor"] * facts["schedule"]["warmup"]
+        names += [name for name in type(schedule).model_fields if name not in skipped]
+        if schedule.kind == "cosine_restarts" and schedule.t_mult == 1:
+            names.remove("t_mult")
+        settings += [_setting(schedule, name) for name in names] if not isinstance(schedule, Constant) or names else []
+    settings += [_setting(optimizer, "weight_decay")] * facts["grouped"]
+    settings += [_setting(config.objective, "label_smoothing")] * (facts["label_smoothing"] > 0)
+    names = _present(loop, "clip_norm", "clip_value", "ema_decay", "validate_every_steps", "early_stopping_patience")
+    settings += [_setting(loop, name) for name in names]
+    if loop.early_stopping_patience and loop.early_stopping_min_delta:
+        settings.append(_setting(loop, "early_stopping_min_delta"))
+    settings.append(_setting(loop, "max_skipped_steps"))
+    if config.checkpoints.every_steps:
+        settings.append(("Steps between two checkpoints.", "SAVE_EVERY_STEPS", config.checkpoints.every_steps))
+    settings.append(("Threads for the arithmetic, as the run had them.", "THREADS", int(material.manifest["threads"])))
+    return settings
+
+
+def _lines(comment: str, name: str, value: Any) -> list[str]:
+    """An assignment with its comment, beside it where that fits and else above."""
+    text = value if isinstance(value, str) else pprint.pformat(value, width=_WIDTH - len(name) - 3, compact=True)
+    text = text.replace("\n", "\n" + " " * (len(name) + 3))
+    assignment = f"{name} = {text}"
+    if not comment:
+        return [assignment]
+    if len(assignment) + len(comment) + 4 <= _WIDTH and "\n" not in text:
+        return [f"{assignment}  # {comment}"]
+    return [f"# {line}" for line in textwrap.wrap(comment, _WIDTH - 2)] + [assignment]
+
+
+def _data_settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
+    dataset = material.config.dataset
+    settings: list[Setting] = []
+    if isinstance(dataset, IdxDataset | ImageFolderDataset):
+        settings.append(("", "DATA", _code(dataset.path)))
+    if isinstance(dataset, ImageFolderDataset):
+        settings += [("Each part and its folder.", "PARTS", facts["parts"]), ("", "CLASSES", material.classes)]
+    if isinstance(dataset, SpiralDataset):
+        settings += [_setting(dataset, name) for name in ("samples", "turns", "noise", "data_seed")]
+    if isinstance(dataset, ShapesDataset):
+        settings += [_setting(dataset, "samples"), ("Side of each square picture.", "SIDE", dataset.image_size)]
+        settings += [_setting(dataset, "noise")] * (dataset.noise > 0) + [_setting(dataset, "data_seed")]
+    if isinstance(dataset, ImageFolderDataset) or facts["augmented"]:
+        settings += [("", "HEIGHT", material.shape[1]), ("", "WIDTH", material.shape[2])]
+    if isinstance(dataset, ImageSection):
+        settings += [_setting(dataset, name) for name in ("crop_padding", "rotation") if getattr(dataset, name)]
+    if facts["validation"] == "held back":
+        settings += [_setting(dataset, "validation_fraction"), _setting(dataset, "split_seed")]
+    mean, std = material.normalisation.mean, material.normalisation.std
+    return [*settings, ("Measured on the training samples.", "MEAN", mean), ("", "STD", std)]
+
+
+def _present(section: Section, *names: str) -> list[str]:
+    return [name for name in names if getattr(section, name)]
+
+
+def _setting(section: Section, name: str) -> Setting:
+    text = type(section).model_fields[name].description or ""
+    # What an empty field would mean is the form's business; here there is a value.
+    return re.sub(r" (0 or empty|Empty):.*", "", text), name.upper(), getattr(section, name)

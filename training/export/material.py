@@ -1,0 +1,89 @@
+"""What every export starts from: a verified checkpoint as a model in evaluation mode, with the facts around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from training.checkpoints.load import load_weights
+from training.checkpoints.write import AVERAGED
+from training.config import RunConfig, parse_config
+from training.data.normalise import Normalisation
+from training.errors import CheckpointError
+from training.models import make_model
+from training.runs.folder import RunFolder
+from training.runs.manifest import verify
+
+SAMPLES = 16
+"""Inputs that every proof compares on."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """A checkpoint ready for export. ``model`` is on the CPU, in float32 and evaluation mode; ``averaged`` says whether
+    it carries the run's EMA weights."""
+
+    checkpoint: Path
+    manifest: Mapping[str, Any]
+    config: RunConfig
+    model: nn.Module
+    averaged: bool
+    classes: tuple[str, ...]
+    shape: tuple[int, ...]
+    layout: str
+    normalisation: Normalisation
+
+    @property
+    def run(self) -> RunFolder:
+        """The run the checkpoint was made by; its folder may be gone when the checkpoint was copied elsewhere."""
+        return RunFolder(self.checkpoint.parent.parent)
+
+    def samples(self) -> Tensor:
+        """(SAMPLES, *shape) seeded inputs as the data holds them: uint8 pixels, or float32 values as spread as the
+        training data's."""
+        generator = torch.Generator().manual_seed(0)
+        if self.layout == "image":
+            return torch.randint(0, 256, (SAMPLES, *self.shape), dtype=torch.uint8, generator=generator)
+        mean, std = torch.tensor(self.normalisation.mean), torch.tensor(self.normalisation.std)
+        return torch.randn((SAMPLES, *self.shape), generator=generator) * std + mean
+
+    @torch.inference_mode()
+    def logits(self, samples: Tensor) -> Tensor:
+        """What the checkpoint's own model answers to ``samples``: (n, classes) float32."""
+        outputs: Tensor = self.model(self.normalisation.apply(samples))
+        return outputs
+
+
+def load_material(checkpoint: Path) -> Material:
+    """Verify ``checkpoint`` and load it. Raises CheckpointError, having loaded nothing, when it is not whole."""
+    checkpoint = checkpoint.expanduser().absolute()
+    manifest = verify(checkpoint)
+    try:
+        config = parse_config(manifest["config"], str(checkpoint), paths=False)
+        data = manifest["data"]
+        classes, shape = tuple(map(str, data["classes"])), tuple(map(int, data["shape"]))
+        mean, std = tuple(map(float, data["mean"])), tuple(map(float, data["std"]))
+        normalisation = Normalisation(mean, std, data["layout"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"{checkpoint}: its manifest does not say enough about data and model ({error}); choose another checkpoint."
+        ) from error
+    model = make_model(config.model, shape, len(classes), config.seed)
+    averaged = AVERAGED in manifest["files"]  # a file the manifest does not name was not verified
+    load_weights(checkpoint, model, averaged=averaged)
+    return Material(
+        checkpoint=checkpoint,
+        manifest=manifest,
+        config=config,
+        model=model.eval(),
+        averaged=averaged,
+        classes=classes,
+        shape=shape,
+        layout=normalisation.layout,
+        normalisation=normalisation,
+    )

@@ -1,0 +1,117 @@
+"""Where an export goes: beside its final name first, and there only once it is proven."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from training.atomic import sync_folder
+from training.errors import InputError
+from training.runs.folder import read_json
+
+FACTS = "model.json"
+FORMAT = "trainwright-model"
+
+
+_FILE_SUFFIXES = {".safetensors", ".pt", ".pth", ".pt2", ".onnx", ".bin", ".json", ".py", ".zip"}
+
+
+def target_of(out: Path, suffix: str) -> tuple[Path, str]:
+    """``out`` as (folder, file name): a path ending in ``suffix`` is the file itself, any other a folder for it.
+
+    Raises InputError for another kind of file, and where anything but an earlier export would be overwritten.
+    """
+    out = out.expanduser().absolute()
+    if out.suffix.lower() == suffix:
+        _refuse_to_overwrite(out.parent, out.name, alone=False)
+        return out.parent, out.name
+    if out.suffix.lower() in _FILE_SUFFIXES:
+        raise InputError(f"{out}: must be a folder or end in {suffix}; choose another name.")
+    _refuse_to_overwrite(out, f"model{suffix}", alone=True)
+    return out, f"model{suffix}"
+
+
+def _refuse_to_overwrite(folder: Path, name: str, alone: bool) -> None:
+    """``alone``: the folder is to be the export's own, so nothing else may lie in it before."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: a file is in the way; choose another place.")
+    facts = folder / FACTS
+    if facts.exists():
+        described = _described(read_json(facts))
+        if described is None:
+            raise InputError(f"{facts}: is not an export of ours and is left alone; choose another folder.")
+        if described != name:
+            raise InputError(f"{facts}: describes {described}, exported earlier; choose another folder for {name}.")
+    elif (folder / name).exists():
+        raise InputError(f"{folder / name}: is there already and has no {FACTS} of ours; choose another place.")
+    elif alone and folder.is_dir() and any(folder.iterdir()):
+        raise InputError(f"{folder}: holds other files; choose an empty or a new folder.")
+
+
+def _described(record: dict[str, Any]) -> str | None:
+    """The file that a ``model.json`` of ours belongs to; None when it is not ours."""
+    file = record.get("file")
+    return str(file.get("name")) if record.get("format") == FORMAT and isinstance(file, dict) else None
+
+
+@contextmanager
+def written_beside(folder: Path) -> Iterator[Path]:
+    """A temporary folder beside ``folder`` to write into; after the block its files are moved into ``folder``.
+
+    Where ``folder`` is new it appears whole, by one rename. Otherwise the files are replaced one by one, ``model.json``
+    last. After an error nothing is left, not even parent folders made on the way. Raises InputError when the place
+    cannot be written.
+    """
+    made: list[Path] = []
+    temporary = folder.parent / f".{folder.name}.{secrets.token_hex(4)}.tmp"
+    try:
+        try:
+            made = make_parents(folder.parent)
+            temporary.mkdir()
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written ({error.strerror}); choose another place.") from error
+        yield temporary
+        try:
+            _move(temporary, folder)
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written ({error.strerror}); choose another place.") from error
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        remove_made(made)
+        raise
+
+
+def make_parents(folder: Path) -> list[Path]:
+    """Make ``folder`` and what is missing above it; returns what was made, outermost first."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()][::-1]
+    for path in missing:
+        path.mkdir()
+    return missing
+
+
+def remove_made(folders: list[Path]) -> None:
+    """Undo ``make_parents``; a folder into which someone else has put something by now stays."""
+    with suppress(OSError):
+        for folder in reversed(folders):
+            folder.rmdir()
+
+
+def _move(temporary: Path, folder: Path) -> None:
+    files = sorted(temporary.iterdir(), key=lambda path: path.name == FACTS)
+    for path in files:
+        with path.open("rb+") as stream:
+            os.fsync(stream.fileno())
+    if folder.exists():
+        for path in files:
+            os.replace(path, folder / path.name)
+        temporary.rmdir()
+        sync_folder(folder)
+    else:
+        sync_folder(temporary)
+        os.replace(temporary, folder)
+        sync_folder(folder.parent)

@@ -1,0 +1,163 @@
+"""The run as one plain PyTorch file, checked against the engine before it is handed over."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from torch import Tensor, nn
+
+from training import random
+from training.atomic import write_text
+from training.errors import InputError, TrainingError
+from training.export.listing import describe_run
+from training.export.material import SAMPLES, Material
+from training.export.place import make_parents, remove_made
+from training.models import make_model
+from training.optim import parameter_groups
+from training.schedules import make_schedule
+
+_MARK = "Written by Trainwright "
+_IMPORTS = {
+    **{name: f"import {name}" for name in ("argparse", "gzip", "hashlib", "math", "os", "struct", "unicodedata")},
+    "bisect_right": "from bisect import bisect_right",
+    "Callable": "from collections.abc import Callable",
+    "Path": "from pathlib import Path",
+    "Any": "from typing import Any",
+    "": "",  # from here on what is not Python's own
+    "np": "import numpy as np",
+    "torch": "import torch",
+    "torchvision": "import torchvision",
+    "Image": "from PIL import Image, ImageOps",
+    "Tensor": "from torch import Tensor, nn",
+    "AveragedModel": "from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn",
+}
+"""What a script may need, by the name it uses; only what it does use is written."""
+
+_TRIED_STEPS = 1000
+
+
+def export_script(load: Callable[[], Material], out: Path) -> dict[str, Any]:
+    """Write the run of a checkpoint as a script to ``out``, a path ending in .py. Raises InputError when it cannot be."""
+    out = out.expanduser().absolute()
+    _refuse_to_overwrite(out)
+    material = load()
+    text = render(material, out.name)
+    difference = prove_script(material, text)
+    made: list[Path] = []
+    try:
+        made = make_parents(out.parent)
+        write_text(out, text)
+    except OSError as error:
+        remove_made(made)
+        raise InputError(f"{out}: cannot be written ({error.strerror}); choose another place.") from error
+    return {
+        "format": "script",
+        "path": str(out),
+        "files": [str(out)],
+        "max_difference": difference,
+        "summary": f"Exported the run as a script to {out}; its initial weights, order, rates and weight decay equal the "
+        f"run's, and its model on {SAMPLES} samples: largest difference {difference:.3g}.",
+    }
+
+
+def _refuse_to_overwrite(out: Path) -> None:
+    if out.suffix != ".py":
+        raise InputError(f"{out}: a script's name must end in .py; choose another name.")
+    if out.is_dir():
+        raise InputError(f"{out}: a folder is in the way; choose another name.")
+    if out.exists() and _MARK not in out.read_text(encoding="utf-8", errors="replace")[:2000]:
+        raise InputError(f"{out}: is there already and not an export of ours; choose another name.")
+
+
+def render(material: Material, file: str) -> str:
+    """The script's text; ``file`` is the name it will have."""
+    environment = Environment(
+        loader=PackageLoader("training.export"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    text = environment.get_template("script.jinja").render(describe_run(material, file))
+    used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    imports = "\n".join(line for name, line in _IMPORTS.items() if name in used or not name)
+    text = text.replace("#IMPORTS#", imports)
+    text = re.sub(r"\n{3,}(?=[ ])", "\n\n", text)  # where a part was left out, its blank lines stay behind
+    return re.sub(r"\n{4,}", "\n\n\n", text).rstrip("\n") + "\n"
+
+
+def prove_script(material: Material, text: str) -> float:
+    """Compare what the script computes with the engine, part by part; returns the largest difference of a logit.
+
+    Initial weights, order of samples, learning rates, weight decay and normalisation must be equal to the bit; so must
+    the logits of the checkpoint's weights in the script's model. Raises TrainingError, naming the part, when they are not.
+    """
+    config = material.config
+    script: dict[str, Any] = {"__name__": "exported_script"}
+    exec(compile(text, "exported script", "exec"), script)
+    torch_state = torch.get_rng_state()
+    try:
+        torch.default_generator.manual_seed(config.seed)
+        model = script["make_model"]()
+    finally:
+        torch.set_rng_state(torch_state)
+    ours = make_model(config.model, material.shape, len(material.classes), config.seed)
+    _require(_same(model.state_dict(), ours.state_dict()), "initial weights")
+    order = random.permutation(config.seed, 1, _TRIED_STEPS)
+    _require(torch.equal(script["permutation"](config.seed, 1, _TRIED_STEPS), order), "order of samples")
+    _require(_rates_equal(material, script), "learning rates")
+    groups = script["make_optimizer"](model).param_groups
+    _require(_decay(groups, model) == _decay(parameter_groups(ours, config.optimizer), ours), "weight decay")
+    return _compare_logits(material, script, model)
+
+
+def _require(same: bool, what: str) -> None:
+    if not same:
+        raise TrainingError(
+            f"The script's {what} would differ from the run's; nothing was exported.",
+            "Choose another format, and tell us.",
+        )
+
+
+def _same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(tensor, other[name]) for name, tensor in one.items())
+
+
+def _rates_equal(material: Material, script: dict[str, Any]) -> bool:
+    config = material.config.schedule
+    steps = _TRIED_STEPS + getattr(config, "warmup_steps", 0)
+    schedule = make_schedule(config, material.config.optimizer.lr, steps)
+    if "one_cycle" in script:
+        return all(
+            script["one_cycle"](step, steps) == (schedule.lr(step), schedule.momentum(step)) for step in range(steps)
+        )
+    rate = script["learning_rate"]
+    values = {"total_steps": steps, "factor": 1.0}
+    wanted = {name: value for name, value in values.items() if name in inspect.signature(rate).parameters}
+    return all(rate(step, **wanted) == schedule.lr(step) for step in range(steps))
+
+
+def _decay(groups: list[dict[str, Any]], model: nn.Module) -> dict[str, float]:
+    """Weight decay of each parameter by name."""
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    return {names[id(parameter)]: group["weight_decay"] for group in groups for parameter in group["params"]}
+
+
+def _compare_logits(material: Material, script: dict[str, Any], model: nn.Module) -> float:
+    model.load_state_dict(material.model.state_dict())
+    samples = material.samples()
+    expected = material.normalisation.apply(samples)
+    inputs = script["normalise"](samples.permute(0, 2, 3, 1) if material.layout == "image" else samples)
+    _require(torch.equal(inputs, expected), "normalisation")
+    with torch.inference_mode():
+        difference = float((model.eval()(expected) - material.model(expected)).abs().max())
+    _require(difference == 0.0, "model")
+    return difference

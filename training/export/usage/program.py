@@ -1,0 +1,28 @@
+"""Use a program exported by Trainwright (torch.export), without Trainwright: needs torch alone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+Facts = dict[str, Any]
+
+
+def load_model(folder: str | Path) -> tuple[torch.nn.Module, Facts]:
+    """The program and the facts of model.json; ``folder`` holds both files. Normalisation is part of the program."""
+    facts = json.loads((Path(folder) / "model.json").read_text(encoding="utf-8"))
+    return torch.export.load(Path(folder) / facts["file"]["name"]).module(), facts
+
+
+@torch.inference_mode()
+def logits(model: torch.nn.Module, facts: Facts, samples: Any) -> torch.Tensor:
+    """(n, classes) scores of samples (n, *shape), a tensor or array in the dtype that ``facts["input"]`` names."""
+    scores: torch.Tensor = model(torch.as_tensor(samples))
+    return scores
+
+
+def predict(model: torch.nn.Module, facts: Facts, samples: Any) -> list[tuple[str, float]]:
+    """For each sample its likeliest class and that class's probability."""
+    chances, places = logits(model, facts, samples).softmax(dim=1).max(dim=1)
+    return [(facts["classes"][place], chance) for place, chance in zip(places.tolist(), chances.tolist(), strict=True)]
