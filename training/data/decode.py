@@ -115,7 +115,8 @@ def _flattened(image: Image.Image, channels: int) -> Image.Image:
     elif image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-    return image.convert("RGB" if channels == 3 else "L")
+    mode = "RGB" if channels == 3 else "L"
+    return image if image.mode == mode else image.convert(mode)
 
 
 def _eight_bit(image: Image.Image) -> Image.Image:

@@ -24,6 +24,8 @@ _ROLES = {
     "testing": "test",
 }
 _SYSTEM = {"thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "icon\r", "@eadir", "$recycle.bin"}
+_USUAL = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF")
+"""Tried first: Pillow's own order costs a small JPEG a third of its decoding time."""
 _NEVER_OPENED = {"EPS", "WMF", "FPX", "MIC", "MPEG", "GRIB", "BUFR", "HDF5"}
 """Formats that need or start another program (EPS runs Ghostscript), or that Pillow identifies but cannot decode."""
 
@@ -45,9 +47,10 @@ class Listing:
 
 @lru_cache(maxsize=1)
 def formats() -> tuple[str, ...]:
-    """Pillow's names of the formats that are opened."""
+    """Pillow's names of the formats that are opened, in the order in which they are tried."""
     Image.init()
-    return tuple(name for name in Image.OPEN if name not in _NEVER_OPENED)
+    usual = [name for name in _USUAL if name in Image.OPEN]
+    return (*usual, *(name for name in Image.OPEN if name not in _NEVER_OPENED and name not in usual))
 
 
 @lru_cache(maxsize=1)
@@ -106,10 +109,10 @@ def _list_part(listing: Listing, name: str, part: str) -> None:
         if stray:
             listing.skip(path, stray)
             continue
-        before = len(listing.paths)
+        before = len(listing.paths), len(listing.skipped)
         listing.groups.append((part, unicodedata.normalize("NFC", shown(entry.name))))
         _list_class(listing, path, (_identity(listing.root / name),))
-        if len(listing.paths) == before:
+        if (len(listing.paths), len(listing.skipped)) == before:
             listing.skip(path, "class folder without a picture")
 
 

@@ -13,7 +13,32 @@ from training.errors import InputError
 
 _GPU_SHARE = 0.4
 _HOST_SHARE = 0.25
-_HOST_MOST = 0.9  # when resident is asked for
+_MOST_SHARE = 0.9  # when resident is asked for
+
+
+@dataclass(frozen=True)
+class Room:
+    """Bytes of samples that may stay in the computer's memory, may stay where the model is, and could at the most.
+
+    Measured once, before anything is loaded: a decision must not change because what it decided on now takes its place.
+    """
+
+    host: int
+    device: int
+    most: int
+    where: str
+
+
+def measure_room(loader: Loader, device: torch.device) -> Room:
+    """How much room there is now. What goes to a GPU passes through the computer's memory and has to fit there, too."""
+    available = psutil.virtual_memory().available
+    limit = None if loader.memory_limit_mb is None else loader.memory_limit_mb * 10**6
+    host = int(_HOST_SHARE * available) if limit is None else limit
+    most = int(_MOST_SHARE * available)
+    if device.type != "cuda":
+        return Room(host, host, most, "memory")
+    free = torch.cuda.mem_get_info(device)[0]
+    return Room(host, min(host, int(_GPU_SHARE * free)), min(most, int(_MOST_SHARE * free)), "GPU memory")
 
 
 @dataclass(frozen=True)
@@ -24,31 +49,21 @@ class Placement:
     reason: str
 
 
-def place(size: int, what: str, loader: Loader, device: torch.device) -> Placement:
+def place(size: int, what: str, loader: Loader, room: Room) -> Placement:
     """Decide for ``size`` bytes of ``what`` ("pictures"). Raises InputError when resident is asked for and impossible."""
     amount = f"{in_words(size)} of {what}"
     if loader.mode == "streamed":
         return Placement("streamed", f"{amount} are read while training, as the settings ask")
-    free, where = _free(device)
     if loader.mode == "resident":
-        if size > _HOST_MOST * free:
+        if size > room.most:
             raise InputError(
-                f"loader.mode: {amount} cannot stay resident; {in_words(free)} of {where} are free.",
+                f"loader.mode: {amount} cannot stay resident; there is room for {in_words(room.most)} in {room.where}.",
                 "Choose auto or streamed, or a smaller image size.",
             )
-        return Placement("resident", f"{amount} are kept in {where}, as the settings ask")
-    own_memory = device.type == "cuda" and loader.memory_limit_mb is None
-    limit = int(_GPU_SHARE * free) if own_memory else host_limit(loader)
-    if size <= limit:
-        return Placement("resident", f"{amount} fit in {where} (limit {in_words(limit)})")
-    return Placement("streamed", f"{amount} do not fit in {where} (limit {in_words(limit)})")
-
-
-def host_limit(loader: Loader) -> int:
-    """Bytes of samples that may stay in the computer's memory."""
-    if loader.memory_limit_mb is not None:
-        return loader.memory_limit_mb * 10**6
-    return int(_HOST_SHARE * psutil.virtual_memory().available)
+        return Placement("resident", f"{amount} are kept in {room.where}, as the settings ask")
+    if size <= room.device:
+        return Placement("resident", f"{amount} fit in {room.where} (limit {in_words(room.device)})")
+    return Placement("streamed", f"{amount} do not fit in {room.where} (limit {in_words(room.device)})")
 
 
 def in_words(size: float) -> str:
@@ -58,9 +73,3 @@ def in_words(size: float) -> str:
             return f"{size:.3g} {unit}"
         size /= 1000
     return f"{size:.3g} TB" if size < 999.5 else f"{size:.0f} TB"
-
-
-def _free(device: torch.device) -> tuple[int, str]:
-    if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0], "GPU memory"
-    return psutil.virtual_memory().available, "memory"

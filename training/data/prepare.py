@@ -11,7 +11,7 @@ import torch
 from training.config import RunConfig
 from training.data.batches import Data
 from training.data.normalise import measure
-from training.data.placement import Placement, host_limit, place
+from training.data.placement import Placement, measure_room, place
 from training.data.processes import core_count
 from training.data.resident import Feed, Resident
 from training.data.source import Opening, ReportProgress, Source, silent
@@ -31,17 +31,17 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     ``report_progress(text, fraction)`` is told what is going on, ``fraction`` None while it cannot be known.
     """
     loader = config.loader
-    source = open_source(
-        config.dataset,
-        Opening(
-            keep=lambda size: loader.mode == "resident" or (loader.mode == "auto" and size <= host_limit(loader)),
-            workers=loader.workers,
-            report_progress=report_progress,
-        ),
-    )
+    room = measure_room(loader, device)
+
+    def keep(size: int) -> bool:
+        resident = place(size, "pictures", loader, room).mode == "resident"
+        return resident or (loader.mode == "auto" and size <= room.host)  # what is too large for the GPU may fit here
+
+    opening = Opening(keep=keep, workers=loader.workers, report_progress=report_progress)
+    source = open_source(config.dataset, opening)
     splits = split(source.targets, source.parts, config.dataset)
     size = sample_bytes(source) * len(source.targets)
-    placement = place(size, "pictures" if source.layout == "image" else "numbers", loader, device)
+    placement = place(size, "pictures" if source.layout == "image" else "numbers", loader, room)
     workers = 0
     feed: Feed
     if placement.mode == "resident":

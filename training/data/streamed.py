@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -9,12 +10,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import psutil
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from training.data.processes import worker_context
+from training.data.processes import end_with, worker_context
 from training.data.resident import Bounds, Raw
 from training.data.source import Source
 from training.errors import TrainingError
@@ -109,6 +111,7 @@ class Streamed:
             batch_sampler=batches,  # type: ignore[arg-type]  # whole arrays instead of lists: a tenth of the pickling
             num_workers=self._workers,
             collate_fn=_unchanged,
+            worker_init_fn=_EndWithEngine() if self._workers else None,
             pin_memory=self._copies is not None,
             multiprocessing_context=worker_context(),
             # A generator of its own: torch draws a seed for the workers, by default from the global generator, and a
@@ -176,6 +179,16 @@ class Streamed:
         for tensor in (raw.samples, raw.numbers):
             tensor.record_stream(computing)  # its memory must not be reused for the next copy while it is read
         return raw
+
+
+class _EndWithEngine:
+    """Run in each new worker; knows the process that made it."""
+
+    def __init__(self) -> None:
+        self._engine, self._started = os.getpid(), psutil.Process().create_time()
+
+    def __call__(self, _worker: int) -> None:
+        end_with(self._engine, self._started)
 
 
 def _unchanged(batch: Any) -> Any:

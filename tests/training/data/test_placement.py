@@ -6,28 +6,30 @@ import pytest
 import torch
 
 from training.config.engine import Loader
-from training.data.placement import in_words, place
+from training.data.placement import Placement, in_words, measure_room, place
 from training.errors import InputError
 
-CPU = torch.device("cpu")
+
+def decide(size: int, what: str, loader: Loader) -> Placement:
+    return place(size, what, loader, measure_room(loader, torch.device("cpu")))
 
 
 def test_small_data_is_resident_with_the_reason() -> None:
-    choice = place(36_000_000, "pictures", Loader(memory_limit_mb=5200), CPU)
+    choice = decide(36_000_000, "pictures", Loader(memory_limit_mb=5200))
     assert (choice.mode, choice.reason) == ("resident", "36 MB of pictures fit in memory (limit 5.2 GB)")
 
 
 def test_large_data_is_streamed_with_the_reason() -> None:
-    choice = place(36_000_000, "pictures", Loader(memory_limit_mb=35), CPU)
+    choice = decide(36_000_000, "pictures", Loader(memory_limit_mb=35))
     assert (choice.mode, choice.reason) == ("streamed", "36 MB of pictures do not fit in memory (limit 35 MB)")
-    assert place(10**15, "pictures", Loader(), CPU).mode == "streamed"
+    assert decide(10**15, "pictures", Loader()).mode == "streamed"
 
 
 def test_what_is_asked_for_is_done_or_refused() -> None:
-    assert place(10, "numbers", Loader(mode="streamed"), CPU).mode == "streamed"
-    assert place(36_000_000, "pictures", Loader(mode="resident", memory_limit_mb=1), CPU).mode == "resident"
+    assert decide(10, "numbers", Loader(mode="streamed")).mode == "streamed"
+    assert decide(36_000_000, "pictures", Loader(mode="resident", memory_limit_mb=1)).mode == "resident"
     with pytest.raises(InputError, match=r"loader\.mode: 1000 TB of pictures cannot stay resident"):
-        place(10**15, "pictures", Loader(mode="resident"), CPU)
+        decide(10**15, "pictures", Loader(mode="resident"))
 
 
 @pytest.mark.parametrize(
