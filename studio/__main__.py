@@ -97,7 +97,7 @@ def _shortcut(verb: str) -> int:
     if verb == "install":
         print(f"{identity.APP_NAME} is in your start menu now: {paths[0]}")
     elif paths:
-        print(f"{identity.APP_NAME} is out of your start menu: {len(paths)} files removed.")
+        print(f"{identity.APP_NAME} is out of your start menu.")
     else:
         print(f"{identity.APP_NAME} was not in your start menu: nothing to remove.")
     return 0
