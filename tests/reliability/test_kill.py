@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.training.tiny import tiny_pictures, write_idx
@@ -40,7 +41,9 @@ def digests(record: dict[str, Any]) -> dict[str, str]:
 @pytest.mark.parametrize("loader", ["resident", "streamed"])
 def test_killed_in_epoch_three_and_resumed_is_the_unbroken_run(tmp_path: Path, loader: str) -> None:
     data = write_idx(tmp_path / "data", samples=900)
-    config = tiny_pictures(data, "loop.epochs=5", "checkpoints.every_steps=7", f"loader.mode={loader}", "loader.workers=1")
+    config = tiny_pictures(
+        data, "loop.epochs=5", "checkpoints.every_steps=7", f"loader.mode={loader}", "loader.workers=1"
+    )
     save_config(config, tmp_path / "config.toml")
     whole = finish(["run", str(tmp_path / "config.toml"), "--workspace", str(tmp_path / "whole")])
 
@@ -48,7 +51,10 @@ def test_killed_in_epoch_three_and_resumed_is_the_unbroken_run(tmp_path: Path, l
     command = [*COMMAND, "run", str(tmp_path / "config.toml"), "--workspace", str(workspace)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         folder = wait_for_epoch(workspace, 2, process)
+        helpers = psutil.Process(process.pid).children(recursive=True)
         os.kill(process.pid, signal.SIGKILL)
+    assert loader == "resident" or helpers, "the streamed run has no worker to look at"
+    assert psutil.wait_procs(helpers, timeout=30)[1] == [], "workers outlive the engine they read for"
     assert folder.status()["status"] == "interrupted"
     assert list_checkpoints(folder)[0].step < whole["step"]
 
