@@ -207,7 +207,7 @@ class Replies:
 
 def _listen(server: Server, replies: Replies, requests: queue.Queue[Request | None]) -> None:
     detached = False
-    for line in sys.stdin.buffer:
+    for line in _lines(sys.stdin.fileno()):
         try:
             request = json.loads(line)
         except ValueError:
@@ -224,6 +224,15 @@ def _listen(server: Server, replies: Replies, requests: queue.Queue[Request | No
     requests.put(None)
     if not detached and server.control is not None:
         server.control.request_stop()  # the window died: stop and keep
+
+
+def _lines(descriptor: int) -> Iterator[bytes]:
+    """Whole lines of a pipe, read past Python's buffered stream: a thread that waits inside that aborts the interpreter
+    when the main thread ends first, and the reason it ended for would be lost."""
+    rest = b""
+    while chunk := os.read(descriptor, 65536):
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
 
 
 def _until_end(requests: queue.Queue[Request | None]) -> Iterator[Request]:
