@@ -15,7 +15,7 @@ from studio.widgets import ComboBox, NumberEdit, NumberKind, PathEdit, Segmented
 from training.config.describe import FieldSpec
 
 _NUMBER_WIDTH = 132
-_TEXT_WIDTH = 300
+_WIDTH = 300
 _LONGEST_SEGMENTS = 30  # letters in all choices together that still stand side by side
 
 
@@ -37,6 +37,7 @@ class Editor(QWidget):
         row.addWidget(control, 1 if stretch else 0)
         if not stretch:
             row.addStretch(1)
+        self.setMaximumWidth(_WIDTH)
         self.setFocusProxy(control)
 
     def value(self) -> Any:
@@ -247,7 +248,6 @@ class TextEditor(Editor):
         super().__init__(self._edit, stretch=True)
         self._edit.setPlaceholderText(spec.placeholder)
         self._edit.setAcceptDrops(False)
-        self._edit.setMaximumWidth(_TEXT_WIDTH)
         self._edit.textChanged.connect(self._on_edited)
         self._edit.editingFinished.connect(self.finished)
 
@@ -306,6 +306,7 @@ class PathEditor(Editor):
         self._optional = spec.optional
         self._edit = PathEdit(spec.path or "any", title=f"Choose: {spec.title.lower()}")
         super().__init__(self._edit, stretch=True)
+        self.setMaximumWidth(16777215)  # a path takes what it can get
         self._edit.set_placeholder(spec.placeholder or f"Choose or drop a {'file' if spec.path == 'file' else 'folder'}")
         self._edit.path_changed.connect(self._on_edited)
         self._edit.line_edit.editingFinished.connect(self.finished)

@@ -111,10 +111,16 @@ class FieldRow(QWidget):
         middle = Qt.AlignmentFlag.AlignVCenter
         grid.addWidget(self._dot, 0, 0, middle)
         grid.addWidget(self.title, 0, 1, middle)
-        grid.addWidget(self.editor, 0, 2, middle)
         grid.addWidget(self._hint, 0, 3, middle)
-        grid.addWidget(self._problem, 1, 2, 1, 2)
-        grid.setColumnStretch(2, 1)
+        if self.spec.path:  # paths are long: they get a line of their own
+            grid.addWidget(self.editor, 1, 1, 1, 4)
+            grid.addWidget(self._problem, 2, 1, 1, 4)
+        else:
+            grid.addWidget(self.editor, 0, 2, middle)
+            grid.addWidget(self._problem, 1, 2, 1, 3)
+        # The editors' column takes what it can, up to their greatest width; the rest stays free.
+        grid.setColumnStretch(2, 1000)
+        grid.setColumnStretch(4, 1)
 
     def _on_edited(self) -> None:
         self.edited.emit(self.path, self.editor.value())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from studio.widgets import format_number
@@ -23,10 +24,13 @@ def problem_sentence(problem: Problem, spec: FieldSpec, value: Any) -> str:
     """What stands under the field. An empty path needs other words than the general rule has for text."""
     if spec.path and value == "":
         return f"Choose a {'file' if spec.path == 'file' else 'folder'}."
+    if spec.editor not in ("int", "float", "numbers"):
+        return as_sentence(problem.message)
+    message = re.sub(r"(?<![\w.])(-?\d+)\.0(?!\d)", r"\1", problem.message)  # 1.0 as the form writes it: 1
     position = problem.path.split(".")[2:]
-    if spec.editor == "numbers" and position and position[0].isdigit():
-        return f"Number {int(position[0]) + 1} {problem.message}"
-    return as_sentence(problem.message)
+    if position and position[0].isdigit():
+        return f"Number {int(position[0]) + 1} {message}"
+    return as_sentence(message)
 
 
 def shown(value: Any, spec: FieldSpec) -> str:

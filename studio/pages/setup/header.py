@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from studio.forms.search import SearchEdit
 from studio.forms.section_form import SectionForm
@@ -15,6 +15,7 @@ from studio.theme import SPACING, icon, set_property
 from studio.widgets import button, icon_button
 from training.presets import preset_names
 
+_ROW_MARGIN = 3  # what a row of a form keeps free above its editor
 _PRESET_TITLES = {"sample": "Sample: drawn shapes", "spiral": "Spiral"}
 
 
@@ -42,12 +43,15 @@ class SetupHeader(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACING.l, SPACING.m, SPACING.l, 0)
         row.setSpacing(SPACING.s)
-        row.addWidget(self.presets)
-        row.addWidget(self.name_form, 3)
-        row.addStretch(1)
-        row.addWidget(self.undo)
-        row.addWidget(self.redo)
-        row.addWidget(self.search, 2)
+        # Aligned at the top, so that only the name's own sentence moves when there is something wrong with it.
+        for widget, stretch in ((self.presets, 0), (self.name_form, 6), (self.undo, 0), (self.redo, 0), (self.search, 4)):
+            line = QVBoxLayout()
+            line.setContentsMargins(0, 0 if widget is self.name_form else _ROW_MARGIN, 0, 0)
+            line.addWidget(widget)
+            line.addStretch(1)
+            row.addLayout(line, stretch)
+            if widget is self.name_form:
+                row.addStretch(1)
         self._draft.changed.connect(self._update)
         self._update()
 

@@ -53,13 +53,17 @@ class Panel(QWidget):
         self._left.addStretch(1)
         self._right.addWidget(preview)
         self._right.addStretch(1)
-        self._right.setContentsMargins(0, SPACING.l - room_above(preview), SPACING.l, SPACING.l)
+        self._left.setContentsMargins(SPACING.l, SPACING.l, SPACING.s, SPACING.l)
+        self._right.setContentsMargins(SPACING.s, SPACING.l - room_above(preview), SPACING.l, SPACING.l)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
-        row.addWidget(self._left_area, 46)
-        row.addWidget(self._right_area, 54)
+        row.addWidget(self._left_area, 48)
+        row.addWidget(self._right_area, 52)
         self._wide = True
+
+    def minimumSizeHint(self) -> QSize:
+        return self._left_area.minimumSizeHint()  # narrower than both sides together: then the preview moves
 
     def scroll_to(self, widget: QWidget) -> None:
         """Bring a row into view."""
@@ -76,6 +80,7 @@ class Panel(QWidget):
         else:
             self._left.insertWidget(len(self.forms), self.preview)
         self._right_area.setVisible(wide)
+        self._left.setContentsMargins(SPACING.l, SPACING.l, SPACING.s if wide else SPACING.l, SPACING.l)
 
 
 def room_above(preview: QWidget) -> int:
@@ -86,6 +91,5 @@ def room_above(preview: QWidget) -> int:
 def _scrolled(column: QVBoxLayout) -> FittingArea:
     holder = QWidget()
     holder.setLayout(column)
-    column.setContentsMargins(SPACING.l, SPACING.l, SPACING.l, SPACING.l)
     column.setSpacing(SPACING.l)
     return FittingArea(holder)

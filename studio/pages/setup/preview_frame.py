@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.pages.setup.question import Question
 from studio.theme import SPACING
-from studio.widgets import Card, EmptyState, ProgressLine
+from studio.widgets import Card, IconLabel, ProgressLine, label
 
 
 class PreviewFrame(QWidget):
@@ -25,9 +26,10 @@ class PreviewFrame(QWidget):
         keep = self._line.sizePolicy()
         keep.setRetainSizeWhenHidden(True)  # else everything would jump at each question
         self._line.setSizePolicy(keep)
-        self._message = EmptyState(icon_name, waiting, "")
-        self._box = Card()
-        self._box.add(self._message)
+        self._picture = IconLabel(icon_name, 40)
+        self._title = label(waiting, "section")
+        self._sentence = label("", "subtitle", wrap=True)
+        self._box = self._build_box()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACING.s)
@@ -44,7 +46,25 @@ class PreviewFrame(QWidget):
         self._line.setVisible(question.busy)
         self._content.setVisible(question.answer is not None)
         self._box.setVisible(question.answer is None)
-        if question.answer is None and question.refusal:
-            self._message.set_content("warning", self._nothing, question.refusal)
-        elif question.answer is None:
-            self._message.set_content(self._icon_name, self._waiting, text)
+        refused = bool(question.refusal)
+        self._picture.set_icon("warning" if refused else self._icon_name)
+        self._title.setText(self._nothing if refused else self._waiting)
+        self._sentence.setText(question.refusal or text)
+
+    def message(self) -> str:
+        """What stands in place of an answer; "" when there is one."""
+        return "" if self._box.isHidden() else f"{self._title.text()}: {self._sentence.text()}"
+
+    def _build_box(self) -> Card:
+        box = Card()
+        center = Qt.AlignmentFlag.AlignHCenter
+        self._title.setAlignment(center)
+        self._sentence.setAlignment(center)
+        column = QVBoxLayout()
+        column.setContentsMargins(SPACING.l, SPACING.xxl, SPACING.l, SPACING.xxl)
+        column.setSpacing(SPACING.s)
+        column.addWidget(self._picture, 0, center)
+        column.addWidget(self._title)
+        column.addWidget(self._sentence)
+        box.add(column)
+        return box

@@ -8,38 +8,11 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from studio.state.draft import Draft
-from studio.state.setting_specs import RUN, join_path, kinds, specs
+from studio.state.setting_specs import join_path
+from tests.studio.every_setting import EVERY_SETTING, choose, wrong_value
 from training.config import RunConfig, load_config
 from training.config.describe import FieldSpec
-from training.config.run import SECTIONS
 from training.errors import ConfigError, InputError, Problem
-
-EVERY_SETTING = [
-    pytest.param(section, kind, spec, id=f"{section or 'run'}.{kind or '-'}.{spec.name}")
-    for section in (RUN, *SECTIONS)
-    for kind in kinds(section) or ("",)
-    for spec in specs(section, kind).values()
-]
-
-
-def draft_of(section: str, kind: str, path: Path) -> Draft:
-    """A draft with ``kind`` in ``section`` and whatever that needs to be valid."""
-    draft = Draft()
-    if section == "dataset":
-        draft.set_kind("model", "mlp")
-    if kind:
-        draft.set_kind(section, kind)
-    if "path" in specs("dataset", draft.kind("dataset")):
-        draft.set("dataset.path", str(path))
-    draft.finish_edit()
-    return draft
-
-
-def wrong_value(spec: FieldSpec) -> Any:
-    """Something a person might type that cannot be right."""
-    if spec.editor in ("int", "float", "numbers", "bool"):
-        return "twelve"
-    return "no such choice" if spec.editor == "choice" else ""
 
 
 def test_starts_as_the_built_in_sample_ready_to_run() -> None:
@@ -52,7 +25,8 @@ def test_starts_as_the_built_in_sample_ready_to_run() -> None:
 
 @pytest.mark.parametrize(("section", "kind", "spec"), EVERY_SETTING)
 def test_every_setting_can_be_wrong_and_be_reset(section: str, kind: str, spec: FieldSpec, tmp_path: Path) -> None:
-    draft = draft_of(section, kind, tmp_path)
+    draft = Draft()
+    choose(draft, section, kind, tmp_path)
     assert draft.config() is not None, draft.problems()
     path = join_path(section, spec.name)
     before = draft.value(path)

@@ -1,0 +1,63 @@
+"""Every setting of every kind, from the configuration itself: a new one is tested by the tests there are."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from studio.state.draft import Draft
+from studio.state.setting_specs import RUN, kinds, plain, specs
+from training.config.describe import FieldSpec
+from training.config.run import SECTIONS
+
+EVERY_SETTING = [
+    pytest.param(section, kind, spec, id=f"{section or 'run'}.{kind or '-'}.{spec.name}")
+    for section in (RUN, *SECTIONS)
+    for kind in kinds(section) or ("",)
+    for spec in specs(section, kind).values()
+]
+
+
+def choose(draft: Draft, section: str, kind: str, folder: Path) -> None:
+    """Put ``kind`` into ``section`` of the draft, and whatever it takes to be valid."""
+    if section == "dataset":
+        draft.set_kind("model", "mlp")  # the one that suits every kind of data
+    if kind:
+        draft.set_kind(section, kind)
+    if "path" in specs("dataset", draft.kind("dataset")):
+        draft.set("dataset.path", str(folder))
+    draft.finish_edit()
+
+
+def other_value(spec: FieldSpec, folder: Path) -> Any:
+    """A valid value that is not the default."""
+    if spec.editor == "bool":
+        return not spec.default
+    if spec.editor == "choice":
+        return spec.choices[-1]
+    if spec.editor == "path":
+        return str(folder)
+    if spec.editor == "numbers":
+        whole = all(isinstance(item, int) for item in spec.default)
+        return [item + 3 if whole else round(item * 0.9, 6) for item in plain(spec.default)]
+    if spec.editor == "text":
+        return spec.suggestions[-1] if spec.suggestions else f"{spec.default} ähnlich"
+    return _other_number(spec)
+
+
+def _other_number(spec: FieldSpec) -> float | int:
+    low = spec.minimum if spec.minimum is not None else 0.0
+    high = spec.maximum if spec.maximum is not None else low + 1000.0
+    if spec.editor == "int":
+        start = int(low if spec.default is None else spec.default)
+        return start + 1 if start + 1 <= high else start - 1
+    if spec.default:  # close to it, because some settings must stay above others
+        return float(f"{spec.default * (1.01 if spec.default * 1.01 < high else 0.99):.6g}")
+    return low + (min(high, low + 1.0) - low) * 0.375
+
+
+def wrong_value(spec: FieldSpec) -> Any:
+    """Something a person might type, or a file might say, that cannot be right."""
+    if spec.editor in ("int", "float", "numbers", "bool"):
+        return "twelve"
+    return "no such choice" if spec.editor == "choice" else ""

@@ -1,0 +1,155 @@
+"""The form of a section and the draft always say the same; what is wrong stands beside the field."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.forms.field_row import FieldRow
+from studio.forms.search import find_settings
+from studio.forms.section_form import SectionForm
+from studio.state.draft import Draft
+from studio.state.setting_specs import RUN, join_path, kinds
+from tests.studio.every_setting import EVERY_SETTING, choose, other_value, wrong_value
+from training import catalog
+from training.config.describe import FieldSpec
+from training.config.run import SECTIONS
+
+
+@pytest.fixture
+def draft() -> Draft:
+    return Draft()
+
+
+def form_of(qtbot: QtBot, draft: Draft, section: str) -> SectionForm:
+    form = SectionForm(draft, section, title="Run" if section == RUN else "")
+    qtbot.addWidget(form)
+    form.show()
+    return form
+
+
+def line(row: QWidget | None) -> QLineEdit:
+    found = row.findChild(QLineEdit) if row else None
+    assert isinstance(found, QLineEdit)
+    return found
+
+
+@pytest.mark.parametrize(("section", "kind", "spec"), EVERY_SETTING)
+def test_every_setting_is_edited_doubted_and_reset_in_its_row(
+    qtbot: QtBot, draft: Draft, section: str, kind: str, spec: FieldSpec, tmp_path: Path
+) -> None:
+    choose(draft, section, kind, tmp_path)
+    form, path = form_of(qtbot, draft, section), join_path(section, spec.name)
+    row = form.rows()[path]
+    assert row.editor.value() == draft.value(path)
+    for value, right in ((wrong_value(spec), False), (other_value(spec, tmp_path), True)):
+        row.editor.set_value(value)
+        row.editor.edited.emit()
+        assert draft.value(path) == value
+        assert (draft.config() is not None) is right, draft.problems()
+        assert bool(row.sentence) is not right
+        if row.sentence:
+            assert row.sentence[0].isupper() or not row.sentence[0].isalpha()
+            assert row.sentence.endswith(".")
+            assert "[type=" not in row.sentence  # pydantic's own words
+    assert row.is_changed is (draft.is_changed(path) and not spec.required)
+    if row.is_changed:
+        row.reset_asked.emit(path)
+        assert not draft.is_changed(path)
+        assert not row.is_changed
+        assert row.editor.value() == draft.value(path)
+
+
+@pytest.mark.parametrize("section", [section for section in SECTIONS if len(kinds(section)) > 1])
+def test_every_kind_can_be_chosen_and_left_as_it_was(qtbot: QtBot, draft: Draft, section: str) -> None:
+    form = form_of(qtbot, draft, section)
+    assert form.chooser is not None
+    first, before = draft.kind(section), draft.data()[section]
+    for entry in catalog.entries(section):
+        form.chooser.combo.setCurrentIndex(form.chooser.combo.findData(entry.kind))
+        form.chooser.combo.activated.emit(form.chooser.combo.currentIndex())
+        assert draft.kind(section) == entry.kind
+        assert set(form.rows()) == {path for path in form.rows() if path.startswith(f"{section}.")}
+        assert {row.spec.name for row in form.rows().values()} | {"kind"} == set(draft.data()[section])
+    draft.set_kind(section, first)
+    assert draft.data()[section] == before
+    assert form.chooser.combo.currentData() == first
+
+
+def test_typing_goes_through_letter_by_letter_and_undo_comes_back(qtbot: QtBot, draft: Draft) -> None:
+    form = form_of(qtbot, draft, "optimizer")
+    row = form.rows()["optimizer.lr"]
+    line(row).selectAll()
+    qtbot.keyClicks(line(row), "-1")
+    assert draft.value("optimizer.lr") == -1
+    assert row.sentence == "Must be greater than 0, but is -1."
+    draft.undo()
+    assert line(row).text() == "1e-3"
+    assert row.sentence == ""
+
+
+def test_the_dot_is_a_button_that_resets(qtbot: QtBot, draft: Draft) -> None:
+    form = form_of(qtbot, draft, "loop")
+    draft.set("loop.epochs", 9)
+    row = form.rows()["loop.epochs"]
+    dot = next(child for child in row.focus_widgets() if child.accessibleName() == "Reset Epochs to 5")
+    assert dot.isVisible()
+    qtbot.mouseClick(dot, Qt.MouseButton.LeftButton)
+    assert draft.value("loop.epochs") == 5
+    assert not dot.isVisible()
+
+
+def test_advanced_settings_are_folded_counted_and_revealed(qtbot: QtBot, draft: Draft) -> None:
+    form = form_of(qtbot, draft, "loop")
+    row = form.rows()["loop.ema_decay"]
+    fold = next(widget for widget in form.focus_widgets() if widget.property("fold"))
+    assert not row.isVisible()
+    assert fold.property("text") == "Advanced"
+    draft.set("loop.ema_decay", 2.0)
+    assert fold.property("text") == "Advanced (1 changed, 1 needs attention)"
+    form.reveal("loop.ema_decay")
+    assert row.isVisible()
+
+
+def test_a_fault_deep_inside_stands_at_its_field(qtbot: QtBot, draft: Draft) -> None:
+    form = form_of(qtbot, draft, "model")
+    draft.set("model.channels", [32, 0])
+    assert form.rows()["model.channels"].sentence == "Number 2 must be at least 1, but is 0."
+    draft.reset("model.channels")
+    draft.set_kind("dataset", "spiral")
+    assert form.chooser is not None
+    assert form.chooser.sentence == "Small_cnn needs pictures, but spiral gives points; choose mlp."
+
+
+def test_an_empty_path_is_asked_for_in_words(qtbot: QtBot, draft: Draft) -> None:
+    form = form_of(qtbot, draft, "dataset")
+    draft.set_kind("dataset", "image_folder")
+    assert form.rows()["dataset.path"].sentence == "Choose a folder."
+
+
+def test_explanation_and_fault_reach_the_screen_reader(qtbot: QtBot, draft: Draft) -> None:
+    form = form_of(qtbot, draft, "optimizer")
+    row = form.rows()["optimizer.lr"]
+    assert line(row).accessibleDescription().startswith("Size of a step.")
+    draft.set("optimizer.lr", "x")
+    assert line(row).accessibleDescription().startswith("“x” is not a number")
+
+
+def test_search_finds_by_title_name_choice_and_words_of_the_explanation(qtbot: QtBot, draft: Draft) -> None:
+    forms = [form_of(qtbot, draft, section) for section in ("optimizer", "schedule", "loop", "precision")]
+    assert find_settings("learning rate", forms)[0] == "optimizer.lr"
+    assert find_settings("weight_decay", forms)[0] == "optimizer.weight_decay"
+    assert find_settings("bf16", forms) == ["precision.compute"]
+    assert "schedule.kind" in find_settings("cosine", forms)
+    assert find_settings("moving average", forms) == ["loop.ema_decay"]
+    assert find_settings("zzz", forms) == []
+    assert find_settings("  ", forms) == []
+
+
+def test_rows_of_another_kind_do_not_stay(qtbot: QtBot, draft: Draft) -> None:
+    form = form_of(qtbot, draft, "optimizer")
+    draft.set_kind("optimizer", "sgd")
+    expected = sorted(path for path, row in form.rows().items() if not row.spec.advanced)
+    qtbot.waitUntil(lambda: sorted(row.path for row in form.findChildren(FieldRow) if row.isVisible()) == expected)

@@ -1,0 +1,26 @@
+"""A Setup page with an engine that answers when the test says so."""
+
+from typing import cast
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from studio.pages.setup.page import SetupPage
+from studio.state.context import AppContext
+from tests.studio.pages_setup.fakes import FakeContext
+
+
+@pytest.fixture
+def context(qapp: QApplication) -> FakeContext:
+    return FakeContext()
+
+
+@pytest.fixture
+def page(qtbot: QtBot, context: FakeContext) -> SetupPage:
+    made = SetupPage(cast("AppContext", context), preview_delay=0)
+    qtbot.addWidget(made)
+    made.resize(1100, 760)
+    made.show()
+    qtbot.waitUntil(lambda: bool(context.engine.inspections and context.engine.summaries))
+    return made

@@ -1,0 +1,150 @@
+"""A context whose engine answers when the test says so."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QLabel, QWidget
+
+from studio.engine.host import Done, Failed, Inquiry, Progress
+from studio.engine.messages import Refusal
+from studio.services.notifier import Notifier
+from studio.state.context import BranchSource
+from studio.state.draft import Draft
+from training.config import RunConfig, parse_config
+from training.config.files import read_toml
+from training.errors import Problem
+from training.presets import preset_text
+
+
+@dataclass
+class Asked:
+    """One question that reached the engine."""
+
+    config: Mapping[str, Any]
+    done: Done
+    failed: Failed
+    progress: Progress | None
+    inquiry: Inquiry = field(default_factory=Inquiry)
+
+
+class FakeEngine:
+    """Keeps what was asked, by kind of question."""
+
+    def __init__(self) -> None:
+        self.inspections: list[Asked] = []
+        self.summaries: list[Asked] = []
+        self.checks: list[Asked] = []
+
+    def inspect_dataset(self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None) -> Inquiry:
+        return _note(self.inspections, Asked(config, done, failed, progress))
+
+    def summarise_model(self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None) -> Inquiry:
+        return _note(self.summaries, Asked(config, done, failed, progress))
+
+    def check(self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None) -> Inquiry:
+        return _note(self.checks, Asked(config, done, failed, progress))
+
+
+def _note(asked: list[Asked], question: Asked) -> Inquiry:
+    asked.append(question)
+    return question.inquiry
+
+
+class FakeContext(QObject):
+    """What the Setup page uses of AppContext."""
+
+    start_problem_changed = Signal(str)
+    branch_changed = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.draft = Draft(self)
+        self.engine = FakeEngine()
+        self.notifier = Notifier(self)
+        self.branch: BranchSource | None = None
+        self.started: list[RunConfig] = []
+        self.problem = ""
+
+    def start_run(self, config: RunConfig) -> None:
+        self.started.append(config)
+
+    def start_problem(self) -> str:
+        return self.problem
+
+    def set_problem(self, problem: str) -> None:
+        self.problem = problem
+        self.start_problem_changed.emit(problem)
+
+    def cancel_branch(self) -> None:
+        self.set_branch(None)
+
+    def set_branch(self, branch: BranchSource | None) -> None:
+        self.branch = branch
+        self.branch_changed.emit(branch)
+
+    def open_config(self, text: str) -> bool:
+        self.draft.set_config(parse_config(read_toml(preset_text(text.removeprefix("preset:")), text)))
+        return True
+
+
+def report(train: int = 4800, **changes: Any) -> dict[str, Any]:
+    """An inspection's answer, as ``training.data.inspect`` gives it (a test there compares the real one)."""
+    return {
+        "kind": "shapes",
+        "layout": "image",
+        "classes": ["Kreis", "Straßenbahnhaltestelle"],
+        "counts": {"train": {"Kreis": train - 1, "Straßenbahnhaltestelle": 1}, "validation": {}},
+        "samples": {"train": train, "validation": 1200},
+        "shape": [3, 2, 2],
+        "skipped": [],
+        "skipped_total": 0,
+        "notes": [],
+        "fingerprint": "f",
+        "bytes": 12 * train,
+        "thumbnails": [
+            {
+                "label": "Kreis",
+                "index": 7,
+                "width": 2,
+                "height": 2,
+                "channels": 3,
+                "pixels_base64": "/wAA/wAA/wAA/wAA",  # four red pixels
+                "original_base64": "AAD/AAD/AAD/AAD/",  # four blue ones
+            }
+        ],
+    } | changes
+
+
+def model_summary() -> dict[str, Any]:
+    """A model's answer, as ``training.models.summarise`` and ``serve`` give it."""
+    layers = [
+        {"name": "conv", "type": "Conv2d", "output_shape": [32, 32, 32], "parameters": 896, "trainable": True},
+        {"name": "relu", "type": "ReLU", "output_shape": [32, 32, 32], "parameters": 0, "trainable": True},
+    ]
+    return {
+        "layers": layers,
+        "parameters": 1_000_000,
+        "trainable_parameters": 1_000_000,
+        "parameter_bytes": 4_000_000,
+        "buffer_bytes": 0,
+        "input_shape": [3, 32, 32],
+        "classes": 6,
+    }
+
+
+def refusal(message: str, path: str = "") -> Refusal:
+    """The engine's no."""
+    return Refusal(f"{path}: {message}", "", (Problem(path, message),)) if path else Refusal(message)
+
+
+def answer(context: FakeContext, train: int = 4800) -> None:
+    """Answer both previews."""
+    context.engine.inspections[-1].done(report(train))
+    context.engine.summaries[-1].done(model_summary())
+
+
+def words(widget: QWidget) -> str:
+    """All that can be read in ``widget``."""
+    return "\n".join(label.text() for label in widget.findChildren(QLabel) if label.isVisibleTo(widget))

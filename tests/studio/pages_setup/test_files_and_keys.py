@@ -1,0 +1,183 @@
+"""Presets, files, drops, branches, search, keyboard."""
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from studio.pages.setup.page import SetupPage
+from studio.services.notifier import Notification
+from studio.state.context import BranchSource
+from tests.studio.pages_setup.fakes import FakeContext, words
+from training.runs.manifest import CheckpointInfo
+
+
+def said(context: FakeContext) -> list[str]:
+    texts: list[str] = []
+
+    def note(notification: Notification) -> None:
+        texts.append(notification.text)
+
+    context.notifier.notified.connect(note)
+    return texts
+
+
+def test_the_preset_menu_opens_presets_and_resets(page: SetupPage, context: FakeContext) -> None:
+    actions = {action.text(): action for action in page.header.presets.menu().actions()}
+    assert list(actions)[:2] == ["Sample: drawn shapes", "Spiral"]
+    actions["Spiral"].trigger()
+    assert context.draft.kind("dataset") == "spiral"
+    assert context.draft.value("model.hidden") == [128, 128]
+    actions["Reset all settings"].trigger()
+    assert context.draft.kind("dataset") == "shapes"
+
+
+def drop(page: SetupPage, path: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    buttons, keys, action = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, Qt.DropAction.CopyAction
+    enter = QDragEnterEvent(QPoint(300, 300), action, data, buttons, keys)
+    QApplication.sendEvent(page, enter)
+    assert enter.isAccepted()
+    QApplication.sendEvent(page, QDropEvent(QPointF(300, 300), action, data, buttons, keys))
+
+
+def test_a_dropped_folder_of_class_folders_becomes_the_dataset(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path
+) -> None:
+    folder = tmp_path / "Größe und Maß"
+    for part in ("train", "val"):
+        (folder / part / "Kätzchen").mkdir(parents=True)
+        (folder / part / "Kätzchen" / "1.JPG").touch()
+    drop(page, folder)
+    qtbot.waitUntil(lambda: context.draft.kind("dataset") == "image_folder")
+    assert context.draft.value("dataset.path") == str(folder)
+    assert context.draft.config() is not None
+
+
+def test_dropped_mnist_files_become_the_dataset(qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path) -> None:
+    file = tmp_path / "train-images-idx3-ubyte.gz"
+    file.touch()
+    drop(page, file)
+    qtbot.waitUntil(lambda: context.draft.kind("dataset") == "idx")
+    assert context.draft.value("dataset.path") == str(tmp_path)
+
+
+def test_a_dropped_configuration_is_opened_and_unknown_settings_are_named(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path
+) -> None:
+    heard = said(context)
+    file = tmp_path / "lab.toml"
+    file.write_text('name = "lab"\n[loop]\nepochs = 0\ntempo = 3\n')
+    drop(page, file)
+    qtbot.waitUntil(lambda: context.draft.value("name") == "lab")
+    assert page.problem_sentences() == [("loop.epochs", "Epochs: must be at least 1, but is 0.")]
+    assert len(heard) == 1
+    assert "loop.tempo" in heard[0]
+
+
+def test_a_folder_without_data_changes_nothing_and_says_so(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path
+) -> None:
+    heard = said(context)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").touch()
+    drop(page, tmp_path)
+    qtbot.waitUntil(lambda: bool(heard))
+    assert "holds no dataset" in heard[0]
+    assert context.draft.kind("dataset") == "shapes"
+
+
+def test_a_branch_says_where_it_comes_from_and_what_is_changed(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    config = context.draft.config()
+    assert config is not None
+    checkpoint = CheckpointInfo.__new__(CheckpointInfo)
+    object.__setattr__(checkpoint, "step", 1400)
+    context.set_branch(BranchSource(cast("object", None), checkpoint, config))  # type: ignore[arg-type]
+    assert page.banner.isVisible()
+    assert "Branching from shapes, step 1,400" in words(page.banner)
+    assert page.bar.start_button.text() == "Start branch"
+    context.draft.set("loop.epochs", 8)
+    assert "loop.epochs: 5 → 8" in words(page.banner)
+    context.cancel_branch()
+    assert not page.banner.isVisible()
+    assert page.bar.start_button.text() == "Start training"
+
+
+def test_search_goes_from_one_to_the_next_over_all_panels(qtbot: QtBot, page: SetupPage) -> None:
+    qtbot.keyClick(page, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    search = page.header.search
+    qtbot.waitUntil(search.hasFocus)
+    qtbot.keyClicks(search, "seed")
+    assert page.finder.found[0] == "seed"
+    assert page.tabs.currentIndex() == 3
+    assert set(page.finder.found) >= {"dataset.split_seed", "dataset.data_seed", "seed"}
+    while page.finder.found[page.finder.current] != "dataset.split_seed":
+        qtbot.keyClick(search, Qt.Key.Key_Return)
+    assert page.tabs.currentIndex() == 0
+    rows = page.forms[1].rows()
+    assert rows["dataset.split_seed"].property("found") == "current"
+    assert rows["dataset.data_seed"].property("found") == "match"
+    qtbot.keyClick(search, Qt.Key.Key_Escape)
+    assert rows["dataset.split_seed"].property("found") == ""
+
+
+def test_tab_visits_the_rows_in_the_order_they_stand_also_after_another_kind(
+    qtbot: QtBot, page: SetupPage, context: FakeContext
+) -> None:
+    page.tabs.setCurrentIndex(2)
+    context.draft.set_kind("optimizer", "sgd")
+    form = next(form for form in page.forms if form.section == "optimizer")
+    wanted = list(form.focus_widgets())
+    qtbot.wait(10)
+    visited, current = [], wanted[0]
+    for _ in range(len(wanted)):
+        visited.append(current)
+        following = current.nextInFocusChain()
+        while following is not None and following not in wanted and following is not wanted[0]:
+            following = following.nextInFocusChain()
+        if following is None:
+            break
+        current = following
+    assert visited == wanted
+
+
+def test_undo_and_redo_by_button_and_key(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    assert not page.header.undo.isEnabled()
+    context.draft.set("loop.epochs", 9)
+    qtbot.mouseClick(page.header.undo, Qt.MouseButton.LeftButton)
+    assert context.draft.value("loop.epochs") == 5
+    page.bar.start_button.setFocus()
+    qtbot.keyClick(page.bar.start_button, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    assert context.draft.value("loop.epochs") == 9
+
+
+@pytest.mark.parametrize("width", [700, 1100])
+def test_the_preview_moves_below_the_forms_where_there_is_no_room(qtbot: QtBot, page: SetupPage, width: int) -> None:
+    page.resize(width, 540)
+    panel = page.panels[0]
+    qtbot.waitUntil(lambda: page.width() == width)
+    form, preview = panel.forms[0], panel.preview
+
+    def below() -> bool:
+        return preview.mapTo(panel, QPoint(0, 0)).y() >= form.mapTo(panel, QPoint(0, form.height())).y()
+
+    qtbot.waitUntil(lambda: below() is (width == 700))
+    assert form.mapTo(panel, QPoint(form.width(), 0)).x() <= panel.width()
+
+
+def test_a_folder_that_vanished_is_noticed_when_the_window_is_looked_at_again(
+    page: SetupPage, context: FakeContext, tmp_path: Path
+) -> None:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    context.draft.set_kind("dataset", "image_folder")
+    context.draft.set("dataset.path", str(folder))
+    assert page.bar.start_button.isEnabled()
+    folder.rmdir()
+    context.draft.recheck()
+    assert "does not exist" in page.bar.reason.text()

@@ -1,0 +1,151 @@
+"""The previews: asked late, dropped when stale, true to what the engine answers."""
+
+from typing import cast
+
+from PySide6.QtGui import QImage
+from pytestqt.qtbot import QtBot
+
+from studio.pages.setup.dataset_preview import DatasetPreview
+from studio.pages.setup.loop_preview import LoopPreview
+from studio.pages.setup.model_preview import ModelPreview
+from studio.pages.setup.optimization_preview import OptimizationPreview
+from studio.pages.setup.page import SetupPage
+from studio.pages.setup.pictures import thumbnails
+from studio.pages.setup.preview_frame import PreviewFrame
+from studio.state.context import AppContext
+from studio.widgets import KeyValueTable
+from tests.studio.pages_setup.fakes import FakeContext, answer, refusal, report, words
+
+
+def test_a_preview_that_comes_too_late_is_dropped(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    first = context.engine.inspections[-1]
+    context.draft.set("dataset.samples", 600)
+    qtbot.waitUntil(lambda: len(context.engine.inspections) == 2)
+    assert first.inquiry.over
+    first.done(report(99_999))  # a host that answers all the same
+    assert page.facts.samples is None
+    context.engine.inspections[-1].done(report(480))
+    assert page.facts.samples == 480
+    first.failed(refusal("Too late."))
+    assert page.facts.dataset.refusal == ""
+
+
+def test_what_a_preview_does_not_depend_on_asks_nothing(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    answer(context)
+    context.draft.set("optimizer.lr", 0.5)
+    context.draft.set("loop.epochs", 7)
+    qtbot.wait(30)
+    assert (len(context.engine.inspections), len(context.engine.summaries)) == (1, 1)
+    context.draft.set("model.hidden", 64)
+    qtbot.waitUntil(lambda: len(context.engine.summaries) == 2)
+    assert len(context.engine.inspections) == 1
+
+
+def test_typing_asks_once_for_the_last_letter(qtbot: QtBot, context: FakeContext) -> None:
+    page = SetupPage(cast("AppContext", context), preview_delay=60)
+    qtbot.addWidget(page)
+    page.show()
+    for samples in (700, 701, 702):
+        context.draft.set("dataset.samples", samples)
+    qtbot.waitUntil(lambda: bool(context.engine.inspections))
+    qtbot.wait(90)
+    assert [asked.config["dataset"]["samples"] for asked in context.engine.inspections] == [702]
+
+
+def test_a_wrong_setting_elsewhere_does_not_stop_a_preview(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    context.draft.set("optimizer.lr", "x")
+    context.draft.set("dataset.samples", 900)
+    qtbot.waitUntil(lambda: len(context.engine.inspections) == 2)
+    assert context.engine.inspections[-1].config["dataset"]["samples"] == 900
+    context.draft.set("dataset.samples", "many")
+    frame = page.panels[0].preview
+    assert isinstance(frame, PreviewFrame)
+    assert "Put the marked settings right" in frame.message()
+
+
+def test_nothing_is_asked_while_the_page_is_hidden(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    page.hide()
+    context.draft.set("dataset.samples", 900)
+    qtbot.wait(30)
+    assert len(context.engine.inspections) == 1
+    page.show()
+    qtbot.waitUntil(lambda: len(context.engine.inspections) == 2)
+
+
+def test_a_refusal_is_a_sentence_without_the_dotted_path(page: SetupPage, context: FakeContext) -> None:
+    context.engine.inspections[-1].failed(refusal("holds no class folder; choose another.", "dataset.path"))
+    frame = page.panels[0].preview
+    assert isinstance(frame, PreviewFrame)
+    assert frame.message() == "No samples to show: Holds no class folder; choose another."
+
+
+def test_the_samples_can_be_seen_varied_and_as_they_are() -> None:
+    (varied,) = thumbnails(report(), varied=True)
+    (original,) = thumbnails(report(), varied=False)
+    assert varied.image.pixelColor(1, 1).name() == "#ff0000"
+    assert original.image.pixelColor(0, 1).name() == "#0000ff"
+    assert varied.image.format() == QImage.Format.Format_RGB888
+
+
+def test_the_dataset_preview_lists_classes_and_what_was_left_out(page: SetupPage, context: FakeContext) -> None:
+    skipped = [{"path": "Müll/leer.png", "reason": "the file is empty"}]
+    context.engine.inspections[-1].done(report(skipped=skipped, skipped_total=3, notes=["The folder val validates."]))
+    preview = page.findChild(DatasetPreview)
+    assert isinstance(preview, DatasetPreview)
+    assert preview.grid.model().rowCount() == 1
+    assert preview.bars.model().rowCount() == 2
+    listed = [preview.left_out_list.item(row).text() for row in range(preview.left_out_list.count())]
+    assert listed == ["Müll/leer.png\nthe file is empty", "and 2 more"]
+    assert "4,800 for training, 1,200 for validation." in words(preview)
+    assert "The folder val validates." in words(preview)
+
+
+def test_points_are_drawn_as_points(page: SetupPage, context: FakeContext) -> None:
+    points = {"x": [0.0, 1.0], "y": [0.0, -1.0], "label": ["a", "b"]}
+    answer_of_points = report(layout="vector", shape=[2], points=points)
+    del answer_of_points["thumbnails"]
+    context.engine.inspections[-1].done(answer_of_points)
+    preview = page.findChild(DatasetPreview)
+    assert isinstance(preview, DatasetPreview)
+    assert not preview.grid.isVisible()
+    page.grab()
+
+
+def test_the_model_preview_shows_layers_and_figures(page: SetupPage, context: FakeContext) -> None:
+    answer(context)
+    page.tabs.setCurrentIndex(1)
+    preview = page.findChild(ModelPreview)
+    assert isinstance(preview, ModelPreview)
+    text = words(preview)
+    assert "1,000,000" in text
+    assert "4.0 MB" in text
+    assert "3 × 32 × 32" in text
+
+
+def test_the_schedule_is_drawn_over_the_real_steps_and_says_when_it_guesses(
+    qtbot: QtBot, page: SetupPage, context: FakeContext
+) -> None:
+    page.tabs.setCurrentIndex(2)
+    preview = page.findChild(OptimizationPreview)
+    assert isinstance(preview, OptimizationPreview)
+    assert "10,000 training samples are assumed" in preview.basis.text()
+    answer(context)
+    assert preview.basis.text() == "Over 375 steps: 5 epochs of 75."
+    assert preview.sentence.text().endswith("From 1.2e-4 at the first step to 1.2e-8 at the last.")
+    context.draft.set("optimizer.weight_decay", 0.0)
+    qtbot.waitUntil(lambda: "No weight decay" in words(preview))
+    context.draft.set("schedule.pct_start", "x")
+    assert preview.sentence.text() == ""
+
+
+def test_the_loop_preview_estimates_steps_and_disk(page: SetupPage, context: FakeContext) -> None:
+    answer(context)
+    page.tabs.setCurrentIndex(3)
+    preview = page.findChild(LoopPreview)
+    assert isinstance(preview, LoopPreview)
+    text = words(preview)
+    assert "375" in text
+    assert "About 12.0 MB for each checkpoint, 48.0 MB for the 4 kept" in text  # weights and Adam's two moments
+    context.draft.set("loop.batch_size", 0)
+    assert preview.findChild(KeyValueTable) is not None
+    assert "About" not in words(preview)

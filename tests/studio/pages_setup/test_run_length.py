@@ -1,0 +1,41 @@
+"""The page's arithmetic is the engine's."""
+
+import pytest
+
+from studio.pages.setup.run_length import checkpoint_bytes, run_length
+from training.config import RunConfig
+from training.data.plan import plan
+
+
+@pytest.mark.parametrize("samples", [1, 2, 31, 32, 33, 64, 65, 1000, 60_000])
+@pytest.mark.parametrize(("batch_size", "accumulation"), [(1, 1), (32, 1), (32, 3), (64, 8), (10**6, 1)])
+def test_steps_are_counted_as_the_engine_counts_them(samples: int, batch_size: int, accumulation: int) -> None:
+    config = RunConfig.model_validate({"loop": {"batch_size": batch_size, "accumulation": accumulation, "epochs": 3}})
+    length = run_length(config, samples)
+    assert length.steps_per_epoch == plan(samples, batch_size, accumulation).steps
+    assert length.total_steps == 3 * length.steps_per_epoch
+
+
+def test_the_step_limit_and_the_assumption() -> None:
+    config = RunConfig.model_validate({"loop": {"max_steps": 7}})
+    assert run_length(config, 6400).total_steps == 7
+    assert run_length(config, 6400).limited
+    assert not run_length(config, 64).limited
+    assert run_length(config, None).assumed
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "loop", "copies"),
+    [
+        ({"kind": "adamw"}, {}, 3),
+        ({"kind": "adamw", "amsgrad": True}, {}, 4),
+        ({"kind": "sgd"}, {}, 2),
+        ({"kind": "sgd", "momentum": 0.0, "nesterov": False}, {}, 1),
+        ({"kind": "adam"}, {"ema_decay": 0.999}, 4),
+    ],
+)
+def test_a_checkpoint_holds_the_weights_and_what_the_optimizer_remembers(
+    optimizer: dict[str, object], loop: dict[str, object], copies: int
+) -> None:
+    config = RunConfig.model_validate({"optimizer": optimizer, "loop": loop})
+    assert checkpoint_bytes(config, 1000, 0) == 1000 * copies

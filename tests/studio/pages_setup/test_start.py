@@ -1,0 +1,123 @@
+"""Start, what keeps it from starting, and Check."""
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLineEdit
+from pytestqt.qtbot import QtBot
+
+from studio.pages.setup.page import SetupPage
+from studio.state.context import AppContext
+from studio.state.setting_specs import join_path
+from tests.studio.every_setting import EVERY_SETTING, choose, other_value, wrong_value
+from tests.studio.pages_setup.fakes import FakeContext, answer, refusal, words
+from training.config.describe import FieldSpec
+from training.errors import Problem
+
+
+def test_the_untouched_page_starts_the_built_in_sample(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    assert page.bar.start_button.isEnabled()
+    assert not page.bar.reason.isVisible()
+    qtbot.mouseClick(page.bar.start_button, Qt.MouseButton.LeftButton)
+    assert [config.dataset.kind for config in context.started] == ["shapes"]
+
+
+def test_the_summary_tells_what_will_run(page: SetupPage, context: FakeContext) -> None:
+    assert page.bar.summary.text() == "small_cnn on the dataset, 5 epochs"
+    answer(context)
+    assert page.bar.summary.text() == "small_cnn on 4,800 samples, 5 epochs of 75 steps"
+    context.draft.set_kind("model", "torchvision")
+    context.draft.set("loop.max_steps", 10)
+    assert page.bar.summary.text() == "resnet18 on 4,800 samples, 10 steps"
+
+
+@pytest.mark.parametrize(("section", "kind", "spec"), EVERY_SETTING)
+def test_every_bad_value_disables_start_with_the_reason(
+    qtbot: QtBot, context: FakeContext, section: str, kind: str, spec: FieldSpec, tmp_path: Path
+) -> None:
+    choose(context.draft, section, kind, tmp_path)
+    page = SetupPage(cast("AppContext", context), preview_delay=0)
+    qtbot.addWidget(page)
+    path = join_path(section, spec.name)
+    assert page.bar.start_button.isEnabled()
+    context.draft.set(path, wrong_value(spec))
+    assert not page.bar.start_button.isEnabled()
+    ((wrong_path, sentence),) = page.problem_sentences()
+    assert wrong_path == path
+    assert sentence.startswith(f"{spec.title}: ")
+    assert page.bar.reason.text() == sentence
+    assert page.bar.start_button.toolTip() == sentence
+    page.bar.start_asked.emit()
+    assert context.started == []
+    context.draft.set(path, other_value(spec, tmp_path))
+    assert page.bar.start_button.isEnabled()
+
+
+def test_the_problem_button_goes_to_the_field(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    context.draft.set("loop.ema_decay", "much")
+    assert page.tabs.accessibleTabName(3) == "Precision and loop, 1 setting to put right"
+    qtbot.mouseClick(page.bar.show_button, Qt.MouseButton.LeftButton)
+    assert page.tabs.currentIndex() == 3
+    row = next(form for form in page.forms if form.section == "loop").rows()["loop.ema_decay"]
+    qtbot.waitUntil(row.isVisible)
+    focused = page.focusWidget()
+    assert isinstance(focused, QLineEdit)
+    assert focused.text() == "much"
+
+
+def test_several_problems_are_counted(page: SetupPage, context: FakeContext) -> None:
+    context.draft.set("optimizer.lr", -1)
+    context.draft.set("loop.epochs", 0)
+    assert page.bar.show_button.text() == "Show 2"
+    assert page.bar.reason.text() == "Learning rate: must be greater than 0, but is -1. And 1 more."
+
+
+def test_another_reason_not_to_start_stands_beside_the_button(page: SetupPage, context: FakeContext) -> None:
+    context.set_problem("A run is being trained. Stop it first, or wait for its end.")
+    assert not page.bar.start_button.isEnabled()
+    assert page.bar.reason.text().startswith("A run is being trained.")
+    context.set_problem("")
+    assert page.bar.start_button.isEnabled()
+
+
+def test_a_schedule_too_long_for_the_run_is_found_when_the_samples_are_known(page: SetupPage, context: FakeContext) -> None:
+    context.draft.set_kind("schedule", "cosine")
+    context.draft.set("schedule.warmup_steps", 400)
+    assert page.bar.start_button.isEnabled()  # nobody knows yet how long the run is
+    answer(context)  # 375 steps
+    assert not page.bar.start_button.isEnabled()
+    assert page.problem_sentences()[0][0] == "schedule.warmup_steps"
+    context.draft.set("loop.epochs", 10)
+    assert page.bar.start_button.isEnabled()
+
+
+def test_what_the_engine_refused_is_shown_at_its_field_until_the_next_edit(page: SetupPage, context: FakeContext) -> None:
+    context.draft.set_engine_problems([Problem("model.hidden", "is too wide for this device.")])
+    assert page.bar.reason.text() == "Linear units: is too wide for this device."
+    answer(context)
+    assert not page.bar.start_button.isEnabled()
+    context.draft.set("model.hidden", 64)
+    assert page.bar.start_button.isEnabled()
+
+
+def test_check_lists_findings_until_a_setting_changes(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    qtbot.mouseClick(page.bar.check_button, Qt.MouseButton.LeftButton)
+    assert page.findings.isVisible()
+    findings = [
+        {"level": "ok", "title": "The data opens.", "advice": ""},
+        {"level": "warning", "title": "The disk is nearly full.", "advice": "Free some space."},
+    ]
+    context.engine.checks[-1].done({"findings": findings})
+    assert page.findings.texts() == ["ok: The data opens.", "warning: The disk is nearly full. Free some space."]
+    assert "Worth a look" in words(page.findings)
+    context.draft.set("seed", 9)
+    assert not page.findings.isVisible()
+
+
+def test_a_refused_check_marks_the_field(page: SetupPage, context: FakeContext) -> None:
+    page.bar.check_asked.emit()
+    context.engine.checks[-1].failed(refusal("does not fit these pictures.", "model.channels"))
+    assert page.findings.isVisible()
+    assert page.problem_sentences() == [("model.channels", "Channels: does not fit these pictures.")]
