@@ -59,13 +59,14 @@ class ChildLink:
         self._write_lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._no_start: EngineDeath | None = None
-        self._stderr: IO[bytes] = _open_log(log_folder)
+        stderr = _open_log(log_folder)
+        self._log = Path(stderr.name)
         try:
             self._process = subprocess.Popen(
                 command or engine_command(python),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=self._stderr,
+                stderr=stderr,
                 env=engine_environment(os.environ),
                 cwd=Path.home() if Path.home().is_dir() else None,
                 # A Ctrl+C in the terminal, or its end, is the window's to handle; the engine may outlive both.
@@ -74,6 +75,8 @@ class ChildLink:
             )
         except OSError as error:
             self._no_start = explain_no_start(python or sys.executable, error)
+        finally:
+            stderr.close()
 
     @property
     def pid(self) -> int | None:
@@ -91,9 +94,10 @@ class ChildLink:
                 on_reply(reply)
         self._process.stdout.close()
         if self._let_go:
+            # Left to itself, but still our child: somebody has to take its exit code, or it would look alive for ever.
+            threading.Thread(target=self._process.wait, name="background run", daemon=True).start()
             return None
         code = self._process.wait()
-        self._stderr.close()
         return None if self._closed else explain_exit(code, self._log_tail(), self._python or sys.executable)
 
     def send(self, request: Mapping[str, Any]) -> None:
@@ -134,7 +138,7 @@ class ChildLink:
             self._process.kill()
 
     def _log_tail(self) -> str:
-        with Path(self._stderr.name).open("rb") as stream:
+        with self._log.open("rb") as stream:
             stream.seek(0, os.SEEK_END)
             stream.seek(max(0, stream.tell() - _LOG_TAIL))
             return stream.read().decode("utf-8", "replace").strip()

@@ -36,9 +36,7 @@ def explain_exit(code: int, log: str, python: str) -> EngineDeath:
     if code & 0xFFFFFFFF in _WINDOWS_FAULTS:
         fault = _WINDOWS_FAULTS[code & 0xFFFFFFFF]
         return EngineDeath(f"The engine crashed: {fault}.", "The log may name the cause.", log)
-    return EngineDeath(
-        f"The engine ended unexpectedly (exit code {code}).", "The log may say why.", log
-    )
+    return EngineDeath(f"The engine ended unexpectedly (exit code {code}).", "The log may say why.", log)
 
 
 def _explain_missing(module: str, log: str, python: str) -> EngineDeath:
@@ -78,7 +76,5 @@ def _explain_signal(number: int, log: str) -> EngineDeath:
         )
         return EngineDeath(f"The engine {how} (SIGKILL).", advice, log)
     if name in ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"):
-        return EngineDeath(
-            f"The engine crashed in native code ({name}).", "The log may name the cause.", log
-        )
+        return EngineDeath(f"The engine crashed in native code ({name}).", "The log may name the cause.", log)
     return EngineDeath(f"The engine was ended by {name}.", "", log)

@@ -1,0 +1,127 @@
+"""The engines themselves: the main one, the assistant, and those on their way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from studio.engine.client import EngineClient
+from studio.engine.link import EngineChoice, EngineLink
+from studio.engine.messages import EngineDeath, EngineState
+
+LinkFactory = Callable[[EngineChoice], EngineLink]
+
+GONE = (EngineState.DEAD, EngineState.CLOSED)
+
+
+class EnginePool(QObject):
+    """Keeps one engine warm, makes a second one on demand, and lets none go before its thread has ended.
+
+    Signals:
+        state_changed(EngineState): of the main engine, also when it is another one now.
+        main_died(EngineDeath): the main engine ended without being told to.
+        emptied(): after ``shutdown``, every engine is gone.
+    """
+
+    state_changed = Signal(object)
+    main_died = Signal(object)
+    emptied = Signal()
+
+    def __init__(
+        self, choice: EngineChoice, make_link: LinkFactory, first_link: EngineLink | None, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self.choice = choice
+        self.shutting_down = False
+        self._make_link = make_link
+        self._clients: list[EngineClient] = []  # all that have a thread, leaving ones included
+        self._assistant: EngineClient | None = None
+        self.main = self._new_client(first_link)
+
+    @property
+    def threads_running(self) -> bool:
+        """Whether any hosting thread still runs (a running QThread must never be destroyed)."""
+        return any(client.thread_running for client in self._clients)
+
+    def restart(self) -> None:
+        """A fresh main engine."""
+        self._replace_main(self._new_client(None))
+
+    def renew(self) -> None:
+        """Let the main engine go, and all GPU memory with it; the assistant, if any, is warm already."""
+        fresh, self._assistant = self._assistant, None
+        if fresh is None or fresh.state in GONE:
+            fresh = self._new_client(None)
+        self._replace_main(fresh)
+
+    def live_main(self) -> EngineClient:
+        """The main engine, restarted if it is gone."""
+        if self.main.state in GONE:
+            self.restart()
+        return self.main
+
+    def live_assistant(self) -> EngineClient:
+        """The second engine, started if there is none."""
+        if self._assistant is None or self._assistant.state in GONE:
+            self._assistant = self._new_client(None)
+        return self._assistant
+
+    def retire_assistant(self) -> None:
+        """The second engine is not wanted any more."""
+        if self._assistant is not None:
+            self._assistant.close()
+            self._assistant = None
+
+    def shutdown(self) -> None:
+        """End every engine; ``emptied`` follows."""
+        self.shutting_down = True
+        for client in list(self._clients):
+            client.close()
+        self._tell_when_empty()
+
+    def kill(self) -> None:
+        """End every engine at once."""
+        for client in list(self._clients):
+            client.kill()
+
+    def _new_client(self, link: EngineLink | None) -> EngineClient:
+        client = EngineClient(link or self._make_link(self.choice), self)
+        self._clients.append(client)
+        client.state_changed.connect(self._on_state_changed)
+        client.died.connect(self._on_died)
+        client.closed.connect(self._on_closed)
+        return client
+
+    def _replace_main(self, client: EngineClient) -> None:
+        old, self.main = self.main, client
+        old.close()
+        if not old.thread_running:
+            self._forget(old)
+        self.state_changed.emit(self.main.state)
+
+    def _forget(self, client: EngineClient) -> None:
+        if client in self._clients:
+            self._clients.remove(client)
+            client.deleteLater()
+
+    def _tell_when_empty(self) -> None:
+        if self.shutting_down and not self.threads_running:
+            self.emptied.emit()
+
+    @Slot(object)
+    def _on_state_changed(self, state: EngineState) -> None:
+        if self.sender() is self.main:
+            self.state_changed.emit(state)
+
+    @Slot(object)
+    def _on_died(self, death: EngineDeath) -> None:
+        if self.sender() is self.main and not self.shutting_down:
+            self.main_died.emit(death)
+
+    @Slot()
+    def _on_closed(self) -> None:
+        client = self.sender()
+        if isinstance(client, EngineClient) and client is not self.main:
+            self._forget(client)
+        self._tell_when_empty()

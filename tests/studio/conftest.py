@@ -1,0 +1,67 @@
+"""A window's objects around the fake engine; everything is ended in order, and no thread may be left."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from studio.engine.child import ChildLink
+from studio.engine.host import EngineHost
+from studio.engine.link import EngineChoice
+from studio.services.app_settings import AppSettings
+from studio.services.settings import SettingsStore
+from studio.state.context import AppContext
+from training.config import RunConfig, parse_config
+
+FAKE_ENGINE = Path(__file__).with_name("fake_engine.py")
+
+MakeHost = Callable[..., EngineHost]
+
+
+@pytest.fixture
+def workspace(isolated_home: Path) -> Path:
+    """Where the runs of a test lie."""
+    return isolated_home / "workspace"
+
+
+@pytest.fixture
+def config() -> Callable[..., RunConfig]:
+    """Makes a small configuration: 2 epochs of 20 steps, a step a millisecond."""
+
+    def make(name: str = "lab", epochs: int = 2, milliseconds: int = 1, **changes: Any) -> RunConfig:
+        loop = {"epochs": epochs, "batch_size": milliseconds}
+        return parse_config({"name": name, "loop": loop, **changes})
+
+    return make
+
+
+@pytest.fixture
+def make_host(qtbot: QtBot, qapp: QApplication, isolated_home: Path) -> Iterator[MakeHost]:
+    """Makes EngineHosts on the fake engine and ends them."""
+    hosts: list[EngineHost] = []
+
+    def make(command: list[str] | None = None, python: str = "") -> EngineHost:
+        words = None if python else command or [sys.executable, str(FAKE_ENGINE)]
+        host = EngineHost(EngineChoice(python), lambda choice: ChildLink(choice.python, isolated_home / "logs", words))
+        hosts.append(host)
+        return host
+
+    yield make
+    for host in hosts:
+        host.shutdown()
+        qtbot.waitUntil(lambda host=host: not host.threads_running, timeout=15000)  # type: ignore[misc]
+
+
+@pytest.fixture
+def context(make_host: MakeHost, workspace: Path, isolated_home: Path) -> Iterator[AppContext]:
+    """The objects behind a window."""
+    settings = SettingsStore(isolated_home / "settings.json", AppSettings(keep_awake=False))
+    made = AppContext(workspace, settings, make_host())
+    yield made
+    made.background.close()

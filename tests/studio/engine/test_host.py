@@ -1,0 +1,249 @@
+"""The engine host against a process that behaves like the engine: every ending, and who is told what."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from pytestqt.qtbot import QtBot
+
+from studio.engine.host import EngineHost
+from studio.engine.link import EngineChoice
+from studio.engine.messages import EngineDeath, EngineState, Refusal
+from tests.studio.conftest import FAKE_ENGINE, MakeHost
+from training.config import RunConfig
+from training.config.files import config_data
+from training.control import Command, send
+from training.runs.folder import RunFolder, owner_of
+
+MakeConfig = Callable[..., RunConfig]
+
+
+class Ears:
+    """Everything a host said, in order."""
+
+    def __init__(self, host: EngineHost) -> None:
+        self.heard: list[tuple[str, Any]] = []
+        host.run_started.connect(lambda folder: self.heard.append(("started", folder)))
+        host.run_finished.connect(lambda record: self.heard.append(("finished", record)))
+        host.run_refused.connect(lambda refusal: self.heard.append(("refused", refusal)))
+        host.engine_died.connect(lambda death: self.heard.append(("died", death)))
+
+    def kinds(self) -> list[str]:
+        return [kind for kind, _value in self.heard]
+
+    def last(self, kind: str) -> Any:
+        return next(value for heard, value in reversed(self.heard) if heard == kind)
+
+
+def ready(qtbot: QtBot, host: EngineHost) -> None:
+    qtbot.waitUntil(lambda: host.state is EngineState.READY, timeout=20000)
+
+
+def test_a_run_is_started_and_finished_and_the_engine_renewed(
+    qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path
+) -> None:
+    host = make_host()
+    ears = Ears(host)
+    ready(qtbot, host)
+    assert str(host.info) == "cpu, torch 2.0.fake"
+    host.run(config_data(config()), workspace)
+    assert host.training
+    qtbot.waitUntil(lambda: "finished" in ears.kinds(), timeout=20000)
+    assert ears.kinds() == ["started", "finished"]
+    assert ears.last("finished")["status"] == "completed"
+    assert not host.training
+    first = ears.last("finished")
+    ready(qtbot, host)
+    host.run(config_data(config()), workspace)
+    qtbot.waitUntil(lambda: ears.kinds().count("finished") == 2, timeout=20000)
+    assert ears.last("finished")["run"] != first["run"]
+
+
+def test_a_run_asked_for_while_the_engine_warms_up_begins_when_it_is_warm(
+    qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path
+) -> None:
+    host = make_host()
+    ears = Ears(host)
+    assert host.state is EngineState.STARTING
+    host.run(config_data(config()), workspace)
+    qtbot.waitUntil(lambda: ears.kinds() == ["started", "finished"], timeout=20000)
+
+
+def test_a_second_run_is_refused_while_one_is_trained(
+    qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path
+) -> None:
+    host = make_host()
+    ears = Ears(host)
+    host.run(config_data(config(milliseconds=20)), workspace)
+    qtbot.waitUntil(lambda: "started" in ears.kinds(), timeout=20000)
+    host.run(config_data(config()), workspace)
+    assert ears.kinds() == ["started", "refused"]
+    send(ears.last("started"), Command.STOP)
+    qtbot.waitUntil(lambda: "finished" in ears.kinds(), timeout=20000)
+    assert ears.last("finished")["status"] == "stopped"
+
+
+def test_a_refusal_names_the_settings(qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path) -> None:
+    host = make_host()
+    ears = Ears(host)
+    host.run(config_data(config("refused")), workspace)
+    qtbot.waitUntil(lambda: "refused" in ears.kinds(), timeout=20000)
+    refusal: Refusal = ears.last("refused")
+    assert refusal.message == "No such optimizer."
+    assert [str(problem) for problem in refusal.problems] == ["optimizer.lr: is wrong."]
+    assert not host.training
+
+
+def test_an_engine_killed_while_training_is_mourned_and_replaced(
+    qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path
+) -> None:
+    host = make_host()
+    ears = Ears(host)
+    host.run(config_data(config("dies")), workspace)
+    qtbot.waitUntil(lambda: "died" in ears.kinds(), timeout=20000)
+    assert ears.kinds() == ["started", "died"]
+    death: EngineDeath = ears.last("died")
+    assert "SIGKILL" in death.sentence
+    assert not host.training
+    ready(qtbot, host)
+    host.run(config_data(config()), workspace)
+    qtbot.waitUntil(lambda: "finished" in ears.kinds(), timeout=20000)
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ([sys.executable, str(FAKE_ENGINE), "--broken"], "PyTorch is not installed in the engine's Python"),
+        ([sys.executable, "-c", "raise SystemExit(7)"], "ended unexpectedly (exit code 7)"),
+        ([sys.executable, "-c", "import os; os.abort()"], "crashed in native code (SIGABRT)"),
+        ([sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"], "native code (SIGSEGV)"),
+        ([sys.executable, "-c", "raise ValueError('the moon is full')"], "ValueError: the moon is full"),
+        (["/no/such/python"], "could not be started"),
+    ],
+)
+def test_an_engine_that_cannot_start_says_why(
+    qtbot: QtBot, make_host: MakeHost, command: list[str], sentence: str
+) -> None:
+    host = make_host(command)
+    ears = Ears(host)
+    qtbot.waitUntil(lambda: "died" in ears.kinds(), timeout=20000)
+    assert sentence in ears.last("died").sentence
+    assert host.state is EngineState.DEAD
+    refusals: list[Refusal] = []
+    host.check({}, lambda result: None, refusals.append)
+    assert sentence in refusals[0].message
+
+
+def test_another_interpreter_is_taken_at_once(qtbot: QtBot, make_host: MakeHost, tmp_path: Path) -> None:
+    host = make_host(python=str(tmp_path / "python"))
+    ears = Ears(host)
+    qtbot.waitUntil(lambda: host.state is EngineState.DEAD, timeout=20000)
+    host.choose(EngineChoice(str(tmp_path / "another")))
+    qtbot.waitUntil(lambda: len(ears.heard) == 2, timeout=20000)
+    assert str(tmp_path / "another") in ears.last("died").sentence
+
+
+def test_text_that_a_library_prints_is_passed_over(
+    qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path
+) -> None:
+    host = make_host()
+    ears = Ears(host)
+    host.run(config_data(config("prints")), workspace)
+    qtbot.waitUntil(lambda: ears.kinds() == ["started", "finished"], timeout=20000)
+
+
+def test_the_newer_of_two_inquiries_wins(qtbot: QtBot, make_host: MakeHost) -> None:
+    host = make_host()
+    answers: list[Any] = []
+    refusals: list[Refusal] = []
+    for name in ("first", "slow", "third"):
+        host.inspect_dataset({"name": name}, answers.append, refusals.append)
+    host.summarise_model({"name": "model"}, answers.append, refusals.append)
+    cancelled = host.check({"name": "check"}, answers.append, refusals.append)
+    cancelled.cancel()
+    qtbot.waitUntil(lambda: len(answers) == 2, timeout=20000)
+    assert [answer["name"] for answer in answers] == ["third", "model"]
+    host.inspect_dataset({"name": "refused"}, answers.append, refusals.append)
+    qtbot.waitUntil(lambda: len(refusals) == 1, timeout=20000)
+    assert refusals[0].problems[0].path == "dataset.kind"
+
+
+def test_inquiries_are_answered_while_a_run_is_trained(
+    qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path
+) -> None:
+    host = make_host()
+    ears = Ears(host)
+    host.run(config_data(config(milliseconds=50)), workspace)
+    qtbot.waitUntil(lambda: "started" in ears.kinds(), timeout=20000)
+    answers: list[Any] = []
+    host.inspect_dataset({"name": "beside"}, answers.append, lambda refusal: None)
+    qtbot.waitUntil(lambda: len(answers) == 1, timeout=20000)
+    assert host.training
+    send(ears.last("started"), Command.STOP)
+    qtbot.waitUntil(lambda: "finished" in ears.kinds(), timeout=20000)
+
+
+def test_an_inquiry_hears_of_the_engines_death(qtbot: QtBot, make_host: MakeHost) -> None:
+    host = make_host()
+    ready(qtbot, host)
+    refusals: list[Refusal] = []
+    host.inspect_dataset({"name": "slow"}, lambda result: None, refusals.append)
+    host.kill()
+    qtbot.waitUntil(lambda: len(refusals) == 1, timeout=20000)
+    assert "SIGKILL" in refusals[0].message
+
+
+def test_shutting_down_while_training_stops_and_keeps(
+    qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path
+) -> None:
+    host = make_host()
+    ears = Ears(host)
+    host.run(config_data(config(milliseconds=20)), workspace)
+    qtbot.waitUntil(lambda: "started" in ears.kinds(), timeout=20000)
+    folder = RunFolder(ears.last("started"))
+    qtbot.waitUntil(lambda: folder.series_file.exists() and folder.status()["status"] == "running", timeout=20000)
+    with qtbot.waitSignal(host.shut_down, timeout=20000):
+        host.shutdown()
+    assert not host.threads_running
+    assert folder.status()["status"] == "stopped"
+    assert list(folder.checkpoints.iterdir())
+
+
+def test_a_detached_run_outlives_its_host(
+    qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path
+) -> None:
+    host = make_host()
+    ears = Ears(host)
+    host.run(config_data(config(milliseconds=20)), workspace)
+    qtbot.waitUntil(lambda: "started" in ears.kinds(), timeout=20000)
+    folder = RunFolder(ears.last("started"))
+    assert host.can_detach
+    agreed: list[bool] = []
+    host.detach(lambda: agreed.append(True))
+    qtbot.waitUntil(lambda: agreed == [True], timeout=20000)
+    with qtbot.waitSignal(host.shut_down, timeout=20000):
+        host.shutdown()
+    host.kill()  # even an impatient end must leave it alone
+    owner = owner_of(folder)
+    assert owner is not None
+    assert folder.status()["status"] == "running"
+    send(folder.path, Command.STOP)
+    psutil.Process(owner["pid"]).wait(timeout=20)
+    assert folder.status()["status"] == "stopped"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_hanging_engine_is_terminated_then_killed(qtbot: QtBot, make_host: MakeHost) -> None:
+    script = "import signal, time, sys; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(3600)"
+    host = make_host([sys.executable, "-c", script])
+    client = host._pool.main
+    with qtbot.waitSignal(client.closed, timeout=20000):
+        client.close(terminate_after=100, kill_after=100)
+    assert signal.SIGTERM  # the script ignored it; only SIGKILL can have ended it

@@ -1,0 +1,261 @@
+"""An engine process without torch: the same requests, replies, run folder and commands, numbers made up.
+
+What it does beyond training is chosen by the run's name: "refused", "vanishes" (refused after its folder was made),
+"fails", "dies" (killed by itself), "prints" (garbage on standard output). A step takes ``loop.batch_size`` milliseconds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import queue
+import shutil
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from training.config import RunConfig, parse_config
+from training.control import Control
+from training.events import (
+    AttemptStarted,
+    CheckpointSaved,
+    Completed,
+    DataPrepared,
+    EpochEnded,
+    Event,
+    Failed,
+    PhaseChanged,
+    Stopped,
+    Validated,
+)
+from training.runs.folder import RunFolder, claim, create_run, release
+from training.runs.history import EventLog
+from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, write_labels
+from training.runs.series import FLUSH_ROW, STEP_ROW, SeriesWriter
+
+STEPS_PER_EPOCH = 20
+
+OUT = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+
+
+def reply(number: int, kind: str, **rest: Any) -> None:
+    try:
+        OUT.write(json.dumps({"id": number, "reply": kind, **rest}) + "\n")
+        OUT.flush()
+    except ValueError:
+        return  # detached
+
+
+class Run:
+    """One attempt."""
+
+    def __init__(self, folder: RunFolder, config: RunConfig, first_step: int = 0, checkpoint: str | None = None) -> None:
+        self.folder, self.config, self.checkpoint = folder, config, checkpoint
+        self.step = first_step
+        self.total = config.loop.epochs * STEPS_PER_EPOCH
+        self.control = Control()
+        self.control.watch(folder.path)
+        self.log = EventLog(folder.events_file)
+        self.series = SeriesWriter(folder.series_file, STEP_ROW)
+        self.telemetry = SeriesWriter(folder.telemetry_file, FLUSH_ROW)
+        self.best: dict[str, Any] | None = None
+
+    def emit(self, event: Event) -> None:
+        self.log.emit(event)
+
+    def status(self, status: str, reason: str | None = None) -> dict[str, Any]:
+        record = json.loads(self.folder.status_file.read_text(encoding="utf-8"))
+        record.update(
+            status=status, step=self.step, epoch=self.epoch, epochs=self.config.loop.epochs, total_steps=self.total,
+            best=self.best, reason=reason, updated=time.time(), samples_per_second=1000.0, metrics={}, skipped_steps=0,
+            ended=time.time() if status != "running" else None,
+        )  # fmt: skip
+        self.folder.write_status(record)
+        return record
+
+    @property
+    def epoch(self) -> int:
+        return math.ceil(self.step / STEPS_PER_EPOCH)
+
+    def work(self) -> dict[str, Any]:
+        self.emit(PhaseChanged(phase="preparing data"))
+        self.emit(DataPrepared(report={"classes": ["a", "b"]}))
+        self.emit(PhaseChanged(phase="building the model"))
+        self.series.truncate(self.step)
+        self.emit(
+            AttemptStarted(
+                attempt=1, step=self.step, total_steps=self.total, steps_per_epoch=STEPS_PER_EPOCH,
+                epochs=self.config.loop.epochs, device="cpu", checkpoint=self.checkpoint,
+            )
+        )  # fmt: skip
+        self.status("running")
+        self.emit(PhaseChanged(phase="training"))
+        while self.step < self.total:
+            self.control.poll()
+            if self.control.stop:
+                break
+            if self.control.paused.is_set():
+                self._pause()
+                continue
+            self._step()
+        if self.step < self.total:
+            if not self.control.discard:
+                self.save()
+            self.emit(Stopped(step=self.step))
+            return self.status("stopped")
+        self.emit(Completed(step=self.step, reason="all steps done"))
+        return self.status("completed")
+
+    def _pause(self) -> None:
+        self.emit(PhaseChanged(phase="paused"))
+        while self.control.paused.is_set() and not self.control.stop:
+            self.control.poll()
+            time.sleep(0.01)
+        self.emit(PhaseChanged(phase="training"))
+
+    def _step(self) -> None:
+        self.step += 1
+        time.sleep(self.config.loop.batch_size / 1000)
+        if self.step == 5 and self.config.name == "fails":
+            raise RuntimeError("the numbers ran out")
+        if self.step == 5 and self.config.name == "dies":
+            os.kill(os.getpid(), signal.SIGKILL)
+        loss = 2.0 / self.step
+        self.series.append(np.array([(self.step, self.epoch, 0, 1e-3, loss, 1.0)], STEP_ROW))
+        self.telemetry.append(np.array([(time.time(), self.step, 1000.0, 0.0, 200.0, 0.0, 0.5, math.nan)], FLUSH_ROW))
+        if self.control.save:
+            self.control.save = False
+            self.save()
+        if self.step % STEPS_PER_EPOCH == 0 or self.control.validate:
+            self.control.validate = False
+            self._validate()
+
+    def _validate(self) -> None:
+        self.emit(PhaseChanged(phase="validating"))
+        metrics = {"val/accuracy": 1.0 - 1.0 / (self.step + 1), "val/loss": 1.0 / self.step}
+        self.emit(Validated(step=self.step, epoch=self.epoch, metrics=metrics, improved=True))
+        name = checkpoint_name(self.step)
+        self.best = {"metric": "val/accuracy", "value": metrics["val/accuracy"], "step": self.step, "checkpoint": name}
+        self.emit(EpochEnded(step=self.step, epoch=self.epoch, metrics={"train/loss": 2.0 / self.step}))
+        self.save(metrics, best=True)
+        self.status("running")
+        self.emit(PhaseChanged(phase="training"))
+
+    def save(self, metrics: dict[str, float] | None = None, best: bool = False) -> None:
+        self.emit(PhaseChanged(phase="saving"))
+        path = self.folder.checkpoints / checkpoint_name(self.step)
+        path.mkdir(exist_ok=True)
+        manifest = {
+            "format": FORMAT, "step": self.step, "epoch": self.epoch, "time": time.time(), "metrics": metrics or {},
+            "files": {WEIGHTS: {"bytes": 1000}, STATE: {"bytes": 500}},
+        }  # fmt: skip
+        (path / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+        labels = {"last": path.name}
+        if self.best is not None:
+            labels["best"] = str(self.best["checkpoint"])
+        write_labels(self.folder, labels)
+        self.emit(CheckpointSaved(step=self.step, epoch=self.epoch, checkpoint=path.name, labels=("best",) if best else ()))
+        self.emit(PhaseChanged(phase="training"))
+
+    def close(self) -> None:
+        self.log.close()
+        self.series.close()
+        self.telemetry.close()
+        release(self.folder)
+
+
+class FakeEngine:
+    def __init__(self) -> None:
+        self.current: Run | None = None
+
+    def answer(self, request: dict[str, Any]) -> None:
+        action, number = str(request["action"]), int(request["id"])
+        if action in ("run", "branch", "resume"):
+            self._train(action, number, request)
+        elif action == "export":
+            reply(number, "progress", text="Writing", fraction=0.5)
+            Path(request["out"]).write_bytes(b"weights")
+            reply(number, "done", result={"path": request["out"], "files": [request["out"]], "max_difference": 0.0})
+        elif request.get("config", {}).get("name") == "slow":
+            time.sleep(0.5)
+            reply(number, "done", result={"action": action, "name": "slow"})
+        elif request.get("config", {}).get("name") == "refused":
+            reply(number, "refused", message="That is no dataset.", advice="", problems=[["dataset.kind", "is wrong."]])
+        else:
+            reply(number, "done", result={"action": action, "name": request.get("config", {}).get("name")})
+
+    def _train(self, action: str, number: int, request: dict[str, Any]) -> None:
+        first_step, checkpoint = 0, None
+        if action == "resume":
+            target = Path(request["target"])
+            inside = target.parent.name == "checkpoints"
+            folder = RunFolder(target.parent.parent if inside else target)
+            config = folder.config()
+            newest = sorted(folder.checkpoints.glob("step-*"))
+            if inside or newest:
+                checkpoint = str(target if inside else newest[-1])
+                first_step = int(Path(checkpoint).name.removeprefix("step-"))
+        else:
+            config = parse_config(request["config"])
+            if config.name == "refused":
+                reply(number, "refused", message="No such optimizer.", advice="", problems=[["optimizer.lr", "is wrong."]])
+                return
+            parent = {"run": Path(request["checkpoint"]).parent.parent.name} if action == "branch" else None
+            folder = create_run(Path(request["workspace"]), config, parent)
+        claim(folder)
+        if config.name == "prints":
+            os.write(1, b"a library says hello\n{broken json\n")
+        run = self.current = Run(folder, config, first_step, checkpoint)
+        reply(number, "started", run=folder.id, folder=str(folder.path))
+        try:
+            if config.name == "vanishes":
+                run.close()
+                shutil.rmtree(folder.path)
+                reply(number, "refused", message="The dataset is empty.", advice="", problems=[])
+                return
+            try:
+                record = run.work()
+            except RuntimeError as error:
+                run.emit(Failed(step=run.step, reason=f"Oh no: {error}.", advice="Buy more numbers.", log="line 1\nline 2"))
+                record = run.status("failed", str(error))
+            run.close()
+        finally:
+            self.current = None
+        reply(number, "finished", result=record)
+
+
+def listen(engine: FakeEngine, requests: queue.Queue[dict[str, Any] | None]) -> None:
+    detached = False
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        if request["action"] == "detach":
+            detached = True
+            reply(request["id"], "done", result={})
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            OUT.close()
+        else:
+            requests.put(request)
+    requests.put(None)
+    if not detached and engine.current is not None:
+        engine.current.control.request_stop()
+
+
+def main() -> None:
+    if "--broken" in sys.argv:
+        raise ModuleNotFoundError("No module named 'torch'")
+    engine = FakeEngine()
+    requests: queue.Queue[dict[str, Any] | None] = queue.Queue()
+    reply(0, "ready", torch="2.0.fake", devices=["cpu"])
+    threading.Thread(target=listen, args=(engine, requests), daemon=True).start()
+    while (request := requests.get()) is not None:
+        engine.answer(request)
+
+
+if __name__ == "__main__":
+    main()
