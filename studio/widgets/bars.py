@@ -45,7 +45,8 @@ class BarModel(QAbstractListModel):
         self.bars = tuple(bars)
         self.largest = max((bar.value for bar in self.bars), default=0.0)
         face, small = QFontMetrics(font("body")), QFontMetrics(font("caption"))
-        self.label_width = max((face.horizontalAdvance(bar.label) for bar in self.bars), default=0)
+        # One more, because advances are rounded and a name that just fits would be cut.
+        self.label_width = max((face.horizontalAdvance(bar.label) for bar in self.bars), default=0) + 1
         self.figure_width = max((small.horizontalAdvance(bar.figure()) for bar in self.bars), default=0)
         self.endResetModel()
 

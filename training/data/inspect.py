@@ -39,6 +39,15 @@ def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
     return report
 
 
+def input_facts(config: RunConfig) -> tuple[tuple[int, ...], int]:
+    """Shape of one sample ((C, H, W) or (features,)) and the number of classes: what a model is built for.
+
+    Raises InputError as ``prepare`` does.
+    """
+    source = open_source(config.dataset, Opening(check=False))
+    return source.shape, len(source.classes)
+
+
 def _points(source: Source, train: Tensor) -> dict[str, list[Any]]:
     """The first two features of evenly spaced samples."""
     count = min(len(train), _MOST_POINTS)

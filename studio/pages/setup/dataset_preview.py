@@ -54,7 +54,7 @@ class DatasetPreview(QWidget):
         self.variation.setAccessibleName("Which version of the samples")
         self.variation.current_changed.connect(self._show_pictures)
         card.add_action(self.variation)
-        self.grid = ThumbnailGrid(tile=72, max_rows=4)
+        self.grid = ThumbnailGrid(tile=66, max_rows=4)
         self.grid.setProperty("flat", True)
         self._scatter = Scatter()
         self._summary = label("", "help", wrap=True)

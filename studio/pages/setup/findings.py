@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from studio.theme import SPACING, IconRole, Tone
@@ -67,8 +68,17 @@ class FindingsPanel(Card):
         self._line.hide()
         self._area.show()
         self.show()
-        wanted = self._list.heightForWidth(max(self._area.viewport().width(), 320))
-        self._area.setFixedHeight(min(max(wanted, self._list.sizeHint().height()) + 2, _MOST_HEIGHT))
+        self._fit_height()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._fit_height()
+
+    def _fit_height(self) -> None:
+        """As high as the findings at this width, within reason; then they scroll."""
+        room = max(self.width() - 2 * SPACING.l, 320)
+        self._area.setFixedHeight(min(self._rows.heightForWidth(room) + 2, _MOST_HEIGHT))
 
     def close_list(self) -> None:
         """Put it away."""
