@@ -1,0 +1,134 @@
+"""The window's engine: the request loop in place, and as the child process that the window starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.training.tiny import tiny
+from training.config.files import config_data
+from training.control import Command, send
+from training.runs.folder import RunFolder
+from training.serve import serve
+
+
+def ask(*requests: dict[str, Any]) -> list[dict[str, Any]]:
+    replies: list[dict[str, Any]] = []
+    serve(({"id": number, **request} for number, request in enumerate(requests, 1)), replies.append)
+    return [reply for reply in replies if reply["reply"] != "progress"]
+
+
+def test_it_says_ready_then_answers_in_order(tmp_path: Path) -> None:
+    config = config_data(tiny())
+    ready, dataset, model, check, started, finished = ask(
+        {"action": "inspect_dataset", "config": config},
+        {"action": "summarise_model", "config": config},
+        {"action": "check", "config": config, "workspace": str(tmp_path)},
+        {"action": "run", "config": config, "workspace": str(tmp_path)},
+    )
+    assert ready["reply"] == "ready"
+    assert "cpu" in ready["devices"]
+    assert dataset["result"]["samples"] == {"train": 240, "validation": 60}
+    assert model["result"]["classes"] == 3
+    assert model["result"]["parameters"] == 2 * 16 + 16 + 16 * 16 + 16 + 16 * 3 + 3
+    assert {finding["level"] for finding in check["result"]["findings"]} == {"ok"}
+    assert started["reply"] == "started"
+    assert finished["result"]["status"] == "completed"
+    assert finished["result"]["folder"] == started["folder"]
+
+
+def test_resume_branch_and_export_work_on_what_a_run_left(tmp_path: Path) -> None:
+    config = config_data(tiny())
+    *_, finished = ask({"action": "run", "config": config, "workspace": str(tmp_path)})
+    best = finished["result"]["best"]["checkpoint"]
+    replies = ask(
+        {"action": "resume", "target": finished["result"]["folder"]},
+        {
+            "action": "branch",
+            "checkpoint": best,
+            "config": config_data(tiny("loop.epochs=4")),
+            "workspace": str(tmp_path),
+        },
+        {"action": "export", "checkpoint": best, "to": "safetensors", "out": str(tmp_path / "model")},
+    )
+    results = [reply["result"] for reply in replies if reply["reply"] in ("finished", "done")]
+    assert results[0]["run"] == finished["result"]["run"]
+    assert results[1]["step"] == 32
+    assert (tmp_path / "model" / "model.safetensors").is_file()
+
+
+def test_refusals_name_the_field_and_leave_nothing(tmp_path: Path) -> None:
+    _ready, wrong, unknown = ask(
+        {"action": "run", "config": {"optimizer": {"kind": "adamw", "lr": -1.0}}, "workspace": str(tmp_path)},
+        {"action": "dance"},
+    )
+    assert wrong["reply"] == "refused"
+    assert wrong["problems"] == [["optimizer.lr", "must be greater than 0.0, but is -1.0."]]
+    assert unknown["reply"] == "refused"
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.fixture
+def child() -> Iterator[subprocess.Popen[bytes]]:
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "training", "serve"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        yield process
+        process.kill()
+
+
+def write(process: subprocess.Popen[bytes], request: dict[str, Any]) -> None:
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(request).encode() + b"\n")
+    process.stdin.flush()
+
+
+def read(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    assert process.stdout is not None
+    while True:
+        reply: dict[str, Any] = json.loads(process.stdout.readline())
+        if reply["reply"] != "progress":
+            return reply
+
+
+def begin_endless_run(process: subprocess.Popen[bytes], workspace: Path) -> RunFolder:
+    assert read(process)["reply"] == "ready"
+    config = config_data(tiny("loop.epochs=100000"))
+    write(process, {"id": 1, "action": "run", "config": config, "workspace": str(workspace)})
+    return RunFolder(Path(read(process)["folder"]))
+
+
+def test_when_the_window_dies_the_run_stops_and_is_kept(child: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    folder = begin_endless_run(child, tmp_path)
+    assert child.stdin is not None
+    child.stdin.close()
+    assert child.wait(timeout=60) == 0
+    status = folder.status()
+    assert status["status"] == "stopped"
+    assert Path(status["last_checkpoint"]).name == f"step-{status['step']:08d}"
+
+
+def test_a_run_handed_to_the_background_goes_on_without_the_window(
+    child: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+
+    folder = begin_endless_run(child, tmp_path)
+    write(child, {"id": 2, "action": "detach"})
+    assert read(child) == {"id": 2, "reply": "done", "result": {}}
+    assert child.stdin is not None
+    assert child.stdout is not None
+    assert child.stdout.readline() == b""  # the window's reader sees the end
+    child.stdin.close()
+    with pytest.raises(subprocess.TimeoutExpired):
+        child.wait(timeout=1.5)
+    assert folder.status()["status"] == "running"
+    send(folder.path, Command.STOP)
+    assert child.wait(timeout=60) == 0
+    assert folder.status()["status"] == "stopped"
