@@ -58,13 +58,19 @@ def ours(folder: Path, epochs: int, batch_size: int, accumulation: int) -> dict[
         assert isinstance(history.final, Completed)
         validated = [item for item in history.validations if "val/loss" in item.metrics]
         seconds = validated[-1].time - history.attempts[0].time
-        return {"seconds": seconds, "loss": record["metrics"]["val/loss"], "accuracy": record["metrics"]["val/accuracy"]}
+        return {
+            "seconds": seconds,
+            "loss": record["metrics"]["val/loss"],
+            "accuracy": record["metrics"]["val/accuracy"],
+        }
 
 
 def textbook(folder: Path, epochs: int, batch_size: int, accumulation: int) -> dict[str, Any]:
     """One run of the textbook loop."""
     options = ["--epochs", str(epochs), "--batch-size", str(batch_size), "--accumulation", str(accumulation)]
-    record: dict[str, Any] = json.loads(_output([sys.executable, "-m", "tests.benchmarks.textbook", str(folder), *options]))
+    record: dict[str, Any] = json.loads(
+        _output([sys.executable, "-m", "tests.benchmarks.textbook", str(folder), *options])
+    )
     return record
 
 
@@ -94,7 +100,9 @@ def main() -> None:
         for key, values in seconds.items():
             middle, result = statistics.median(values), results[key]
             spread = f"{min(values):.2f} to {max(values):.2f}"
-            print(f"  {key:<10} {middle:7.2f} s ({spread})  val/loss {result['loss']:.4f}  accuracy {result['accuracy']:.4f}")
+            print(
+                f"  {key:<10} {middle:7.2f} s ({spread})  val/loss {result['loss']:.4f}  accuracy {result['accuracy']:.4f}"
+            )
         print(f"  ours / textbook: {statistics.median(ratios):.2f} (rounds: {', '.join(f'{r:.2f}' for r in ratios)})")
 
 
