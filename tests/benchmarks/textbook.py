@@ -81,7 +81,7 @@ def main() -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
     steps = -(-len(train) // arguments.accumulation) * arguments.epochs
     scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=3e-3, total_steps=steps)
-    history: list[tuple[float, float, float]] = []
+    history: list[tuple[float, Any, float]] = []
     started = time.perf_counter()
     for _epoch in range(arguments.epochs):
         model.train()
