@@ -74,3 +74,5 @@ def open_dropped(context: AppContext, path: Path) -> None:
     if draft.kind("dataset") != kind:
         draft.set_kind("dataset", kind)
     draft.set("dataset.path", str(folder.absolute()))
+    if not draft.is_changed("name") and folder.name:
+        draft.set("name", folder.name[:80])  # a run on other data should not be called after the sample

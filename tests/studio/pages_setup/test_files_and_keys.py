@@ -56,6 +56,7 @@ def test_a_dropped_folder_of_class_folders_becomes_the_dataset(
     drop(page, folder)
     qtbot.waitUntil(lambda: context.draft.kind("dataset") == "image_folder")
     assert context.draft.value("dataset.path") == str(folder)
+    assert context.draft.value("name") == "Größe und Maß"
     assert context.draft.config() is not None
 
 
