@@ -158,6 +158,7 @@ def _compare_logits(material: Material, script: dict[str, Any], model: nn.Module
     inputs = script["normalise"](samples.permute(0, 2, 3, 1) if material.layout == "image" else samples)
     _require(torch.equal(inputs, expected), "normalisation")
     with torch.inference_mode():
-        difference = float((model.eval()(expected) - material.model(expected)).abs().max())
-    _require(difference == 0.0, "model")
-    return difference
+        found, own = model.eval()(expected), material.model(expected)
+    # A run that went astray may be taken home as code, too: then both answer NaN.
+    _require(torch.allclose(found, own, rtol=0.0, atol=0.0, equal_nan=True), "model")
+    return float((found - own).abs().nan_to_num().max())

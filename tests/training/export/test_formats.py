@@ -25,7 +25,8 @@ FORMATS = [
     "safetensors",
     "torch-export",
     pytest.param(
-        "onnx", marks=pytest.mark.skipif(find_spec("onnxruntime") is None, reason="needs the packages of trainwright[onnx]")
+        "onnx",
+        marks=pytest.mark.skipif(find_spec("onnxruntime") is None, reason="needs the packages of trainwright[onnx]"),
     ),
 ]
 SUFFIX = {"safetensors": ".safetensors", "torch-export": ".pt2", "onnx": ".onnx"}
@@ -51,7 +52,9 @@ def test_code_in_model_json_answers_like_the_checkpoint(
     facts = facts_in(tmp_path / "out")
     assert facts["file"]["sha256"] == digest(Path(result["path"]))
     code = "\n".join(facts["python"])
-    assert "training" not in {line.split()[1].partition(".")[0] for line in code.splitlines() if line.startswith(("import ", "from "))}
+    assert "training" not in {
+        line.split()[1].partition(".")[0] for line in code.splitlines() if line.startswith(("import ", "from "))
+    }
     elsewhere: dict[str, Any] = {}
     exec(code, elsewhere)
     model, facts = elsewhere["load_model"](tmp_path / "out")
@@ -199,14 +202,15 @@ def test_empty_folder_is_filled(spiral: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "chosen").iterdir()) == ["model.json", "model.safetensors"]
 
 
+@pytest.mark.parametrize("error", [1e-6, float("nan")])
 def test_export_that_answers_otherwise_is_not_kept(
-    spiral: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: float, spiral: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     earlier = tmp_path / "earlier"
     export_checkpoint(spiral, "safetensors", earlier)
     before = {path.name: path.read_bytes() for path in earlier.iterdir()}
     right = weights.logits
-    monkeypatch.setattr(weights, "logits", lambda *given: right(*given) + 1e-6)
+    monkeypatch.setattr(weights, "logits", lambda *given: right(*given) + error)
     for out in (earlier, tmp_path / "new" / "out"):
         with pytest.raises(TrainingError, match="differs by"):
             export_checkpoint(spiral, "safetensors", out)

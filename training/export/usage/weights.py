@@ -24,7 +24,9 @@ def load_model(folder: str | Path) -> tuple[torch.nn.Module, Facts]:
         model = torchvision.models.get_model(architecture["name"], weights=None, **architecture["arguments"])
         for layer in architecture["replaced"]:
             model.set_submodule(layer["name"], getattr(torch.nn, layer["type"])(**layer["arguments"]))
-    model.load_state_dict(load_file(Path(folder) / facts["file"]["name"]))
+    state = model.state_dict()  # with the version marks that some networks look for
+    state.update(load_file(Path(folder) / facts["file"]["name"]))
+    model.load_state_dict(state)
     return model.eval(), facts
 
 
