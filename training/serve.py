@@ -121,15 +121,13 @@ class Server:
 
     def _summarise_model(self, request: Request) -> dict[str, Any]:
         from training.config import parse_config
-        from training.data.source import Opening
-        from training.data.sources import open_source
+        from training.data.inspect import input_facts
         from training.models import make_model, summarise
 
         config = parse_config(request["config"])
-        source = open_source(config.dataset, Opening(check=False))
-        model = make_model(config.model, source.shape, len(source.classes), config.seed)
-        facts = {"input_shape": list(source.shape), "classes": len(source.classes)}
-        return {"reply": "done", "result": summarise(model, source.shape) | facts}
+        shape, classes = input_facts(config)
+        model = make_model(config.model, shape, classes, config.seed)
+        return {"reply": "done", "result": summarise(model, shape) | {"input_shape": list(shape), "classes": classes}}
 
     def _check(self, request: Request) -> dict[str, Any]:
         from training.config import parse_config

@@ -12,6 +12,7 @@ from training.checkpoints.keep import Keeper
 from training.checkpoints.load import load_weights
 from training.checkpoints.snapshot import Snapshot, copied
 from training.checkpoints.write import AVERAGED
+from training.config.files import config_data
 from training.control import Control
 from training.engine.evaluate import evaluate
 from training.engine.record import Recorder
@@ -177,7 +178,7 @@ def _model_facts(session: Session) -> dict[str, Any]:
     """What the manifest says so that weights can be used without the run: classes, input, normalisation."""
     data = session.data
     return {
-        "config": session.config.model_dump(mode="json", exclude_none=True),
+        "config": config_data(session.config),
         "data": {
             "fingerprint": data.source.fingerprint,
             "layout": data.layout,
