@@ -178,6 +178,13 @@ def test_every_part_repeats_the_run(settings: tuple[str, ...], train: Train, tmp
     assert_same_run(checkpoint, tmp_path / "run")
 
 
+def test_setting_that_was_emptied_stays_empty(train: Train, tmp_path: Path) -> None:
+    file = export(train(tiny(CPU, "loop.clip_norm=none", "checkpoints.every_steps=none")), tmp_path / "train.py")
+    text = file.read_text(encoding="utf-8")
+    assert "CLIP_NORM" not in text
+    assert "if epoch_ended or improved or finished:" in text
+
+
 def test_given_validation_part_and_test_part(train: Train, idx_folder: Path, tmp_path: Path) -> None:
     checkpoint = train(tiny_pictures(idx_folder, CPU, "dataset.validation=test", "loop.epochs=1"))
     train_by_script(export(checkpoint, tmp_path / "train.py"), tmp_path / "run")
