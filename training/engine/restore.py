@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from training.atomic import sync_folder
 from training.checkpoints.load import load_state, load_tensors, load_weights
 from training.checkpoints.write import AVERAGED
-from training.config import parse_config
+from training.config import RunConfig, parse_config
 from training.config.diff import diff
 from training.engine.session import Progress, Session
 from training.errors import CheckpointError, InputError
@@ -82,7 +83,7 @@ class Branch:
             after.dataset.split_seed,
             after.seed,
         )
-        same_optimizer = before.optimizer.kind == after.optimizer.kind
+        same_optimizer = before.optimizer.kind == after.optimizer.kind and _fits(state["optimizer"], session.optimizer)
         self._continues = same_data and same_course
         restored = ["weights"]
         if session.ema is not None and (self.checkpoint / AVERAGED).is_file():
@@ -94,24 +95,35 @@ class Branch:
             for group, new in zip(session.optimizer.param_groups, hyper, strict=True):
                 group.update({key: value for key, value in new.items() if key != "params"})  # the new settings rule
             restored.append("optimizer state")
+        if session.numerics.scaler and state["scaler"]:
+            session.numerics.scaler.load_state_dict(state["scaler"])
+            restored.append("loss scale")
+        if session.schedule.plateau and state["plateau"] and self._continues and _judged_alike(before, after):
+            session.schedule.plateau.load(state["plateau"])
+            restored.append("plateau")
+        session.guard.load(state["guard"])  # a first step that is skipped must put these buffers back, not fresh ones
         if self._continues:
-            session.progress = Progress(**state["progress"])
-            session.progress.finished = ""
-            if before.checkpoints.monitor != after.checkpoints.monitor:
-                session.progress.best_value, session.progress.best_step = None, 0
-            session.progress.stale_validations = 0
+            session.progress = _continued(state["progress"])
+            self._refuse_past_end(session)
             restored.append("position in the data")
             self._copy_series(folder, session.progress.step)
         session.apply_schedule()
         changes = [str(change) for change in diff(before, after) if change.path != "name"]
         left_out = [] if self._continues else ["position in the data, because the samples or their order differ"]
         if not same_optimizer:
-            left_out.append("optimizer state, because the optimizer differs")
+            left_out.append("optimizer state, because the optimizer differs or keeps other numbers")
         text = f"Branched from step {self.manifest['step']} of {self.parent.id}. Restored: {', '.join(restored)}."
         advice = (f"Changed: {'; '.join(changes)}. " if changes else "") + (
             f"Not restored: {'; '.join(left_out)}." if left_out else ""
         )
         self.findings.append(Found(level="info", title=text, advice=advice.strip(), step=session.progress.step))
+
+    def _refuse_past_end(self, session: Session) -> None:
+        if session.progress.step >= session.total_steps:
+            raise InputError(
+                f"{self.checkpoint}: lies at step {session.progress.step}, but with the new settings the run ends after "
+                f"step {session.total_steps}; raise loop.epochs or loop.max_steps, or choose an earlier checkpoint."
+            )
 
     def _copy_series(self, folder: RunFolder, steps: int) -> None:
         """The parent's rows up to the branch, so that the new run's curve reads as one line."""
@@ -131,6 +143,25 @@ class Branch:
         history = read_history(self.parent.events_file)
         events: list[Validated | EpochEnded] = [*history.epochs, *history.validations]
         return [event for event in sorted(events, key=lambda event: event.time) if event.step <= session.progress.step]
+
+
+def _fits(saved: dict[str, Any], optimizer: torch.optim.Optimizer) -> bool:
+    """Whether ``saved`` has the very entries that ``optimizer`` works with (other groups or AMSGrad need others)."""
+
+    def entries(state: dict[str, Any]) -> Any:
+        groups = [group["params"] for group in state["param_groups"]]
+        return groups, {key: set(numbers) for key, numbers in state["state"].items()}
+
+    return bool(entries(saved) == entries(optimizer.state_dict()))
+
+
+def _judged_alike(before: RunConfig, after: RunConfig) -> bool:
+    return before.schedule == after.schedule and before.checkpoints.monitor == after.checkpoints.monitor
+
+
+def _continued(saved: dict[str, Any]) -> Progress:
+    """The parent's progress for a branch: the best of a run is one of its own checkpoints, so it is sought anew."""
+    return replace(Progress(**saved), finished="", best_value=None, best_step=0, stale_validations=0)
 
 
 def _load_average(checkpoint: Path, session: Session, state: dict[str, Any]) -> None:
