@@ -56,6 +56,7 @@ class ChildLink:
         self._python = python
         self._closed = False
         self._let_go = False
+        self._detach_id: object = None
         self._write_lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._no_start: EngineDeath | None = None
@@ -91,6 +92,8 @@ class ChildLink:
         for line in self._process.stdout:
             reply = _parse(line)
             if reply is not None:
+                # Noted here, not when the GUI thread hears of it: the end of the stream follows at once.
+                self._let_go |= self._detach_id is not None and reply.get("id") == self._detach_id
                 on_reply(reply)
         self._process.stdout.close()
         if self._let_go:
@@ -104,6 +107,8 @@ class ChildLink:
         """Write one request; a broken pipe means the process is gone, which ``converse`` reports."""
         if self._process is None or self._process.stdin is None:
             return
+        if request.get("action") == "detach":
+            self._detach_id = request["id"]
         line = json.dumps(dict(request)).encode() + b"\n"
         try:
             with self._write_lock:
@@ -123,8 +128,7 @@ class ChildLink:
                 logger.info("The engine was gone before it was told to end: %s", error)
 
     def let_go(self) -> None:
-        """The engine closes its standard output after agreeing, which ends ``converse``."""
-        self._let_go = True
+        """The engine closed its standard output after agreeing, which ends ``converse``."""
         self.close()
 
     def terminate(self) -> None:

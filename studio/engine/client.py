@@ -171,6 +171,7 @@ class EngineClient(QObject):
 
     @Slot()
     def _on_thread_finished(self) -> None:
+        self._thread.wait()  # "finished" is said a moment before the thread is gone; no longer than that
         self.closed.emit()
 
     def _set_state(self, state: EngineState) -> None:

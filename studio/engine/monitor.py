@@ -74,6 +74,8 @@ class RunMonitor(QObject):
             self.check_owner()
         try:
             events = self.history.poll()
+            if any(isinstance(event, (AttemptStarted, *FINAL_EVENTS)) for event in events):
+                self.check_owner()
             for event in events:
                 # Events before rows: a resumed run's event says which rows are void, also when it is read much later.
                 if isinstance(event, AttemptStarted) and event.step < self._last_step:
@@ -87,8 +89,6 @@ class RunMonitor(QObject):
             return
         if len(telemetry):
             self.telemetry_arrived.emit(telemetry)
-        if any(isinstance(event, FINAL_EVENTS) for event in events):
-            self.check_owner()
         self.looked.emit()
 
     def _read_again(self, step: int) -> None:

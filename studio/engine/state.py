@@ -88,7 +88,7 @@ class RunFacts:
 def state_of(facts: RunFacts) -> RunState:
     """The state that follows from ``facts``."""
     if facts.starting:
-        return RunState.STARTING
+        return RunState.PREPARING if facts.phase else RunState.STARTING
     if not facts.exists:
         return RunState.IDLE
     if facts.final is not None:

@@ -11,64 +11,61 @@ from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal, Slot
 logger = logging.getLogger(__name__)
 
 
-class _Answer(QObject):
-    """Carries a result into the thread it was made in: its slots are methods, so Qt queues them there."""
-
-    succeeded = Signal(object)
-    failed = Signal(object)
+class _Work(QRunnable):
+    """Runs ``work`` and hands the callback that fits its outcome, with the outcome, to ``deliver``."""
 
     def __init__(
-        self, done: Callable[[Any], object], on_failure: Callable[[Exception], object], parent: QObject
+        self,
+        work: Callable[[], Any],
+        done: Callable[[Any], object],
+        failed: Callable[[Exception], object],
+        deliver: Callable[[object], None],
     ) -> None:
-        super().__init__(parent)
-        self._done = done
-        self._on_failure = on_failure
-        self.succeeded.connect(self._on_succeeded)
-        self.failed.connect(self._on_failed)
-
-    @Slot(object)
-    def _on_succeeded(self, result: object) -> None:
-        self.deleteLater()
-        self._done(result)
-
-    @Slot(object)
-    def _on_failed(self, error: Exception) -> None:
-        self.deleteLater()
-        self._on_failure(error)
-
-
-class _Work(QRunnable):
-    def __init__(self, work: Callable[[], Any], answer: _Answer) -> None:
         super().__init__()
-        self._work = work
-        self._answer = answer
+        self._work, self._done, self._failed, self._deliver = work, done, failed, deliver
 
     def run(self) -> None:
         try:
             result = self._work()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the border between threads: the caller decides what it means
             logger.info("Background work failed", exc_info=True)
-            self._answer.failed.emit(error)
+            self._deliver((self._failed, error))
         else:
-            self._answer.succeeded.emit(result)
+            self._deliver((self._done, result))
 
 
 class Background(QObject):
-    """Runs callables one after another in a thread of its own."""
+    """Runs callables one after another in a thread of its own. Must be closed before it is dropped.
+
+    One object emits for all work: an object of each job's own could be deleted here while its thread is still inside
+    the emission.
+    """
+
+    _worked = Signal(object)  # (callback, outcome), queued into the GUI thread
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._pool = QThreadPool(self)
         self._pool.setMaxThreadCount(1)
+        self._closed = False
+        self._worked.connect(self._on_worked)
 
     def submit(
         self, work: Callable[[], Any], done: Callable[[Any], object], failed: Callable[[Exception], object]
     ) -> None:
         """Run ``work``; then ``done(result)`` or ``failed(error)`` in the GUI thread. ``work`` must touch no widget."""
-        self._pool.start(_Work(work, _Answer(done, failed, self)))
+        if not self._closed:
+            self._pool.start(_Work(work, done, failed, self._worked.emit))
 
     @Slot()
     def close(self) -> None:
-        """Drop what has not begun and wait for what has (file operations of a moment)."""
+        """Drop what has not begun, wait for what has (file operations of a moment), deliver nothing more."""
+        self._closed = True
         self._pool.clear()
         self._pool.waitForDone()
+
+    @Slot(object)
+    def _on_worked(self, outcome: tuple[Callable[[Any], object], Any]) -> None:
+        callback, value = outcome
+        if not self._closed:
+            callback(value)

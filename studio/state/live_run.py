@@ -14,7 +14,7 @@ from studio.state.progress import Progress, ProgressMeter
 from training.config import RunConfig
 from training.control import Command, send
 from training.errors import InputError, TrainingError
-from training.events import FINAL_EVENTS, Event, PhaseChanged
+from training.events import FINAL_EVENTS, AttemptStarted, Event, PhaseChanged
 from training.runs.folder import RunFolder
 from training.runs.history import History
 from training.runs.series import Rows
@@ -110,8 +110,8 @@ class LiveRun(QObject):
     def attach(self, folder: Path) -> None:
         """Show the run in ``folder``, whoever works on it.
 
-        A run that is expected counts as starting until the first event of its new attempt: the end of an earlier
-        attempt, read first, is not its end.
+        A run that is expected counts as starting until its new attempt is announced: the end of an earlier attempt,
+        read first, is not its end.
         """
         if self._monitor is not None and self._monitor.folder.path == folder:
             self._monitor.start()
@@ -144,8 +144,7 @@ class LiveRun(QObject):
         monitor.start()
         self._caught_up = True
         history = monitor.history
-        begun = bool(history.attempts or history.phase) and history.final is None
-        self._starting = expected and not begun
+        self._starting = expected and not (history.attempts and history.final is None)
         self._update()
 
     def detach(self) -> None:
@@ -225,7 +224,7 @@ class LiveRun(QObject):
     @Slot(object)
     def _on_event(self, event: Event) -> None:
         self._meter.see_event(event)
-        if self._caught_up:
+        if self._caught_up and isinstance(event, (AttemptStarted, *FINAL_EVENTS)):
             self._starting = False
         paused = isinstance(event, PhaseChanged) and event.phase == "paused"
         if isinstance(event, FINAL_EVENTS) or (paused and self._asked is Command.PAUSE):

@@ -15,6 +15,7 @@ from studio.engine.child import ChildLink
 from studio.engine.host import EngineHost
 from studio.engine.link import EngineChoice
 from studio.services.app_settings import AppSettings
+from studio.services.background import Background
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext
 from training.config import RunConfig, parse_config
@@ -42,6 +43,14 @@ def config() -> Callable[..., RunConfig]:
 
 
 @pytest.fixture
+def background(qapp: QApplication) -> Iterator[Background]:
+    """A thread for short work, closed at the end."""
+    made = Background()
+    yield made
+    made.close()
+
+
+@pytest.fixture
 def make_host(qtbot: QtBot, qapp: QApplication, isolated_home: Path) -> Iterator[MakeHost]:
     """Makes EngineHosts on the fake engine and ends them."""
     hosts: list[EngineHost] = []
@@ -54,14 +63,20 @@ def make_host(qtbot: QtBot, qapp: QApplication, isolated_home: Path) -> Iterator
 
     yield make
     for host in hosts:
-        host.shutdown()
-        qtbot.waitUntil(lambda host=host: not host.threads_running, timeout=15000)  # type: ignore[misc]
+        end_engines(qtbot, host)
+
+
+def end_engines(qtbot: QtBot, host: EngineHost) -> None:
+    """End every engine of ``host``; a host must not be dropped before."""
+    host.shutdown()
+    qtbot.waitUntil(lambda: not host.threads_running, timeout=15000)
 
 
 @pytest.fixture
-def context(make_host: MakeHost, workspace: Path, isolated_home: Path) -> Iterator[AppContext]:
+def context(qtbot: QtBot, make_host: MakeHost, workspace: Path, isolated_home: Path) -> Iterator[AppContext]:
     """The objects behind a window."""
     settings = SettingsStore(isolated_home / "settings.json", AppSettings(keep_awake=False))
     made = AppContext(workspace, settings, make_host())
     yield made
+    end_engines(qtbot, made.engine)
     made.background.close()

@@ -36,7 +36,7 @@ from training.events import (
 )
 from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.history import EventLog
-from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, write_labels
+from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, write_labels
 from training.runs.series import FLUSH_ROW, STEP_ROW, SeriesWriter
 
 STEPS_PER_EPOCH = 20
@@ -55,7 +55,9 @@ def reply(number: int, kind: str, **rest: Any) -> None:
 class Run:
     """One attempt."""
 
-    def __init__(self, folder: RunFolder, config: RunConfig, first_step: int = 0, checkpoint: str | None = None) -> None:
+    def __init__(
+        self, folder: RunFolder, config: RunConfig, first_step: int = 0, checkpoint: str | None = None
+    ) -> None:
         self.folder, self.config, self.checkpoint = folder, config, checkpoint
         self.step = first_step
         self.total = config.loop.epochs * STEPS_PER_EPOCH
@@ -155,12 +157,14 @@ class Run:
             "format": FORMAT, "step": self.step, "epoch": self.epoch, "time": time.time(), "metrics": metrics or {},
             "files": {WEIGHTS: {"bytes": 1000}, STATE: {"bytes": 500}},
         }  # fmt: skip
-        (path / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+        (path / MANIFEST).write_text(json.dumps(seal(manifest)), encoding="utf-8")
         labels = {"last": path.name}
         if self.best is not None:
             labels["best"] = str(self.best["checkpoint"])
         write_labels(self.folder, labels)
-        self.emit(CheckpointSaved(step=self.step, epoch=self.epoch, checkpoint=path.name, labels=("best",) if best else ()))
+        self.emit(
+            CheckpointSaved(step=self.step, epoch=self.epoch, checkpoint=path.name, labels=("best",) if best else ())
+        )
         self.emit(PhaseChanged(phase="training"))
 
     def close(self) -> None:
@@ -204,7 +208,9 @@ class FakeEngine:
         else:
             config = parse_config(request["config"])
             if config.name == "refused":
-                reply(number, "refused", message="No such optimizer.", advice="", problems=[["optimizer.lr", "is wrong."]])
+                reply(
+                    number, "refused", message="No such optimizer.", advice="", problems=[["optimizer.lr", "is wrong."]]
+                )
                 return
             parent = {"run": Path(request["checkpoint"]).parent.parent.name} if action == "branch" else None
             folder = create_run(Path(request["workspace"]), config, parent)
@@ -222,7 +228,9 @@ class FakeEngine:
             try:
                 record = run.work()
             except RuntimeError as error:
-                run.emit(Failed(step=run.step, reason=f"Oh no: {error}.", advice="Buy more numbers.", log="line 1\nline 2"))
+                run.emit(
+                    Failed(step=run.step, reason=f"Oh no: {error}.", advice="Buy more numbers.", log="line 1\nline 2")
+                )
                 record = run.status("failed", str(error))
             run.close()
         finally:

@@ -81,7 +81,7 @@ def test_a_second_run_is_refused_while_one_is_trained(
 ) -> None:
     host = make_host()
     ears = Ears(host)
-    host.run(config_data(config(milliseconds=20)), workspace)
+    host.run(config_data(config(epochs=100, milliseconds=20)), workspace)
     qtbot.waitUntil(lambda: "started" in ears.kinds(), timeout=20000)
     host.run(config_data(config()), workspace)
     assert ears.kinds() == ["started", "refused"]
@@ -180,7 +180,7 @@ def test_inquiries_are_answered_while_a_run_is_trained(
 ) -> None:
     host = make_host()
     ears = Ears(host)
-    host.run(config_data(config(milliseconds=50)), workspace)
+    host.run(config_data(config(epochs=100, milliseconds=50)), workspace)
     qtbot.waitUntil(lambda: "started" in ears.kinds(), timeout=20000)
     answers: list[Any] = []
     host.inspect_dataset({"name": "beside"}, answers.append, lambda refusal: None)
@@ -205,7 +205,7 @@ def test_shutting_down_while_training_stops_and_keeps(
 ) -> None:
     host = make_host()
     ears = Ears(host)
-    host.run(config_data(config(milliseconds=20)), workspace)
+    host.run(config_data(config(epochs=100, milliseconds=20)), workspace)
     qtbot.waitUntil(lambda: "started" in ears.kinds(), timeout=20000)
     folder = RunFolder(ears.last("started"))
     qtbot.waitUntil(lambda: folder.series_file.exists() and folder.status()["status"] == "running", timeout=20000)
@@ -221,7 +221,7 @@ def test_a_detached_run_outlives_its_host(
 ) -> None:
     host = make_host()
     ears = Ears(host)
-    host.run(config_data(config(milliseconds=20)), workspace)
+    host.run(config_data(config(epochs=100, milliseconds=20)), workspace)
     qtbot.waitUntil(lambda: "started" in ears.kinds(), timeout=20000)
     folder = RunFolder(ears.last("started"))
     assert host.can_detach

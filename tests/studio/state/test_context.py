@@ -1,0 +1,174 @@
+"""The context carries a run from Start to its end, and says why it cannot start another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from studio.engine.state import RunState
+from studio.services.notifier import Notification
+from studio.state.context import AppContext
+from training.config import RunConfig
+from training.control import Command
+from training.runs.manifest import list_checkpoints
+
+MakeConfig = Callable[..., RunConfig]
+
+
+def states_of(context: AppContext) -> list[RunState]:
+    seen: list[RunState] = []
+    context.live.state_changed.connect(seen.append)
+    return seen
+
+
+def ended(qtbot: QtBot, context: AppContext, state: RunState) -> None:
+    qtbot.waitUntil(lambda: context.live.state is state and not context.engine.training, timeout=20000)
+
+
+def messages(context: AppContext) -> list[Notification]:
+    heard: list[Notification] = []
+    context.notifier.notified.connect(heard.append)
+    return heard
+
+
+def test_a_run_from_start_to_end(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    seen, pages, problems = states_of(context), [], []
+    context.page_requested.connect(pages.append)
+    context.start_problem_changed.connect(problems.append)
+    context.start_run(config(epochs=3, milliseconds=3))
+    assert context.live.state is RunState.STARTING
+    assert "being trained" in context.start_problem()
+    ended(qtbot, context, RunState.COMPLETED)
+    assert seen[0] is RunState.STARTING
+    assert seen[-1] is RunState.COMPLETED
+    assert RunState.TRAINING in seen
+    assert pages == ["train"]
+    assert problems[-1] == ""
+    assert context.live.progress.step == 60
+    assert context.live.progress.fraction == 1.0
+    qtbot.waitUntil(lambda: [run.status for run in context.library.runs] == ["completed"], timeout=10000)
+
+
+def test_pause_continue_stop_resume(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    seen = states_of(context)
+    context.start_run(config(epochs=100, milliseconds=10))
+    qtbot.waitUntil(lambda: context.live.progress.step > 25, timeout=20000)
+    context.live.ask(Command.PAUSE)
+    assert context.live.state is RunState.PAUSING
+    qtbot.waitUntil(lambda: context.live.state is RunState.PAUSED, timeout=20000)
+    held = context.live.progress.step
+    qtbot.wait(300)
+    assert context.live.progress.step <= held + 2
+    context.live.ask(Command.CONTINUE)
+    qtbot.waitUntil(lambda: context.live.progress.step > held + 5, timeout=20000)
+    context.live.ask(Command.STOP)
+    assert context.live.state is RunState.STOPPING
+    ended(qtbot, context, RunState.STOPPED)
+    assert context.live.folder is not None
+    stopped_at = context.live.progress.step
+    first = next(info for info in list_checkpoints(context.live.folder) if info.step == 20)
+    truncations: list[int] = []
+    context.live.truncated.connect(truncations.append)
+    seen.clear()
+    context.resume(first.path)
+    assert context.live.state is RunState.STARTING
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=20000)
+    assert RunState.STOPPED not in seen
+    assert min(truncations) == 20 < stopped_at
+    context.live.ask(Command.STOP)
+    ended(qtbot, context, RunState.STOPPED)
+
+
+def test_a_refused_run_goes_back_to_the_form(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    heard, pages = messages(context), []
+    context.page_requested.connect(pages.append)
+    context.start_run(config("refused"))
+    ended(qtbot, context, RunState.IDLE)
+    assert pages == ["train", "setup"]
+    assert "No such optimizer." in heard[-1].text
+    assert [problem.path for problem in context.draft.problems()] == ["optimizer.lr"]
+
+
+def test_a_run_that_could_not_begin_leaves_nothing_behind(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    heard = messages(context)
+    context.start_run(config("vanishes"))
+    ended(qtbot, context, RunState.IDLE)
+    assert context.live.folder is None
+    assert "The dataset is empty." in heard[-1].text
+
+
+def test_a_failed_run_keeps_its_reason(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    context.start_run(config("fails"))
+    ended(qtbot, context, RunState.FAILED)
+    assert context.live.history is not None
+    assert getattr(context.live.history.final, "reason", "") == "Oh no: the numbers ran out."
+
+
+def test_an_engine_killed_while_training_leaves_an_interrupted_run_that_can_be_resumed(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    context.start_run(config("dies"))
+    qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED, timeout=20000)
+    assert context.live.death is not None
+    assert "SIGKILL" in context.live.death.sentence
+    qtbot.waitUntil(lambda: context.start_problem() == "", timeout=20000)
+    qtbot.waitUntil(lambda: [run.status for run in context.library.runs] == ["interrupted"], timeout=10000)
+
+
+def test_branching_prefills_the_form_and_starts_from_the_checkpoint(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    context.start_run(config())
+    ended(qtbot, context, RunState.COMPLETED)
+    folder = context.live.folder
+    assert folder is not None
+    checkpoint = list_checkpoints(folder)[0]
+    context.branch_from(folder, checkpoint)
+    assert context.branch is not None
+    assert context.branch.title == "step 40 of lab"
+    draft = context.draft.config()
+    assert draft is not None
+    context.start_run(draft)
+    ended(qtbot, context, RunState.COMPLETED)
+    assert context.branch is None
+    assert context.live.folder is not None
+    assert context.live.folder.path != folder.path
+    assert context.live.folder.status()["parent"] == {"run": folder.id}
+
+
+def test_a_configuration_file_is_opened_with_its_faults(qtbot: QtBot, context: AppContext, tmp_path: Path) -> None:
+    heard = messages(context)
+    path = tmp_path / "lab.toml"
+    path.write_text('name = "mine"\n[optimizer]\nkind = "adamw"\nlr = -1.0\n')
+    assert context.open_config(str(path))
+    assert [problem.path for problem in context.draft.problems()] == ["optimizer.lr"]
+    path.write_text("name = ")
+    assert not context.open_config(str(path))
+    assert "not valid TOML" in heard[-1].text
+    assert not context.open_config(str(tmp_path / "none.toml"))
+    assert not context.open_config("preset:smaple")
+    assert "did you mean 'sample'?" in heard[-1].text
+
+
+def test_the_form_is_remembered(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    context.draft.set_config(config("kept"))
+    context.remember()
+    context.draft.reset_all()
+    context.recall()
+    kept = context.draft.config()
+    assert kept is not None
+    assert kept.name == "kept"
+
+
+@pytest.mark.parametrize("garbage", ["", "{", "[1]", '{"name": 3, "loop": 4, "unknown": {}}'])
+def test_a_damaged_memory_of_the_form_is_survived(qtbot: QtBot, context: AppContext, garbage: str) -> None:
+    from studio.services.app_settings import draft_file
+
+    draft_file().parent.mkdir(parents=True, exist_ok=True)
+    draft_file().write_text(garbage)
+    context.recall()

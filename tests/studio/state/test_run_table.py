@@ -1,0 +1,139 @@
+"""The table of runs and the list of checkpoints follow the folders."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QAbstractItemModelTester
+from pytestqt.qtbot import QtBot
+
+from studio.services.background import Background
+from studio.state.checkpoint_list import CheckpointListModel
+from studio.state.run_library import RunLibrary, thin
+from studio.state.run_table import BEST, NAME, STATUS, STEP, RunFilter, RunTableModel
+from training.config import RunConfig
+from training.runs.folder import RunFolder, claim, create_run, release
+from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, write_labels
+from training.runs.series import STEP_ROW, SeriesWriter
+
+MakeConfig = Callable[..., RunConfig]
+FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
+
+
+def make_run(workspace: Path, config: RunConfig, status: str, **record: Any) -> RunFolder:
+    folder = create_run(workspace, config)
+    folder.write_status({**folder.status(), "status": status, **record})
+    return folder
+
+
+def checkpoint(folder: RunFolder, step: int) -> Path:
+    path = folder.checkpoints / checkpoint_name(step)
+    path.mkdir()
+    files = {WEIGHTS: {"bytes": 1000}, STATE: {"bytes": 500}}
+    manifest = seal({"format": FORMAT, "step": step, "epoch": 1, "time": 0.0, "files": files})
+    (path / MANIFEST).write_text(json.dumps(manifest))
+    return path
+
+
+def refreshed(qtbot: QtBot, library: RunLibrary) -> None:
+    with qtbot.waitSignal(library.refreshed, timeout=10000):
+        library.refresh()
+
+
+def test_the_table_follows_the_folders(
+    qtbot: QtBot, background: Background, workspace: Path, config: MakeConfig
+) -> None:
+    library = RunLibrary(workspace, background)
+    model = RunTableModel(library)
+    proxy = RunFilter(model)
+    testers = [QAbstractItemModelTester(item, FATAL) for item in (model, proxy)]
+    assert testers
+    refreshed(qtbot, library)
+    assert model.rowCount() == 0
+    best = {"metric": "val/accuracy", "value": 0.9875, "step": 20, "checkpoint": "step-00000020"}
+    lab = make_run(workspace, config("lab"), "completed", best=best, step=40, total_steps=40)
+    make_run(workspace, config("night"), "running", created=time.time() + 5)
+    series = SeriesWriter(lab.series_file, STEP_ROW)
+    series.append(np.array([(step, 1, 0, 0.1, 1.0 / step, 1.0) for step in range(1, 101)], STEP_ROW))
+    series.close()
+    refreshed(qtbot, library)
+    shown = {model.index(row, NAME).data(): row for row in range(model.rowCount())}
+    assert set(shown) == {"lab", "night"}
+    assert model.index(shown["lab"], BEST).data() == "98.75 %"
+    assert model.index(shown["lab"], STEP).data() == "40 / 40"
+    assert model.index(shown["night"], STATUS).data() == "interrupted"
+    assert len(model.run_at(shown["lab"]).losses) == 40
+    proxy.set_statuses(frozenset({"interrupted"}))
+    assert [proxy.index(row, NAME).data() for row in range(proxy.rowCount())] == ["night"]
+    proxy.set_statuses(frozenset())
+    proxy.set_search("SHAPES la")
+    assert [proxy.index(row, NAME).data() for row in range(proxy.rowCount())] == ["lab"]
+    proxy.set_search("")
+    proxy.sort(NAME, Qt.SortOrder.DescendingOrder)
+    assert [proxy.index(row, NAME).data() for row in range(2)] == ["night", "lab"]
+    lab.write_status({**lab.status(), "name": "renamed", "updated": time.time() + 10})
+    refreshed(qtbot, library)
+    assert "renamed" in {model.index(row, NAME).data() for row in range(model.rowCount())}
+
+
+def test_deleting_removes_the_folder_and_refuses_a_run_at_work(
+    qtbot: QtBot, background: Background, workspace: Path, config: MakeConfig
+) -> None:
+    library = RunLibrary(workspace, background)
+    folder = make_run(workspace, config(), "running")
+    claim(folder)
+    refreshed(qtbot, library)
+    run = library.runs[0]
+    assert library.running_elsewhere() == [run]
+    failures: list[Exception] = []
+    library.delete(run, failures.append)
+    qtbot.waitUntil(lambda: len(failures) == 1, timeout=10000)
+    assert "stop it first" in str(failures[0])
+    release(folder)
+    with qtbot.waitSignal(library.refreshed, timeout=10000):
+        library.delete(run, failures.append)
+    assert not folder.path.exists()
+    assert library.runs == ()
+
+
+def test_checkpoints_come_and_go_without_losing_the_selection(
+    qtbot: QtBot, background: Background, workspace: Path, config: MakeConfig
+) -> None:
+    model = CheckpointListModel(background)
+    tester = QAbstractItemModelTester(model, FATAL)
+    assert tester
+    folder = create_run(workspace, config())
+    for step in (10, 20, 30):
+        checkpoint(folder, step)
+    write_labels(folder, {"last": checkpoint_name(30), "best": checkpoint_name(20)})
+    with qtbot.waitSignal(model.refreshed, timeout=10000):
+        model.set_folder(folder)
+    assert [info.step for info in model.checkpoints] == [30, 20, 10]
+    best = model.labelled("best")
+    assert best is not None
+    assert best.step == 20
+    assert model.index(1).data() == "Step 20, epoch 1, best"
+    removed: list[tuple[int, int]] = []
+    inserted: list[tuple[int, int]] = []
+    model.rowsRemoved.connect(lambda _parent, first, last: removed.append((first, last)))
+    model.rowsInserted.connect(lambda _parent, first, last: inserted.append((first, last)))
+    (folder.checkpoints / checkpoint_name(10) / MANIFEST).unlink()
+    checkpoint(folder, 40)
+    with qtbot.waitSignal(model.refreshed, timeout=10000):
+        model.refresh()
+    assert [info.step for info in model.checkpoints] == [40, 30, 20]
+    assert (removed, inserted) == ([(2, 2)], [(0, 0)])
+
+
+def test_thinning_keeps_the_course_and_drops_what_is_not_finite() -> None:
+    assert thin(np.array([])) == ()
+    assert thin(np.array([1.0, np.nan, 3.0])) == (1.0, 3.0)
+    thinned = thin(np.linspace(0, 1, 1000))
+    assert len(thinned) == 40
+    assert list(thinned) == sorted(thinned)
