@@ -8,7 +8,7 @@ from typing import Any
 
 from training.engine.session import Session
 from training.events import CheckpointSaved, Completed, Event, Failed, PhaseChanged, Stopped, Validated
-from training.runs.folder import RunFolder, read_json
+from training.runs.folder import RunFolder
 from training.runs.manifest import BEST, LAST, read_labels
 
 
@@ -18,7 +18,7 @@ class StatusBook:
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        self._record: dict[str, Any] = read_json(folder.status_file)
+        self._record: dict[str, Any] = folder.status()
         self.session: Session | None = None
         self.samples_per_second = 0.0
 

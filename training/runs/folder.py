@@ -111,13 +111,17 @@ class RunFolder:
     def status(self) -> dict[str, Any]:
         """The status record; "interrupted" for a run that says running while no process works on it.
 
-        Empty when the folder holds no readable record.
+        A record that is lost or damaged is begun anew from the configuration; empty when that cannot be read either.
         """
         record = read_json(self.status_file)
+        if "run" not in record:
+            try:
+                record = first_record(self, self.config(), self.config_file.stat().st_mtime)
+            except (InputError, OSError):
+                return {}
         if record.get("status") in ("running", "paused", "created") and owner_of(self) is None:
             record["status"] = "interrupted"
-        record["folder"] = str(self.path)  # folders may have been moved since
-        return record if "run" in record else {}
+        return record | {"run": self.id, "folder": str(self.path)}  # folders may have been moved since
 
     def write_status(self, record: Mapping[str, Any]) -> None:
         """Replace the status record; not waiting for the disk, since every line of it can be told from other files."""
@@ -136,21 +140,24 @@ def create_run(workspace: Path, config: RunConfig, parent: Mapping[str, Any] | N
             f"The workspace {workspace} cannot be written ({error.strerror}); choose another with --workspace."
         ) from error
     save_config(config, folder.config_file)
-    folder.write_status(
-        {
-            "run": run_id,
-            "name": config.name,
-            "folder": str(folder.path),
-            "status": "created",
-            "created": time.time(),
-            "step": 0,
-            "epoch": 0,
-            "dataset": config.dataset.kind,
-            "model": getattr(config.model, "name", config.model.kind),
-            "parent": dict(parent) if parent else None,
-        }
-    )
+    folder.write_status(first_record(folder, config, time.time()) | {"parent": dict(parent) if parent else None})
     return folder
+
+
+def first_record(folder: RunFolder, config: RunConfig, created: float) -> dict[str, Any]:
+    """The status record of a run that has done nothing yet."""
+    return {
+        "run": folder.id,
+        "name": config.name,
+        "folder": str(folder.path),
+        "status": "created",
+        "created": created,
+        "step": 0,
+        "epoch": 0,
+        "dataset": config.dataset.kind,
+        "model": getattr(config.model, "name", config.model.kind),
+        "parent": None,
+    }
 
 
 def delete_run(folder: RunFolder) -> None:

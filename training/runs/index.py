@@ -81,8 +81,7 @@ class Index:
                 and known.get("status") in ("completed", "failed", "stopped")
                 and known["folder"] == str(folder.path)
             ):
-                newer = folder.status_file.stat().st_mtime > float(known.get("updated", 0.0)) + 1.0
-                if not newer:
+                if not _changed(folder, since=float(known.get("updated", 0.0))):
                     records[run_id] = known
                     continue
             status = folder.status()
@@ -129,6 +128,14 @@ class Index:
                 database.replace(database.with_suffix(".damaged"))
                 self._engine = _connect(self._url)
         return self._engine
+
+
+def _changed(folder: RunFolder, since: float) -> bool:
+    """Whether the status file was written (or lost) after the row was, as the row's own time tells."""
+    try:
+        return folder.status_file.stat().st_mtime > since + 1.0
+    except OSError:
+        return True
 
 
 def _connect(url: str) -> Engine:

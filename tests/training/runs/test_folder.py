@@ -38,6 +38,27 @@ def test_status_says_interrupted_when_nobody_works_on_it(run: RunFolder) -> None
     assert run.status()["status"] == "interrupted"
 
 
+@pytest.mark.parametrize("content", [None, "", "{", '{"status": "running"}'])
+def test_a_run_whose_status_was_lost_is_still_listed(run: RunFolder, content: str | None) -> None:
+    index = Index(run.path.parent.parent)
+    run.write_status(run.status() | {"status": "completed"})
+    assert [record["status"] for record in index.runs()] == ["completed"]
+    if content is None:
+        run.status_file.unlink()
+    else:
+        run.status_file.write_text(content)
+        os.utime(run.status_file, (2e9, 2e9))
+    [record] = index.runs()
+    index.close()
+    assert (record["run"], record["name"], record["status"]) == (run.id, "My Run", "interrupted")
+    assert find_run("My Run", run.path.parent.parent) == run
+
+
+def test_a_renamed_folder_is_called_by_its_new_name(run: RunFolder) -> None:
+    moved = RunFolder(run.path.rename(run.path.with_name("renamed")))
+    assert moved.status()["run"] == "renamed"
+
+
 def test_a_process_id_used_again_is_no_owner(run: RunFolder) -> None:
     started = psutil.Process().create_time()
     record = {"pid": os.getpid(), "started": started - 1000.0, "host": socket.gethostname()}
