@@ -56,12 +56,13 @@ class Keeper:
         """Let go of the thread; what was handed over is finished first."""
         self._thread.shutdown(wait=True)
 
-    def relabel_best(self, step: int) -> None:
-        """Point "best" back at the checkpoint of ``step``, or at none when it is gone (after a resume further back)."""
+    def relabel(self, last: str, best_step: int) -> None:
+        """Make the labels true after a resume from ``last``: it may lie further back, and a kill may have come between
+        a checkpoint and its labels. "best" goes to the checkpoint of ``best_step``, or to none when that is gone."""
         with self._lock:
-            labels = read_labels(self._folder)
-            if (self._folder.checkpoints / checkpoint_name(step)).is_dir():
-                labels[BEST] = checkpoint_name(step)
+            labels = read_labels(self._folder) | {LAST: last}
+            if (self._folder.checkpoints / checkpoint_name(best_step)).is_dir():
+                labels[BEST] = checkpoint_name(best_step)
             else:
                 labels.pop(BEST, None)
             write_labels(self._folder, labels)

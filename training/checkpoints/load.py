@@ -15,26 +15,31 @@ from torch import Tensor, nn
 from training.checkpoints.write import AVERAGED
 from training.errors import CheckpointError
 from training.runs.folder import RunFolder
-from training.runs.manifest import STATE, WEIGHTS, CheckpointInfo, list_checkpoints, verify
+from training.runs.manifest import STATE, WEIGHTS, checkpoint_folders, checkpoint_name, verify
 
 
-def newest_good(folder: RunFolder, steps: int) -> tuple[CheckpointInfo | None, list[str]]:
-    """The newest checkpoint whose files match their digests, and a sentence for each newer one that does not.
+def newest_good(folder: RunFolder, steps: int) -> tuple[Path | None, dict[str, Any], list[str]]:
+    """The newest checkpoint whose files match their digests, its manifest, and a sentence for each newer one that is
+    damaged. None, when the run has no checkpoint yet.
 
     Only checkpoints within the ``steps`` that the series holds count: after a resume further back, later ones belong
-    to a stretch that is being done again. Raises CheckpointError when there are checkpoints but none is whole.
+    to a stretch that is being done again. Raises CheckpointError when there are checkpoints but none of use.
     """
     refused: list[str] = []
-    for info in (info for info in list_checkpoints(folder) if info.step <= steps):
+    paths = checkpoint_folders(folder)
+    for path in (path for path in paths if path.name <= checkpoint_name(steps)):
         try:
-            verify(info.path)
+            return path, verify(path), refused
         except CheckpointError as error:
             refused.append(str(error))
-            continue
-        return info, refused
     if refused:
         raise CheckpointError(f"No checkpoint of this run is whole. {refused[0]}")
-    return None, refused
+    if paths:
+        raise CheckpointError(
+            f"{folder.series_file}: holds only {steps} steps, fewer than came before the oldest checkpoint; put the file "
+            "back, or start a new run."
+        )
+    return None, {}, refused
 
 
 def load_weights(checkpoint: Path, model: nn.Module, averaged: bool = False) -> None:

@@ -44,6 +44,7 @@ class Resume:
 
     def apply(self, folder: RunFolder, session: Session) -> None:
         """Load weights, averaged weights and training state."""
+        self._refuse_other_settings(folder, session)
         load_weights(self.checkpoint, session.model)
         state = load_state(self.checkpoint)
         _load_average(self.checkpoint, session, state)
@@ -56,6 +57,20 @@ class Resume:
                     advice=sentence,
                     step=session.progress.step,
                 )
+            )
+
+    def _refuse_other_settings(self, folder: RunFolder, session: Session) -> None:
+        """A configuration edited by hand would go on as the same run without being it."""
+        before = parse_config(self.manifest["config"], str(self.checkpoint), paths=False)
+        for change in diff(before, session.config):
+            if change.affects_result and change.path != "dataset.path":  # files may move: their content is compared
+                raise CheckpointError(
+                    f"{folder.config_file}: was changed since this run was saved ({change}); change it back, or resume "
+                    "with --set, which makes a branch."
+                )
+        if self.manifest["data"]["fingerprint"] != session.data.source.fingerprint:
+            raise CheckpointError(
+                f"{self.checkpoint}: was trained on other data than there is now; put the old files back, or branch."
             )
 
 

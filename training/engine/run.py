@@ -77,7 +77,8 @@ def resume_run(
         apply_overrides(data, overrides)
         changed = parse_config(data, "--set", paths=False)
         if any(change.affects_result for change in diff(config, changed)):
-            return branch_run(_checkpoint_of(folder, checkpoint), changed, folder.path.parent.parent, hooks)
+            beside = folder.path.parent.parent if folder.path.parent.name == "runs" else workspace
+            return branch_run(_checkpoint_of(folder, checkpoint), changed, beside, hooks)
         config = changed
     parse_config(config_data(config), folder.id)  # its files must still be there
     claim(folder)
@@ -100,18 +101,18 @@ def branch_run(checkpoint: Path, config: RunConfig, workspace: Path, hooks: Hook
 def _checkpoint_of(folder: RunFolder, checkpoint: Path | None) -> Path:
     if checkpoint is not None:
         return checkpoint
-    info, _ = newest_good(folder, len(read_series(folder.series_file)))
-    if info is None:
+    path, _, _ = newest_good(folder, len(read_series(folder.series_file)))
+    if path is None:
         raise InputError(f"The run {folder.id} has no checkpoint yet; resume it without --set, or start a new run.")
-    return info.path
+    return path
 
 
 def _resume_from(folder: RunFolder, checkpoint: Path | None) -> Resume | None:
     """What to resume from; None (from the beginning) when the run was cut off before its first checkpoint."""
     rows = len(read_series(folder.series_file))
     if checkpoint is None:
-        info, refused = newest_good(folder, rows)
-        return Resume(info.path, verify(info.path), refused) if info else None
+        newest, manifest, refused = newest_good(folder, rows)
+        return Resume(newest, manifest, refused) if newest else None
     manifest = verify(checkpoint)
     if manifest["step"] > rows:
         raise CheckpointError(
@@ -219,7 +220,7 @@ def _work(
     ledger = Ledger(session, recorder, keeper, emit)
     try:
         if isinstance(restore, Resume):
-            keeper.relabel_best(progress.best_step)
+            keeper.relabel(restore.checkpoint.name, progress.best_step)
         skipped = progress.skipped
         fit(session, hooks.control, recorder, ledger)
         ledger.report_skips(skipped)

@@ -80,10 +80,10 @@ class Index:
                 known
                 and known.get("status") in ("completed", "failed", "stopped")
                 and known["folder"] == str(folder.path)
+                and not _changed(folder, since=float(known.get("updated", 0.0)))
             ):
-                if not _changed(folder, since=float(known.get("updated", 0.0))):
-                    records[run_id] = known
-                    continue
+                records[run_id] = known
+                continue
             status = folder.status()
             if status:
                 records[run_id] = status

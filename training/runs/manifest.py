@@ -116,14 +116,17 @@ def write_labels(folder: RunFolder, labels: Mapping[str, Any]) -> None:
     write_text(folder.labels_file, json.dumps(dict(labels), indent=1) + "\n")
 
 
+def checkpoint_folders(folder: RunFolder) -> list[Path]:
+    """Everything named like a finished checkpoint, newest first, whole or not."""
+    paths = folder.checkpoints.iterdir() if folder.checkpoints.is_dir() else ()
+    return sorted((path for path in paths if path.name.startswith("step-")), reverse=True)
+
+
 def list_checkpoints(folder: RunFolder) -> list[CheckpointInfo]:
     """Complete checkpoints of a run, newest first; half-written or foreign folders are passed over."""
     labels = read_labels(folder)
     found = []
-    paths = sorted(folder.checkpoints.iterdir()) if folder.checkpoints.is_dir() else []
-    for path in paths:
-        if not path.name.startswith("step-"):
-            continue
+    for path in checkpoint_folders(folder):
         try:
             manifest = read_manifest(path)
         except CheckpointError:
@@ -139,4 +142,4 @@ def list_checkpoints(folder: RunFolder) -> list[CheckpointInfo]:
                 labels=tuple(label for label, name in labels.items() if name == path.name),
             )
         )
-    return found[::-1]
+    return found
