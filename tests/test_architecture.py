@@ -11,7 +11,19 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted(path for house in ("studio", "training") for path in (ROOT / house).rglob("*.py"))
-TORCH_FREE = ("errors", "events", "control", "atomic", "config", "catalog", "schedules", "runs", "presets", "console", "cli")
+TORCH_FREE = (
+    "errors",
+    "events",
+    "control",
+    "atomic",
+    "config",
+    "catalog",
+    "schedules",
+    "runs",
+    "presets",
+    "console",
+    "cli",
+)
 
 
 def module_name(path: Path) -> str:
@@ -44,7 +56,9 @@ def test_no_drawer_folders() -> None:
 
 
 def test_importing_the_whole_studio_loads_no_torch() -> None:
-    modules = [module_name(path) for path in SOURCES if path.is_relative_to(ROOT / "studio") and path.name != "__main__.py"]
+    modules = [
+        module_name(path) for path in SOURCES if path.is_relative_to(ROOT / "studio") and path.name != "__main__.py"
+    ]
     output = run_python(
         "import importlib, sys\n"
         f"for name in {modules!r}: importlib.import_module(name)\n"
@@ -57,7 +71,8 @@ def test_the_shelf_above_the_line_loads_no_torch_and_no_qt() -> None:
     modules = [
         module_name(path)
         for path in SOURCES
-        if path.is_relative_to(ROOT / "training") and path.relative_to(ROOT / "training").with_suffix("").parts[0] in TORCH_FREE
+        if path.is_relative_to(ROOT / "training")
+        and path.relative_to(ROOT / "training").with_suffix("").parts[0] in TORCH_FREE
     ]
     assert len(modules) > 20
     output = run_python(

@@ -47,9 +47,7 @@ def integers(seed: int, stream: str, epoch: int, indices: Tensor, high: int) -> 
     return (word * high) >> 32
 
 
-def permutation(
-    seed: int, epoch: int, n: int, device: torch.device | str = "cpu", *, stream: str = "order"
-) -> Tensor:
+def permutation(seed: int, epoch: int, n: int, device: torch.device | str = "cpu", *, stream: str = "order") -> Tensor:
     """A random order of 0..n-1, int64 (n,): the numbers sorted by their hash, ties (if ever) by number."""
     keys = bits(seed, stream, epoch, torch.arange(n, dtype=torch.int64, device=device))
     return torch.sort(keys, stable=True).indices

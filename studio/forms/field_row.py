@@ -89,7 +89,6 @@ class FieldRow(QWidget):
         """Whether the mark of change is on."""
         return not self._dot.isHidden()
 
-
     def focus_widgets(self) -> list[QWidget]:
         """What Tab visits in this row, in order."""
         inner = [

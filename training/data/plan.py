@@ -48,5 +48,7 @@ class Plan:
 def plan(n: int, batch_size: int, accumulation: int = 1) -> Plan:
     """The plan of an epoch of ``n`` >= 1 samples."""
     if n < 1 or batch_size < 1 or accumulation < 1:
-        raise ValueError(f"n, batch_size and accumulation must be at least 1, but are {n}, {batch_size}, {accumulation}")
+        raise ValueError(
+            f"n, batch_size and accumulation must be at least 1, but are {n}, {batch_size}, {accumulation}"
+        )
     return Plan(n, batch_size, accumulation)

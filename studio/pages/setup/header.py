@@ -30,7 +30,12 @@ class SetupHeader(QWidget):
         set_property(self.presets, "hasMenu", True)
         self.presets.setMenu(self._menu())
         self.name_form = SectionForm(
-            self._draft, RUN, title="Run", only=("name",), label_width=self.fontMetrics().horizontalAdvance("Name") + 8, bare=True
+            self._draft,
+            RUN,
+            title="Run",
+            only=("name",),
+            label_width=self.fontMetrics().horizontalAdvance("Name") + 8,
+            bare=True,
         )
         self.name_form.setMaximumWidth(420)
         self.undo = icon_button("undo", "Undo (Ctrl+Z)")
@@ -44,7 +49,13 @@ class SetupHeader(QWidget):
         row.setContentsMargins(SPACING.l, SPACING.m, SPACING.l, 0)
         row.setSpacing(SPACING.s)
         # Aligned at the top, so that only the name's own sentence moves when there is something wrong with it.
-        for widget, stretch in ((self.presets, 0), (self.name_form, 6), (self.undo, 0), (self.redo, 0), (self.search, 4)):
+        for widget, stretch in (
+            (self.presets, 0),
+            (self.name_form, 6),
+            (self.undo, 0),
+            (self.redo, 0),
+            (self.search, 4),
+        ):
             line = QVBoxLayout()
             line.setContentsMargins(0, 0 if widget is self.name_form else _ROW_MARGIN, 0, 0)
             line.addWidget(widget)

@@ -28,7 +28,9 @@ class StartBar(QFrame):
         self.reason = label("", "problem", wrap=True)
         self.show_button = button("Show", "warning", "secondary")
         self.show_button.clicked.connect(self._on_show_clicked)
-        self.check_button = button("Check", "check", tooltip="Open the data, build the model and try one batch (trains nothing)")
+        self.check_button = button(
+            "Check", "check", tooltip="Open the data, build the model and try one batch (trains nothing)"
+        )
         self.check_button.clicked.connect(self.check_asked)
         self.start_button = button("Start training", "play", "primary")
         self.start_button.clicked.connect(self.start_asked)
@@ -90,5 +92,7 @@ def summary(config: RunConfig | None, length: RunLength | None) -> str:
     if length.limited:
         return f"{model} on {samples}, {length.total_steps:,} steps"
     epochs = "1 epoch" if config.loop.epochs == 1 else f"{config.loop.epochs:,} epochs"
-    steps = f" of {length.steps_per_epoch:,} step{'s' if length.steps_per_epoch != 1 else ''}" if not length.assumed else ""
+    steps = (
+        f" of {length.steps_per_epoch:,} step{'s' if length.steps_per_epoch != 1 else ''}" if not length.assumed else ""
+    )
     return f"{model} on {samples}, {epochs}{steps}"

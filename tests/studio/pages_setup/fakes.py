@@ -37,10 +37,14 @@ class FakeEngine:
         self.summaries: list[Asked] = []
         self.checks: list[Asked] = []
 
-    def inspect_dataset(self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None) -> Inquiry:
+    def inspect_dataset(
+        self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None
+    ) -> Inquiry:
         return _note(self.inspections, Asked(config, done, failed, progress))
 
-    def summarise_model(self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None) -> Inquiry:
+    def summarise_model(
+        self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None
+    ) -> Inquiry:
         return _note(self.summaries, Asked(config, done, failed, progress))
 
     def check(self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None) -> Inquiry:

@@ -30,7 +30,10 @@ def seen(seed: int = 1) -> np.ndarray:
 @pytest.mark.parametrize("suffix", ["png", "bmp", "tif", "webp", "ppm", "gif", "jpg"])
 def test_formats(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"picture é ü.{suffix}"
-    picture(1).save(path, **({"quality": 100, "subsampling": 0} if suffix == "jpg" else {"lossless": True} if suffix == "webp" else {}))
+    picture(1).save(
+        path,
+        **({"quality": 100, "subsampling": 0} if suffix == "jpg" else {"lossless": True} if suffix == "webp" else {}),
+    )
     tolerance = {"jpg": 12, "gif": 60}.get(suffix, 0)
     assert np.abs(decoded(path) - seen()).mean() <= tolerance / 3
     assert np.abs(decoded(path) - seen()).max() <= tolerance * 3

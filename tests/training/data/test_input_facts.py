@@ -9,7 +9,9 @@ from training.data.prepare import prepare
 
 
 @pytest.mark.parametrize(
-    "dataset", [{"kind": "shapes", "samples": 60, "image_size": 20}, {"kind": "spiral", "samples": 30}], ids=lambda d: d["kind"]
+    "dataset",
+    [{"kind": "shapes", "samples": 60, "image_size": 20}, {"kind": "spiral", "samples": 30}],
+    ids=lambda d: d["kind"],
 )
 def test_input_facts_are_those_of_the_prepared_data(dataset: dict[str, object]) -> None:
     config = RunConfig.model_validate({"dataset": dataset, "model": {"kind": "mlp"}})
