@@ -10,6 +10,7 @@ from training.engine.record import Recorder
 from training.engine.session import Session
 from training.engine.step import train_step
 
+LOOK_SECONDS = 0.1
 PAUSE_POLL_SECONDS = 0.05
 
 
@@ -22,13 +23,17 @@ def fit(session: Session, control: Control, recorder: Recorder, ledger: Ledger) 
     progress, epochs = session.progress, session.config.loop.epochs
     ledger.phase("training")
     recorder.restart_clock()
+    looked = (
+        time.perf_counter()
+    )  # a clock of its own: saving and validating flush too, and must not put this off for ever
     while not progress.finished and progress.epoch < epochs:
         for window in session.data.train_windows(progress.epoch, progress.window):
             lr = session.lr
             loss, norm = train_step(session, window)
             progress.window += 1
             recorder.add(lr, window.samples, loss, norm)
-            if recorder.due:
+            if time.perf_counter() - looked >= LOOK_SECONDS:
+                looked = time.perf_counter()
                 recorder.flush()
                 control.poll()
                 ledger.refuse_endless_skipping()

@@ -43,6 +43,7 @@ class Ledger:
     def end_epoch(self) -> None:
         """Close the epoch's books: its mean training loss, and the position moves to the next epoch."""
         self._recorder.flush()
+        self.refuse_endless_skipping()
         progress = self._session.progress
         progress.epoch += 1
         progress.window = 0

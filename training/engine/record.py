@@ -15,8 +15,6 @@ from training.engine.session import Session
 from training.runs.folder import RunFolder
 from training.runs.series import FLUSH_ROW, STEP_ROW, SeriesWriter
 
-FLUSH_SECONDS = 0.1
-
 
 class Recorder:
     """Collects the numbers of each step and flushes them about ten times a second.
@@ -53,11 +51,6 @@ class Recorder:
         self._losses.append(loss)
         self._norms.append(norm)
         self._flush_samples += samples
-
-    @property
-    def due(self) -> bool:
-        """Whether it is time for a flush."""
-        return time.perf_counter() - self._last_flush >= FLUSH_SECONDS
 
     def restart_clock(self) -> None:
         """Leave the time since the last flush (validation, saving, a pause) out of the throughput."""
