@@ -7,6 +7,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+from safetensors import SafetensorError
+
 from training.checkpoints.snapshot import Snapshot
 from training.checkpoints.write import remove_checkpoint, remove_leftovers, write_checkpoint
 from training.errors import TrainingError
@@ -46,9 +48,14 @@ class Keeper:
             return
         try:
             pending.result()
-        except OSError as error:
+        except (
+            OSError,
+            SafetensorError,
+            RuntimeError,
+        ) as error:  # torch and safetensors have their own for a full disk
+            why = getattr(error, "strerror", None) or str(error)
             raise TrainingError(
-                f"A checkpoint could not be written to {self._folder.checkpoints} ({error.strerror or error}).",
+                f"A checkpoint could not be written to {self._folder.checkpoints} ({why}).",
                 "Free some space or repair the folder, then resume; the checkpoints before it are untouched.",
             ) from error
 
