@@ -16,6 +16,7 @@ from training.atomic import write_text
 from training.checkpoints import Keeper, newest_good
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.diff import diff
+from training.config.engine import Loop
 from training.config.files import config_data
 from training.control import Control
 from training.engine.assemble import assemble
@@ -127,6 +128,7 @@ def _attempt(folder: RunFolder, config: RunConfig, hooks: Hooks, restore: Restor
     log = EventLog(folder.events_file)
     handler = _log_to(folder)
     book = StatusBook(folder)
+    before = {key: book.record.get(key) for key in ("status", "reason", "advice", "ended")}
 
     def emit(event: Event) -> None:
         log.emit(event)
@@ -140,13 +142,23 @@ def _attempt(folder: RunFolder, config: RunConfig, hooks: Hooks, restore: Restor
         index_run(folder)
         session = _prepare(folder, config, restore, emit)
     except BaseException as error:
-        _undo(folder, error, new, emit)
+        failed: Failed | None = None
+        if isinstance(error, Exception) and not isinstance(error, InputError):
+            logger.error("The run could not begin", exc_info=error)
+            failed = _failed(error, 0, config.loop)
+            emit(failed)
+        elif not new:
+            book.write(**before)  # refused: the run is what it was
         log.close()
         _stop_log(handler)
-        if folder.path.exists():
-            release(folder)
-            index_run(folder)
-        raise
+        release(folder)
+        if new and failed is None:
+            delete_run(folder)
+            raise
+        index_run(folder)
+        if failed is None:
+            raise
+        raise TrainingError(failed.reason, failed.advice) from error
     try:
         book.session = session
         _work(folder, session, restore, hooks, book, emit)
@@ -227,7 +239,7 @@ def _work(
         final = _finish(session, hooks.control, recorder, ledger, keeper)
     except Exception as error:
         logger.exception("The run failed")
-        final = _failed(error, session)
+        final = _failed(error, session.progress.step, session.config.loop)
     finally:
         keeper.close()
         recorder.close()
@@ -249,8 +261,7 @@ def _finish(session: Session, control: Control, recorder: Recorder, ledger: Ledg
     return Completed(step=progress.step, reason=progress.finished)
 
 
-def _failed(error: Exception, session: Session) -> Failed:
-    step, loop = session.progress.step, session.config.loop
+def _failed(error: Exception, step: int, loop: Loop) -> Failed:
     log = traceback.format_exc(limit=-12)
     if isinstance(error, TrainingError):
         return Failed(step=step, reason=error.message, advice=error.advice, log=log)
@@ -265,17 +276,6 @@ def _failed(error: Exception, session: Session) -> Failed:
     return Failed(
         step=step, reason=reason, advice="Resume to go on from the last checkpoint; the log has details.", log=log
     )
-
-
-def _undo(folder: RunFolder, error: BaseException, new: bool, emit: Callable[[Event], None]) -> None:
-    """The run could not begin: a new folder vanishes, an old one keeps all it had and says why."""
-    if new and isinstance(error, InputError | KeyboardInterrupt):
-        release(folder)
-        delete_run(folder)
-    elif isinstance(error, TrainingError):
-        emit(Failed(step=0, reason=error.message, advice=error.advice))
-    else:
-        emit(Failed(step=0, reason=f"The run could not begin: {error}", log=traceback.format_exc(limit=-12)))
 
 
 def _log_to(folder: RunFolder) -> logging.Handler:

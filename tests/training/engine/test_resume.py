@@ -9,10 +9,12 @@ import pytest
 
 from tests.training.tiny import tiny
 from training.checkpoints import newest_good
+from training.engine import run
 from training.engine.run import Hooks, resume_run, start_run
-from training.errors import CheckpointError, InputError
-from training.events import Event, Found
-from training.runs.folder import RunFolder
+from training.errors import CheckpointError, InputError, TrainingError
+from training.events import Completed, Event, Found
+from training.runs.folder import RunFolder, owner_of
+from training.runs.history import read_history
 from training.runs.manifest import BEST, LAST, list_checkpoints, read_labels, read_manifest, write_labels
 
 
@@ -119,3 +121,31 @@ def test_a_branch_of_a_run_outside_a_workspace_goes_into_the_workspace(tmp_path:
     checkpoint = moved / "checkpoints" / "step-00000016"
     record = resume_run(str(checkpoint), tmp_path / "workspace", ["loop.epochs=4"])
     assert Path(record["folder"]).parent == tmp_path / "workspace" / "runs"
+
+
+def test_a_refused_resume_leaves_the_run_what_it_was(tmp_path: Path) -> None:
+    folder = run_of_three_epochs(tmp_path)
+    before = folder.status()
+    _edit("lr = 0.001", "lr = 0.5")(folder)
+    with pytest.raises(InputError):
+        resume_run(str(folder.path), tmp_path)
+    after = folder.status()
+    assert {**after, "updated": 0} == {**before, "updated": 0}
+    assert isinstance(read_history(folder.events_file).final, Completed)
+    assert owner_of(folder) is None
+
+
+def test_an_unexpected_fault_before_the_first_step_is_a_finding_not_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object, **_settings: object) -> None:
+        raise RuntimeError("not enough memory")
+
+    monkeypatch.setattr(run, "assemble", fail)
+    with pytest.raises(TrainingError, match="out of memory") as caught:
+        start_run(tiny(), tmp_path)
+    assert caught.value.exit_code == 1
+    folder = RunFolder(next((tmp_path / "runs").iterdir()))
+    assert folder.status()["status"] == "failed"
+    assert "batch_size" in folder.status()["advice"]
+    assert "Traceback" in folder.log_file.read_text()
