@@ -56,13 +56,15 @@ class Legend(QWidget):
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(SPACING.l)
         self._title = label(f"{title} ({unit})" if unit else title, "section")
-        self._title.setVisible(bool(title))
+        if not title:  # setVisible(True) would show it as a window of its own, for a blink
+            self._title.hide()
         self._row.addWidget(self._title)
         self._note = ElidedLabel("", Qt.TextElideMode.ElideRight)
         self._note.setProperty("role", "caption")
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._row.addWidget(self._note, 1)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        # The plots decide how wide a board can get, not these words: in a small window their end is cut.
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def add_entry(self, key: str, name: str, color_index: int) -> None:
         """Append a curve; without a name it has no entry."""

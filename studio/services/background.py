@@ -27,7 +27,7 @@ class _Work(QRunnable):
     def run(self) -> None:
         try:
             result = self._work()
-        except Exception as error:  # noqa: BLE001 - the border between threads: the caller decides what it means
+        except Exception as error:  # the border between threads: the caller decides what it means
             logger.info("Background work failed", exc_info=True)
             self._deliver((self._failed, error))
         else:

@@ -41,12 +41,14 @@ class Card(QFrame):
         self._title = label(title, "section")
         self._subtitle = label(subtitle, "help", wrap=True)
         self._picture = IconLabel(icon_name, 18)
-        self._picture.setVisible(bool(icon_name))
+        if not icon_name:  # setVisible(True) would show a widget without a parent as a window of its own, for a blink
+            self._picture.hide()
         self._actions = QHBoxLayout()
         self._actions.setSpacing(SPACING.xs)
         self._fold = icon_button("chevron-down", "Fold or unfold")
         self._fold.clicked.connect(lambda: self.set_collapsed(not self._collapsed))
-        self._fold.setVisible(collapsible)
+        if not collapsible:
+            self._fold.hide()
         self._header = QWidget()
         self._lay_out_header()
         self._content = QWidget()

@@ -91,7 +91,8 @@ class Banner(QFrame):
         self._text = label("", wrap=True, selectable=True)
         self._close = icon_button("cross", "Close this message")
         self._close.clicked.connect(self._on_close_clicked)
-        self._close.setVisible(closable)
+        if not closable:
+            self._close.hide()
         words = QVBoxLayout()
         words.setSpacing(3)
         words.addWidget(self._title)

@@ -191,6 +191,8 @@ class FakeEngine:
             reply(number, "done", result={"action": action, "name": "slow"})
         elif request.get("config", {}).get("name") == "refused":
             reply(number, "refused", message="That is no dataset.", advice="", problems=[["dataset.kind", "is wrong."]])
+        elif "loop" in request.get("config", {}):  # a whole configuration: the Setup page asks
+            reply(number, "refused", message="There is nothing to look at.", advice="", problems=[])
         else:
             reply(number, "done", result={"action": action, "name": request.get("config", {}).get("name")})
 

@@ -235,7 +235,7 @@ def test_a_detached_run_outlives_its_host(
     assert owner is not None
     assert folder.status()["status"] == "running"
     send(folder.path, Command.STOP)
-    psutil.Process(owner["pid"]).wait(timeout=20)
+    qtbot.waitUntil(lambda: not psutil.pid_exists(owner["pid"]), timeout=20000)
     assert folder.status()["status"] == "stopped"
 
 

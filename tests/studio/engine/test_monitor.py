@@ -113,7 +113,12 @@ def test_the_end_is_told_after_every_row(qtbot: QtBot, folder: RunFolder) -> Non
     monitor = RunMonitor(folder.path)
     steps_known_at_the_end: list[int] = []
     told = Told(monitor)
-    monitor.looked.connect(lambda: monitor.history.final is not None and steps_known_at_the_end.append(max(told.curve)))
+
+    def note_the_end() -> None:
+        if monitor.history.final is not None:
+            steps_known_at_the_end.append(max(told.curve))
+
+    monitor.looked.connect(note_the_end)
     log, series = EventLog(folder.events_file), SeriesWriter(folder.series_file, STEP_ROW)
     log.emit(attempt(0))
     series.append(rows(1, 7))

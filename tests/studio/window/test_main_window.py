@@ -1,0 +1,209 @@
+"""The window around the fake engine: what is shown, greyed, asked, and never lost."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from studio.actions.table import ACTIONS
+from studio.engine.state import RunState
+from studio.state.context import AppContext
+from studio.widgets import Banner
+from studio.window.main_window import MainWindow
+from studio.window.navigation import PAGES
+from studio.window.preferences import PreferencesDialog
+from tests.studio.conftest import MakeHost
+from tests.studio.window_driver import answer_next_question, open_window, train_page
+from training.config import RunConfig
+from training.control import Command, send
+from training.runs.folder import RunFolder, owner_of
+
+MakeConfig = Callable[..., RunConfig]
+
+
+def begin_training(qtbot: QtBot, context: AppContext, config: RunConfig) -> RunFolder:
+    context.start_run(config)
+    qtbot.waitUntil(lambda: context.live.progress.step > 3, timeout=20000)
+    assert context.live.folder is not None
+    return context.live.folder
+
+
+def test_pages_come_by_rail_and_by_key(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context)
+    assert window.rail.keys() == [entry.key for entry in PAGES] == ["setup", "train", "runs"]
+    for number, entry in enumerate(PAGES, start=1):
+        qtbot.keyClick(window, getattr(Qt.Key, f"Key_{number}"), Qt.KeyboardModifier.ControlModifier)
+        assert window.rail.current() == entry.key
+        assert window.stack.currentWidget() is window.page(entry.key)
+    assert context.settings.get().page == "runs"
+
+
+def test_every_command_has_someone_who_carries_it_out(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context)
+    assert set(window.actions_.actions) == {action.id for action in ACTIONS}
+    keys = [action.shortcut for action in ACTIONS if action.shortcut]
+    assert len(keys) == len(set(keys))
+
+
+def test_commands_follow_the_run(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    window = open_window(qtbot, context)
+    actions = window.actions_.actions
+
+    def enabled() -> set[str]:
+        return {key for key in ("start", "pause", "stop", "save", "resume") if actions[key].isEnabled()}
+
+    assert enabled() == {"start"}
+    begin_training(qtbot, context, config(epochs=100, milliseconds=10))
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=10000)
+    assert enabled() == {"pause", "stop", "save"}
+    qtbot.keyClick(window, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: context.live.state is RunState.PAUSED, timeout=10000)
+    qtbot.keyClick(window, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=10000)
+    qtbot.keyClick(window, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED, timeout=10000)
+    qtbot.waitUntil(lambda: enabled() == {"start", "resume"}, timeout=10000)
+
+
+def test_an_idle_window_closes_without_a_question(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context)
+    with qtbot.waitSignal(window.closed, timeout=20000):
+        window.close()
+    assert not context.engine.threads_running
+    assert context.settings.get().geometry
+
+
+def test_closing_while_training_can_be_cancelled(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    window = open_window(qtbot, context)
+    begin_training(qtbot, context, config(epochs=100, milliseconds=10))
+    asked = answer_next_question(qtbot, "Cancel")
+    window.close()
+    assert asked == ["“lab” is being trained."]
+    assert window.isVisible()
+    before = context.live.progress.step
+    qtbot.waitUntil(lambda: context.live.progress.step > before, timeout=10000)
+
+
+def test_closing_while_training_stops_and_keeps(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    window = open_window(qtbot, context)
+    folder = begin_training(qtbot, context, config(epochs=100, milliseconds=10))
+    answer_next_question(qtbot, "Stop and keep")
+    with qtbot.waitSignal(window.closed, timeout=20000):
+        window.close()
+    assert folder.status()["status"] == "stopped"
+    assert list(folder.checkpoints.iterdir())
+    assert not context.engine.threads_running
+
+
+def test_closing_while_training_can_leave_it_in_the_background_and_the_next_window_shows_it(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, make_host: MakeHost, workspace: Path
+) -> None:
+    window = open_window(qtbot, context)
+    folder = begin_training(qtbot, context, config(epochs=1000, milliseconds=10))
+    answer_next_question(qtbot, "Keep training in the background")
+    with qtbot.waitSignal(window.closed, timeout=20000):
+        window.close()
+    owner = owner_of(folder)
+    assert owner is not None
+    context.live.detach()
+    next_context = AppContext(workspace, context.settings, make_host())
+    next_window = open_window(qtbot, next_context, "setup")
+    next_context.library.refresh()
+    qtbot.waitUntil(lambda: next_context.live.state is RunState.TRAINING, timeout=20000)
+    assert next_context.live.folder == folder
+    assert next_window.rail.current() == "train"
+    assert "being trained" in next_context.start_problem()
+    before = next_context.live.progress.step
+    qtbot.waitUntil(lambda: next_context.live.progress.step > before, timeout=10000)
+    next_context.live.ask(Command.STOP)
+    qtbot.waitUntil(lambda: next_context.live.state is RunState.STOPPED, timeout=10000)
+    qtbot.waitUntil(lambda: not psutil.pid_exists(owner["pid"]), timeout=20000)
+    with qtbot.waitSignal(next_window.closed, timeout=20000):
+        next_window.close()  # a run of the background asks nothing
+    next_context.background.close()
+
+
+def test_an_interrupted_run_is_offered_at_the_next_start(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
+) -> None:
+    folder = begin_training(qtbot, context, config(epochs=100, milliseconds=10))
+    context.live.ask(Command.SAVE)
+    qtbot.waitUntil(lambda: any(folder.checkpoints.glob("*/manifest.json")), timeout=10000)
+    owner = owner_of(folder)
+    assert owner is not None
+    psutil.Process(owner["pid"]).kill()
+    qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED, timeout=10000)
+    context.live.detach()
+    window = open_window(qtbot, context, "setup")
+    context.library.refresh()
+    qtbot.waitUntil(lambda: bool(window.notices.findChildren(Banner)), timeout=10000)
+    banner = window.notices.findChildren(Banner)[0]
+    assert banner.accessibleName().startswith("“lab” was interrupted")
+    qtbot.waitUntil(lambda: context.start_problem() == "", timeout=20000)
+    buttons = {button.text(): button for button in banner.findChildren(QPushButton)}
+    qtbot.mouseClick(buttons["Resume"], Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=20000)
+    assert not banner.isVisible()
+    send(folder.path, Command.STOP)
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED, timeout=20000)
+
+
+def test_a_dead_engine_is_shown_and_can_be_tried_again(
+    qtbot: QtBot, make_host: MakeHost, workspace: Path, context: AppContext
+) -> None:
+    broken = AppContext(workspace, context.settings, make_host(["/no/such/python"]))
+    window = open_window(qtbot, broken)
+    qtbot.waitUntil(lambda: window.status.retry.isVisible(), timeout=10000)
+    assert "could not be started" in window.status.text.text()
+    assert "could not be started" in broken.start_problem()
+    assert not train_page(window).empty.button.isEnabled()
+    assert not window.actions_.actions["start"].isEnabled()
+    broken.background.close()
+
+
+def test_preferences_are_checked_and_taken_over(qtbot: QtBot, context: AppContext, tmp_path: Path) -> None:
+    dialog = PreferencesDialog(context)
+    qtbot.addWidget(dialog)
+    dialog.python.set_path(str(tmp_path / "nothing"))
+    dialog._on_accepted()
+    assert not dialog.problem.isHidden()
+    assert "There is no file" in dialog.problem.text()
+    dialog.python.set_path(sys.executable)
+    dialog.theme.set_current("dark")
+    dialog._on_accepted()
+    settings = context.settings.get()
+    assert (settings.theme, settings.engine_python) == ("dark", sys.executable)
+
+
+@pytest.mark.parametrize("module", ["studio.app", "studio.launch", "studio.window.main_window"])
+def test_the_window_process_never_loads_torch(module: str) -> None:
+    pages = "; ".join(f"importlib.import_module({entry.target.split(':')[0]!r})" for entry in PAGES)
+    code = f"import importlib, sys; importlib.import_module({module!r}); {pages}; print('torch' in sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert answer.stdout.strip() == "False"
+
+
+def test_starting_the_program_loads_neither_qt_nor_pyqtgraph_too_early() -> None:
+    code = (
+        "import sys, studio.app; early = [name for name in ('PySide6', 'pyqtgraph', 'numpy') if name in sys.modules];"
+        "import studio.launch; late = 'pyqtgraph' in sys.modules; print(early, late)"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert answer.stdout.strip() == "[] False"
+
+
+def test_the_window_can_be_made_small(qtbot: QtBot, context: AppContext) -> None:
+    window: MainWindow = open_window(qtbot, context)
+    for entry in PAGES:
+        window.show_page(entry.key)
+        window.resize(900, 600)
+        qtbot.wait(50)
+        assert (window.width(), window.height()) == (900, 600), entry.key
