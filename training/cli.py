@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import signal
 import sys
 import time
@@ -21,7 +22,7 @@ from training.console import Console, format_checkpoint, format_run, format_valu
 from training.errors import InputError, TrainingError
 from training.presets import preset_text
 from training.process import tune_process
-from training.runs.workspace import default_workspace, find_run, find_target
+from training.runs.workspace import default_workspace, find_run, find_target, typed_path
 
 EXIT_CODES = {"completed": 0, "stopped": 130, "failed": 1}
 CONTRACT = (
@@ -40,11 +41,16 @@ def main(argv: Sequence[str]) -> int:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
     except KeyboardInterrupt:
-        sys.stderr.write("Interrupted before anything was started.\n")
+        sys.stderr.write("Interrupted at once; a run that was under way can be resumed from its last checkpoint.\n")
         return 130
     except BrokenPipeError:  # the reader of our output has gone: nothing left to say
         sys.stderr.close()
         return 0
+    except OSError as error:  # a path too long, a folder or disk that cannot be written
+        sys.stderr.write(
+            f"{_shown(error.filename)}: {error.strerror or error}; check the path, its permissions and the disk.\n"
+        )
+        return InputError.exit_code
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -103,13 +109,13 @@ def _add_set(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_workspace(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--workspace", type=Path, default=None, metavar="DIR", help="where runs live")
+    parser.add_argument("--workspace", default=None, metavar="DIR", help="where runs live")
     parser.add_argument("--json", action="store_true", help="end stdout with one JSON object")
 
 
 def _workspace(arguments: argparse.Namespace) -> Path:
-    given: Path | None = arguments.workspace
-    return given.expanduser().absolute() if given else default_workspace()
+    given: str | None = arguments.workspace
+    return typed_path(given).absolute() if given else default_workspace()
 
 
 def _load(arguments: argparse.Namespace) -> RunConfig:
@@ -122,8 +128,24 @@ def _load(arguments: argparse.Namespace) -> RunConfig:
 
 
 def _print_json(record: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(record) + "\n")
+    sys.stdout.write(json.dumps(_strict(record), allow_nan=False) + "\n")
     sys.stdout.flush()
+
+
+def _strict(value: Any) -> Any:
+    """``value`` without infinities and NaN, which JSON does not know: null stands for them."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _strict(item) for key, item in value.items()}
+    return [_strict(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _shown(path: Any) -> str:
+    """A path in one short line, whatever it holds."""
+    text = str(path)
+    text = text if text.isprintable() else repr(text)
+    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -196,7 +218,7 @@ def _checkpoint(text: str, workspace: Path) -> Path:
     """A checkpoint's folder as given, or the best (else the last) one of the run that is meant."""
     from training.runs.manifest import BEST, LAST, MANIFEST, read_labels
 
-    path = Path(text).expanduser()
+    path = typed_path(text)
     if (path / MANIFEST).is_file() or path.parent.name == "checkpoints":
         return path
     folder = find_run(text, workspace)

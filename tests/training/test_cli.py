@@ -156,6 +156,40 @@ def test_resume_of_nothing_is_one_sentence(tmp_path: Path, capsys: Captured) -> 
     assert "no such run" in refused(["resume", "nothing"], capsys)
 
 
+@pytest.mark.parametrize(
+    "arguments", [["resume"], ["show"], ["run"], ["check"], ["export", "--to", "script", "--out", "o"]]
+)
+@pytest.mark.parametrize("path", ["~nobody-of-that-name/run", "x" * 300, "", ".", "two\nlines"])
+def test_odd_paths_are_one_sentence(arguments: list[str], path: str, capsys: Captured) -> None:
+    message = refused([arguments[0], path, *arguments[1:]], capsys)
+    assert len(message) < 500
+
+
+def test_a_config_that_is_a_folder_is_called_so(tmp_path: Path, capsys: Captured) -> None:
+    assert "is a folder" in refused(["run", str(tmp_path)], capsys)
+
+
+def test_odd_workspaces_are_one_sentence(config: Path, tmp_path: Path, capsys: Captured) -> None:
+    assert "home folder" in refused(["runs", "--workspace", "~nobody-of-that-name/x"], capsys)
+    assert str(config) in refused(["run", str(config), "--workspace", str(config)], capsys)
+
+
+def test_one_set_sets_one_thing(config: Path, capsys: Captured) -> None:
+    assert "loop.epochs" in refused(["run", str(config), "--set", "loop.epochs=1\nseed=2"], capsys)
+
+
+def test_the_json_is_strict_whatever_the_metrics_became(config: Path, capsys: Captured) -> None:
+    wild = ("optimizer.kind=sgd", "optimizer.lr=100.0", "optimizer.weight_decay=10.0", "schedule.kind=constant")
+    options = [item for setting in (*wild, "loop.clip_norm=none", "loop.epochs=1") for item in ("--set", setting)]
+    assert main(["run", str(config), *options, "--json"]) == 0
+    line = capsys.readouterr().out.strip().splitlines()[-1]
+
+    def refuse(constant: str) -> None:
+        pytest.fail(f"{constant} is not JSON")
+
+    assert json.loads(line, parse_constant=refuse)["metrics"]["val/loss"] is None
+
+
 class Evil:
     """What an attacker would put into a checkpoint."""
 

@@ -20,15 +20,19 @@ def load_config(path: Path, overrides: Iterable[str] = ()) -> RunConfig:
     Relative paths inside mean relative to the file; where nothing lies there, relative to the working folder.
     Raises InputError when the file cannot be read, ConfigError when its content cannot run.
     """
+    source = str(path) if str(path).isprintable() else repr(str(path))
     try:
         text = path.read_text(encoding="utf-8-sig")  # some editors put a byte order mark first
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; check the spelling.") from None
+        raise InputError(f"{source}: no such file; check the spelling.") from None
+    except IsADirectoryError:
+        raise InputError(f"{source}: is a folder and cannot be read; choose the TOML file in it.") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as text ({error}).") from error
-    data = read_toml(text, str(path))
+        why = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"{source}: cannot be read as text ({why}); check the file.") from error
+    data = read_toml(text, source)
     apply_overrides(data, overrides)
-    return parse_config(data, source=str(path), folder=path.resolve().parent)
+    return parse_config(data, source=source, folder=path.resolve().parent)
 
 
 def read_toml(text: str, source: str) -> dict[str, Any]:
@@ -133,10 +137,10 @@ def _override_value(text: str) -> Any:
     if text in ("none", "null"):
         return ""  # how a TOML file says that an optional setting is empty
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        parsed = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError):
         return text
-    return text if _too_deep(value) else value
+    return text if len(parsed) > 1 or _too_deep(parsed["value"]) else parsed["value"]
 
 
 def config_data(config: RunConfig) -> dict[str, Any]:

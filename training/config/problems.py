@@ -78,6 +78,7 @@ def _sentence(detail: ErrorDetails, section: str, location: Sequence[str]) -> st
         "float_type": f"must be a number, but is {shown}.",
         "finite_number": "must be an ordinary number, not infinity or NaN.",
         "bool_type": f"must be true or false, but is {shown}.",
+        "string_unicode": f"must be text, but {shown} holds bytes that are none.",
         "string_type": f"must be text in quotes, but is {shown}.",
         "string_too_short": "must not be empty; give a value.",
         "string_too_long": f"must have at most {context.get('max_length')} characters.",

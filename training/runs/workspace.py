@@ -15,7 +15,19 @@ from training.runs.manifest import MANIFEST
 def default_workspace() -> Path:
     """``$TRAINWRIGHT_WORKSPACE``, else ``Trainwright`` in the user's documents folder."""
     given = os.environ.get("TRAINWRIGHT_WORKSPACE")
-    return Path(given).expanduser().absolute() if given else user_documents_path() / "Trainwright"
+    return typed_path(given).absolute() if given else user_documents_path() / "Trainwright"
+
+
+def typed_path(text: str) -> Path:
+    """A path as a person types it, "~" allowed; raises InputError for the home of somebody this machine does not know."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise InputError(f"{text}: this machine has no such home folder; write the whole path.") from error
+
+
+def _shown(text: str) -> str:
+    return text if text.isprintable() else repr(text)  # control characters would be obeyed by a terminal
 
 
 def run_folders(workspace: Path) -> list[RunFolder]:
@@ -31,11 +43,11 @@ def find_run(text: str, workspace: Path) -> RunFolder:
 
     Raises InputError saying what is known instead.
     """
-    path = Path(text).expanduser()
+    path = typed_path(text)
     if (path / "config.toml").is_file():
         return RunFolder(path.resolve())
     if path.is_dir():
-        raise InputError(f"{text}: this folder holds no run (no config.toml in it); choose a run's own folder.")
+        raise InputError(f"{_shown(text)}: this folder holds no run (no config.toml in it); choose a run's own folder.")
     folders = run_folders(workspace)
     exact = [folder for folder in folders if folder.id == text]
     named = [folder for folder in folders if folder.status().get("name") == text]
@@ -45,19 +57,21 @@ def find_run(text: str, workspace: Path) -> RunFolder:
             return matches[0]
     if begun:
         raise InputError(
-            f"{text}: several runs begin like that ({', '.join(f.id for f in begun[:5])}); type more of it."
+            f"{_shown(text)}: several runs begin like that ({', '.join(f.id for f in begun[:5])}); type more of it."
         )
     recent = ", ".join(folder.id for folder in folders[-3:])
     hint = f"the newest are {recent}." if recent else "there are no runs yet."
-    raise InputError(f"{text}: no such run in {workspace}; {hint}")
+    raise InputError(f"{_shown(text)}: no such run in {workspace}; {hint}")
 
 
 def find_target(text: str, workspace: Path) -> tuple[RunFolder, Path | None]:
     """What ``resume`` is given: a run, or one checkpoint of a run (then its folder comes second)."""
-    path = Path(text).expanduser()
+    path = typed_path(text)
     inside_run = path.parent.name == "checkpoints" and (path.parent.parent / "config.toml").is_file()
     if inside_run and (path.is_dir() or path.name.startswith("step-")):
         return RunFolder(path.parent.parent.resolve()), path.resolve()
     if (path / MANIFEST).is_file():
-        raise InputError(f"{text}: this checkpoint lies outside a run folder; resume needs the run it belongs to.")
+        raise InputError(
+            f"{_shown(text)}: this checkpoint lies outside a run folder; resume needs the run it belongs to."
+        )
     return find_run(text, workspace), None
