@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 
-from training.atomic import sync_folder
+from training.atomic import write_bytes
 from training.checkpoints.load import load_state, load_tensors, load_weights
 from training.checkpoints.write import AVERAGED
 from training.config import RunConfig, parse_config
@@ -215,7 +215,4 @@ def save_splits(folder: RunFolder, session: Session) -> None:
         if set(known) != set(parts) or any(not known[name].equal(parts[name]) for name in parts):
             raise InputError(f"{folder.splits_file}: the split of the data differs from the one this run began with.")
         return
-    temporary = folder.splits_file.with_name(".splits.tmp")
-    save_file(parts, temporary)
-    temporary.replace(folder.splits_file)
-    sync_folder(folder.path)
+    write_bytes(folder.splits_file, save(parts))
