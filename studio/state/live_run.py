@@ -52,6 +52,7 @@ class LiveRun(QObject):
         self._meter = ProgressMeter()
         self._starting = False
         self._caught_up = True
+        self._old_phase: PhaseChanged | None = None  # what an attempt that was cut off was busy with
         self._asked: Command | None = None
         self._config: RunConfig | None = None
         self._visible = True
@@ -97,6 +98,7 @@ class LiveRun(QObject):
         self.death = None
         self._asked = None
         self._starting = True
+        self._old_phase = self.history.phase if self.history else None
         self._update()
 
     def settle(self) -> None:
@@ -196,6 +198,7 @@ class LiveRun(QObject):
         self.death = None
         self._starting = False
         self._asked = None
+        self._old_phase = None
         self._config = None
 
     def _drop_monitor(self) -> None:
@@ -242,11 +245,12 @@ class LiveRun(QObject):
     @Slot()
     def _update(self) -> None:
         history = self.history
+        phase = history.phase if history and history.phase is not self._old_phase else None
         facts = RunFacts(
             exists=self._monitor is not None,
             starting=self._starting,
             alive=self._monitor.alive if self._monitor else False,
-            phase=history.phase.phase if history and history.phase else None,
+            phase=phase.phase if phase else None,
             final=history.final if history else None,
             asked=self._asked,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, Qt, QTimer, Slot
+from PySide6.QtCore import QItemSelectionModel, Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -169,7 +169,7 @@ class RunsPage(QWidget):
             self.detail.show_run(run)
         self._update_count()
 
-    @Slot(QItemSelection, QItemSelection)
+    @Slot()
     def _on_selected(self) -> None:
         run = self.chosen()
         self.detail.setVisible(run is not None)

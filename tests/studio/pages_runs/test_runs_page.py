@@ -1,0 +1,125 @@
+"""The Runs page: find a run, look at it, go on from it, delete it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton
+from pytestqt.qtbot import QtBot
+
+from studio.engine.state import RunState
+from studio.pages.runs.page import RunsPage
+from studio.state.context import AppContext
+from tests.studio.window_driver import answer_next_question, open_window, runs_page
+from training.config import RunConfig
+from training.control import Command
+from training.runs.folder import create_run
+
+MakeConfig = Callable[..., RunConfig]
+
+
+def train_to_the_end(qtbot: QtBot, context: AppContext, config: RunConfig) -> str:
+    context.start_run(config)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training, timeout=20000)
+    assert context.live.folder is not None
+    return context.live.folder.id
+
+
+def listed(qtbot: QtBot, page: RunsPage, count: int) -> None:
+    page._context.library.refresh()
+    qtbot.waitUntil(lambda: page.model.rowCount() == count, timeout=10000)
+
+
+def click(qtbot: QtBot, button: QAbstractButton) -> None:
+    qtbot.waitUntil(lambda: button.isVisible() and button.isEnabled(), timeout=10000)
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def test_without_runs_the_page_says_so(qtbot: QtBot, context: AppContext) -> None:
+    page = runs_page(open_window(qtbot, context))
+    qtbot.waitUntil(page.empty.isVisible, timeout=10000)
+
+
+def test_a_chosen_run_shows_curves_checkpoints_and_settings(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    page = runs_page(open_window(qtbot, context))
+    run_id = train_to_the_end(qtbot, context, config("first"))
+    train_to_the_end(qtbot, context, config("second", seed=7))
+    listed(qtbot, page, 2)
+    page.show()
+    context.show_page("runs")
+    page.search.setText("fir")
+    assert page.filter.rowCount() == 1
+    assert page.count.text() == "1 of 2"
+    page.choose(run_id)
+    assert page.detail.isVisible()
+    curve = page.detail.curves.board.plot("loss")._curves["train/loss"].series.raw
+    qtbot.waitUntil(lambda: len(curve.x) == 40, timeout=10000)
+    qtbot.waitUntil(lambda: len(page.detail.checkpoints.model.checkpoints) == 2, timeout=10000)
+    assert page.detail.config._table._values["loop.batch_size"].text() == "1"
+    page.search.clear()
+    page.status.setCurrentText("Failed")
+    assert page.filter.rowCount() == 0
+    assert not page.detail.isVisible()
+
+
+def test_an_interrupted_run_can_be_resumed_from_here(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    page = runs_page(open_window(qtbot, context))
+    context.start_run(config("dies"))
+    qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED, timeout=20000)
+    listed(qtbot, page, 1)
+    context.show_page("runs")
+    page.choose(page.model.run_at(0).id)
+    qtbot.waitUntil(page.detail.outcome.isVisible, timeout=10000)
+    seen: list[RunState] = []
+    context.live.state_changed.connect(seen.append)
+    click(qtbot, page.detail.resume)
+    assert seen[0] is RunState.STARTING
+    qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED, timeout=20000)
+
+
+def test_branching_opens_the_setup_page(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    window = open_window(qtbot, context)
+    page = runs_page(window)
+    run_id = train_to_the_end(qtbot, context, config())
+    listed(qtbot, page, 1)
+    context.show_page("runs")
+    page.choose(run_id)
+    click(qtbot, page.detail.branch)
+    assert window.rail.current() == "setup"
+    assert context.branch is not None
+    assert context.branch.checkpoint.step == 40
+
+
+def test_deleting_asks_first(qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path) -> None:
+    folder = create_run(workspace, config())
+    folder.write_status({**folder.status(), "status": "stopped"})
+    page = runs_page(open_window(qtbot, context))
+    listed(qtbot, page, 1)
+    page.choose(folder.id)
+    asked = answer_next_question(qtbot, "Cancel")
+    click(qtbot, page.detail.delete)
+    assert asked == ["Delete the run “lab”?"]
+    assert folder.path.exists()
+    answer_next_question(qtbot, "Delete")
+    click(qtbot, page.detail.delete)
+    qtbot.waitUntil(lambda: not folder.path.exists(), timeout=10000)
+    qtbot.waitUntil(page.empty.isVisible, timeout=10000)
+
+
+def test_a_run_at_work_can_be_watched_but_not_deleted(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    page = runs_page(open_window(qtbot, context))
+    context.start_run(config(epochs=100, milliseconds=10))
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=20000)
+    listed(qtbot, page, 1)
+    context.show_page("runs")
+    page.choose(page.model.run_at(0).id)
+    qtbot.waitUntil(lambda: page.detail.isVisible(), timeout=10000)
+    qtbot.waitUntil(lambda: page.model.run_at(0).status == "running", timeout=10000)
+    assert not page.detail.delete.isEnabled()
+    assert not page.detail.resume.isVisible()
+    context.live.ask(Command.STOP)
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED, timeout=20000)

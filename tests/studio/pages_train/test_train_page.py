@@ -1,0 +1,186 @@
+"""The Train page around the fake engine: what it shows at each state, and its buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
+from pytestqt.qtbot import QtBot
+
+from studio.engine.state import RunState
+from studio.pages.train.numbers import NumbersRow
+from studio.panels.outcome_banner import OutcomeBanner
+from studio.services.notifier import Notification
+from studio.state.context import AppContext
+from studio.widgets import Toast
+from tests.studio.window_driver import open_window, train_page
+from training.config import RunConfig
+from training.control import Command
+from training.events import Failed, Validated
+from training.runs.series import STEP_ROW
+
+MakeConfig = Callable[..., RunConfig]
+
+
+def click(qtbot: QtBot, button: QPushButton) -> None:
+    assert button.isVisible()
+    assert button.isEnabled()
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def test_an_empty_page_starts_the_sample(qtbot: QtBot, context: AppContext) -> None:
+    page = train_page(open_window(qtbot, context))
+    assert page.empty.isVisible()
+    click(qtbot, page.empty.button)
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=20000)
+    assert not page.empty.isVisible()
+    config = context.live.config()
+    assert config is not None
+    assert config.dataset.kind == "shapes"
+    context.live.ask(Command.STOP)
+
+
+def test_buttons_and_figures_follow_a_run(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    page = train_page(open_window(qtbot, context))
+    header = page.header
+    context.start_run(config(epochs=100, milliseconds=10))
+    assert header.pause.isVisible()
+    assert not header.pause.isEnabled()
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=20000)
+    qtbot.waitUntil(lambda: page.numbers.loss.value() != "–", timeout=10000)
+    click(qtbot, header.pause)
+    qtbot.waitUntil(lambda: header.pause.text() == "Continue", timeout=10000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.PAUSED, timeout=10000)
+    click(qtbot, header.pause)
+    qtbot.waitUntil(lambda: header.pause.text() == "Pause" and header.save.isEnabled(), timeout=10000)
+    click(qtbot, header.save)
+    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) >= 1, timeout=10000)
+    qtbot.waitUntil(lambda: "%" in page.numbers.quality.value(), timeout=20000)
+    assert not page.checkpoints._resume.isEnabled()
+    header.stop.menu().actions()[0].trigger()
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.engine.training, timeout=10000)
+    assert header.resume.isVisible()
+    assert not header.pause.isVisible()
+    qtbot.waitUntil(page.checkpoints._resume.isEnabled, timeout=10000)
+
+
+def test_stop_without_saving_writes_no_checkpoint(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    page = train_page(open_window(qtbot, context))
+    context.start_run(config(epochs=100, milliseconds=40))
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=20000)
+    page.header.stop.menu().actions()[1].trigger()
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED, timeout=10000)
+    assert context.live.folder is not None
+    assert not list(context.live.folder.checkpoints.iterdir())
+
+
+def test_resuming_from_a_chosen_checkpoint_continues_one_curve(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    page = train_page(open_window(qtbot, context))
+    context.start_run(config(epochs=3))
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training, timeout=20000)
+    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 3, timeout=10000)
+    page.checkpoints.choose("step-00000020")
+    qtbot.waitUntil(page.checkpoints._resume.isEnabled, timeout=10000)
+    click(qtbot, page.checkpoints._resume)
+    qtbot.waitUntil(lambda: context.live.state is not RunState.COMPLETED, timeout=10000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training, timeout=20000)
+    curve = page.curves.board.plot("loss")._curves["train/loss"].series.raw
+    assert list(curve.x) == list(range(1, 61))
+
+
+def test_a_failed_run_says_why_and_offers_to_go_on(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    page = train_page(open_window(qtbot, context))
+    context.start_run(config("fails"))
+    qtbot.waitUntil(lambda: page.outcome.isVisible(), timeout=20000)
+    buttons = {button.text(): button for button in page.outcome.findChildren(QPushButton)}
+    assert set(buttons) == {"Show log", "Copy", "Resume"}
+    click(qtbot, buttons["Copy"])
+    copied = QApplication.clipboard().text()
+    assert "Oh no: the numbers ran out. Buy more numbers." in copied
+    assert "line 2" in copied
+    click(qtbot, buttons["Show log"])
+    qtbot.waitUntil(lambda: not context.start_problem(), timeout=20000)
+    click(qtbot, buttons["Resume"])
+    qtbot.waitUntil(lambda: context.live.state is not RunState.FAILED, timeout=10000)
+    assert not page.outcome.isVisible()
+    qtbot.waitUntil(lambda: context.live.state is RunState.FAILED and not context.engine.training, timeout=20000)
+
+
+def test_a_killed_engine_says_so_with_its_log(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    page = train_page(open_window(qtbot, context))
+    context.start_run(config("dies"))
+    qtbot.waitUntil(lambda: page.outcome.isVisible(), timeout=20000)
+    assert context.live.state is RunState.INTERRUPTED
+    banner = page.outcome._banner
+    assert banner is not None
+    assert "SIGKILL" in banner.accessibleName()
+
+
+def test_the_best_model_is_exported_and_the_proof_shown(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_window(qtbot, context)
+    page = train_page(window)
+    heard: list[Notification] = []
+    context.notifier.notified.connect(heard.append)
+    context.start_run(config())
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED, timeout=20000)
+    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 2, timeout=10000)
+    suggested: list[str] = []
+
+    def choose(_parent: object, _title: str, suggestion: str, _filter: str) -> tuple[str, str]:
+        suggested.append(suggestion)
+        return str(tmp_path / "mine"), ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", choose)
+    click(qtbot, page.header.export)
+    qtbot.waitUntil(lambda: any(notice.tone == "success" for notice in heard), timeout=10000)
+    assert suggested[0].endswith("lab-step-40.safetensors")
+    assert "max difference 0" in heard[-1].text
+    assert (tmp_path / "mine.safetensors").exists()
+    assert window.findChildren(Toast)
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("", ""))
+    said = len(heard)
+    page.checkpoints.export_best()
+    assert len(heard) == said
+
+
+def test_a_page_made_late_shows_the_whole_run(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    context.start_run(config())
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED, timeout=20000)
+    page = train_page(open_window(qtbot, context, "runs"))
+    curve = page.curves.board.plot("loss")._curves["train/loss"].series.raw
+    assert list(curve.x) == list(range(1, 41))
+    assert page.header.export.isVisible()
+
+
+def test_numbers_tell_mean_best_and_skipped_steps(qtbot: QtBot) -> None:
+    row = NumbersRow()
+    qtbot.addWidget(row)
+    rows = np.array([(1, 1, 0, 1e-3, 2.0, 5.0), (2, 1, 1, 1e-3, np.nan, np.inf)], STEP_ROW)
+    row.add_rows(rows)
+    assert row.loss.value() == "2"
+    assert row.norm.value() == "∞"
+    assert "1 step skipped" in row.norm._delta.text()
+    row.add_event(Validated(step=2, epoch=1, metrics={"val/accuracy": 0.9}, improved=True), "val/accuracy")
+    row.add_event(Validated(step=4, epoch=2, metrics={"val/accuracy": 0.8}, improved=False), "val/accuracy")
+    assert row.quality.value() == "80.00 %"
+    assert row.quality._delta.text() == "best 90.00 % at step 2"
+    row.truncate(1)
+    row.add_event(Validated(step=2, epoch=1, metrics={"val/accuracy": 0.7}, improved=False), "val/accuracy")
+    assert row.quality._delta.text() == "best so far"
+
+
+def test_an_ordinary_end_needs_no_banner(qtbot: QtBot) -> None:
+    banner = OutcomeBanner()
+    qtbot.addWidget(banner)
+    banner.show_outcome(RunState.FAILED, Failed(step=1, reason="No memory.", advice="Use less."))
+    assert not banner.isHidden()
+    banner.show_outcome(RunState.STOPPED, None)
+    assert banner.isHidden()
