@@ -197,7 +197,7 @@ class TestUnreadable:
             load_config(tmp_path / "none.toml")
 
     def test_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="cannot be read as text"):
+        with pytest.raises(InputError, match="is a folder"):
             load_config(tmp_path)
 
     def test_not_text(self, tmp_path: Path) -> None:
