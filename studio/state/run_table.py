@@ -161,12 +161,12 @@ class RunFilter(QSortFilterProxyModel):
     def set_search(self, text: str) -> None:
         """Keep rows in which every word of ``text`` occurs in a name, id, dataset or model."""
         self._words = text.lower().split()
-        self.invalidateRowsFilter()
+        self.invalidate()
 
     def set_statuses(self, statuses: frozenset[str]) -> None:
         """Keep rows of these statuses; all when empty."""
         self._statuses = statuses
-        self.invalidateRowsFilter()
+        self.invalidate()
 
     def filterAcceptsRow(self, source_row: int, source_parent: Index) -> bool:
         model = self.sourceModel()

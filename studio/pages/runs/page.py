@@ -135,6 +135,7 @@ class RunsPage(QWidget):
         self.search.textChanged.connect(self.filter.set_search)
         self.status.currentIndexChanged.connect(lambda at: self.filter.set_statuses(_FILTERS[at][1]))
         self.table.selectionModel().selectionChanged.connect(self._on_selected)
+        self.filter.layoutChanged.connect(self._on_selected)  # a row that is filtered out loses its selection silently
         self.detail.closed.connect(self.table.clearSelection)
         self.empty.action_triggered.connect(self._context.start_sample)
         self._context.library.refreshed.connect(self._on_refreshed)
