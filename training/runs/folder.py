@@ -15,8 +15,10 @@ import re
 import secrets
 import shutil
 import socket
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -194,13 +196,34 @@ def owner_of(folder: RunFolder) -> dict[str, Any] | None:
 
 def claim(folder: RunFolder) -> None:
     """Become the process that works on ``folder``; raises RunBusyError when another live one does."""
-    owner = owner_of(folder)
-    if owner is not None and owner["pid"] != os.getpid():
-        raise RunBusyError(
-            f"The run {folder.id} is already being trained by process {owner['pid']}; stop that one or wait for it."
-        )
     record = {"pid": os.getpid(), "started": psutil.Process().create_time(), "host": socket.gethostname()}
-    write_text(folder.path / "owner.json", json.dumps(record))
+    with _alone(folder):
+        owner = owner_of(folder)
+        if owner is not None and owner["pid"] != os.getpid():
+            raise RunBusyError(
+                f"The run {folder.id} is already being trained by process {owner['pid']}; stop that one or wait for it."
+            )
+        write_text(folder.path / "owner.json", json.dumps(record))
+
+
+@contextmanager
+def _alone(folder: RunFolder) -> Iterator[None]:
+    """Inside, no other process claims ``folder``: of two that start at the same moment one has to see the other.
+
+    The lock is on the configuration, the one file that is never replaced; far behind its end, where nobody reads.
+    """
+    with folder.config_file.open("r+b") as stream:
+        if sys.platform == "win32":
+            import msvcrt
+
+            stream.seek(1 << 30)
+            msvcrt.locking(stream.fileno(), msvcrt.LK_LOCK, 1)
+        else:
+            import fcntl
+
+            with suppress(OSError):  # a network drive without locks: there the record alone has to do
+                fcntl.lockf(stream, fcntl.LOCK_EX, 1, 1 << 30)
+        yield  # closing the file gives the lock back
 
 
 def release(folder: RunFolder) -> None:

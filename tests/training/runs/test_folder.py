@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import psutil
@@ -36,6 +37,39 @@ def test_status_says_interrupted_when_nobody_works_on_it(run: RunFolder) -> None
     assert run.status()["status"] == "running"
     release(run)
     assert run.status()["status"] == "interrupted"
+
+
+def test_of_two_processes_that_start_at_once_one_is_told_of_the_other(run: RunFolder) -> None:
+    claiming = (
+        "import sys; from pathlib import Path; from training.runs import folder; real = folder.owner_of\n"
+        "def slow(run):\n    owner = real(run); print('looked', flush=True); sys.stdin.readline(); return owner\n"
+        "folder.owner_of = slow; folder.claim(folder.RunFolder(Path(sys.argv[1]))); print('claimed', flush=True)\n"
+        "sys.stdin.readline()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", claiming, str(run.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        assert other.stdout.readline() == "looked\n"  # it saw nobody, and has not said so yet
+        told: list[BaseException | None] = []
+
+        def try_to() -> None:
+            try:
+                claim(run)
+                told.append(None)
+            except RunBusyError as error:
+                told.append(error)
+
+        mine = threading.Thread(target=try_to)
+        mine.start()
+        mine.join(0.3)
+        other.stdin.write("\n")
+        other.stdin.flush()
+        assert other.stdout.readline() == "claimed\n"
+        mine.join(30)
+        other.communicate("\n")
+    assert str(other.pid) in str(told[0])
 
 
 @pytest.mark.parametrize("content", [None, "", "{", '{"status": "running"}'])
