@@ -12,9 +12,9 @@ import torch
 
 from training.config import RunConfig
 from training.engine.assemble import assemble
-from training.engine.device import describe_device
+from training.engine.device import describe_device, ran_out_of_memory
 from training.engine.session import Session
-from training.errors import ConfigError, InputError
+from training.errors import ConfigError, TrainingError
 from training.events import Found
 
 Report = Callable[[str, float | None], None]
@@ -29,8 +29,10 @@ def preflight(config: RunConfig, workspace: Path, report: Report = lambda text, 
         session = assemble(config, report)
     except ConfigError as error:
         return [Found(level="error", title=str(problem)) for problem in error.problems]
-    except InputError as error:
+    except TrainingError as error:
         return [Found(level="error", title=error.message, advice=error.advice)]
+    except (RuntimeError, MemoryError) as error:
+        return [_memory(error)]
     try:
         return [*_data(session), _device(session), *_batch(session), _disk(session, workspace)]
     finally:
@@ -100,10 +102,13 @@ def _batch(session: Session) -> list[Found]:
     window = next(iter(session.data.train_windows(0)))
     batch = next(iter(window))
     started = time.perf_counter()
-    with session.numerics.autocast():
-        outputs = session.model(batch.inputs)
-    loss = session.objective.loss_sum(outputs, batch.targets) / len(batch.targets)
-    loss.backward()
+    try:
+        with session.numerics.autocast():
+            outputs = session.model(batch.inputs)
+        loss = session.objective.loss_sum(outputs, batch.targets) / len(batch.targets)
+        loss.backward()
+    except (RuntimeError, MemoryError) as error:
+        return [_memory(error)]
     value = float(loss.detach())
     seconds = time.perf_counter() - started
     session.optimizer.zero_grad(set_to_none=True)
@@ -127,6 +132,17 @@ def _batch(session: Session) -> list[Found]:
         ]
     text = f"The fresh model's loss is {value:.3f}, near the {guessing:.3f} of guessing; one batch took {seconds * 1e3:.0f} ms."
     return [Found(level="ok", title=text)]
+
+
+def _memory(error: Exception) -> Found:
+    """Too little memory as a finding; any other fault goes on its way."""
+    if not ran_out_of_memory(error):
+        raise error
+    return Found(
+        level="error",
+        title="The model and one batch do not fit in memory.",
+        advice="Lower loop.batch_size (and raise loop.accumulation instead), or choose a smaller model or image size.",
+    )
 
 
 def _disk(session: Session, workspace: Path) -> Found:

@@ -75,6 +75,12 @@ def choose_threads(requested: int | None, model: nn.Module) -> int:
     return max(1, min(usable, psutil.cpu_count(logical=False) or usable))
 
 
+def ran_out_of_memory(error: BaseException) -> bool:
+    """Whether ``error`` is torch's or Python's way of saying so; on processors torch has only the words."""
+    words = ("not enough memory", "can't allocate memory")
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(text in str(error) for text in words)
+
+
 def apply_backends(precision: Precision, deterministic: bool) -> None:
     """Set torch's process-wide switches; kernels are never picked by timing, which would differ between runs."""
     torch.set_float32_matmul_precision("high" if precision.compute == "tf32" else "highest")

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from training.atomic import write_text
 from training.checkpoints import Keeper, newest_good
 from training.config import RunConfig, apply_overrides, parse_config
@@ -20,7 +18,7 @@ from training.config.engine import Loop
 from training.config.files import config_data
 from training.control import Control
 from training.engine.assemble import assemble
-from training.engine.device import choose_device, describe_device
+from training.engine.device import choose_device, describe_device, ran_out_of_memory
 from training.engine.environment import environment
 from training.engine.fit import fit
 from training.engine.ledger import Ledger
@@ -265,7 +263,7 @@ def _failed(error: Exception, step: int, loop: Loop) -> Failed:
     log = traceback.format_exc(limit=-12)
     if isinstance(error, TrainingError):
         return Failed(step=step, reason=error.message, advice=error.advice, log=log)
-    if isinstance(error, torch.OutOfMemoryError | MemoryError) or "not enough memory" in str(error):
+    if ran_out_of_memory(error):
         half = max(1, loop.batch_size // 2)
         advice = (
             f"Use loop.batch_size = {half} with loop.accumulation = {loop.accumulation * 2}: the same effective batch in "
@@ -273,9 +271,8 @@ def _failed(error: Exception, step: int, loop: Loop) -> Failed:
         )
         return Failed(step=step, reason="The device ran out of memory.", advice=advice, log=log)
     reason = f"An unexpected fault ended the run: {type(error).__name__}: {error}"
-    return Failed(
-        step=step, reason=reason, advice="Resume to go on from the last checkpoint; the log has details.", log=log
-    )
+    advice = "Resume to go on from the last checkpoint; the log has details." if step else "The log has details."
+    return Failed(step=step, reason=reason, advice=advice, log=log)
 
 
 def _log_to(folder: RunFolder) -> logging.Handler:

@@ -1,0 +1,63 @@
+"""Findings before a run: a fault of the input or too little memory is a finding, not an exception."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.training.tiny import tiny, write_idx
+from training.doctor import preflight
+from training.engine.run import start_run
+from training.errors import TrainingError
+
+NO_MEMORY = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 1099511627776 bytes."
+
+
+def test_a_good_run_has_only_good_findings(tmp_path: Path) -> None:
+    found = preflight(tiny(), tmp_path / "workspace")
+    assert [item.level for item in found] == ["ok"] * 4
+    assert not (tmp_path / "workspace").exists()
+
+
+def test_a_damaged_file_is_a_finding(tmp_path: Path) -> None:
+    data = write_idx(tmp_path / "data")
+    next(data.glob("train-images*")).write_bytes(b"")
+    config = tiny("dataset.kind=idx", f"dataset.path={data}", "model.kind=small_cnn")
+    [finding] = preflight(config, tmp_path)
+    assert finding.level == "error"
+    assert "train-images" in finding.title
+
+
+@pytest.mark.parametrize("place", ["model", "forward"])
+def test_too_little_memory_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    def fail(*_arguments: object, **_settings: object) -> None:
+        raise RuntimeError(NO_MEMORY)
+
+    if place == "model":
+        monkeypatch.setattr(import_module("training.engine.assemble"), "make_model", fail)
+    else:
+        monkeypatch.setattr(torch.nn.Linear, "forward", fail)
+    finding = next(item for item in preflight(tiny(), tmp_path) if item.level == "error")
+    assert "memory" in finding.title
+    assert "batch_size" in finding.advice
+
+
+def test_a_run_without_memory_says_so_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_arguments: object, **_settings: object) -> None:
+        raise RuntimeError(NO_MEMORY)
+
+    monkeypatch.setattr(import_module("training.engine.assemble"), "make_model", fail)
+    with pytest.raises(TrainingError, match="out of memory"):
+        start_run(tiny(), tmp_path)
+
+
+def test_another_fault_is_not_taken_for_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_arguments: object, **_settings: object) -> None:
+        raise RuntimeError("a mistake of the program")
+
+    monkeypatch.setattr(torch.nn.Linear, "forward", fail)
+    with pytest.raises(RuntimeError, match="a mistake"):
+        preflight(tiny(), tmp_path)
