@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import JSON, Float, Integer, String, create_engine, delete, event, select
 from sqlalchemy.engine import Engine
-from sqlalchemy.exc import DatabaseError, SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from training.runs.folder import RunFolder
@@ -121,6 +121,8 @@ class Index:
             self._workspace.mkdir(parents=True, exist_ok=True)
             try:
                 self._engine = _connect(self._url)
+            except OperationalError:  # locked or not writable, which says nothing about its content
+                raise
             except DatabaseError:
                 database = self._workspace / "index.sqlite"
                 if not self._url.startswith("sqlite") or not database.exists():

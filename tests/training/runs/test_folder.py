@@ -153,3 +153,12 @@ def test_an_unwritable_workspace_is_explained(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(InputError, match="cannot be written"):
         create_run(tmp_path / "file", RunConfig())
+
+
+def test_an_index_that_cannot_be_opened_is_not_taken_for_damaged(run: RunFolder) -> None:
+    database = run.path.parent.parent / "index.sqlite"
+    database.mkdir()
+    index = Index(run.path.parent.parent)
+    assert [record["run"] for record in index.runs()] == [run.id]
+    index.close()
+    assert database.is_dir()
