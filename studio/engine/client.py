@@ -96,8 +96,11 @@ class EngineClient(QObject):
             return
         self._closing = True
         self._drop_requests(EngineDeath("The engine was restarted."))
+        idle = self.state in (EngineState.STARTING, EngineState.READY)
         self._thread.link.close()
-        if not self._thread.link.in_process:
+        if idle:
+            self._thread.link.kill()  # nothing to lose, and an orderly end would first finish loading torch
+        elif not self._thread.link.in_process:
             QTimer.singleShot(terminate_after, self, self._terminate)
             QTimer.singleShot(terminate_after + kill_after, self, self.kill)
 
