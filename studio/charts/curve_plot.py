@@ -77,18 +77,6 @@ class CurvePlot(QWidget):
         self._legend.add_entry(name, label, curve.color_index)
         curve.dress(theme().palette, self.devicePixelRatioF())
 
-    def remove_curve(self, name: str) -> None:
-        """Take a curve away. Raises KeyError for an unknown name."""
-        curve = self._curves.pop(name)
-        for item in (curve.raw_item, curve.smooth_item):
-            self._canvas.removeItem(item)
-        self._legend.remove_entry(name)
-        self._ask_for_redraw()
-
-    def curve_names(self) -> list[str]:
-        """The curves, in the order they were added."""
-        return list(self._curves)
-
     def append(self, name: str, x: ArrayLike, y: ArrayLike) -> None:
         """Add samples to a curve's end. Raises ValueError when x falls: cut it with `truncate` first."""
         self._curves[name].series.append(x, y)
@@ -149,10 +137,6 @@ class CurvePlot(QWidget):
         self._x_name, self._x_scale = name, scale
         self._canvas.getAxis("bottom").setScale(scale)
         self._ask_for_redraw()
-
-    def show_x_axis(self, shown: bool) -> None:
-        """Show the numbers below the plot, or save their room when a plot below has them."""
-        self._canvas.getAxis("bottom").setStyle(showValues=shown)
 
     def set_empty_text(self, text: str) -> None:
         """What stands in the plot while there is nothing to draw."""

@@ -72,13 +72,6 @@ class Legend(QWidget):
             self._entries[key] = LegendEntry(name, color_index)
             self._row.insertWidget(self._row.count() - 1, self._entries[key])
 
-    def remove_entry(self, key: str) -> None:
-        """Take a curve away."""
-        entry = self._entries.pop(key, None)
-        if entry is not None:
-            entry.setParent(None)
-            entry.deleteLater()
-
     def set_value(self, key: str, text: str) -> None:
         """The value beside a curve's name."""
         if key in self._entries:
