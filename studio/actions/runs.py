@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QWidget
 
+from studio.actions.question import Answer, ask
 from studio.engine.state import RunAction, is_enabled
 from studio.state.context import AppContext
 from studio.state.run_library import RunSummary
@@ -18,16 +19,13 @@ def pause_or_continue(context: AppContext) -> None:
 
 def delete_run(context: AppContext, parent: QWidget, run: RunSummary) -> bool:
     """Ask, then remove the run with all its checkpoints; returns whether it was wanted."""
-    box = QMessageBox(parent)
-    box.setIcon(QMessageBox.Icon.Warning)
-    box.setWindowTitle("Delete run")
-    box.setText(f"Delete the run “{run.record.get('name', run.id)}”?")
-    box.setInformativeText(f"Its folder with all checkpoints and curves is removed for good:\n{run.folder.path}")
-    delete = box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
-    cancel = box.addButton(QMessageBox.StandardButton.Cancel)
-    box.setDefaultButton(cancel)
-    box.exec()
-    if box.clickedButton() is not delete:
+    answer = ask(
+        parent,
+        f"Delete the run “{run.record.get('name', run.id)}”?",
+        f"Its folder with all checkpoints and curves is removed for good:\n{run.folder.path}",
+        (Answer("delete", "Delete", "danger"),),
+    )
+    if not answer:
         return False
     if context.live.folder is not None and context.live.folder.path == run.folder.path:
         if context.live.live:

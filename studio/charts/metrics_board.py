@@ -44,7 +44,7 @@ class MetricsBoard(QWidget):
         self.add_curve("train/loss", "Training", plot="loss", color_index=0)
         self.add_curve("val/loss", "Validation", plot="loss", color_index=1, is_noisy=False)
         self.add_curve("val/accuracy", "Validation", plot="accuracy", color_index=1, is_noisy=False)
-        self.add_curve("lr", "Applied", plot="lr", color_index=2, is_noisy=False)
+        self.add_curve("lr", "Now", plot="lr", color_index=2, is_noisy=False)
         self.add_curve("grad_norm", "Before clipping", plot="grad_norm", color_index=3)
         self.set_empty_text("Nothing to draw yet")
 

@@ -45,7 +45,7 @@ class EngineHost(QObject):
         run_started(Path): the run's folder.
         run_finished(dict): the run's status record.
         run_refused(Refusal): nothing was started.
-        engine_died(EngineDeath): while it was warming up or at work.
+        engine_died(EngineDeath): ``training`` is still true while this is said, if a run went with it.
         shut_down(): every engine is gone.
     """
 
@@ -172,8 +172,9 @@ class EngineHost(QObject):
     @Slot(object)
     def _on_main_died(self, death: EngineDeath) -> None:
         was_warm = self.info is not None
-        self._run = None
         self.engine_died.emit(death)
+        self._run = None
+        self.state_changed.emit(self.state)
         # One that never became warm would only die again; the person chooses when to try once more.
         if was_warm and self.state is EngineState.DEAD:
             self._pool.restart()

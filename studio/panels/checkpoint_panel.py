@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QItemSelection, Qt, Slot
 from PySide6.QtWidgets import QAbstractItemView, QGridLayout, QListView, QStackedLayout, QWidget
 
 from studio.actions.checkpoints import export_checkpoint
@@ -130,10 +130,10 @@ class CheckpointPanel(Card):
             self._selecting = False
         self._update_buttons()
 
-    @Slot()
-    def _on_selected(self) -> None:
-        if not self._selecting:
-            self._picked = self.chosen() is not None
+    @Slot(QItemSelection, QItemSelection)
+    def _on_selected(self, selected: QItemSelection, _deselected: QItemSelection) -> None:
+        if not self._selecting and not selected.isEmpty():  # empty: rows above the selected one came or went
+            self._picked = True
         self._update_buttons()
 
     @Slot()

@@ -50,6 +50,7 @@ class RunCurves(QWidget):
         self._attempts = self._findings = 0
         self.board.clear()
         self.board.set_empty_text(empty_text)
+        self.board.plot("accuracy").set_empty_text("Appears with the first validation.")
 
     def add_rows(self, rows: Rows) -> None:
         """New steps."""

@@ -223,7 +223,7 @@ class AppContext(QObject):
 
     @Slot(object)
     def _on_engine_died(self, death: EngineDeath) -> None:
-        if self.live.live:
+        if self.engine.training:
             self.live.mourn(death)
         else:
             self.notifier.notify(str(death), "danger", title="No engine", details=death.log)

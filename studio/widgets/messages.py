@@ -265,7 +265,8 @@ class ToastArea(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest, QEvent.Type.Hide):
-            self._settle()
+            # Afterwards: a toast that is resized while it hears of its resize would be laid out for the older size.
+            QTimer.singleShot(0, self, self._settle)
         return False
 
     def _settle(self) -> None:

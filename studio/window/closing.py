@@ -5,8 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QWidget
 
+from studio.actions.question import Answer, ask
 from studio.engine.state import RunState
 from studio.state.context import AppContext
 from training.control import Command
@@ -24,24 +25,12 @@ class CloseChoice(StrEnum):
 
 def ask_about_run(parent: QWidget, name: str, can_detach: bool) -> CloseChoice:
     """A dialog with the choices; ``can_detach`` offers the background."""
-    box = QMessageBox(parent)
-    box.setIcon(QMessageBox.Icon.Question)
-    box.setWindowTitle("Training is going on")
-    box.setText(f"“{name}” is being trained.")
-    background = None
-    text = "Stop and keep: a checkpoint is saved and the run can be resumed."
+    answers = [Answer(CloseChoice.STOP, "Stop and keep")]
+    text = "“Stop and keep” saves a checkpoint; the run can be resumed later."
     if can_detach:
-        text = "In the background it goes on without a window; the next start shows it again.\n" + text
-        background = box.addButton("Keep training in the background", QMessageBox.ButtonRole.AcceptRole)
-    box.setInformativeText(text)
-    stop = box.addButton("Stop and keep", QMessageBox.ButtonRole.ActionRole)
-    cancel = box.addButton(QMessageBox.StandardButton.Cancel)
-    box.setDefaultButton(background or stop)
-    box.setEscapeButton(cancel)
-    box.exec()
-    if background is not None and box.clickedButton() is background:
-        return CloseChoice.BACKGROUND
-    return CloseChoice.STOP if box.clickedButton() is stop else CloseChoice.CANCEL
+        answers.insert(0, Answer(CloseChoice.BACKGROUND, "Keep training in the background", "primary"))
+        text = f"In the background it goes on without a window, and the next start shows it again. {text}"
+    return CloseChoice(ask(parent, f"“{name}” is being trained", text, answers) or CloseChoice.CANCEL)
 
 
 class Closing(QObject):

@@ -11,6 +11,8 @@ from studio.state.context import AppContext
 from studio.theme import SPACING
 from studio.widgets import Card, PathEdit, Segmented, Switch, label
 
+_WIDTH = 560
+
 
 class PreferencesDialog(QDialog):
     """Appearance, engine, folders. Taken over when Save is pressed."""
@@ -20,7 +22,7 @@ class PreferencesDialog(QDialog):
         self._context = context
         settings = context.settings.get()
         self.setWindowTitle("Preferences")
-        self.setMinimumWidth(560)
+        self.setMinimumWidth(_WIDTH)
         self.theme = Segmented((("system", "System"), ("light", "Light"), ("dark", "Dark")))
         self.theme.set_current(settings.theme)
         self.python = PathEdit("file", title="Choose a Python interpreter")
@@ -73,6 +75,7 @@ class PreferencesDialog(QDialog):
         column.setSpacing(SPACING.m)
         for part in (look, engine, folders, self.problem, buttons):
             column.addWidget(part)
+        self.resize(_WIDTH, column.totalHeightForWidth(_WIDTH))  # a window's own hint knows nothing of wrapped lines
 
     @Slot()
     def _on_accepted(self) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
+from studio.actions.question import Question
 from studio.pages.runs.page import RunsPage
 from studio.pages.train.page import TrainPage
 from studio.state.context import AppContext
@@ -37,17 +38,16 @@ def runs_page(window: MainWindow) -> RunsPage:
 
 
 def answer_next_question(qtbot: QtBot, text: str) -> list[str]:
-    """Press the button ``text`` of the next message box; the list tells which texts the boxes had."""
+    """Press the button ``text`` of the next question; the list tells what was asked."""
     asked: list[str] = []
 
     def press() -> None:
-        box = QApplication.activeModalWidget()
-        if not isinstance(box, QMessageBox):
+        question = QApplication.activeModalWidget()
+        if not isinstance(question, Question):
             QTimer.singleShot(50, press)
             return
-        asked.append(box.text())
-        button = next(button for button in box.buttons() if button.text().replace("&", "") == text)
-        button.click()
+        asked.append(question.title)
+        next(button for button in question.findChildren(QPushButton) if button.text() == text).click()
 
     QTimer.singleShot(50, press)
     return asked

@@ -74,7 +74,7 @@ class RunHeader(Card):
         ended = state in ENDED
         for made in (self.pause, self.stop, self.save, self.validate):
             made.setVisible(not ended)
-        self.resume.setVisible(ended and state is not RunState.COMPLETED)
+        self.resume.setVisible(state is RunState.STOPPED)  # after a failure the banner offers it
         self.resume.setEnabled(resumable)
         self.export.setVisible(state is RunState.COMPLETED)
 

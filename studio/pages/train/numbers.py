@@ -24,7 +24,7 @@ class NumbersRow(Card):
         self.quality = BigNumber("Validation accuracy")
         self.rate = BigNumber("Learning rate")
         self.norm = BigNumber("Gradient norm")
-        self.speed = BigNumber("Samples per second")
+        self.speed = BigNumber("Samples / s")
         self._losses: list[float] = []
         self._skipped = 0
         self._best: Validated | None = None

@@ -86,7 +86,7 @@ def test_closing_while_training_can_be_cancelled(qtbot: QtBot, context: AppConte
     begin_training(qtbot, context, config(epochs=100, milliseconds=10))
     asked = answer_next_question(qtbot, "Cancel")
     window.close()
-    assert asked == ["“lab” is being trained."]
+    assert asked == ["“lab” is being trained"]
     assert window.isVisible()
     before = context.live.progress.step
     qtbot.waitUntil(lambda: context.live.progress.step > before, timeout=10000)

@@ -1,0 +1,66 @@
+"""A question with a few answers, each said in full on its own button."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+
+from studio.theme import SPACING, Variant
+from studio.widgets import button, label
+
+_WIDTH = 480
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One button; the first answer of a question is the one Enter gives."""
+
+    key: str
+    text: str
+    variant: Variant = "secondary"
+
+
+class Question(QDialog):
+    """Asks; ``answer`` is the key chosen, "" when the person turned away (Escape, closing, Cancel)."""
+
+    def __init__(self, parent: QWidget | None, title: str, text: str, answers: Sequence[Answer]) -> None:
+        super().__init__(parent)
+        self.answer = ""
+        self.title = title
+        self.setWindowTitle(title)
+        self.setModal(True)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l)
+        column.setSpacing(SPACING.s)
+        for words, role in ((title, "section"), (text, "body")):
+            made = label(words, role, wrap=True)  # type: ignore[arg-type]
+            made.setFixedWidth(_WIDTH)
+            made.setMinimumHeight(made.heightForWidth(_WIDTH))
+            column.addWidget(made)
+        row = QHBoxLayout()
+        row.setContentsMargins(0, SPACING.m, 0, 0)
+        row.setSpacing(SPACING.s)
+        row.addStretch(1)
+        for at, answer in enumerate(answers):
+            choose = button(answer.text, variant=answer.variant)
+            choose.clicked.connect(lambda _checked=False, key=answer.key: self._choose(key))
+            choose.setDefault(at == 0)
+            row.addWidget(choose)
+        cancel = button("Cancel")
+        cancel.clicked.connect(self.reject)
+        row.addWidget(cancel)
+        column.addLayout(row)
+
+    def _choose(self, key: str) -> None:
+        self.answer = key
+        self.accept()
+
+
+def ask(parent: QWidget | None, title: str, text: str, answers: Sequence[Answer]) -> str:
+    """The key of the answer given; "" for Cancel."""
+    question = Question(parent, title, text, answers)
+    question.exec()
+    question.deleteLater()
+    return question.answer
