@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Mapping
@@ -83,7 +84,7 @@ class Console:
         if record["status"] != "completed" and record.get("reason"):
             self._line(f"{record['reason']} {record.get('advice') or ''}".rstrip())
         if record["status"] == "stopped":
-            self._line(f"Go on with: python -m training resume {record['run']}")
+            self._line(f"Go on with: python -m training resume {shlex.quote(str(record['folder']))}")
 
     def _describe_data(self, report: Mapping[str, Any]) -> None:
         parts = ", ".join(f"{count:,} {name}" for name, count in report["samples"].items())

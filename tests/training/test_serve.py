@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tests.training.tiny import tiny
 from training.config.files import config_data
 from training.control import Command, send
 from training.runs.folder import RunFolder
+from training.runs.series import read_series
 from training.serve import serve
 
 
@@ -102,7 +104,12 @@ def begin_endless_run(process: subprocess.Popen[bytes], workspace: Path) -> RunF
     assert read(process)["reply"] == "ready"
     config = config_data(tiny("loop.epochs=100000"))
     write(process, {"id": 1, "action": "run", "config": config, "workspace": str(workspace)})
-    return RunFolder(Path(read(process)["folder"]))
+    folder = RunFolder(Path(read(process)["folder"]))
+    deadline = time.monotonic() + 60
+    while not len(read_series(folder.series_file)):
+        assert time.monotonic() < deadline, "the run did not begin to train"
+        time.sleep(0.02)
+    return folder
 
 
 def test_when_the_window_dies_the_run_stops_and_is_kept(child: subprocess.Popen[bytes], tmp_path: Path) -> None:

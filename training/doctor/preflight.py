@@ -112,7 +112,7 @@ def _batch(session: Session) -> list[Found]:
     value = float(loss.detach())
     seconds = time.perf_counter() - started
     session.optimizer.zero_grad(set_to_none=True)
-    guessing = math.log(len(session.data.classes))
+    guessing = session.objective.initial_loss()
     if not math.isfinite(value):
         return [
             Found(

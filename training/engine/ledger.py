@@ -47,10 +47,15 @@ class Ledger:
         progress = self._session.progress
         progress.epoch += 1
         progress.window = 0
-        if progress.loss_samples:
-            progress.metrics["train/loss"] = progress.loss_sum / progress.loss_samples
+        self._note_train_loss()
         progress.loss_sum, progress.loss_samples = 0.0, 0
         self._emit(EpochEnded(step=progress.step, epoch=progress.epoch, metrics=dict(progress.metrics)))
+
+    def _note_train_loss(self) -> None:
+        """The mean training loss over the current epoch's samples so far."""
+        progress = self._session.progress
+        if progress.loss_samples:
+            progress.metrics["train/loss"] = progress.loss_sum / progress.loss_samples
 
     def do_what_is_due(self, control: Control) -> None:
         """Validate and save where this step calls for it, or the person did."""
@@ -65,6 +70,8 @@ class Ledger:
             self._look()
         if last and not progress.finished:
             progress.finished = "all steps done"
+            if not epoch_ended:
+                self._note_train_loss()
         due = progress.step % every_steps == 0 if every_steps else epoch_ended
         if due or improved or control.save or progress.finished:
             self.save(best=improved)
@@ -80,8 +87,11 @@ class Ledger:
         sign = 1.0 if checkpoints.maximize else -1.0
         best = progress.best_value
         improved = value == value and (best is None or sign * value > sign * best)
-        enough = improved and (best is None or sign * (value - best) > loop.early_stopping_min_delta)
-        progress.stale_validations = 0 if enough else progress.stale_validations + 1
+        counted = progress.counted_value
+        if value == value and (counted is None or sign * (value - counted) > loop.early_stopping_min_delta):
+            progress.counted_value, progress.stale_validations = value, 0
+        else:
+            progress.stale_validations += 1
         if improved:
             progress.best_value, progress.best_step = value, progress.step
         self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=improved))

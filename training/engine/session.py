@@ -33,7 +33,8 @@ class Progress:
     metrics: dict[str, float] = field(default_factory=dict)
     best_value: float | None = None
     best_step: int = 0
-    stale_validations: int = 0  # since the best, for early stopping
+    counted_value: float | None = None  # the monitored metric when early stopping last saw enough of a gain
+    stale_validations: int = 0  # since then
     finished: str = ""  # why no further step is due, once that is so
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.training.tiny import tiny
 from training.checkpoints import newest_good
-from training.engine import run
+from training.engine import attempt
 from training.engine.run import Hooks, resume_run, start_run
 from training.errors import CheckpointError, InputError, TrainingError
 from training.events import Completed, Event, Found
@@ -40,7 +40,12 @@ def test_labels_are_true_again_after_a_resume(tmp_path: Path, labels: dict[str, 
 def test_last_is_the_checkpoint_gone_back_to_until_a_newer_one_is_saved(tmp_path: Path) -> None:
     folder = run_of_three_epochs(tmp_path)
     hooks = Hooks()
-    hooks.control.discard = hooks.control.stop = True
+
+    def stop_at_once(event: Event) -> None:
+        if event.kind == "attempt_started":
+            hooks.control.discard = hooks.control.stop = True
+
+    hooks.watch = stop_at_once
     record = resume_run(str(folder.checkpoints / "step-00000016"), tmp_path, hooks=hooks)
     assert Path(record["last_checkpoint"]).name == "step-00000016"
     assert resume_run(record["last_checkpoint"], tmp_path)["status"] == "completed"
@@ -141,7 +146,7 @@ def test_an_unexpected_fault_before_the_first_step_is_a_finding_not_a_traceback(
     def fail(*_arguments: object, **_settings: object) -> None:
         raise RuntimeError("not enough memory")
 
-    monkeypatch.setattr(run, "assemble", fail)
+    monkeypatch.setattr(attempt, "assemble", fail)
     with pytest.raises(TrainingError, match="out of memory") as caught:
         start_run(tiny(), tmp_path)
     assert caught.value.exit_code == 1

@@ -218,7 +218,42 @@ def test_early_stopping_ends_the_run_and_says_why(tmp_path: Path) -> None:
 def test_step_limit_ends_inside_an_epoch(tmp_path: Path) -> None:
     record = start_run(tiny("loop.max_steps=11"), tmp_path)
     assert (record["step"], record["status"], record["total_steps"]) == (11, "completed", 11)
-    assert "val/accuracy" in record["metrics"]
+    assert {"val/accuracy", "train/loss"} <= set(record["metrics"])
+
+
+def test_a_stop_while_the_data_is_prepared_is_obeyed_and_the_run_can_be_resumed(tmp_path: Path) -> None:
+    hooks = Hooks()
+
+    def watch(event: Event) -> None:
+        if getattr(event, "phase", "") == "preparing data":
+            hooks.control.request_stop()
+
+    hooks.watch = watch
+    stopped = start_run(tiny(), tmp_path, hooks)
+    assert (stopped["status"], stopped["step"]) == ("stopped", 0)
+    resumed = resume_run(stopped["folder"], tmp_path)
+    assert weights(resumed) == weights(start_run(tiny(), tmp_path))
+
+
+def test_many_small_gains_count_once_they_add_up(tmp_path: Path) -> None:
+    overrides = [
+        "loop.epochs=30",
+        "loop.early_stopping_patience=4",
+        "checkpoints.monitor=val/loss",
+        "optimizer.lr=0.002",
+    ]
+    config = tiny(*overrides, "schedule.kind=constant", "model.dropout=0.0", "loop.early_stopping_min_delta=0.004")
+    record = start_run(config, tmp_path)
+    history = read_history(RunFolder(Path(record["folder"])).events_file)
+    counted, stale = None, 0
+    for item in history.validations:
+        value = item.metrics["val/loss"]
+        if counted is None or counted - value > 0.004:
+            counted, stale = value, 0
+        else:
+            stale += 1
+        assert stale < 4 or item is history.validations[-1]
+    assert record["epoch"] == len(history.validations)
 
 
 def test_pause_holds_the_run_until_it_is_continued(tmp_path: Path) -> None:
