@@ -14,8 +14,9 @@ from PySide6.QtWidgets import QApplication
 
 import studio.theme
 from studio import identity
-from studio.engine.host import EngineHost, LinkFactory
+from studio.engine.host import EngineHost
 from studio.engine.link import EngineChoice, EngineLink
+from studio.engine.pool import LinkFactory
 from studio.services.app_settings import AppSettings
 from studio.services.crash import CrashReporter
 from studio.services.keep_awake import KeepAwake
@@ -26,6 +27,9 @@ from studio.state.staying_awake import StayingAwake
 from studio.window.main_window import MainWindow
 
 logger = logging.getLogger(__name__)
+
+
+_REMEMBER_AFTER = 1500  # milliseconds of rest after an edit: what was typed survives a crash, without a write per key
 
 
 class Launch(QObject):
@@ -46,11 +50,14 @@ class Launch(QObject):
         self.awake = StayingAwake(self.context.live, self.settings, KeepAwake(), self)
         self.settings.changed.connect(self._on_settings_changed)
         self.window: MainWindow | None = None
+        self._remembering = QTimer(self, singleShot=True, interval=_REMEMBER_AFTER)
+        self._remembering.timeout.connect(self.context.remember)
         self._signals = PoliteSignals(self)
 
     def open_window(self, config: str | None, start: bool) -> None:
         """Show the window; the first page is built after it was painted."""
         self.context.recall()
+        self.context.draft.changed.connect(self._remembering.start)
         window = MainWindow(self.context)
         self.window = window
         self.crashes.reported.connect(window.show_crash)

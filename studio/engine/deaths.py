@@ -9,6 +9,7 @@ import sys
 from studio.engine.messages import EngineDeath
 
 _ERROR = re.compile(r"^((?:\w+\.)*\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
+_ABSENT = re.compile(r": No module named ([\w.]+)\s*$")  # how Python itself says it, for what -m names
 _MISSING = re.compile(r"No module named '?([A-Za-z0-9_.]+)'?")
 
 _OTHER_PYTHON = "Choose another Python in Preferences, Engine."
@@ -23,6 +24,9 @@ def explain_no_start(python: str, error: OSError) -> EngineDeath:
 
 def explain_exit(code: int, log: str, python: str) -> EngineDeath:
     """The process ended by itself with ``code`` (negative: by that signal)."""
+    absent = _ABSENT.search(log) if code == 1 else None
+    if absent:
+        return _explain_missing(absent[1], log, python)
     raised = _ERROR.findall(log)
     # Asked before the exit code: Python may abort (a signal) while it ends because of an ordinary error.
     if raised and code in (1, -signal.SIGABRT):

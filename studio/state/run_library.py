@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
@@ -14,8 +14,10 @@ from PySide6.QtCore import QObject, Signal, Slot
 from studio.services.background import Background
 from training.errors import InputError
 from training.runs.folder import RunFolder, delete_run, owner_of
-from training.runs.index import Index
 from training.runs.series import read_series
+
+if TYPE_CHECKING:
+    from training.runs.index import Index
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +91,7 @@ class RunLibrary(QObject):
 
         def work() -> None:
             delete_run(run.folder)
-            index = Index(self._workspace)
+            index = self._open_index()
             index.forget(run.id)
             index.close()
 
@@ -103,8 +105,14 @@ class RunLibrary(QObject):
         """Runs whose process vanished, newest first."""
         return [run for run in self.runs if run.status == "interrupted"]
 
+    def _open_index(self) -> Index:
+        # In the background thread, not at the top: the database library is a third of what the window would load.
+        from training.runs.index import Index
+
+        return Index(self._workspace)
+
     def _read(self) -> tuple[RunSummary, ...]:
-        index = Index(self._workspace)
+        index = self._open_index()
         try:
             records = index.runs()
         finally:

@@ -1,0 +1,156 @@
+"""Settings, crash reports, staying awake: what must work on the worst day."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QThread
+from pytestqt.qtbot import QtBot
+
+from studio.engine.deaths import explain_exit
+from studio.services.app_settings import AppSettings, load_settings, save_settings
+from studio.services.background import Background
+from studio.services.crash import CrashReporter
+from studio.services.keep_awake import KeepAwake, inhibitor_command
+from studio.services.settings import SettingsStore
+
+
+def test_settings_survive_a_round_trip_and_a_bad_file(tmp_path: Path) -> None:
+    path = tmp_path / "new folder" / "settings.json"
+    settings = AppSettings(theme="dark", smoothing=0.9, engine_in_process=True)
+    save_settings(path, settings)
+    assert load_settings(path) == settings
+    path.write_text(json.dumps({"theme": 3, "smoothing": 1, "later": [], "keep_awake": "yes"}))
+    assert load_settings(path) == AppSettings(smoothing=1.0)
+    for garbage in ("", "[]", "{"):
+        path.write_text(garbage)
+        assert load_settings(path) == AppSettings()
+
+
+def test_settings_tell_only_of_real_changes(qtbot: QtBot, tmp_path: Path) -> None:
+    store = SettingsStore(tmp_path / "settings.json")
+    with qtbot.assertNotEmitted(store.changed):
+        store.update(theme="system")
+    with qtbot.waitSignal(store.changed):
+        store.update(theme="dark")
+    assert SettingsStore(tmp_path / "settings.json").get().theme == "dark"
+
+
+def test_a_place_that_cannot_be_written_is_no_reason_to_stop(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").write_text("")
+    with caplog.at_level(logging.WARNING):
+        save_settings(tmp_path / "file" / "settings.json", AppSettings())
+    assert "could not be written" in caplog.text
+
+
+def test_an_error_in_any_thread_is_reported_with_its_text(qtbot: QtBot) -> None:
+    reporter = CrashReporter()
+    reports: list[str] = []
+    reporter.reported.connect(reports.append)
+    try:
+        raise ValueError("the moon is full")
+    except ValueError as error:
+        reporter._on_exception(type(error), error, error.__traceback__)
+    thread = threading.Thread(
+        target=lambda: reporter._on_thread_exception(
+            threading.ExceptHookArgs((RuntimeError, RuntimeError("elsewhere"), None, threading.current_thread()))
+        )
+    )
+    thread.start()
+    thread.join()
+    qtbot.waitUntil(lambda: len(reports) == 2)
+    assert "ValueError: the moon is full" in reports[0]
+    assert "Qt 6." in reports[0]
+    assert "RuntimeError: elsewhere" in reports[1]
+
+
+def test_the_inhibitor_ends_with_the_process_it_is_tied_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    command = inhibitor_command(42, "linux")
+    assert command is not None
+    assert command[0] == "systemd-inhibit"
+    assert "--pid=42" in command
+    assert inhibitor_command(42, "darwin") == ["caffeinate", "-i", "-w", "42"]
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    assert inhibitor_command(42, "linux") is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process only elsewhere")
+def test_holding_and_releasing(monkeypatch: pytest.MonkeyPatch) -> None:
+    awake = KeepAwake()
+    words = [sys.executable, "-c", "import time; time.sleep(60)"]
+    monkeypatch.setattr("studio.services.keep_awake.inhibitor_command", lambda pid: words)
+    awake.hold(os.getpid())
+    process = awake._process
+    assert process is not None
+    assert awake.held
+    awake.hold(os.getpid())
+    assert awake._process is process
+    awake.release()
+    assert process.returncode is not None
+    assert not awake.held
+    monkeypatch.setattr("studio.services.keep_awake.inhibitor_command", lambda pid: ["/no/such/program"])
+    awake.hold(os.getpid())
+    assert not awake.held
+
+
+def test_background_work_answers_in_the_gui_thread(qtbot: QtBot, background: Background) -> None:
+    here = QThread.currentThread()
+    answers: list[tuple[object, bool]] = []
+
+    def note(value: object) -> None:
+        answers.append((value, QThread.currentThread() is here))
+
+    background.submit(lambda: QThread.currentThread() is here, note, note)
+    background.submit(lambda: 1 // 0, note, lambda error: note(type(error)))
+    qtbot.waitUntil(lambda: len(answers) == 2)
+    assert answers == [(False, True), (ZeroDivisionError, True)]
+
+
+def test_closed_background_delivers_nothing_more(qtbot: QtBot, background: Background) -> None:
+    answers: list[object] = []
+    background.submit(lambda: time.sleep(0.1), answers.append, answers.append)
+    background.submit(lambda: 2, answers.append, answers.append)
+    background.close()
+    qtbot.wait(50)
+    assert answers == []
+
+
+@pytest.mark.parametrize(
+    ("code", "log", "words"),
+    [
+        (1, "ModuleNotFoundError: No module named 'torch'", "PyTorch is not installed"),
+        (
+            -6,
+            "ModuleNotFoundError: No module named 'torchvision'\nFatal Python error: aborted",
+            "torchvision is not installed",
+        ),
+        (1, "/usr/bin/python: No module named training\n", "Trainwright itself is not installed"),
+        (1, "ModuleNotFoundError: No module named 'training'", "Trainwright itself is not installed"),
+        (1, "ModuleNotFoundError: No module named 'pydantic_core.x'", "lacks the module pydantic_core"),
+        (1, "ImportError: libcudart.so.13: cannot open shared object file", "libcudart.so.13"),
+        (-9, "", "SIGKILL"),
+        (-11, "", "native code (SIGSEGV)"),
+        (-15, "", "ended by SIGTERM"),
+        (0xC0000005, "", "an access violation"),
+        (3, "", "exit code 3"),
+    ],
+)
+def test_every_end_of_an_engine_has_a_sentence(code: int, log: str, words: str) -> None:
+    assert words in explain_exit(code, log, "/usr/bin/python").sentence
+
+
+def test_a_python_without_trainwright_says_so() -> None:
+    empty = subprocess.run(
+        [sys.executable, "-I", "-S", "-m", "training", "serve"], capture_output=True, text=True, check=False
+    )
+    death = explain_exit(empty.returncode, empty.stderr, sys.executable)
+    assert "Trainwright itself is not installed" in death.sentence
