@@ -88,11 +88,6 @@ class MetricsBoard(QWidget):
         for plot in self._plots.values():
             plot.remove_marker(key)
 
-    def clear_markers(self) -> None:
-        """Take all markers away."""
-        for key in self._loss.markers().keys():  # noqa: SIM118 - not a dict
-            self.remove_marker(key)
-
     # ------------------------------------------------------------------ look
 
     def plot(self, quantity: str) -> CurvePlot:

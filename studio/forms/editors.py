@@ -307,7 +307,9 @@ class PathEditor(Editor):
         self._edit = PathEdit(spec.path or "any", title=f"Choose: {spec.title.lower()}")
         super().__init__(self._edit, stretch=True)
         self.setMaximumWidth(16777215)  # a path takes what it can get
-        self._edit.set_placeholder(spec.placeholder or f"Choose or drop a {'file' if spec.path == 'file' else 'folder'}")
+        self._edit.set_placeholder(
+            spec.placeholder or f"Choose or drop a {'file' if spec.path == 'file' else 'folder'}"
+        )
         self._edit.path_changed.connect(self._on_edited)
         self._edit.line_edit.editingFinished.connect(self.finished)
 

@@ -143,7 +143,9 @@ class SectionForm(Card):
             row.hide()
             row.deleteLater()
         self._shown_kind = kind
-        wanted = {name: spec for name, spec in specs(self.section, kind).items() if not self._only or name in self._only}
+        wanted = {
+            name: spec for name, spec in specs(self.section, kind).items() if not self._only or name in self._only
+        }
         self._rows = {}
         for spec in sorted(wanted.values(), key=lambda spec: spec.advanced):
             row = FieldRow(self.section, spec, self._label_width)

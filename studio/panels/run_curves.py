@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.charts.metrics_board import MetricsBoard
 from studio.services.settings import SettingsStore
-from studio.state.formats import format_metric, metric_title
 from training.events import (
     AttemptStarted,
     CheckpointSaved,
@@ -103,8 +102,3 @@ class RunCurves(QWidget):
     def _on_marker_clicked(self, key: object) -> None:
         if isinstance(key, tuple) and key[0] in ("checkpoint", "best"):
             self.checkpoint_clicked.emit(str(key[1]))
-
-
-def describe_validation(event: Validated) -> str:
-    """One line: every metric of a validation."""
-    return ", ".join(f"{metric_title(name)} {format_metric(name, value)}" for name, value in event.metrics.items())

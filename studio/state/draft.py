@@ -146,7 +146,9 @@ class Draft(QObject):
         self._history.remember(self._data, "")
         old = self._data[section]
         self._other_kinds[section, old_kind] = old
-        self._data[section] = self._other_kinds.pop((section, kind), None) or _carried_over(section, old_kind, old, kind)
+        self._data[section] = self._other_kinds.pop((section, kind), None) or _carried_over(
+            section, old_kind, old, kind
+        )
         self._revise()
         self.kind_changed.emit(section)
         self.changed.emit()

@@ -178,10 +178,6 @@ class Segmented(QFrame):
         """Take another choice. Raises KeyError for an unknown key."""
         self._buttons[key].setChecked(True)
 
-    def set_option_enabled(self, key: str, enabled: bool) -> None:
-        """Offer a choice or grey it."""
-        self._buttons[key].setEnabled(enabled)
-
 
 class Hint(QToolButton):
     """An info icon that explains the thing beside it: on hover, on click and, with the keyboard, on Space."""

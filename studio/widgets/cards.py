@@ -98,10 +98,6 @@ class Card(QFrame):
         self._fold.setIcon(icon("chevron-right" if collapsed else "chevron-down", "muted"))
         self.collapsed_changed.emit(collapsed)
 
-    def is_collapsed(self) -> bool:
-        """Whether only the header is shown."""
-        return self._collapsed
-
     def mousePressEvent(self, event: QMouseEvent) -> None:
         # The whole header folds, not only the small arrow.
         if not self._fold.isHidden() and self._header.geometry().contains(event.position().toPoint()):

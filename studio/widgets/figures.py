@@ -43,11 +43,6 @@ class BigNumber(QWidget):
             self._value.setText(text)
             self._describe()
 
-    def set_unit(self, unit: str) -> None:
-        """What follows the figure in small type."""
-        self._unit.setText(unit)
-        self._describe()
-
     def set_caption(self, caption: str) -> None:
         """What the figure is."""
         self._caption.setText(caption)

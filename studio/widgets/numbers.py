@@ -68,10 +68,6 @@ class NumberEdit(QLineEdit):
         """One sentence about a text that is no number; "" when there is nothing to say."""
         return self._problem
 
-    def set_bounds(self, minimum: float | None, maximum: float | None) -> None:
-        """How far Up and Down may go."""
-        self._minimum, self._maximum = minimum, maximum
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         direction = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(Qt.Key(event.key()))
         if direction is None or self.isReadOnly():

@@ -93,7 +93,12 @@ class DatasetPreview(QWidget):
         self._classes.set_subtitle(f"Training samples of each of the {len(report['classes'])} classes")
         self.bars.set_bars(
             [
-                Bar(str(name), count, tooltip=f"{name}: {count:,} ({count / total:.1%})", tone="accent" if count else "danger")
+                Bar(
+                    str(name),
+                    count,
+                    tooltip=f"{name}: {count:,} ({count / total:.1%})",
+                    tone="accent" if count else "danger",
+                )
                 for name, count in counts.items()
             ]
         )

@@ -37,9 +37,7 @@ from studio.widgets import separator
 class SetupPage(QWidget):
     """``preview_delay`` is the rest after an edit before previews are asked for, in milliseconds."""
 
-    def __init__(
-        self, context: AppContext, parent: QWidget | None = None, *, preview_delay: int = DEBOUNCE
-    ) -> None:
+    def __init__(self, context: AppContext, parent: QWidget | None = None, *, preview_delay: int = DEBOUNCE) -> None:
         super().__init__(parent)
         self.context = context
         self.draft = context.draft
@@ -49,7 +47,10 @@ class SetupPage(QWidget):
         self.stack = QStackedWidget()
         self.panels: list[Panel] = []
         self._build_panels()
-        self.forms: list[SectionForm] = [self.header.name_form, *(form for panel in self.panels for form in panel.forms)]
+        self.forms: list[SectionForm] = [
+            self.header.name_form,
+            *(form for panel in self.panels for form in panel.forms),
+        ]
         self.finder = Finder(self.header.search, self.forms, self.show_setting, self)
         self.findings = FindingsPanel()
         self.bar = StartBar()
@@ -176,7 +177,9 @@ class SetupPage(QWidget):
 
     def _update(self) -> None:
         problems = self.problem_sentences()
-        self.bar.set_state(summary(self.draft.usable_config(), self.facts.length()), problems, self.context.start_problem())
+        self.bar.set_state(
+            summary(self.draft.usable_config(), self.facts.length()), problems, self.context.start_problem()
+        )
         self.bar.set_starts_branch(self.context.branch is not None)
         wrong = {path for path, _ in problems}
         for number, panel in enumerate(self.panels):
