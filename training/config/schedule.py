@@ -106,7 +106,9 @@ class Step(ScheduleSection):
     """Multiply by a factor every so many steps (``StepLR``)."""
 
     kind: Literal["step"] = "step"
-    step_size: int = setting(1000, title="Every", help="Steps between two drops, counted from the end of the warm-up.", unit="steps", ge=1)
+    step_size: int = setting(
+        1000, title="Every", help="Steps between two drops, counted from the end of the warm-up.", unit="steps", ge=1
+    )
     gamma: float = setting(0.1, title="Factor", help="The rate is multiplied by this at each drop.", gt=0.0, le=1.0)
 
 

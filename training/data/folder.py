@@ -66,7 +66,9 @@ def shown(path: str) -> str:
 def list_folder(root: Path, report_progress: ReportProgress) -> Listing:
     """Every file that may be a picture, in the order of its path. Raises InputError when there is no such folder."""
     if not root.is_dir():
-        raise InputError(f"dataset.path: {root} is not a folder.", "Choose the folder that holds one subfolder per class.")
+        raise InputError(
+            f"dataset.path: {root} is not a folder.", "Choose the folder that holds one subfolder per class."
+        )
     report_progress("listing the pictures", None)
     listing = Listing(root)
     parts = _parts(root)
@@ -88,11 +90,15 @@ def _parts(root: Path) -> dict[str, str]:
         trained = [root / name for name, role in found.items() if role == "train"]
         divided = any(path.is_dir() for folder in trained for path in folder.iterdir())
     except OSError as error:
-        raise InputError(f"dataset.path: {root} cannot be read: {error.strerror or error}.", "Choose another folder.") from error
+        raise InputError(
+            f"dataset.path: {root} cannot be read: {error.strerror or error}.", "Choose another folder."
+        ) from error
     twice = [name for name, role in found.items() if list(found.values()).count(role) > 1]
     if not trained:
         if found and len(found) == len(folders):
-            raise InputError(f"{root} has {' and '.join(found)}, but no folder train.", "Add one, or choose another folder.")
+            raise InputError(
+                f"{root} has {' and '.join(found)}, but no folder train.", "Add one, or choose another folder."
+            )
         return {}
     if not divided:
         return {}

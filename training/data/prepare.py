@@ -109,5 +109,3 @@ def _workers(source: Source, asked: int | None) -> tuple[int, str]:
         return 0, "a thread reads them ahead, since workers would cost more than they give here"
     workers = min(cores - 1, _MOST_WORKERS)
     return workers, f"{workers} workers read them, since decoding takes {1000 * each:.2g} ms each"
-
-

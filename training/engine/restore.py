@@ -176,7 +176,9 @@ def _judged_alike(before: RunConfig, after: RunConfig) -> bool:
 
 def _continued(saved: dict[str, Any]) -> Progress:
     """The parent's progress for a branch: the best of a run is one of its own checkpoints, so it is sought anew."""
-    return replace(Progress(**saved), finished="", best_value=None, best_step=0, counted_value=None, stale_validations=0)
+    return replace(
+        Progress(**saved), finished="", best_value=None, best_step=0, counted_value=None, stale_validations=0
+    )
 
 
 def _load_average(checkpoint: Path, session: Session, state: dict[str, Any]) -> None:

@@ -45,7 +45,12 @@ def test_every_setting_has_an_editor_that_gives_back_what_it_shows(
 ) -> None:
     editor = make_editor(spec)
     qtbot.addWidget(editor)
-    values: list[Any] = [default_value(spec), other_value(spec, tmp_path), wrong_value(spec), other_value(spec, tmp_path)]
+    values: list[Any] = [
+        default_value(spec),
+        other_value(spec, tmp_path),
+        wrong_value(spec),
+        other_value(spec, tmp_path),
+    ]
     if spec.optional:
         values.append(None)
     with qtbot.assertNotEmitted(editor.edited):
@@ -133,7 +138,9 @@ def test_few_short_choices_stand_side_by_side_and_many_in_a_list(qtbot: QtBot) -
     assert lonely.findChildren(QComboBox)
 
 
-@pytest.mark.parametrize(("section", "kind", "name"), [("precision", "", "compute"), ("objective", "classification", "loss")])
+@pytest.mark.parametrize(
+    ("section", "kind", "name"), [("precision", "", "compute"), ("objective", "classification", "loss")]
+)
 def test_an_unknown_choice_is_kept_until_one_is_taken(qtbot: QtBot, section: str, kind: str, name: str) -> None:
     editor = made(qtbot, section, kind, name)
     first = specs(section, kind)[name].choices[0]
@@ -171,7 +178,9 @@ def test_a_name_is_found_by_any_part_of_it(qtbot: QtBot) -> None:
     assert editor.value() == "my_net"
 
 
-def test_paths_become_absolute_but_the_text_stays(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_paths_become_absolute_but_the_text_stays(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     editor = made(qtbot, "dataset", "image_folder", "path")
     assert isinstance(editor, PathEditor)

@@ -60,7 +60,9 @@ def test_a_dropped_folder_of_class_folders_becomes_the_dataset(
     assert context.draft.config() is not None
 
 
-def test_dropped_mnist_files_become_the_dataset(qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path) -> None:
+def test_dropped_mnist_files_become_the_dataset(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path
+) -> None:
     file = tmp_path / "train-images-idx3-ubyte.gz"
     file.touch()
     drop(page, file)
@@ -93,7 +95,9 @@ def test_a_folder_without_data_changes_nothing_and_says_so(
     assert context.draft.kind("dataset") == "shapes"
 
 
-def test_a_branch_says_where_it_comes_from_and_what_is_changed(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+def test_a_branch_says_where_it_comes_from_and_what_is_changed(
+    qtbot: QtBot, page: SetupPage, context: FakeContext
+) -> None:
     config = context.draft.config()
     assert config is not None
     checkpoint = CheckpointInfo.__new__(CheckpointInfo)
@@ -153,7 +157,9 @@ def test_undo_and_redo_by_button_and_key(qtbot: QtBot, page: SetupPage, context:
     qtbot.mouseClick(page.header.undo, Qt.MouseButton.LeftButton)
     assert context.draft.value("loop.epochs") == 5
     page.bar.start_button.setFocus()
-    qtbot.keyClick(page.bar.start_button, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClick(
+        page.bar.start_button, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    )
     assert context.draft.value("loop.epochs") == 9
 
 

@@ -82,7 +82,9 @@ def test_another_reason_not_to_start_stands_beside_the_button(page: SetupPage, c
     assert page.bar.start_button.isEnabled()
 
 
-def test_a_schedule_too_long_for_the_run_is_found_when_the_samples_are_known(page: SetupPage, context: FakeContext) -> None:
+def test_a_schedule_too_long_for_the_run_is_found_when_the_samples_are_known(
+    page: SetupPage, context: FakeContext
+) -> None:
     context.draft.set_kind("schedule", "cosine")
     context.draft.set("schedule.warmup_steps", 400)
     assert page.bar.start_button.isEnabled()  # nobody knows yet how long the run is
@@ -93,7 +95,9 @@ def test_a_schedule_too_long_for_the_run_is_found_when_the_samples_are_known(pag
     assert page.bar.start_button.isEnabled()
 
 
-def test_what_the_engine_refused_is_shown_at_its_field_until_the_next_edit(page: SetupPage, context: FakeContext) -> None:
+def test_what_the_engine_refused_is_shown_at_its_field_until_the_next_edit(
+    page: SetupPage, context: FakeContext
+) -> None:
     context.draft.set_engine_problems([Problem("model.hidden", "is too wide for this device.")])
     assert page.bar.reason.text() == "Linear units: is too wide for this device."
     answer(context)

@@ -45,7 +45,10 @@ def same(first: list[Batch], second: list[Batch]) -> bool:
 def sections(kind: str, request: pytest.FixtureRequest) -> dict[str, Any]:
     """A dataset of 60 to 70 samples of each kind."""
     if kind in ("idx", "image_folder"):
-        return {"kind": kind, "path": str(request.getfixturevalue(f"{kind}_folder" if kind == "idx" else kind))} | VARIED
+        return {
+            "kind": kind,
+            "path": str(request.getfixturevalue(f"{kind}_folder" if kind == "idx" else kind)),
+        } | VARIED
     return {"kind": kind, "samples": 70} | (VARIED if kind == "shapes" else {})
 
 
@@ -97,7 +100,9 @@ def test_inputs_are_the_pictures_normalised(make_config: MakeConfig) -> None:
     data = prepare(make_config(dataset={"kind": "shapes", "samples": 60}), CPU)
     for batch in (*batches(data, 0), *data.evaluation_batches("validation")):
         pictures = data.source.read(batch.indices).permute(0, 3, 1, 2).double() / 255
-        mean, std = (torch.tensor(numbers).view(1, 3, 1, 1) for numbers in (data.normalisation.mean, data.normalisation.std))
+        mean, std = (
+            torch.tensor(numbers).view(1, 3, 1, 1) for numbers in (data.normalisation.mean, data.normalisation.std)
+        )
         assert torch.allclose(batch.inputs.double(), (pictures - mean) / std, atol=1e-5)
 
 
@@ -166,7 +171,9 @@ def test_a_window_left_early_is_skipped(shapes: RunConfig) -> None:
     assert untouched == [30, 30, 30, 14]
 
 
-@pytest.mark.parametrize("loader", [{"mode": "resident"}, {"mode": "streamed", "workers": 0}, {"mode": "streamed", "workers": 1}])
+@pytest.mark.parametrize(
+    "loader", [{"mode": "resident"}, {"mode": "streamed", "workers": 0}, {"mode": "streamed", "workers": 1}]
+)
 def test_no_global_generator_is_touched(make_config: MakeConfig, loader: dict[str, Any]) -> None:
     torch.manual_seed(1)
     np.random.seed(1)
@@ -183,7 +190,9 @@ def test_no_global_generator_is_touched(make_config: MakeConfig, loader: dict[st
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_file_that_vanishes_while_training_is_named(make_config: MakeConfig, image_folder: Path, workers: int) -> None:
+def test_a_file_that_vanishes_while_training_is_named(
+    make_config: MakeConfig, image_folder: Path, workers: int
+) -> None:
     config = make_config(
         dataset={"kind": "image_folder", "path": str(image_folder)},
         loop={"batch_size": 8},
@@ -231,7 +240,9 @@ def test_a_worker_that_dies_is_explained() -> None:
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_closed_feed_gives_nothing_more(make_config: MakeConfig, workers: int) -> None:
     config = make_config(
-        dataset={"kind": "shapes", "samples": 600}, loop={"batch_size": 4}, loader={"mode": "streamed", "workers": workers}
+        dataset={"kind": "shapes", "samples": 600},
+        loop={"batch_size": 4},
+        loader={"mode": "streamed", "workers": workers},
     )
     data = prepare(config, CPU)
     windows: Iterator[Any] = data.train_windows(0)
@@ -244,7 +255,8 @@ def test_a_closed_feed_gives_nothing_more(make_config: MakeConfig, workers: int)
 def test_the_mode_follows_the_limit(make_config: MakeConfig, image_folder: Path) -> None:
     dataset = {"kind": "image_folder", "path": str(image_folder), "image_size": 256}
     small, large = (
-        prepare(make_config(dataset=dataset, loader={"memory_limit_mb": limit, "workers": 0}), CPU) for limit in (1, 100)
+        prepare(make_config(dataset=dataset, loader={"memory_limit_mb": limit, "workers": 0}), CPU)
+        for limit in (1, 100)
     )
     assert (small.report["batches"]["mode"], large.report["batches"]["mode"]) == ("streamed", "resident")
     assert "do not fit in memory (limit 1 MB)" in small.report["batches"]["reason"]
@@ -288,14 +300,20 @@ def test_real_mnist_both_ways(make_config: MakeConfig, mnist: Path) -> None:
     loop = {"batch_size": 128}
     resident = prepare(make_config(dataset=dataset, loop=loop, loader={"mode": "resident"}), CPU)
     streamed = prepare(make_config(dataset=dataset, loop=loop, loader={"mode": "streamed"}), CPU)
-    assert {part: len(rows) for part, rows in resident.splits.items()} == {"train": 48000, "validation": 12000, "test": 10000}
+    assert {part: len(rows) for part, rows in resident.splits.items()} == {
+        "train": 48000,
+        "validation": 12000,
+        "test": 10000,
+    }
     assert resident.normalisation.mean[0] == pytest.approx(0.1307, abs=1e-3)
     assert resident.normalisation.std[0] == pytest.approx(0.3081, abs=1e-3)
     assert same(batches(resident, 0, start=350), batches(streamed, 0, start=350))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize("loader", [{"mode": "resident"}, {"mode": "streamed", "workers": 0}, {"mode": "streamed", "workers": 2}])
+@pytest.mark.parametrize(
+    "loader", [{"mode": "resident"}, {"mode": "streamed", "workers": 0}, {"mode": "streamed", "workers": 2}]
+)
 def test_the_gpu_gets_the_same_samples(make_config: MakeConfig, loader: dict[str, Any]) -> None:
     dataset = {"kind": "shapes", "samples": 300, "flip": True, "crop_padding": 2}
     cpu = prepare(make_config(dataset=dataset, loop={"batch_size": 16}), CPU)

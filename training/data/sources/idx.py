@@ -46,7 +46,9 @@ class Idx:
                 continue
             if images_file is None or labels_file is None:
                 missing = f"{prefix}-{_IMAGES if images_file is None else _LABELS}"
-                raise InputError(f"{folder} has no file {missing} (or {missing}.gz).", "Choose the folder that holds it.")
+                raise InputError(
+                    f"{folder} has no file {missing} (or {missing}.gz).", "Choose the folder that holds it."
+                )
             pictures, classes = _read(images_file, dimensions=3), _read(labels_file, dimensions=1)
             if len(pictures) != len(classes):
                 raise InputError(
@@ -161,7 +163,8 @@ def _read(file: Path, dimensions: int) -> NDArray[np.uint8]:
     shape = [int(size) for size in data[4:header].view(">u4")]
     if len(data) - header != math.prod(shape):
         raise InputError(
-            f"{file} is damaged: its header promises {math.prod(shape)} bytes, but {len(data) - header} follow.", _ADVICE
+            f"{file} is damaged: its header promises {math.prod(shape)} bytes, but {len(data) - header} follow.",
+            _ADVICE,
         )
     if not math.prod(shape):
         raise InputError(f"{file} holds no {'pictures' if dimensions == 3 else 'labels'}.", _ADVICE)

@@ -144,7 +144,9 @@ def _classes(listing: Listing, owners: list[int]) -> tuple[str, ...]:
     root = listing.root
     if not filled:
         reasons = f" ({len(listing.skipped)} entries left out, first: {_first(listing)})" if listing.skipped else ""
-        raise InputError(f"{root} holds no picture that can be read{reasons}.", "Choose a folder with one subfolder per class.")
+        raise InputError(
+            f"{root} holds no picture that can be read{reasons}.", "Choose a folder with one subfolder per class."
+        )
     if len(trained) < 2:
         what = f"pictures of one class only ({trained[0]})" if trained else "no training picture"
         raise InputError(
