@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from training.catalog import metric
+from training.errors import counted
 from training.events import (
     AttemptStarted,
     CheckpointSaved,
@@ -46,7 +47,9 @@ class Console:
             if self._folder is not None:
                 self._line(f"run {self._folder.id} in {self._folder.path}")
             where = f"resumed at step {event.step:,}" if event.checkpoint else "started"
-            self._line(f"{where}: {event.epochs} epochs of {event.steps_per_epoch:,} steps on {event.device}")
+            self._line(
+                f"{where}: {counted(event.epochs, 'epoch')} of {counted(event.steps_per_epoch, 'step')} on {event.device}"
+            )
         elif isinstance(event, DataPrepared):
             self._describe_data(event.report)
         elif isinstance(event, Validated):
@@ -91,13 +94,6 @@ class Console:
         self._line(f"data: {parts}; {len(report['classes'])} classes; {report['batches']['reason']}")
         for note in report.get("notes", ()):
             self._line(f"note: {note}")
-        skipped = report.get("skipped", ())
-        if report.get("skipped_total"):
-            self._line(f"{report['skipped_total']} file(s) left out:")
-        for item in skipped[:20]:
-            self._line(f"  {item['path']}: {item['reason']}")
-        if len(skipped) > 20:
-            self._line("  ... the rest is in data.json in the run folder")
 
     def _line(self, text: str) -> None:
         clear = "\r" + " " * self._drawn + "\r" if self._drawn else ""

@@ -9,6 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 
+def counted(number: int, noun: str) -> str:
+    """``number`` with its noun: "1 file", "7 files", "1,234 steps"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing wrong with a configuration: ``path`` is the dotted field ("optimizer.lr"), "" when it is the whole."""

@@ -17,7 +17,7 @@ class OptimizerSection(Section):
     lr: float = setting(
         1e-3,
         title="Learning rate",
-        help="Size of a step. A schedule may raise or lower it.",
+        help="Size of a step. A schedule raises or lowers it; one-cycle's highest rate, when set, replaces it.",
         gt=0.0,
         le=100.0,
         log_scale=True,
@@ -87,7 +87,7 @@ class Sgd(OptimizerSection):
     lr: float = setting(
         0.05,
         title="Learning rate",
-        help="Size of a step. A schedule may raise or lower it.",
+        help="Size of a step. A schedule raises or lowers it; one-cycle's highest rate, when set, replaces it.",
         gt=0.0,
         le=100.0,
         log_scale=True,

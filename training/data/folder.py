@@ -54,7 +54,8 @@ def formats() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1)
-def _suffixes() -> frozenset[str]:
+def picture_suffixes() -> frozenset[str]:
+    """File name endings of pictures, lower case, with the dot."""
     return frozenset(suffix for suffix, name in Image.registered_extensions().items() if name in formats())
 
 
@@ -180,7 +181,7 @@ def _not_a_picture(entry: os.DirEntry[str]) -> str:
     if status.st_size == 0:
         return "empty file"
     suffix = Path(entry.name).suffix
-    if suffix and suffix.lower() not in _suffixes():
+    if suffix and suffix.lower() not in picture_suffixes():
         return f"not a picture format that can be read ({suffix})"
     return ""
 

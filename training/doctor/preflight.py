@@ -14,7 +14,7 @@ from training.config import RunConfig
 from training.engine.assemble import assemble
 from training.engine.device import describe_device, ran_out_of_memory
 from training.engine.session import Session
-from training.errors import ConfigError, TrainingError
+from training.errors import ConfigError, TrainingError, counted
 from training.events import Found
 
 Report = Callable[[str, float | None], None]
@@ -54,7 +54,7 @@ def _data(session: Session) -> list[Found]:
         found.append(
             Found(
                 level="warning",
-                title=f"{report['skipped_total']} file(s) are left out, for example {first['path']}: {first['reason']}.",
+                title=f"Left out: {counted(report['skipped_total'], 'file')}, for example {first['path']}: {first['reason']}.",
                 advice="The full list is shown when the run starts; repair or remove them if they matter.",
             )
         )
@@ -86,7 +86,7 @@ def _data(session: Session) -> list[Found]:
 
 
 def _device(session: Session) -> Found:
-    threads = f", {torch.get_num_threads()} thread(s)" if session.device.type == "cpu" else ""
+    threads = f", {counted(torch.get_num_threads(), 'thread')}" if session.device.type == "cpu" else ""
     name, compute = describe_device(session.device), session.config.precision.compute
     if session.device.type == "cpu" and compute in ("fp16", "bf16"):
         return Found(

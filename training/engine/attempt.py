@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,13 +23,15 @@ from training.engine.record import Recorder
 from training.engine.restore import Branch, Restore, Resume, check_data, save_splits
 from training.engine.session import Session
 from training.engine.status import StatusBook
-from training.errors import InputError, TrainingError
-from training.events import AttemptStarted, Completed, DataPrepared, Event, Failed, PhaseChanged, Stopped
+from training.errors import InputError, TrainingError, counted
+from training.events import AttemptStarted, Completed, DataPrepared, Event, Failed, Found, PhaseChanged, Stopped
 from training.runs.folder import RunFolder, claim, delete_run, read_json, release
 from training.runs.history import EventLog, read_history
 from training.runs.index import index_run
 
 logger = logging.getLogger(__name__)
+
+SHOWN_LEFT_OUT = 20
 
 Watch = Callable[[Event], None]
 Emit = Callable[[Event], None]
@@ -123,12 +125,29 @@ def _prepare(folder: RunFolder, config: RunConfig, restore: Restore | None, cont
         if not folder.environment_file.exists():
             write_text(folder.environment_file, json.dumps(environment(session.device), indent=1) + "\n")
         emit(DataPrepared(report=session.data.report))
+        _report_left_out(session.data.report, emit)
         if restore is not None:
             restore.apply(folder, session)
     except BaseException:
         session.data.close()
         raise
     return session
+
+
+def _report_left_out(report: Mapping[str, Any], emit: Emit) -> None:
+    """Name the files that are not trained on, wherever the run is watched."""
+    if not report["skipped_total"]:
+        return
+    shown = [f"{item['path']}: {item['reason']}" for item in report["skipped"][:SHOWN_LEFT_OUT]]
+    more = report["skipped_total"] - len(shown)
+    rest = f"; and {more:,} more, all listed in data.json in the run folder." if more else "."
+    emit(
+        Found(
+            level="warning",
+            title=f"Left out: {counted(report['skipped_total'], 'file')} that cannot be trained on.",
+            advice="; ".join(shown) + rest,
+        )
+    )
 
 
 def _work(

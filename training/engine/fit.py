@@ -23,9 +23,8 @@ def fit(session: Session, control: Control, recorder: Recorder, ledger: Ledger) 
     progress, epochs = session.progress, session.config.loop.epochs
     ledger.phase("training")
     recorder.restart_clock()
-    looked = (
-        time.perf_counter()
-    )  # a clock of its own: saving and validating flush too, and must not put this off for ever
+    # A clock of its own: saving and validating flush too, and must not put this off for ever.
+    looked = time.perf_counter()
     while not progress.finished and progress.epoch < epochs:
         for window in session.data.train_windows(progress.epoch, progress.window):
             lr = session.lr
@@ -54,5 +53,6 @@ def _wait(control: Control, recorder: Recorder, ledger: Ledger) -> None:
     while control.paused.is_set():
         time.sleep(PAUSE_POLL_SECONDS)
         control.poll()
+        ledger.do_what_is_asked(control)
     ledger.phase("training")
     recorder.restart_clock()

@@ -17,7 +17,7 @@ from training.control import Control
 from training.engine.evaluate import evaluate
 from training.engine.record import Recorder
 from training.engine.session import Session
-from training.errors import TrainingError
+from training.errors import TrainingError, counted
 from training.events import EpochEnded, Event, Found, PhaseChanged, Validated
 
 Emit = Callable[[Event], None]
@@ -66,15 +66,23 @@ class Ledger:
         improved = False
         if epoch_ended or last or (loop.validate_every_steps and progress.step % loop.validate_every_steps == 0):
             improved = self._validate()
-        elif control.validate:
-            self._look()
+            control.validate = False
         if last and not progress.finished:
             progress.finished = "all steps done"
             if not epoch_ended:
                 self._note_train_loss()
         due = progress.step % every_steps == 0 if every_steps else epoch_ended
-        if due or improved or control.save or progress.finished:
+        if due or improved or progress.finished:
             self.save(best=improved)
+            control.save = False
+        self.do_what_is_asked(control)
+
+    def do_what_is_asked(self, control: Control) -> None:
+        """Validate and save because the person said so, at this very step, also while the run is paused."""
+        if control.validate:
+            self._look()
+        if control.save:
+            self.save()
         control.validate = control.save = False
 
     def _validate(self) -> bool:
@@ -111,9 +119,10 @@ class Ledger:
 
     def _measure(self) -> dict[str, float]:
         self._recorder.flush()
+        before = self._phase
         self.phase("validating")
         metrics = evaluate(self._session, "validation", "val/")
-        self.phase("training")
+        self.phase(before)
         self._recorder.restart_clock()
         return metrics
 
@@ -178,7 +187,7 @@ class Ledger:
             self._emit(
                 Found(
                     level="warning",
-                    title=f"{count} step(s) were skipped because their gradient was not finite.",
+                    title=f"Skipped: {counted(count, 'step')} whose gradient was not finite.",
                     advice="A few are normal with fp16. Many mean that the learning rate is too high.",
                     step=self._session.progress.step,
                 )

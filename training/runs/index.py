@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import JSON, Float, Integer, String, create_engine, delete, event, select
 from sqlalchemy.engine import Engine
-from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from training.runs.folder import RunFolder
@@ -53,10 +53,16 @@ class Index:
     def record(self, status: Mapping[str, Any]) -> None:
         """Insert or replace the row of one run from its status record."""
         try:
-            with Session(self._open()) as session, session.begin():
-                session.merge(_row(status))
+            try:
+                self._merge(status)
+            except IntegrityError:  # another process inserted the row between our look and our insert: it is there now
+                self._merge(status)
         except (SQLAlchemyError, OSError) as error:
             logger.warning("The index of runs could not be updated and will be rebuilt later: %s", error)
+
+    def _merge(self, status: Mapping[str, Any]) -> None:
+        with Session(self._open()) as session, session.begin():
+            session.merge(_row(status))
 
     def forget(self, run_id: str) -> None:
         """Remove one run's row."""

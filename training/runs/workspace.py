@@ -31,11 +31,12 @@ def _shown(text: str) -> str:
 
 
 def run_folders(workspace: Path) -> list[RunFolder]:
-    """Every run folder of ``workspace``, oldest first."""
+    """Every run folder of ``workspace``, oldest first (a config is written once, when the run is made)."""
     runs = workspace / "runs"
     if not runs.is_dir():
         return []
-    return [RunFolder(path) for path in sorted(runs.iterdir()) if (path / "config.toml").is_file()]
+    folders = [RunFolder(path) for path in runs.iterdir() if (path / "config.toml").is_file()]
+    return sorted(folders, key=lambda folder: (folder.config_file.stat().st_mtime, folder.id))
 
 
 def find_run(text: str, workspace: Path) -> RunFolder:

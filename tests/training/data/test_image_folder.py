@@ -238,7 +238,7 @@ def test_folders_that_are_no_dataset(tmp_path: Path) -> None:
     fill_class(tmp_path / "one" / "cat", 3)
     assert "one class only (cat)" in refused(tmp_path / "one")
     fill_class(tmp_path / "flat", 3)
-    assert "no picture" in refused(tmp_path / "flat")
+    assert "no class folders" in refused(tmp_path / "flat")
     fill_class(tmp_path / "two" / "cat", 2)
     (tmp_path / "two" / "dog").mkdir()
     (tmp_path / "two" / "dog" / "a.jpg").write_bytes(b"broken")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.training.tiny import tiny, tiny_pictures, write_idx
 from training.control import Command, send
@@ -288,6 +289,53 @@ def test_a_request_is_obeyed_however_short_the_epochs_are(tmp_path: Path) -> Non
     hooks.watch = watch
     record = start_run(tiny("loop.epochs=600", "checkpoints.every_steps=none"), tmp_path, hooks)
     assert record["status"] == "stopped"
+
+
+def test_saving_and_looking_are_done_at_once_while_paused(tmp_path: Path) -> None:
+    hooks = Hooks()
+    folders: list[RunFolder] = []
+    hooks.started = folders.append
+    done: list[Event] = []
+
+    def watch(event: Event) -> None:
+        if event.kind == "attempt_started":
+            hooks.control.paused.set()
+        if getattr(event, "phase", "") == "paused" and not done:
+            send(folders[0].path, Command.VALIDATE)
+            send(folders[0].path, Command.SAVE)
+        if event.kind in ("validated", "checkpoint_saved") and hooks.control.paused.is_set():
+            done.append(event)
+            if event.kind == "checkpoint_saved":
+                send(folders[0].path, Command.CONTINUE)
+
+    hooks.watch = watch
+    record = start_run(tiny(), tmp_path, hooks)
+    assert [(event.kind, getattr(event, "step", None)) for event in done] == [("validated", 1), ("checkpoint_saved", 1)]
+    assert weights(record) == weights(start_run(tiny(), tmp_path))
+
+
+def test_files_that_are_left_out_are_named_by_the_run(tmp_path: Path) -> None:
+    for name in ("cat", "dog"):
+        (tmp_path / "pets" / name).mkdir(parents=True)
+        for number in range(6):
+            Image.new("RGB", (12, 12), (40 * number, 90, 30)).save(tmp_path / "pets" / name / f"{number}.png")
+    (tmp_path / "pets" / "cat" / "broken.jpg").write_text("not a picture")
+    said: list[Event] = []
+    config = tiny(
+        "dataset.kind=image_folder", f"dataset.path={tmp_path / 'pets'}", "model.kind=small_cnn", "loop.epochs=1"
+    )
+    record = start_run(config, tmp_path, Hooks(watch=said.append))
+    assert record["status"] == "completed"
+    [finding] = [event for event in said if isinstance(event, Found)]
+    assert finding.title.startswith("Left out: 1 file ")
+    assert "cat/broken.jpg" in finding.advice
+
+
+def test_pictures_without_class_folders_are_told_so(tmp_path: Path) -> None:
+    Image.new("RGB", (12, 12)).save(tmp_path / "one.png")
+    config = tiny("dataset.kind=image_folder", f"dataset.path={tmp_path}", "model.kind=small_cnn")
+    with pytest.raises(InputError, match="no class folders"):
+        start_run(config, tmp_path / "workspace")
 
 
 def test_stop_without_saving_keeps_the_earlier_checkpoints(tmp_path: Path) -> None:

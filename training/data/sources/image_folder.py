@@ -14,7 +14,7 @@ from torch import Tensor
 from training.config.dataset import ImageFolderDataset
 from training.data.decode import DifferentSize, Form, Unusable, decode, own_size
 from training.data.decode_many import decode_many
-from training.data.folder import Listing, list_folder, shown
+from training.data.folder import Listing, list_folder, picture_suffixes, shown
 from training.data.source import Layout, Opening, Skipped
 from training.errors import InputError, TrainingError
 
@@ -143,6 +143,11 @@ def _classes(listing: Listing, owners: list[int]) -> tuple[str, ...]:
     trained = sorted(name for part, name in filled if part == "train")
     root = listing.root
     if not filled:
+        if any(path.is_file() and path.suffix.lower() in picture_suffixes() for path in root.iterdir()):
+            raise InputError(
+                f"{root} holds pictures but no class folders.",
+                "Put the pictures of each class into a subfolder named after it, or choose the folder right above.",
+            )
         reasons = f" ({len(listing.skipped)} entries left out, first: {_first(listing)})" if listing.skipped else ""
         raise InputError(
             f"{root} holds no picture that can be read{reasons}.", "Choose a folder with one subfolder per class."
