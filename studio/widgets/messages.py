@@ -228,6 +228,7 @@ class ToastArea(QWidget):
     """The lower right corner of a window, where toasts pile up. Takes no mouse beside them."""
 
     _MARGIN = 18
+    _FOOT = 92  # the start bar and the status strip: their buttons stay in reach under a notice that waits
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -263,6 +264,11 @@ class ToastArea(QWidget):
         """The notices that are showing, oldest first."""
         return [toast for toast in self.findChildren(Toast) if not toast.isHidden()]
 
+    def dismiss_all(self) -> None:
+        """Take every notice away: what they speak of is past."""
+        for toast in self.toasts():
+            toast.dismiss()
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest, QEvent.Type.Hide):
             # Afterwards: a toast that is resized while it hears of its resize would be laid out for the older size.
@@ -271,7 +277,12 @@ class ToastArea(QWidget):
 
     def _settle(self) -> None:
         self.setVisible(bool(self.toasts()))
+        for toast in self.toasts():
+            toast.ensurePolished()  # fonts decide how high wrapped lines are
+            if (inner := toast.layout()) is not None:
+                inner.activate()
+        self._column.activate()
         self.adjustSize()
         room = self._window.rect()
-        self.move(room.right() - self.width() - self._MARGIN, room.bottom() - self.height() - self._MARGIN)
+        self.move(room.right() - self.width() - self._MARGIN, room.bottom() - self.height() - self._FOOT)
         self.raise_()

@@ -109,6 +109,7 @@ class MainWindow(QMainWindow):
         context.live.progress_changed.connect(self._on_progress)
         context.settings.changed.connect(lambda settings: self.theme_choice.set_current(settings.theme))
         self.theme_choice.current_changed.connect(lambda mode: context.settings.update(theme=mode))
+        context.engine.run_started.connect(self.toasts.dismiss_all)
         self.closing.ready.connect(self._on_ready_to_close)
 
     # ---------------------------------------------------------------------------------------------- pages
