@@ -26,7 +26,7 @@ class CheckpointPanel(Card):
         super().__init__("Checkpoints", parent=parent)
         self._context = context
         self._run_state = RunState.IDLE
-        self._picked = False  # by the person; until then the best one is selected
+        self._picked = ""  # the name of the one chosen by the person; until then the newest one is selected
         self._selecting = False
         self.model = CheckpointListModel(context.background, self)
         self.view = QListView()
@@ -71,7 +71,7 @@ class CheckpointPanel(Card):
         self._run_state = state
         if folder != self.model.folder:
             self.view.clearSelection()
-            self._picked = False
+            self._picked = ""
         self.model.set_folder(folder)
         self._update_buttons()
 
@@ -123,17 +123,22 @@ class CheckpointPanel(Card):
     @Slot()
     def _on_refreshed(self) -> None:
         self._stack.setCurrentWidget(self.view if self.model.checkpoints else self._empty)
-        if not self._picked and self.model.checkpoints:
-            best = self.model.labelled("best") or self.model.checkpoints[0]
+        if self.model.checkpoints:
+            row = self.model.row_of(self._picked)
+            if row is None:  # nothing picked, or the picked one was pruned
+                self._picked = ""
+                newest = self.model.labelled("last") or self.model.checkpoints[0]
+                row = self.model.row_of(newest.name) or 0
             self._selecting = True
-            self.view.setCurrentIndex(self.model.index(self.model.row_of(best.name) or 0))
+            self.view.setCurrentIndex(self.model.index(row))
             self._selecting = False
         self._update_buttons()
 
     @Slot(QItemSelection, QItemSelection)
     def _on_selected(self, selected: QItemSelection, _deselected: QItemSelection) -> None:
-        if not self._selecting and not selected.isEmpty():  # empty: rows above the selected one came or went
-            self._picked = True
+        chosen = self.chosen()
+        if chosen is not None and not selected.isEmpty() and not self._selecting and not self.model.replacing:
+            self._picked = chosen.name
         self._update_buttons()
 
     @Slot()

@@ -34,6 +34,7 @@ class CheckpointListModel(QAbstractListModel):
         self._background = background
         self._folder: RunFolder | None = None
         self._checkpoints: list[CheckpointInfo] = []
+        self.replacing = False  # rows come and go: a view moves its selection by itself then
 
     @property
     def folder(self) -> RunFolder | None:
@@ -78,6 +79,7 @@ class CheckpointListModel(QAbstractListModel):
         logger.warning("The checkpoints could not be listed: %s", error)
 
     def _replace(self, found: list[CheckpointInfo]) -> None:
+        self.replacing = True
         names = [info.name for info in found]
         for row in reversed(range(len(self._checkpoints))):
             if self._checkpoints[row].name not in names:
@@ -93,6 +95,7 @@ class CheckpointListModel(QAbstractListModel):
                 self.beginInsertRows(QModelIndex(), row, row)
                 self._checkpoints.insert(row, info)
                 self.endInsertRows()
+        self.replacing = False
 
     def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._checkpoints)
