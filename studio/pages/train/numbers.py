@@ -53,7 +53,7 @@ class NumbersRow(Card):
         self._losses = (self._losses + [float(value) for value in rows["loss"][-_RECENT:]])[-_RECENT:]
         finite = [value for value in self._losses if np.isfinite(value)]
         self.loss.set_value(format_number(sum(finite) / len(finite)) if finite else "NaN")
-        self.loss.set_delta(f"mean of {len(self._losses)} steps")
+        self.loss.set_delta(f"mean of {len(self._losses)} steps" if len(self._losses) > 1 else "of 1 step")
         self.rate.set_value(format_number(float(last["lr"]), 3))
         self.norm.set_value(format_number(float(last["grad_norm"]), 3))
         self._skipped += int(rows["skipped"].sum())
