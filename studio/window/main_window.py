@@ -149,7 +149,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _open_config(self) -> None:
-        chosen, _filter = QFileDialog.getOpenFileName(self, "Open configuration", "", _TOML)
+        chosen, _filter = QFileDialog.getOpenFileName(self, "Open configuration", str(Path.home()), _TOML)
         if chosen and self.context.open_config(chosen):
             self.show_page("setup")
 
@@ -157,7 +157,7 @@ class MainWindow(QMainWindow):
     def _save_config(self) -> None:
         config = self.context.draft.config()
         suggested = f"{config.name if config else 'run'}.toml"
-        chosen, _filter = QFileDialog.getSaveFileName(self, "Save configuration", suggested, _TOML)
+        chosen, _filter = QFileDialog.getSaveFileName(self, "Save configuration", str(Path.home() / suggested), _TOML)
         if not chosen:
             return
         try:

@@ -15,7 +15,7 @@ _FILTER = "Run configuration (*.toml)"
 
 def ask_and_open(context: AppContext, parent: QWidget) -> None:
     """Let the person pick a TOML file and open it."""
-    chosen, _ = QFileDialog.getOpenFileName(parent, "Open a configuration", "", _FILTER)
+    chosen, _ = QFileDialog.getOpenFileName(parent, "Open a configuration", str(Path.home()), _FILTER)
     if chosen:
         open_file(context, Path(chosen))
 
@@ -24,7 +24,9 @@ def ask_and_save(context: AppContext, parent: QWidget) -> None:
     """Let the person name a TOML file and write the draft to it."""
     name = str(context.draft.value("name")).strip() or "run"
     safe = "".join(letter if letter.isalnum() or letter in " -_." else "_" for letter in name)
-    chosen, _ = QFileDialog.getSaveFileName(parent, "Save the configuration", f"{safe}.toml", _FILTER)
+    chosen, _ = QFileDialog.getSaveFileName(
+        parent, "Save the configuration", str(Path.home() / f"{safe}.toml"), _FILTER
+    )
     if not chosen:
         return
     path = Path(chosen) if chosen.lower().endswith(".toml") else Path(f"{chosen}.toml")
