@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QSizePolicy, QWidget
 
@@ -13,6 +14,7 @@ class TwoColumns(QWidget):
 
     def __init__(self, main: QWidget, side: QWidget, *, side_width: int = 290, narrow: int = 860) -> None:
         super().__init__()
+        self._main = main
         self._side = side
         self._side_width = side_width
         self._narrow = narrow
@@ -23,6 +25,11 @@ class TwoColumns(QWidget):
         self._row.addWidget(side)
         side.setFixedWidth(side_width)
         side.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+
+    def minimumSizeHint(self) -> QSize:
+        """As narrow as ``main``: asking for both beside each other would keep the width from ever falling below."""
+        hint = super().minimumSizeHint()
+        return QSize(min(hint.width(), self._main.minimumSizeHint().width()), hint.height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
