@@ -13,6 +13,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,6 +105,10 @@ def chosen_platform(environ: Mapping[str, str]) -> Platform:
     return "xcb"
 
 
+_X_ATTEMPTS = 3  # an X server that resets, since its last client has left, answers again in a moment
+_X_PAUSE_SECONDS = 0.4
+
+
 def _wayland_answers(name: str, runtime_dir: str) -> bool:
     with socket.socket(socket.AF_UNIX) as client:
         try:
@@ -119,10 +124,16 @@ def _x_server_answers(display: str) -> bool:
     except OSError:
         return True  # cannot be asked yet: the missing library is reported by name, and the question put again
     xcb.xcb_connect.restype = ctypes.c_void_p
-    connection = ctypes.c_void_p(xcb.xcb_connect(display.encode(), None))
-    failed = xcb.xcb_connection_has_error(connection)
-    xcb.xcb_disconnect(connection)
-    return not failed
+    for attempt in range(_X_ATTEMPTS):
+        if attempt:
+            time.sleep(_X_PAUSE_SECONDS)
+        connection = ctypes.c_void_p(xcb.xcb_connect(display.encode(), None))
+        if not xcb.xcb_connection_has_error(connection):
+            # Left open as long as this process lives: a bare X server (Xvfb) resets when its last client leaves, and
+            # would turn away Qt, which comes next.
+            return True
+        xcb.xcb_disconnect(connection)
+    return False
 
 
 # ------------------------------------------------------------------------------------------------- libraries

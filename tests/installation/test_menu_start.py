@@ -27,7 +27,7 @@ pytestmark = [
 def display() -> Iterator[str]:
     """An X server nobody looks at; it chooses its own number."""
     reader, writer = os.pipe()
-    command = ["Xvfb", "-displayfd", str(writer), "-screen", "0", "1400x900x24"]
+    command = ["Xvfb", "-displayfd", str(writer), "-noreset", "-screen", "0", "1400x900x24"]
     server = subprocess.Popen(command, pass_fds=[writer], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     os.close(writer)
     with os.fdopen(reader) as number:
