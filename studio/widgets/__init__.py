@@ -5,7 +5,7 @@ from studio.widgets.buttons import Hint, Segmented, Switch, button, icon_button,
 from studio.widgets.cards import Card, scroll_area
 from studio.widgets.figures import BigNumber, KeyValueTable, ProgressLine, StatusPill
 from studio.widgets.flow import FlowLayout
-from studio.widgets.inputs import ComboBox, DoubleSpinBox, PathEdit, PathMode, SpinBox
+from studio.widgets.inputs import ComboBox, PathEdit, PathMode
 from studio.widgets.labels import ElidedLabel, IconLabel, label, separator
 from studio.widgets.messages import Banner, EmptyState, Toast, ToastArea
 from studio.widgets.navigation import NavigationRail
@@ -20,7 +20,6 @@ __all__ = [
     "BigNumber",
     "Card",
     "ComboBox",
-    "DoubleSpinBox",
     "ElidedLabel",
     "EmptyState",
     "FlowLayout",
@@ -34,7 +33,6 @@ __all__ = [
     "PathMode",
     "ProgressLine",
     "Segmented",
-    "SpinBox",
     "StatusPill",
     "Switch",
     "Thumbnail",

@@ -1,4 +1,4 @@
-"""Choices that the mouse wheel cannot change by accident, and a path with a chooser."""
+"""A choice that the mouse wheel cannot change by accident, and a path with a chooser."""
 
 from pathlib import Path
 from typing import Literal
@@ -7,13 +7,11 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
-    QDoubleSpinBox,
     QFileDialog,
     QHBoxLayout,
     QLineEdit,
     QListView,
     QSizePolicy,
-    QSpinBox,
     QWidget,
 )
 
@@ -21,9 +19,6 @@ from studio.theme import SPACING, set_invalid
 from studio.widgets.buttons import button
 
 PathMode = Literal["file", "folder", "save", "any"]
-
-# The style sheet's padding does not reach the field inside a spin box.
-_SPIN_MARGIN = 8
 
 
 class ComboBox(QComboBox):
@@ -37,30 +32,6 @@ class ComboBox(QComboBox):
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.setMinimumContentsLength(6)
         self.setMaxVisibleItems(16)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
-
-
-class SpinBox(QSpinBox):
-    """A whole number with arrows that the wheel leaves alone."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.lineEdit().setTextMargins(_SPIN_MARGIN, 0, 0, 0)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
-
-
-class DoubleSpinBox(QDoubleSpinBox):
-    """A decimal number with arrows that the wheel leaves alone."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.lineEdit().setTextMargins(_SPIN_MARGIN, 0, 0, 0)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()

@@ -12,13 +12,11 @@ from pytestqt.qtbot import QtBot
 from studio.widgets import (
     Card,
     ComboBox,
-    DoubleSpinBox,
     ElidedLabel,
     Hint,
     NavigationRail,
     PathEdit,
     Segmented,
-    SpinBox,
     Switch,
     label,
 )
@@ -57,16 +55,13 @@ def turn_wheel(widget: QWidget) -> None:
 
 
 def test_the_wheel_changes_nothing(qtbot: QtBot) -> None:
-    combo, whole, decimal = ComboBox(), SpinBox(), DoubleSpinBox()
+    combo = ComboBox()
     combo.addItems(["a", "b", "c"])
-    whole.setValue(5)
-    decimal.setValue(5)
-    for widget in (combo, whole, decimal):
-        qtbot.addWidget(widget)
-        widget.show()
-        widget.setFocus()
-        turn_wheel(widget)
-    assert (combo.currentText(), whole.value(), decimal.value()) == ("a", 5, 5.0)
+    qtbot.addWidget(combo)
+    combo.show()
+    combo.setFocus()
+    turn_wheel(combo)
+    assert combo.currentText() == "a"
 
 
 def test_one_segment_is_taken_and_announced_once(qtbot: QtBot) -> None:
