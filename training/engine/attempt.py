@@ -4,51 +4,36 @@ from __future__ import annotations
 
 import json
 import logging
-import traceback
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
 from training.atomic import write_text
 from training.checkpoints import Keeper
 from training.config import RunConfig
-from training.config.engine import Loop
 from training.control import Control
 from training.engine.assemble import assemble
-from training.engine.device import describe_device, ran_out_of_memory
+from training.engine.device import describe_device
 from training.engine.environment import environment
 from training.engine.fit import fit
-from training.engine.ledger import Ledger
+from training.engine.hooks import Hooks
+from training.engine.ledger import Emit, Ledger
+from training.engine.outcome import failure
 from training.engine.record import Recorder
 from training.engine.restore import Branch, Restore, Resume, check_data, save_splits
 from training.engine.session import Session
-from training.engine.status import StatusBook
+from training.engine.workplace import Workplace
 from training.errors import InputError, TrainingError, counted
-from training.events import AttemptStarted, Completed, DataPrepared, Event, Failed, Found, PhaseChanged, Stopped
-from training.runs.folder import RunFolder, claim, delete_run, read_json, release
-from training.runs.history import EventLog, read_history
-from training.runs.index import index_run
+from training.events import AttemptStarted, Completed, DataPrepared, Event, Found, PhaseChanged, Stopped
+from training.runs.folder import RunFolder, delete_run, read_json
+from training.runs.history import read_history
 
 logger = logging.getLogger(__name__)
 
 SHOWN_LEFT_OUT = 20
 
-Watch = Callable[[Event], None]
-Emit = Callable[[Event], None]
-
 
 class StopRequested(Exception):
     """The person asked for a stop while the data was still being prepared."""
-
-
-@dataclass
-class Hooks:
-    """Who is told what: ``started`` the run folder, ``watch`` every event, ``flushed`` each telemetry row."""
-
-    started: Callable[[RunFolder], None] = lambda folder: None
-    watch: Watch = lambda event: None
-    flushed: Callable[[Any], None] = lambda row: None
-    control: Control = field(default_factory=Control)
 
 
 def work_on(folder: RunFolder, config: RunConfig, hooks: Hooks, restore: Restore | None, new: bool) -> dict[str, Any]:
@@ -56,64 +41,50 @@ def work_on(folder: RunFolder, config: RunConfig, hooks: Hooks, restore: Restore
 
     Raises InputError when the work cannot begin: a ``new`` folder is then removed, an old one is left what it was.
     """
-    claim(folder)
-    log = EventLog(folder.events_file)
-    handler = _log_to(folder)
-    book = StatusBook(folder)
-    before = {key: book.record.get(key) for key in ("status", "reason", "advice", "ended", "step")}
-
-    def emit(event: Event) -> None:
-        log.emit(event)
-        book.note(event)
-        hooks.watch(event)
-
     try:
-        hooks.started(folder)
-        hooks.control.watch(folder.path)
-        book.write(status="running", reason=None, advice=None)
-        index_run(folder)
-        session = _prepare(folder, config, restore, hooks.control, emit)
-    except StopRequested:
-        emit(Stopped(step=int(before["step"] or 0)))
-        _close(folder, log, handler)
-        return book.record
-    except BaseException as error:
-        failed: Failed | None = None
-        if isinstance(error, Exception) and not isinstance(error, InputError):
-            logger.error("The run could not begin", exc_info=error)
-            failed = _failed(error, 0, config.loop)
-            emit(failed)
-        elif not new:
-            book.write(**before)  # refused: the run is what it was
-        _close(folder, log, handler)
-        if new and failed is None:
+        with Workplace(folder, hooks) as place:
+            session = _begin(place, config, restore, new)
+            if session is not None:
+                try:
+                    _work(place, session, restore)
+                finally:
+                    session.data.close()
+            return place.book.record
+    except InputError:
+        if new:
             delete_run(folder)
-        if failed is None:
-            raise
-        raise TrainingError(failed.reason, failed.advice) from error
+        raise
+
+
+def _begin(place: Workplace, config: RunConfig, restore: Restore | None, new: bool) -> Session | None:
+    """The session, ready for its first step; None when the person stopped it before. A fault that is not the input's
+    ends the run as failed and is raised as TrainingError."""
+    before = {key: place.book.record.get(key) for key in ("status", "reason", "advice", "ended", "step")}
     try:
-        book.session = session
-        _work(folder, session, restore, hooks, book, emit)
-    finally:
-        session.data.close()
-        _close(folder, log, handler)
-    return book.record
+        place.open()
+        return _prepare(place, config, restore)
+    except StopRequested:
+        place.emit(Stopped(step=int(before["step"] or 0)))
+        return None
+    except InputError:
+        if not new:
+            place.book.write(**before)  # refused: the run is what it was
+        raise
+    except Exception as error:
+        logger.exception("The run could not begin")
+        failed = failure(error, 0, config.loop)
+        place.emit(failed)
+        raise TrainingError(failed.reason, failed.advice) from error
 
 
-def _close(folder: RunFolder, log: EventLog, handler: logging.Handler) -> None:
-    log.close()
-    logging.getLogger("training").removeHandler(handler)
-    handler.close()
-    release(folder)
-    index_run(folder)
+def _prepare(place: Workplace, config: RunConfig, restore: Restore | None) -> Session:
+    folder = place.folder
 
-
-def _prepare(folder: RunFolder, config: RunConfig, restore: Restore | None, control: Control, emit: Emit) -> Session:
     def report(phase: str, fraction: float | None) -> None:
-        control.poll()
-        if control.stop:
+        place.control.poll()
+        if place.control.stop:
             raise StopRequested
-        emit(PhaseChanged(phase=phase, fraction=fraction))
+        place.emit(PhaseChanged(phase=phase, fraction=fraction))
 
     report("preparing data", None)
     threads = read_json(folder.environment_file).get("threads") if restore is not None else None
@@ -124,8 +95,8 @@ def _prepare(folder: RunFolder, config: RunConfig, restore: Restore | None, cont
         save_splits(folder, session)
         if not folder.environment_file.exists():
             write_text(folder.environment_file, json.dumps(environment(session.device), indent=1) + "\n")
-        emit(DataPrepared(report=session.data.report))
-        _report_left_out(session.data.report, emit)
+        place.emit(DataPrepared(report=session.data.report))
+        _report_left_out(session.data.report, place.emit)
         if restore is not None:
             restore.apply(folder, session)
     except BaseException:
@@ -150,47 +121,41 @@ def _report_left_out(report: Mapping[str, Any], emit: Emit) -> None:
     )
 
 
-def _work(
-    folder: RunFolder,
-    session: Session,
-    restore: Restore | None,
-    hooks: Hooks,
-    book: StatusBook,
-    emit: Emit,
-) -> None:
+def _work(place: Workplace, session: Session, restore: Restore | None) -> None:
     """Train and end in exactly one final event, whatever happens."""
 
     def flushed(row: Any) -> None:
-        book.samples_per_second = recorder.samples_per_second
-        hooks.flushed(row)
+        place.book.samples_per_second = recorder.samples_per_second
+        place.hooks.flushed(row)
 
     final: Event
-    progress = session.progress
+    place.book.session = session
+    progress, folder = session.progress, place.folder
     recorder = Recorder(session, folder, flushed)  # cuts the series before anyone hears of the attempt
-    keeper = Keeper(folder, session.config.checkpoints.keep_last, emit)
-    ledger = Ledger(session, recorder, keeper, emit)
+    keeper = Keeper(folder, session.config.checkpoints.keep_last, place.emit)
+    ledger = Ledger(session, recorder, keeper, place.emit)
     try:
-        _announce(folder, session, restore, emit)
+        _announce(place, session, restore)
         if isinstance(restore, Resume):
             keeper.relabel(restore.checkpoint.name, progress.best_step)
         skipped = progress.skipped
-        fit(session, hooks.control, recorder, ledger)
+        fit(session, place.control, recorder, ledger)
         ledger.report_skips(skipped)
-        final = _finish(session, hooks.control, recorder, ledger, keeper)
+        final = _finish(session, place.control, recorder, ledger, keeper)
     except Exception as error:
         logger.exception("The run failed")
-        final = _failed(error, session.progress.step, session.config.loop)
+        final = failure(error, session.progress.step, session.config.loop)
     finally:
         keeper.close()
         recorder.close()
-    emit(final)
+    place.emit(final)
 
 
-def _announce(folder: RunFolder, session: Session, restore: Restore | None, emit: Emit) -> None:
+def _announce(place: Workplace, session: Session, restore: Restore | None) -> None:
     """Say that an attempt begins, what was taken over, and what a branch's parent had measured before."""
-    emit(
+    place.emit(
         AttemptStarted(
-            attempt=len(read_history(folder.events_file).attempts) + 1,
+            attempt=len(read_history(place.folder.events_file).attempts) + 1,
             step=session.progress.step,
             total_steps=session.total_steps,
             steps_per_epoch=session.data.steps_per_epoch,
@@ -200,10 +165,10 @@ def _announce(folder: RunFolder, session: Session, restore: Restore | None, emit
         )
     )
     for finding in restore.findings if restore else ():
-        emit(finding)
+        place.emit(finding)
     if isinstance(restore, Branch):
         for earlier in restore.earlier_events(session):
-            emit(earlier)
+            place.emit(earlier)
 
 
 def _finish(session: Session, control: Control, recorder: Recorder, ledger: Ledger, keeper: Keeper) -> Event:
@@ -219,26 +184,3 @@ def _finish(session: Session, control: Control, recorder: Recorder, ledger: Ledg
     keeper.finish()
     ledger.test()
     return Completed(step=progress.step, reason=progress.finished)
-
-
-def _failed(error: Exception, step: int, loop: Loop) -> Failed:
-    log = traceback.format_exc(limit=-12)
-    if isinstance(error, TrainingError):
-        return Failed(step=step, reason=error.message, advice=error.advice, log=log)
-    if ran_out_of_memory(error):
-        half = max(1, loop.batch_size // 2)
-        advice = (
-            f"Use loop.batch_size = {half} with loop.accumulation = {loop.accumulation * 2}: the same effective batch in "
-            "half of the memory."
-        )
-        return Failed(step=step, reason="The device ran out of memory.", advice=advice, log=log)
-    reason = f"An unexpected fault ended the run: {type(error).__name__}: {error}"
-    advice = "Resume to go on from the last checkpoint; the log has details." if step else "The log has details."
-    return Failed(step=step, reason=reason, advice=advice, log=log)
-
-
-def _log_to(folder: RunFolder) -> logging.Handler:
-    handler = logging.FileHandler(folder.log_file, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.getLogger("training").addHandler(handler)
-    return handler

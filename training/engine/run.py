@@ -10,8 +10,9 @@ from training.checkpoints import newest_good
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.diff import diff
 from training.config.files import config_data
-from training.engine.attempt import Hooks, work_on
+from training.engine.attempt import work_on
 from training.engine.device import choose_device
+from training.engine.hooks import Hooks
 from training.engine.restore import Branch, Resume
 from training.errors import CheckpointError, InputError
 from training.runs.folder import RunFolder, claim, create_run, release

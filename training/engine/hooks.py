@@ -1,0 +1,21 @@
+"""Who is told what while a run works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from training.control import Control
+from training.events import Event
+from training.runs.folder import RunFolder
+
+
+@dataclass
+class Hooks:
+    """``started`` hears of the run folder, ``watch`` of every event, ``flushed`` of each telemetry row."""
+
+    started: Callable[[RunFolder], None] = lambda folder: None
+    watch: Callable[[Event], None] = lambda event: None
+    flushed: Callable[[Any], None] = lambda row: None
+    control: Control = field(default_factory=Control)
