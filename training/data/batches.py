@@ -16,7 +16,7 @@ from training.config import RunConfig
 from training.data.augment import Augmenter
 from training.data.normalise import Normalisation
 from training.data.plan import plan
-from training.data.resident import Feed, Raw
+from training.data.resident import Feed, Notice, Raw
 from training.data.source import Source
 
 
@@ -82,6 +82,12 @@ class Data:
     @waited.setter
     def waited(self, seconds: float) -> None:
         self._feed.waited = seconds
+
+    def take_notices(self) -> list[Notice]:
+        """What happened to the reading of samples since the last call."""
+        taken = self._feed.notices[:]
+        self._feed.notices.clear()
+        return taken
 
     def train_windows(self, epoch: int, start: int = 0) -> Iterator[Window]:
         """The windows of an epoch from number ``start`` on. What a window is left with is skipped at the next."""

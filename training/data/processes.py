@@ -11,7 +11,7 @@ from multiprocessing.context import BaseContext
 
 import psutil
 
-_PRELOAD = ["torch", "training.data.streamed", "training.data.sources.image_folder"]
+_PRELOAD = ["torch", "training.data.workers", "training.data.sources.image_folder"]
 
 
 def worker_context() -> BaseContext:

@@ -19,11 +19,20 @@ class Raw(NamedTuple):
     indices: Tensor
 
 
+class Notice(NamedTuple):
+    """Something the person should hear of; the run goes on."""
+
+    title: str
+    advice: str
+
+
 class Feed(Protocol):
     """Brings samples to the device."""
 
     waited: float
     """Seconds spent waiting for samples; set it to 0 to count anew."""
+    notices: list[Notice]
+    """What happened since somebody looked; whoever tells it empties the list."""
 
     def passes(self, use: str, order: Tensor, bounds: Bounds) -> Iterator[Raw]:
         """For each (first, end) the samples ``order[first:end]``; ``use`` tells training and evaluation apart."""
@@ -38,6 +47,7 @@ class Resident:
     def __init__(self, samples: Tensor) -> None:
         self.samples = samples
         self.waited = 0.0
+        self.notices: list[Notice] = []
 
     def passes(self, use: str, order: Tensor, bounds: Bounds) -> Iterator[Raw]:
         numbers = order.to(self.samples.device)

@@ -76,6 +76,8 @@ class Ledger:
             self.save(best=improved)
             control.save = False
         self.do_what_is_asked(control)
+        for notice in session.data.take_notices():
+            self._emit(Found(level="warning", title=notice.title, advice=notice.advice, step=progress.step))
 
     def do_what_is_asked(self, control: Control) -> None:
         """Validate and save because the person said so, at this very step, also while the run is paused."""

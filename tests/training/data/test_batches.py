@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import random as python_random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from tests.training.data.conftest import MakeConfig
 from training import random
 from training.config import RunConfig
 from training.data import Batch, Data, prepare
-from training.data.source import Layout, Skipped
-from training.data.streamed import Streamed
 from training.errors import InputError, TrainingError
 
 CPU = torch.device("cpu")
@@ -207,34 +203,6 @@ def test_a_file_that_vanishes_while_training_is_named(
     assert lost in caught.value.message
     assert "Traceback" not in str(caught.value)
     assert caught.value.advice
-
-
-class Dying:
-    """A source whose worker process ends without a word."""
-
-    layout: Layout = "vector"
-    classes: tuple[str, ...] = ("a", "b")
-    shape: tuple[int, ...] = (1,)
-    parts: dict[str, Tensor] = {"train": torch.arange(4)}  # noqa: RUF012
-    skipped: tuple[Skipped, ...] = ()
-    notes: tuple[str, ...] = ()
-    fingerprint = ""
-    reading: Literal["memory", "files"] = "memory"
-    targets = torch.arange(4) % 2
-
-    def read(self, indices: Tensor) -> Tensor:
-        os._exit(3)
-
-    def take(self) -> Tensor:
-        raise NotImplementedError
-
-
-def test_a_worker_that_dies_is_explained() -> None:
-    feed = Streamed(Dying(), CPU, workers=1)
-    with pytest.raises(TrainingError, match="ended unexpectedly") as caught:
-        list(feed.passes("train", torch.arange(4), [(0, 2), (2, 4)]))
-    assert "loader.workers" in caught.value.advice
-    feed.close()
 
 
 @pytest.mark.parametrize("workers", [0, 1])

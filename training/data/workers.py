@@ -1,0 +1,166 @@
+"""``Workers``: the processes that read samples for one use, and others in their place when they die."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import psutil
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from training.data.processes import end_with, worker_context
+from training.data.resident import Bounds, Notice
+from training.data.source import Source
+from training.errors import TrainingError
+
+logger = logging.getLogger(__name__)
+
+AHEAD = 3  # batches read before they are asked for: each by a worker, or by the thread
+_MOST_DEATHS = 3  # one after the other, without a batch in between
+_REPLACED = Notice(
+    "A worker process that reads samples ended unexpectedly; another took its place and no sample was lost.",
+    "If it happens again, memory is probably short: use fewer workers (loader.workers).",
+)
+
+
+class Failure:
+    """A TrainingError on its way out of a worker; torch would bury the sentence in a traceback."""
+
+    def __init__(self, error: TrainingError) -> None:
+        self.message = error.message
+        self.advice = error.advice
+
+
+class SampleReader(Dataset[Any]):
+    """A Source as torch's DataLoader wants it: whole batches at once."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def __getitems__(self, indices: NDArray[np.int64]) -> Tensor | Failure:
+        try:
+            return self._source.read(torch.from_numpy(indices))
+        except TrainingError as error:
+            return Failure(error)
+
+
+class Order:
+    """The batches of the pass that is about to begin; stays in this process, so a pass can begin anywhere."""
+
+    def __init__(self) -> None:
+        self.batches: Callable[[], Iterator[NDArray[np.int64]]] = lambda: iter(())
+
+    def __iter__(self) -> Iterator[NDArray[np.int64]]:
+        return self.batches()
+
+
+class Workers:
+    """``count`` processes, started with the first pass and kept for the next ones.
+
+    A batch is a function of the order alone. So when a worker dies (a SIGKILL, the system short of memory, the fork
+    server gone), all are replaced and go on with the batch that has not arrived; ``tell`` hears of it once a pass.
+    """
+
+    def __init__(self, source: Source, count: int, pinned: bool, tell: Callable[[Notice], None]) -> None:
+        self._order = Order()
+        self._count = count
+        self._pinned = pinned
+        self._source = source
+        self._tell = tell
+        self._loader: DataLoader[Any] | None = None
+        # In a list that can be emptied: whoever still holds an unfinished pass must not keep the workers alive.
+        self._reading: list[Iterator[Any]] = []
+
+    def batches(self, order: Tensor, bounds: Bounds) -> Iterator[Tensor]:
+        """For each (first, end) the samples ``order[first:end]``; a new pass ends the one before.
+
+        Raises TrainingError naming a lost file, or when workers die again and again.
+        """
+        self.end_pass()
+        mine = self._reading
+        numbers = order.numpy()
+        told = False
+        for position in range(len(bounds)):
+            deaths = 0
+            while True:
+                if self._reading is not mine:
+                    raise RuntimeError("a newer pass over these samples has begun, or the data was closed")
+                try:
+                    if not mine:
+                        mine.append(self._begin(numbers, bounds[position:]))
+                    samples = next(mine[0])
+                    break
+                except (RuntimeError, OSError, EOFError) as error:
+                    deaths += 1
+                    self._look_into(error, deaths)
+                mine.clear()
+                self._loader = None  # its remaining workers end with it
+                if not told:
+                    self._tell(_REPLACED)
+                told = True
+            if isinstance(samples, Failure):
+                raise TrainingError(samples.message, samples.advice)
+            yield samples
+
+    def end_pass(self) -> None:
+        """Whoever still holds the pass finds nothing more."""
+        self._reading.clear()
+        self._reading = []
+
+    def close(self) -> None:
+        """End the processes."""
+        self.end_pass()
+        self._loader = None
+
+    def _begin(self, numbers: NDArray[np.int64], bounds: Bounds) -> Iterator[Any]:
+        if self._loader is None:
+            self._loader = self._make_loader()
+        self._order.batches = lambda: (numbers[first:end] for first, end in bounds)
+        return iter(self._loader)
+
+    def _look_into(self, error: Exception, deaths: int) -> None:
+        """Raise ``error`` if it is not a worker's death, or the sentence about it if that was the last one borne."""
+        if str(error).startswith("Caught "):  # torch's words for what the source raised inside a worker that lives
+            raise error
+        logger.warning("A worker process that reads samples ended: %s", error)
+        if deaths == _MOST_DEATHS:
+            raise TrainingError(
+                f"A worker process that reads samples ended unexpectedly, {deaths} times in a row; often memory is short.",
+                "Resume with fewer workers (loader.workers), or with 0.",
+            ) from error
+
+    def _make_loader(self) -> DataLoader[Any]:
+        return DataLoader(
+            SampleReader(self._source),
+            batch_sampler=self._order,  # type: ignore[arg-type]  # whole arrays, not lists: a tenth of the pickling
+            num_workers=self._count,
+            collate_fn=_unchanged,
+            worker_init_fn=_EndWithEngine(),
+            pin_memory=self._pinned,
+            multiprocessing_context=worker_context(),
+            # A generator of its own: torch draws a seed for the workers, by default from the global generator, and a
+            # run would depend on how often that happened.
+            generator=torch.Generator(),
+            persistent_workers=True,
+            prefetch_factor=AHEAD,
+        )
+
+
+class _EndWithEngine:
+    """Run in each new worker; knows the process that made it."""
+
+    def __init__(self) -> None:
+        self._engine, self._started = os.getpid(), psutil.Process().create_time()
+
+    def __call__(self, _worker: int) -> None:
+        end_with(self._engine, self._started)
+
+
+def _unchanged(batch: Any) -> Any:
+    return batch
