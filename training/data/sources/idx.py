@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import math
-import zlib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -15,18 +12,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.config.dataset import IdxDataset
+from training.data.idx_file import IdxFile
 from training.data.source import Layout, Opening, Skipped
-from training.errors import InputError, TrainingError
+from training.errors import InputError
 
 _PREFIXES = (("train", "train"), ("test", "t10k"))
 _IMAGES, _LABELS = "images-idx3-ubyte", "labels-idx1-ubyte"
-_ADVICE = "Get the file again, or choose another folder."
 
 
 class Idx:
     """Grey pictures from up to two pairs of files: train-* and, if there, t10k-* as the part "test".
 
-    Plain files are memory-mapped; gzipped ones are unpacked into memory, in a worker process only when it reads.
+    Plain files are read by number; gzipped ones are unpacked into memory.
     """
 
     layout: Layout = "image"
@@ -35,8 +32,7 @@ class Idx:
     def __init__(self, folder: Path) -> None:
         self.skipped: tuple[Skipped, ...] = ()
         self.parts: dict[str, Tensor] = {}
-        self._files: list[Path] = []
-        self._arrays: list[NDArray[np.uint8]] | None = []
+        self._files: list[IdxFile] = []
         labels: list[NDArray[np.uint8]] = []
         digest = hashlib.sha256()
         total = 0
@@ -49,26 +45,25 @@ class Idx:
                 raise InputError(
                     f"{folder} has no file {missing} (or {missing}.gz).", "Choose the folder that holds it."
                 )
-            pictures, classes = _read(images_file, dimensions=3), _read(labels_file, dimensions=1)
+            pictures, classes = IdxFile(images_file, dimensions=3), IdxFile(labels_file, dimensions=1).take()
             if len(pictures) != len(classes):
                 raise InputError(
                     f"{images_file.name} holds {len(pictures)} pictures, but {labels_file.name} holds {len(classes)} labels.",
                     "Use the two files that belong together.",
                 )
             digest.update(f"{part} {pictures.shape}".encode())
-            digest.update(pictures.data.cast("B"))
+            pictures.add_to(digest)
             digest.update(classes.data)
-            self._files.append(images_file)
-            self._arrays.append(pictures)
+            self._files.append(pictures)
             labels.append(classes)
             self.parts[part] = torch.arange(total, total + len(pictures))
             total += len(pictures)
-        if len(self._arrays) == 2 and self._arrays[0].shape[1:] != self._arrays[1].shape[1:]:
+        if len(self._files) == 2 and self._files[0].shape[1:] != self._files[1].shape[1:]:
             raise InputError(
-                f"the pictures in {self._files[0].name} and {self._files[1].name} differ in size.",
+                f"the pictures in {self._files[0].path.name} and {self._files[1].path.name} differ in size.",
                 "Use the files of one dataset.",
             )
-        self.shape: tuple[int, ...] = (1, *self._arrays[0].shape[1:])
+        self.shape: tuple[int, ...] = (1, *self._files[0].shape[1:])
         self.targets = torch.from_numpy(np.concatenate(labels).astype(np.int64))
         seen = torch.bincount(self.targets[self.parts["train"]], minlength=1)
         if int(self.targets.max()) >= len(seen):
@@ -77,38 +72,26 @@ class Idx:
                 "Use the files of one dataset.",
             )
         self.classes = tuple(str(number) for number in range(len(seen)))
-        self.notes: tuple[str, ...] = _notes(folder, self._files, seen)
+        self.notes: tuple[str, ...] = _notes(folder, [file.path for file in self._files], seen)
         self.fingerprint = digest.hexdigest()
         if int((seen > 0).sum()) < 2:
             raise InputError(f"{folder}: the training labels hold one class only.", "A classifier needs at least two.")
 
     def read(self, indices: Tensor) -> Tensor:
         """uint8 (n, rows, columns, 1)."""
-        arrays = self._loaded()
         wanted = indices.numpy()
-        if len(arrays) == 1:
-            return torch.from_numpy(arrays[0][wanted]).unsqueeze(-1)
+        first = self._files[0]
+        if len(self._files) == 1:
+            return torch.from_numpy(first.rows(wanted)).unsqueeze(-1)
         pictures = np.empty((len(wanted), *self.shape[1:]), dtype=np.uint8)
-        in_first = wanted < len(arrays[0])
-        pictures[in_first] = arrays[0][wanted[in_first]]
-        pictures[~in_first] = arrays[1][wanted[~in_first] - len(arrays[0])]
+        in_first = wanted < len(first)
+        pictures[in_first] = first.rows(wanted[in_first])
+        pictures[~in_first] = self._files[1].rows(wanted[~in_first] - len(first))
         return torch.from_numpy(pictures).unsqueeze(-1)
 
     def take(self) -> Tensor:
-        whole = torch.from_numpy(np.concatenate(self._loaded())).unsqueeze(-1)
-        self._arrays = None
-        return whole
-
-    def _loaded(self) -> list[NDArray[np.uint8]]:
-        if self._arrays is None:
-            try:
-                self._arrays = [_read(file, dimensions=3) for file in self._files]
-            except InputError as error:  # good when the run began
-                raise TrainingError(error.message, error.advice) from error
-        return self._arrays
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_arrays": None}
+        arrays = [file.take() for file in self._files]
+        return torch.from_numpy(arrays[0] if len(arrays) == 1 else np.concatenate(arrays)).unsqueeze(-1)
 
 
 def open_idx(dataset: IdxDataset, opening: Opening) -> Idx:
@@ -133,39 +116,3 @@ def _notes(folder: Path, files: list[Path], seen: Tensor) -> tuple[str, ...]:
     if absent:
         notes.append(f"no training picture is labelled {', '.join(absent)}")
     return tuple(notes)
-
-
-def _read(file: Path, dimensions: int) -> NDArray[np.uint8]:
-    """The uint8 array in ``file``, its header checked against its length."""
-    data: NDArray[np.uint8]
-    try:
-        with file.open("rb") as stream:
-            gzipped = stream.read(2) == b"\x1f\x8b"
-        if gzipped:
-            with gzip.open(file) as stream:
-                data = np.frombuffer(bytearray(stream.read()), dtype=np.uint8)  # bytearray: torch wants it writable
-        elif file.stat().st_size == 0:
-            raise InputError(f"{file} is empty.", _ADVICE)
-        else:
-            data = np.memmap(file, dtype=np.uint8, mode="c")  # "c": writable for torch, never written back
-    except EOFError as error:
-        raise InputError(f"{file} is cut off: the gzip data ends too early.", _ADVICE) from error
-    except (zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{file} is damaged: it does not unpack ({error}).", _ADVICE) from error
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror or error}.", _ADVICE) from error
-    header = 4 + 4 * dimensions
-    if len(data) < header or data[0] != 0 or data[1] != 0:
-        raise InputError(f"{file} is not an idx file.", _ADVICE)
-    if data[2] != 0x08 or data[3] != dimensions:
-        wanted = "pictures (bytes in three dimensions)" if dimensions == 3 else "labels (bytes in one dimension)"
-        raise InputError(f"{file} is an idx file, but does not hold {wanted}.", _ADVICE)
-    shape = [int(size) for size in data[4:header].view(">u4")]
-    if len(data) - header != math.prod(shape):
-        raise InputError(
-            f"{file} is damaged: its header promises {math.prod(shape)} bytes, but {len(data) - header} follow.",
-            _ADVICE,
-        )
-    if not math.prod(shape):
-        raise InputError(f"{file} holds no {'pictures' if dimensions == 3 else 'labels'}.", _ADVICE)
-    return data[header:].reshape(shape)
