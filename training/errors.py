@@ -5,8 +5,9 @@ Every message is one clear sentence: which field or file, what is wrong, what to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 def counted(number: int, noun: str) -> str:
@@ -26,14 +27,16 @@ class Problem:
 
 
 class TrainingError(Exception):
-    """A failure explained to the user. ``advice`` says what to do about it; ``exit_code`` is the command line's."""
+    """A failure explained to the user. ``advice`` says what to do about it, ``fix`` the same as dotted settings and
+    their values ({"loop.batch_size": 32}), empty where no setting helps; ``exit_code`` is the command line's."""
 
     exit_code = 1
 
-    def __init__(self, message: str, advice: str = "") -> None:
+    def __init__(self, message: str, advice: str = "", fix: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.advice = advice
+        self.fix = dict(fix or {})
 
     def __str__(self) -> str:
         return f"{self.message} {self.advice}".strip()

@@ -117,13 +117,15 @@ class Stopped(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Failed(Event):
-    """The run ended by a fault, explained; ``log`` is the end of the technical record."""
+    """The run ended by a fault, explained; ``log`` is the end of the technical record. ``fix``, where there is one:
+    dotted settings and the values to resume with."""
 
     kind: ClassVar[str] = "failed"
     step: int
     reason: str
     advice: str = ""
     log: str = ""
+    fix: Mapping[str, Any] = field(default_factory=dict)
 
 
 FINAL_EVENTS = (Completed, Stopped, Failed)

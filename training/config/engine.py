@@ -140,6 +140,14 @@ class Loop(Section):
         affects_result=False,
         ge=1,
     )
+    on_out_of_memory: Literal["stop", "smaller_batches"] = setting(
+        "stop",
+        title="Out of memory",
+        help="stop ends the run and proposes what fits. smaller_batches goes on by itself, with the same samples in each "
+        "step; batch normalisation and dropout then see smaller batches.",
+        advanced=True,
+        affects_result=False,
+    )
 
 
 class Loader(Section):

@@ -44,6 +44,30 @@ class Plan:
         window = self.window(step)
         return self.bounds(window[-1])[1] - self.bounds(window[0])[0]
 
+    @property
+    def effective(self) -> int:
+        """Samples of a full window."""
+        return self.batch_size * self.accumulation
+
+    def has_windows_of(self, other: Plan) -> bool:
+        """Whether each step sees the very samples it sees under ``other``, however they are cut into batches."""
+        if (self.n, self.steps) != (other.n, other.steps):
+            return False
+        return self.steps == 1 or self.effective == other.effective  # every window but the last is a full one
+
+    def smaller(self, most: int) -> Plan | None:
+        """The same windows in the largest batches of at most ``most`` samples; None where there is no such plan.
+
+        Batches are divisors of the window. Single samples are no choice when that would leave an epoch's last sample,
+        which joins the window before it otherwise, in a window of its own.
+        """
+        for size in range(min(most, self.batch_size - 1), 0, -1):
+            if self.effective % size == 0:
+                finer = Plan(self.n, size, self.effective // size)
+                if finer.has_windows_of(self):
+                    return finer
+        return None
+
 
 def plan(n: int, batch_size: int, accumulation: int = 1) -> Plan:
     """The plan of an epoch of ``n`` >= 1 samples."""
