@@ -16,6 +16,9 @@ from training.errors import InputError
 
 COMMANDS_FILE = "commands.jsonl"
 
+WINDOW_GONE = "The window that showed the run ended unexpectedly, so the run was stopped and kept."
+"""Why a run stopped whose window vanished; the next window recognises it and offers to go on."""
+
 
 class Command(StrEnum):
     """What can be asked of a running engine."""
@@ -47,6 +50,7 @@ class Control:
     def __init__(self) -> None:
         self.stop = False
         self.discard = False  # stop without saving
+        self.reason = ""  # why it stops, when not because a person said so
         self.save = False
         self.validate = False
         self.paused = threading.Event()
@@ -58,8 +62,12 @@ class Control:
         self._file = run_folder / COMMANDS_FILE
         self._offset = self._file.stat().st_size if self._file.exists() else 0
 
-    def request_stop(self) -> None:
-        """Stop after the current step and keep everything (also what SIGINT and SIGTERM mean)."""
+    def request_stop(self, reason: str = "") -> None:
+        """Stop after the current step and keep everything (also what SIGINT and SIGTERM mean).
+
+        ``reason`` is a sentence for the run's record, for a stop that nobody at the run asked for.
+        """
+        self.reason = reason
         self.stop = True
         self.paused.clear()
 

@@ -109,10 +109,11 @@ class Completed(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Stopped(Event):
-    """The run was asked to stop and can be resumed."""
+    """The run was asked to stop and can be resumed; ``reason`` says why when no person asked."""
 
     kind: ClassVar[str] = "stopped"
     step: int
+    reason: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -64,7 +64,7 @@ def _begin(place: Workplace, config: RunConfig, restore: Restore | None, new: bo
         place.open()
         return _prepare(place, config, restore)
     except StopRequested:
-        place.emit(Stopped(step=int(before["step"] or 0)))
+        place.emit(Stopped(step=int(before["step"] or 0), reason=place.control.reason))
         return None
     except InputError:
         if not new:
@@ -179,7 +179,7 @@ def _finish(session: Session, control: Control, recorder: Recorder, ledger: Ledg
             ledger.phase("saving")
             ledger.save()
         keeper.finish()
-        return Stopped(step=progress.step)
+        return Stopped(step=progress.step, reason=control.reason)
     ledger.phase("saving")
     keeper.finish()
     ledger.test()
