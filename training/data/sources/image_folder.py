@@ -29,11 +29,14 @@ class ImageFolder:
 
     layout: Layout = "image"
 
-    def __init__(self, listing: Listing, form: Form, good: list[int], store: Tensor | None, fingerprint: str) -> None:
+    def __init__(
+        self, listing: Listing, form: Form, good: list[int], store: Tensor | None, digests: tuple[bytes, ...]
+    ) -> None:
+        """``digests`` holds the SHA-256 of each good file; empty when the files were not checked."""
         self.shape: tuple[int, ...] = form.shape
         self.skipped: tuple[Skipped, ...] = tuple(sorted(listing.skipped, key=lambda skipped: skipped.path))
         self.notes = (*listing.notes, _size_note(form))
-        self.fingerprint = fingerprint
+        self.fingerprint = _fingerprint(listing, good, digests)
         self.root = listing.root
         self.paths = tuple(listing.paths[row] for row in good)
         owners = [listing.owners[row] for row in good]
@@ -46,6 +49,7 @@ class ImageFolder:
         self.parts = {part: torch.tensor(rows, dtype=torch.int64) for part, rows in places.items()}
         self._form = form
         self._store = store
+        self._digests = digests
 
     @property
     def reading(self) -> Literal["memory", "files"]:
@@ -58,14 +62,18 @@ class ImageFolder:
         pictures = np.empty((len(indices), *self._form.pixels), dtype=np.uint8)
         for row, index in enumerate(indices.tolist()):
             try:
-                pictures[row], _ = decode(self.root / self.paths[index], self._form)
+                pictures[row], digest = decode(self.root / self.paths[index], self._form)
             except (Unusable, DifferentSize) as error:
-                reason = str(error) or "has another size than before"
-                raise TrainingError(
-                    f"{shown(str(self.root / self.paths[index]))} could be read when the run began, but now {reason}.",
-                    "Put the file back, or start again without it.",
-                ) from error
+                raise self._lost(index, str(error) or "has another size than before") from error
+            if self._digests and digest != self._digests[index]:
+                raise self._lost(index, "has changed")
         return torch.from_numpy(pictures)
+
+    def _lost(self, index: int, reason: str) -> TrainingError:
+        return TrainingError(
+            f"{shown(str(self.root / self.paths[index]))} could be read when the run began, but now {reason}.",
+            "Put the file back as it was and resume the run, or start a new run with the files as they are.",
+        )
 
     def take(self) -> Tensor:
         whole = self.read(torch.arange(len(self.paths))) if self._store is None else self._store
@@ -84,7 +92,7 @@ def open_image_folder(dataset: ImageFolderDataset, opening: Opening) -> ImageFol
     form = _choose_form(listing, dataset.image_size, channels)
     if not opening.check:
         listing.notes.append("files are checked when training starts")
-        return ImageFolder(listing, form, list(range(len(listing.paths))), None, "")
+        return ImageFolder(listing, form, list(range(len(listing.paths))), None, ())
     try:
         return _checked(listing, form, opening)
     except DifferentSize:
@@ -97,17 +105,25 @@ def _checked(listing: Listing, form: Form, opening: Opening) -> ImageFolder:
     store = torch.empty(shape, dtype=torch.uint8) if opening.keep(int(np.prod(shape))) else None
     pixels = None if store is None else store.numpy()
     outcome = decode_many(listing.root, listing.paths, form, pixels, opening.workers, opening.report_progress)
-    digest = hashlib.sha256()
     good: list[int] = []
-    for row, (path, reason, content) in enumerate(zip(listing.paths, outcome.reasons, outcome.digests, strict=True)):
+    for row, (path, reason) in enumerate(zip(listing.paths, outcome.reasons, strict=True)):
         if reason:
             listing.skip(path, reason)
-            continue
-        good.append(row)
-        digest.update(os.fsencode(path).replace(b"\\", b"/") + b"\0" + content)
+        else:
+            good.append(row)
     if store is not None:
         store = _compact(store, good)
-    return ImageFolder(listing, form, good, store, digest.hexdigest())
+    return ImageFolder(listing, form, good, store, tuple(outcome.digests[row] for row in good))
+
+
+def _fingerprint(listing: Listing, good: list[int], digests: tuple[bytes, ...]) -> str:
+    """SHA-256 over paths and contents of the good files."""
+    if not digests:
+        return ""
+    whole = hashlib.sha256()
+    for row, content in zip(good, digests, strict=True):
+        whole.update(os.fsencode(listing.paths[row]).replace(b"\\", b"/") + b"\0" + content)
+    return whole.hexdigest()
 
 
 def _compact(store: Tensor, good: list[int]) -> Tensor:
