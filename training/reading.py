@@ -1,0 +1,73 @@
+"""Files that somebody else may have written: ordinary ones only, up to a size, and told without obeying them."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import stat
+from pathlib import Path
+from typing import Any, BinaryIO
+
+MEGABYTE = 1 << 20
+_MOST_SHOWN = 2000
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+
+
+class UnfitFile(OSError):
+    """Not an ordinary file, or larger than anything of its kind; ``strerror`` says which."""
+
+
+def open_file(path: Path, most: int) -> BinaryIO:
+    """Open the ordinary file ``path`` of at most ``most`` bytes for reading.
+
+    Raises UnfitFile, having read nothing, for a larger one and for a pipe, a device or a folder: those could block for
+    ever or never end. Raises other OSErrors as ``open`` does.
+    """
+    # A pipe that nobody writes would block in open itself; ordinary files know no such waiting.
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except ValueError as error:  # a zero byte in the name
+        raise UnfitFile(errno.EINVAL, "is no possible name of a file", str(path)) from error
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(errno.EISDIR, "is a folder", str(path))
+        if not stat.S_ISREG(status.st_mode):
+            raise UnfitFile(errno.EINVAL, "is not an ordinary file", str(path))
+        if status.st_size > most:
+            raise UnfitFile(errno.EFBIG, f"is larger than {most / MEGABYTE:,.0f} MB", str(path))
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """The content of the ordinary file ``path``; raises as ``open_file`` does."""
+    with open_file(path, most) as stream:
+        data = stream.read(most + 1)  # it may grow while it is read
+    if len(data) > most:
+        raise UnfitFile(errno.EFBIG, f"is larger than {most / MEGABYTE:,.0f} MB", str(path))
+    return data
+
+
+def parse_json(text: bytes | str) -> Any:
+    """``json.loads`` with every fault as a ValueError, also of what is nested too deeply."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def visible(text: str, most: int = _MOST_SHOWN) -> str:
+    """``text`` for a terminal, in one line of at most ``most`` characters: what would move the cursor, turn the direction
+    of writing or cannot be encoded is shown as its escape instead of being obeyed."""
+    cut = text if len(text) <= most else f"{text[: most - 3]}..."
+    return _UNSEEN.sub(lambda found: repr(found[0])[1:-1], cut)
+
+
+def visible_lines(text: str, most: int = 1000) -> str:
+    """``visible`` for a text of several lines, which stay lines."""
+    return "\n".join(visible(line) for line in text.split("\n")[:most])
