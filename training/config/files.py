@@ -12,6 +12,12 @@ from pydantic import ValidationError
 from training.config.problems import alternatives, cross_problems, problems_from
 from training.config.run import SECTIONS, RunConfig
 from training.errors import ConfigError, InputError, Problem
+from training.reading import MEGABYTE, read_bytes, visible
+
+_MOST_BYTES = MEGABYTE
+_MOST_DOTS = 200  # in a line
+_MOST_LEVELS = 16  # of tables and lists inside each other
+_MOST_BITS = 1024  # of a whole number; Python itself refuses to print those of more than 4300 digits
 
 
 def load_config(path: Path, overrides: Iterable[str] = ()) -> RunConfig:
@@ -20,45 +26,56 @@ def load_config(path: Path, overrides: Iterable[str] = ()) -> RunConfig:
     Relative paths inside mean relative to the file; where nothing lies there, relative to the working folder.
     Raises InputError when the file cannot be read, ConfigError when its content cannot run.
     """
-    source = str(path) if str(path).isprintable() else repr(str(path))
-    try:
-        text = path.read_text(encoding="utf-8-sig")  # some editors put a byte order mark first
-    except FileNotFoundError:
-        raise InputError(f"{source}: no such file; check the spelling.") from None
-    except IsADirectoryError:
-        raise InputError(f"{source}: is a folder and cannot be read; choose the TOML file in it.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{source}: cannot be read as text ({why}); check the file.") from error
+    text, source = read_config_text(path), visible(str(path))
     data = read_toml(text, source)
     apply_overrides(data, overrides)
     return parse_config(data, source=source, folder=path.resolve().parent)
 
 
+def read_config_text(path: Path) -> str:
+    """The text of a configuration file; raises InputError when it cannot be read as one."""
+    source = visible(str(path))
+    try:
+        text = read_bytes(path, _MOST_BYTES).decode("utf-8-sig")  # some editors put a byte order mark first
+    except FileNotFoundError:
+        raise InputError(f"{source}: no such file; check the spelling.") from None
+    except IsADirectoryError:
+        raise InputError(f"{source}: is a folder and cannot be read; choose the TOML file in it.") from None
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read ({error.strerror or error}); check the file.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source}: cannot be read as text ({error}); save it as UTF-8.") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def read_toml(text: str, source: str) -> dict[str, Any]:
     """Parse TOML; raises InputError naming ``source`` and the place of the fault."""
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{source}: not valid TOML: {error}.") from error
+        return _parsed(text)
+    except ValueError as error:
+        raise InputError(f"{source}: not valid TOML: {visible(str(error), 300)}.") from error
     except RecursionError as error:
         raise InputError(f"{source}: nested too deeply to be a configuration.") from error
-    if _too_deep(data):  # dotted keys nest without recursion, but whoever prints the value afterwards recurses
-        raise InputError(f"{source}: nested too deeply to be a configuration.")
-    return data
 
 
-def _too_deep(value: Any) -> bool:
-    """Whether tables and lists lie inside each other further than any configuration's."""
-    level = [value]
-    for _ in range(16):
+def _parsed(text: str) -> dict[str, Any]:
+    """``tomllib.loads``; raises ValueError, or RecursionError for what nests deeper than any configuration."""
+    if any(line.count(".") > _MOST_DOTS for line in text.split("\n")):
+        raise RecursionError  # told before it is parsed: tomllib's work grows with the square of a key's parts
+    data = tomllib.loads(text)
+    level: list[Any] = [data]
+    for _ in range(_MOST_LEVELS):
         level = [
             inner
             for outer in level
             if isinstance(outer, dict | list)
             for inner in (outer.values() if isinstance(outer, dict) else outer)
         ]
-    return bool(level)
+        if any(isinstance(value, int) and value.bit_length() > _MOST_BITS for value in level):
+            raise ValueError("a whole number has hundreds of digits")
+    if level:  # dotted keys nest without recursion, but whoever prints the value afterwards recurses
+        raise RecursionError
+    return data
 
 
 def parse_config(
@@ -137,10 +154,10 @@ def _override_value(text: str) -> Any:
     if text in ("none", "null"):
         return ""  # how a TOML file says that an optional setting is empty
     try:
-        parsed = tomllib.loads(f"value = {text}")
-    except (tomllib.TOMLDecodeError, RecursionError):
+        parsed = _parsed(f"value = {text}")
+    except (ValueError, RecursionError):
         return text
-    return text if len(parsed) > 1 or _too_deep(parsed["value"]) else parsed["value"]
+    return text if len(parsed) > 1 else parsed["value"]
 
 
 def config_data(config: RunConfig) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
-from unicodedata import category
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -17,6 +16,10 @@ from training.config.optimizer import Sgd
 from training.config.run import SECTIONS, RunConfig
 from training.config.schedule import OneCycle
 from training.errors import Problem
+from training.reading import visible
+
+_MOST_PROBLEMS = 20
+_MOST_SHOWN = 60
 
 
 def alternatives(section: str) -> dict[str, type[BaseModel]]:
@@ -31,12 +34,18 @@ def alternatives(section: str) -> dict[str, type[BaseModel]]:
 
 
 def problems_from(error: ValidationError, data: Mapping[str, Any]) -> list[Problem]:
-    """One Problem for each of pydantic's errors, in its order."""
-    return [_problem(detail, data) for detail in error.errors()]
+    """One Problem for each of pydantic's errors, in its order; of a great many the first ones."""
+    details = error.errors(include_url=False)
+    found = [_problem(detail, data) for detail in details[:_MOST_PROBLEMS]]
+    if len(details) > _MOST_PROBLEMS:
+        found.append(
+            Problem("", f"and {len(details) - _MOST_PROBLEMS:,} more problems; is this a configuration at all?")
+        )
+    return found
 
 
 def _problem(detail: ErrorDetails, data: Mapping[str, Any]) -> Problem:
-    location = [str(part) for part in detail["loc"]]
+    location = [visible(str(part), _MOST_SHOWN) for part in detail["loc"]]
     section = location[0] if location else ""
     if len(location) > 1 and section in SECTIONS and location[1] in alternatives(section) and location[1]:
         del location[1]  # the tag of the union is not part of what the user wrote
@@ -53,7 +62,7 @@ def _unknown_key(location: Sequence[str], data: Mapping[str, Any]) -> str:
     else:
         choices = alternatives(location[0])
         given = data.get(location[0])
-        kind = given.get("kind", "") if isinstance(given, Mapping) else ""
+        kind = visible(str(given.get("kind", "")), _MOST_SHOWN) if isinstance(given, Mapping) else ""
         known = choices[kind].model_fields if kind in choices else next(iter(choices.values())).model_fields
         where = f"[{location[0]}]" + (f" with kind {kind!r}" if kind else "")
     known = list(known)
@@ -64,8 +73,7 @@ def _unknown_key(location: Sequence[str], data: Mapping[str, Any]) -> str:
 
 def _sentence(detail: ErrorDetails, section: str, location: Sequence[str]) -> str:
     context = detail.get("ctx", {})
-    given = repr(detail["input"])
-    shown = given if len(given) <= 60 else given[:57] + "..."
+    shown = _shown(detail["input"])
     kinds = sorted(kind for kind in alternatives(section) if kind) if section in SECTIONS else []
     sentences = {
         "missing": "is required; give a value.",
@@ -95,6 +103,13 @@ def _sentence(detail: ErrorDetails, section: str, location: Sequence[str]) -> st
     return sentences.get(detail["type"], f"{detail['msg']} (given: {shown}).")
 
 
+def _shown(value: object) -> str:
+    """``value`` as it may stand in a sentence, whatever was given."""
+    if isinstance(value, int) and value.bit_length() > 10_000:
+        return "a number of thousands of digits"  # which Python refuses to print
+    return visible(repr(value), _MOST_SHOWN)
+
+
 def _count(values: object) -> str:
     return "one value" if values == 1 else f"{values} values"
 
@@ -106,7 +121,7 @@ def _pattern_sentence(location: Sequence[str], shown: str) -> str:
 
 
 def _unknown_kind(detail: ErrorDetails, kinds: Sequence[str]) -> str:
-    tag = str(detail.get("ctx", {}).get("tag", ""))
+    tag = visible(str(detail.get("ctx", {}).get("tag", "")), _MOST_SHOWN)
     near = difflib.get_close_matches(tag, kinds, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(kinds)}."
     return f"unknown kind {tag!r}; {hint}"
@@ -133,7 +148,8 @@ def cross_problems(config: RunConfig) -> list[Problem]:
         near = difflib.get_close_matches(model.name, _model_names(), n=1, cutoff=0.5)
         if model.name not in _model_names():
             hint = f"did you mean {near[0]!r}?" if near else "choose another, for example resnet18."
-            found.append(Problem("model.name", f"torchvision has no classification network {model.name!r}; {hint}"))
+            given = _shown(model.name)
+            found.append(Problem("model.name", f"torchvision has no classification network {given}; {hint}"))
     found.extend(path_problems(config))
     return found
 
@@ -159,9 +175,9 @@ def path_problems(config: RunConfig) -> list[Problem]:
 
 
 def _path_problem(path: Path, wanted: str) -> str | None:
-    shown = str(path)
-    if any(category(character) == "Cc" for character in shown):
-        shown = repr(shown)  # control characters would be obeyed by a terminal
+    shown = visible(str(path), 300)
+    if shown != str(path):
+        shown = f"'{shown}'"
     try:
         if not path.exists():
             return f"{shown} does not exist; check the spelling or choose another {'file' if wanted == 'file' else 'folder'}."
