@@ -46,6 +46,7 @@ class Launch(QObject):
         studio.theme.apply(self.app, _mode(settings))
         choice = EngineChoice(settings.engine_python, settings.engine_in_process)
         engine = EngineHost(choice, make_link, first_engine)
+        engine.set_keep_training(settings.keep_training)
         self.context = AppContext(workspace_of(self.settings), self.settings, engine, self)
         self.awake = StayingAwake(self.context.live, self.settings, KeepAwake(), self)
         self.settings.changed.connect(self._on_settings_changed)
@@ -94,6 +95,7 @@ class Launch(QObject):
     def _on_settings_changed(self, settings: AppSettings) -> None:
         if studio.theme.theme().mode != settings.theme:
             studio.theme.theme().set_mode(_mode(settings))
+        self.context.engine.set_keep_training(settings.keep_training)
         self.context.engine.choose(EngineChoice(settings.engine_python, settings.engine_in_process))
 
 

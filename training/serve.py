@@ -6,22 +6,28 @@ and a callable). Watching and steering a run go through its folder, not through 
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import queue
 import signal
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from training.control import Control
+from training.control import WINDOW_GONE, Control
 from training.errors import ConfigError, InputError, TrainingError
 from training.process import tune_process
 
 Request = dict[str, Any]
 Reply = Callable[[dict[str, Any]], None]
+
+MOST_WAITING_REPLIES = 1000
+"""Replies kept for a window that does not read: it asks one thing at a time, so nobody waits for older ones."""
+_LAST_WORDS_SECONDS = 2.0  # for a window to read the last replies before the process ends
 
 
 class Server:
@@ -30,6 +36,16 @@ class Server:
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
         self.control: Control | None = None
+        self.ended = False
+        self._end_reason = ""
+
+    def end(self, reason: str = "") -> None:
+        """Stop and keep the run under way, and begin none any more; from any thread, or a signal handler."""
+        self._end_reason = reason
+        self.ended = True  # before the look at the run: one that is being begun looks here after it can be stopped
+        control = self.control
+        if control is not None:
+            control.request_stop(reason)
 
     def warm_up(self) -> None:
         """Load torch and what its first optimizer needs, so that Start begins at once; then say "ready"."""
@@ -86,6 +102,8 @@ class Server:
             self._reply({"id": request["id"], "reply": "started", "run": folder.id, "folder": str(folder.path)})
 
         self.control = Control()
+        if self.ended:
+            self.control.request_stop(self._end_reason)
         return Hooks(started=started, control=self.control)
 
     def _run(self, request: Request) -> dict[str, Any]:
@@ -136,7 +154,10 @@ class Server:
 
         workspace = Path(request["workspace"]) if request.get("workspace") else default_workspace()
         findings = preflight(parse_config(request["config"]), workspace, self._progress(request))
-        shown = [{"level": item.level, "title": item.title, "advice": item.advice} for item in findings]
+        shown = [
+            {"level": item.level, "title": item.title, "advice": item.advice, "fix": dict(item.fix)}
+            for item in findings
+        ]
         return {"reply": "done", "result": {"findings": shown}}
 
     def _export(self, request: Request) -> dict[str, Any]:
@@ -166,64 +187,147 @@ def serve(requests: Iterable[Request], reply: Reply) -> None:
 
 
 def serve_standard_streams() -> int:
-    """The child process: requests from stdin, replies to stdout, everything else to stderr.
-
-    stdin is read by a thread, so that "detach" is obeyed, and the end of the window noticed, while a run works.
-    """
-    if hasattr(signal, "SIGHUP"):
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a run handed to the background outlives its terminal
+    """The child process: requests from stdin, replies to stdout, everything else, a native crash included, to stderr."""
+    faulthandler.enable()
     replies = Replies()
     server = Server(replies.send)
-    requests: queue.Queue[Request | None] = queue.Queue()
+    requests: Requests = queue.SimpleQueue()
+    signals = _Signals(server, requests)
     threading.Thread(target=_listen, args=(server, replies, requests), name="requests", daemon=True).start()
     server.warm_up()
-    for request in _until_end(requests):
+    for request in iter(requests.get, None):
+        if server.ended:
+            break
         server.answer(request)
+    replies.finish(_LAST_WORDS_SECONDS)
+    signals.die_of_it()
     return 0
 
 
+Requests = queue.SimpleQueue[Request | None]  # a SimpleQueue, because a signal handler puts into it
+
+
 class Replies:
-    """The child's way to the window: standard output, which nobody else may write to any more."""
+    """The child's way to the window: standard output, which nobody else may write to any more.
+
+    A thread writes, so that a window that reads nothing (stopped, or hung) never holds up the run. What it has not read
+    is kept within bounds: of a request's progress only the newest, of the rest the newest thousand.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._stream = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+        self._waiting: deque[tuple[int | None, bytes]] = deque(maxlen=MOST_WAITING_REPLIES)
+        self._changed = threading.Condition()
+        self._over = False
+        self._descriptor = os.dup(sys.stdout.fileno())
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a library that prints must not garble the replies
+        self._writer = threading.Thread(target=self._write, name="replies", daemon=True)
+        self._writer.start()
 
     def send(self, answer: dict[str, Any]) -> None:
-        """Write one reply; without effect once the window has gone, since the run's folder tells the rest."""
-        with self._lock:
-            try:
-                self._stream.write(json.dumps(answer) + "\n")
-                self._stream.flush()
-            except (BrokenPipeError, ValueError):
+        """Write one reply soon; without effect once the window has gone, since the run's folder tells the rest."""
+        line = json.dumps(answer).encode() + b"\n"
+        progress_of = answer.get("id") if answer.get("reply") == "progress" else None
+        with self._changed:
+            if self._over:
                 return
+            if progress_of is not None and self._waiting and self._waiting[-1][0] == progress_of:
+                self._waiting.pop()
+            self._waiting.append((progress_of, line))
+            self._changed.notify()
 
     def end(self) -> None:
-        """Let the window's reader see the end; later replies go nowhere."""
-        with self._lock:
-            self._stream.close()
+        """Let the window's reader see the end after what was sent; later replies go nowhere."""
+        with self._changed:
+            self._over = True
+            self._changed.notify()
 
+    def finish(self, seconds: float) -> None:
+        """End, and give a window that still reads up to ``seconds`` to take what was sent."""
+        self.end()
+        self._writer.join(seconds)
 
-def _listen(server: Server, replies: Replies, requests: queue.Queue[Request | None]) -> None:
-    detached = False
-    for line in _lines(sys.stdin.fileno()):
+    def _write(self) -> None:
+        """Straight to the descriptor: a thread that waits inside one of Python's streams aborts the interpreter when
+        the main thread ends first."""
         try:
-            request = json.loads(line)
-        except ValueError:
-            sys.stderr.write("The engine received a line that is not JSON and passed over it.\n")
-            continue
-        if request.get("action") == "detach":
+            while line := self._next():
+                rest = memoryview(line)
+                while rest:
+                    rest = rest[os.write(self._descriptor, rest) :]
+        except OSError:  # nobody will read any more
+            self.end()
+        finally:
+            os.close(self._descriptor)
+
+    def _next(self) -> bytes:
+        with self._changed:
+            while not self._waiting and not self._over:
+                self._changed.wait()
+            return self._waiting.popleft()[1] if self._waiting else b""
+
+
+class _Signals:
+    """SIGTERM and SIGINT stop the run, keep it and end the process; a second one ends it at once."""
+
+    def __init__(self, server: Server, requests: Requests) -> None:
+        self._server = server
+        self._requests = requests
+        self._received: signal.Signals | None = None
+        if hasattr(signal, "SIGHUP"):
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a run handed to the background outlives its terminal
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, _frame: Any) -> None:
+        self._received = signal.Signals(number)
+        signal.signal(number, signal.SIG_DFL)
+        name = self._received.name
+        self._server.end(f"The engine was asked to end ({name}), so the run was stopped and kept.")
+        self._requests.put(None)
+
+    def die_of_it(self) -> None:
+        """End as the signal would have ended the process, if one came: whoever waits for it sees why."""
+        if self._received is not None:
+            signal.raise_signal(self._received)
+
+
+def _listen(server: Server, replies: Replies, requests: Requests) -> None:
+    """Hear the window, in a thread of its own: "detach" is obeyed, and the window's end noticed, while a run works.
+
+    A window that closes says "quit"; when its pipe ends without, it has died, and "if_window_dies" said what then.
+    """
+    detached = keep_training = quit_said = False
+    for line in _lines(sys.stdin.fileno()):
+        request = _parse(line)
+        action = request.get("action")
+        if action == "detach":
             detached = True
             replies.send({"id": request.get("id", 0), "reply": "done", "result": {}})
             replies.end()
-        elif request.get("action") == "quit":
+        elif action == "if_window_dies":
+            keep_training = bool(request.get("keep_training"))
+        elif action == "quit":
+            quit_said = True
             break
-        else:
+        elif request:
             requests.put(request)
-    requests.put(None)
-    if not detached and server.control is not None:
-        server.control.request_stop()  # the window died: stop and keep
+    if quit_said and not detached:
+        server.end()
+    elif not detached and not keep_training:
+        server.end(WINDOW_GONE)
+    requests.put(None)  # a run that goes on alone is the last thing this process does
+
+
+def _parse(line: bytes) -> Request:
+    """The request of one line; empty for what is none."""
+    try:
+        request = json.loads(line)
+    except (ValueError, RecursionError):
+        request = None
+    if isinstance(request, dict):
+        return request
+    sys.stderr.write("The engine received a line that is no request and passed over it.\n")
+    return {}
 
 
 def _lines(descriptor: int) -> Iterator[bytes]:
@@ -233,8 +337,3 @@ def _lines(descriptor: int) -> Iterator[bytes]:
     while chunk := os.read(descriptor, 65536):
         *lines, rest = (rest + chunk).split(b"\n")
         yield from lines
-
-
-def _until_end(requests: queue.Queue[Request | None]) -> Iterator[Request]:
-    while (request := requests.get()) is not None:
-        yield request

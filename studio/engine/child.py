@@ -118,7 +118,11 @@ class ChildLink:
             logger.info("A request did not reach the engine: %s", error)
 
     def close(self) -> None:
-        """End of requests."""
+        """The orderly end: the engine is told, or it would take the end of its input for the window's death."""
+        self.send({"action": "quit"})
+        self._end_requests()
+
+    def _end_requests(self) -> None:
         self._closed = True
         if self._process is not None and self._process.stdin is not None:
             try:
@@ -129,7 +133,7 @@ class ChildLink:
 
     def let_go(self) -> None:
         """The engine closed its standard output after agreeing, which ends ``converse``."""
-        self.close()
+        self._end_requests()
 
     def terminate(self) -> None:
         """SIGTERM: the engine stops its run, keeps it, and ends."""

@@ -48,7 +48,7 @@ class EngineClient(QObject):
     died = Signal(object)
     closed = Signal()
 
-    def __init__(self, link: EngineLink, parent: QObject | None = None) -> None:
+    def __init__(self, link: EngineLink, keep_training: bool = True, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.state = EngineState.STARTING
         self.info: EngineInfo | None = None
@@ -65,6 +65,7 @@ class EngineClient(QObject):
         self._thread.ended.connect(self._on_ended)
         self._thread.finished.connect(self._on_thread_finished)
         self._thread.start()
+        self.tell_if_window_dies(keep_training)
 
     @property
     def idle(self) -> bool:
@@ -82,6 +83,11 @@ class EngineClient(QObject):
         self._waiting.insert(0 if first else len(self._waiting), ticket)
         self._send_next()
         return ticket
+
+    def tell_if_window_dies(self, keep_training: bool) -> None:
+        """What the engine does with a run when this process vanishes; one inside this process vanishes with it."""
+        if not self._thread.link.in_process and not self._closing:
+            self._thread.link.send({"action": "if_window_dies", "keep_training": keep_training})
 
     def detach(self, done: Callable[[], object]) -> None:
         """Let the run under way go on without us; ``done`` is called when the engine has agreed."""

@@ -112,6 +112,10 @@ class EngineHost(QObject):
         if not self.training:
             self._pool.restart()
 
+    def set_keep_training(self, keep_training: bool) -> None:
+        """Whether a run goes on in the background when this process vanishes, or is stopped and kept."""
+        self._pool.set_keep_training(keep_training)
+
     @Slot()
     def restart(self) -> None:
         """A fresh main engine (after it died); without effect while one trains."""

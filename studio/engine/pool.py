@@ -34,6 +34,7 @@ class EnginePool(QObject):
         super().__init__(parent)
         self.choice = choice
         self.shutting_down = False
+        self.keep_training = True
         self._make_link = make_link
         self._clients: list[EngineClient] = []  # all that have a thread, leaving ones included
         self._assistant: EngineClient | None = None
@@ -73,6 +74,12 @@ class EnginePool(QObject):
             self._assistant.close()
             self._assistant = None
 
+    def set_keep_training(self, keep_training: bool) -> None:
+        """Whether a run goes on when this process vanishes; told to every engine."""
+        self.keep_training = keep_training
+        for client in self._clients:
+            client.tell_if_window_dies(keep_training)
+
     def shutdown(self) -> None:
         """End every engine; ``emptied`` follows."""
         self.shutting_down = True
@@ -86,7 +93,7 @@ class EnginePool(QObject):
             client.kill()
 
     def _new_client(self, link: EngineLink | None) -> EngineClient:
-        client = EngineClient(link or self._make_link(self.choice), self)
+        client = EngineClient(link or self._make_link(self.choice), self.keep_training, self)
         self._clients.append(client)
         client.state_changed.connect(self._on_state_changed)
         client.died.connect(self._on_died)

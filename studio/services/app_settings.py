@@ -30,6 +30,7 @@ class AppSettings:
     engine_python: str = ""
     engine_in_process: bool = False
     keep_awake: bool = True
+    keep_training: bool = True  # in the background, when the window ends unexpectedly
     workspace: str = ""
     smoothing: float = 0.0
     log_scale: bool = False

@@ -241,7 +241,7 @@ class FakeEngine:
 
 
 def listen(engine: FakeEngine, requests: queue.Queue[dict[str, Any] | None]) -> None:
-    detached = False
+    detached = keep_training = False
     for line in sys.stdin.buffer:
         request = json.loads(line)
         if request["action"] == "detach":
@@ -249,10 +249,15 @@ def listen(engine: FakeEngine, requests: queue.Queue[dict[str, Any] | None]) -> 
             reply(request["id"], "done", result={})
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             OUT.close()
+        elif request["action"] == "if_window_dies":
+            keep_training = request["keep_training"]
+        elif request["action"] == "quit":
+            keep_training = False
+            break
         else:
             requests.put(request)
     requests.put(None)
-    if not detached and engine.current is not None:
+    if not detached and not keep_training and engine.current is not None:
         engine.current.control.request_stop()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,9 +16,10 @@ import pytest
 
 from tests.training.tiny import tiny
 from training.config.files import config_data
-from training.control import Command, send
-from training.runs.folder import RunFolder
+from training.control import WINDOW_GONE, Command, send
+from training.runs.folder import RunFolder, owner_of
 from training.runs.series import read_series
+from training.runs.workspace import run_folders
 from training.serve import serve
 
 
@@ -112,6 +114,15 @@ def begin_endless_run(process: subprocess.Popen[bytes], workspace: Path) -> RunF
     return folder
 
 
+def wait_for_end(folder: RunFolder) -> str:
+    """The run's status when no process works on it any more."""
+    deadline = time.monotonic() + 120
+    while owner_of(folder) is not None:
+        assert time.monotonic() < deadline, "the run did not end"
+        time.sleep(0.02)
+    return str(folder.status()["status"])
+
+
 def test_when_the_window_dies_the_run_stops_and_is_kept(child: subprocess.Popen[bytes], tmp_path: Path) -> None:
     folder = begin_endless_run(child, tmp_path)
     assert child.stdin is not None
@@ -119,7 +130,93 @@ def test_when_the_window_dies_the_run_stops_and_is_kept(child: subprocess.Popen[
     assert child.wait(timeout=60) == 0
     status = folder.status()
     assert status["status"] == "stopped"
+    assert status["reason"] == WINDOW_GONE
     assert Path(status["last_checkpoint"]).name == f"step-{status['step']:08d}"
+
+
+def test_when_the_window_dies_the_run_goes_on_if_that_was_wished(
+    child: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    write(child, {"action": "if_window_dies", "keep_training": True})
+    folder = begin_endless_run(child, tmp_path)
+    assert child.stdin is not None
+    assert child.stdout is not None
+    child.stdin.close()
+    child.stdout.close()
+    steps = len(read_series(folder.series_file))
+    deadline = time.monotonic() + 60
+    while len(read_series(folder.series_file)) < steps + 500:
+        assert child.poll() is None, "the engine ended with the window"
+        assert time.monotonic() < deadline, "the run did not go on"
+        time.sleep(0.02)
+    send(folder.path, Command.STOP)
+    assert child.wait(timeout=60) == 0
+    assert folder.status()["status"] == "stopped"
+    assert folder.status()["reason"] is None
+
+
+def test_a_window_that_says_goodbye_stops_the_run_whatever_was_wished_for_its_death(
+    child: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    write(child, {"action": "if_window_dies", "keep_training": True})
+    folder = begin_endless_run(child, tmp_path)
+    write(child, {"action": "quit"})
+    assert child.wait(timeout=60) == 0
+    assert folder.status()["status"] == "stopped"
+    assert folder.status()["reason"] is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_asked_to_end_by_the_system_the_run_is_kept_and_the_signal_obeyed(
+    child: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    folder = begin_endless_run(child, tmp_path)
+    child.send_signal(signal.SIGTERM)
+    assert read(child)["result"]["status"] == "stopped"
+    assert child.wait(timeout=60) == -signal.SIGTERM
+    status = folder.status()
+    assert "SIGTERM" in status["reason"]
+    assert Path(status["last_checkpoint"]).name == f"step-{status['step']:08d}"
+
+
+def test_a_window_that_reads_nothing_holds_up_no_run(tmp_path: Path) -> None:
+    """Three thousand answers are far more than a pipe takes; the run after them begins and ends all the same."""
+    command = [sys.executable, "-m", "training", "serve"]
+    config = config_data(tiny())
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        try:
+            for number in range(3000):
+                write(process, {"id": number, "action": "dance", "so": "x" * 40})
+            write(process, {"id": 3000, "action": "run", "config": config, "workspace": str(tmp_path)})
+            deadline = time.monotonic() + 120
+            while not (folders := run_folders(tmp_path)) or folders[0].status()["status"] != "completed":
+                assert process.poll() is None
+                assert time.monotonic() < deadline, "the run was held up"
+                time.sleep(0.05)
+            assert wait_for_end(folders[0]) == "completed"
+            write(process, {"action": "quit"})
+            assert process.wait(timeout=60) == 0
+            assert process.stdout is not None
+            kept = process.stdout.read().splitlines()
+            assert 100 < len(kept) < 3000, "a window that reads nothing must not fill the engine's memory"
+        finally:
+            process.kill()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_crash_in_native_code_leaves_a_record(tmp_path: Path) -> None:
+    log = tmp_path / "engine.log"
+    with log.open("wb") as stderr:
+        command = [sys.executable, "-m", "training", "serve"]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
+        try:
+            assert read(process)["reply"] == "ready"
+            process.send_signal(signal.SIGSEGV)
+            assert process.wait(timeout=60) == -signal.SIGSEGV
+        finally:
+            process.kill()
+            process.communicate()
+    assert "Fatal Python error: Segmentation fault" in log.read_text(encoding="utf-8")
 
 
 def test_a_run_handed_to_the_background_goes_on_without_the_window(
