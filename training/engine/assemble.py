@@ -12,7 +12,7 @@ from training.engine.device import Numerics, apply_backends, choose_device, choo
 from training.engine.session import Session
 from training.models import make_model
 from training.objectives import make_objective
-from training.optim import Ema, Guard, make_optimizer
+from training.optim import Ema, make_guard, make_optimizer
 from training.schedules import make_schedule
 
 ReportProgress = Callable[[str, float | None], None]
@@ -62,7 +62,7 @@ def _build(
         parameters=[parameter for parameter in model.parameters() if parameter.requires_grad],
         objective=make_objective(config.objective, len(data.classes), device),
         optimizer=optimizer,
-        guard=Guard(optimizer, device, model.buffers()),
+        guard=make_guard(optimizer, device, model.buffers()),
         schedule=make_schedule(config.schedule, config.optimizer.lr, total_steps),
         ema=Ema(model, config.loop.ema_decay) if config.loop.ema_decay is not None else None,
         total_steps=total_steps,

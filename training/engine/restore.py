@@ -18,6 +18,7 @@ from training.config.diff import diff
 from training.engine.session import Progress, Session
 from training.errors import CheckpointError, InputError
 from training.events import EpochEnded, Event, Found, Validated
+from training.optim.optimizers import load_optimizer
 from training.runs.folder import RunFolder, read_json
 from training.runs.history import read_history
 from training.runs.series import STEP_ROW, SeriesWriter, read_series
@@ -106,7 +107,7 @@ class Branch:
             restored.append("averaged weights")
         if same_optimizer:
             hyper = [dict(group) for group in session.optimizer.param_groups]
-            session.optimizer.load_state_dict(state["optimizer"])
+            load_optimizer(session.optimizer, state["optimizer"])
             for group, new in zip(session.optimizer.param_groups, hyper, strict=True):
                 group.update({key: value for key, value in new.items() if key != "params"})  # the new settings rule
             restored.append("optimizer state")
@@ -116,7 +117,7 @@ class Branch:
         if session.schedule.plateau and state["plateau"] and self._continues and _judged_alike(before, after):
             session.schedule.plateau.load(state["plateau"])
             restored.append("plateau")
-        session.guard.load(state["guard"])  # a first step that is skipped must put these buffers back, not fresh ones
+        session.guard.remember()  # a first step that is skipped must put these buffers back, not fresh ones
         if self._continues:
             session.progress = _continued(state["progress"])
             self._refuse_past_end(session)

@@ -10,11 +10,12 @@ from torch import Tensor, nn
 
 from training.config import RunConfig
 from training.data import Data
+from training.data.plan import plan
 from training.engine.device import Numerics
 from training.objectives import Objective
 from training.optim.ema import Ema
 from training.optim.guard import Guard
-from training.optim.optimizers import set_rate
+from training.optim.optimizers import load_optimizer, set_rate
 from training.schedules import Schedule
 
 
@@ -27,6 +28,8 @@ class Progress:
     window: int = 0  # windows done inside the current epoch
     skipped: int = 0  # steps whose gradient was not finite
     skipped_in_a_row: int = 0
+    roll_backs: int = 0  # how often too many skips in a row took the run back
+    rate_factor: float = 1.0  # by which the schedule's rate is multiplied since then
     loss_sum: float = 0.0  # of the current epoch, over samples
     loss_samples: int = 0
     samples: int = 0  # seen in all
@@ -36,6 +39,8 @@ class Progress:
     counted_value: float | None = None  # the monitored metric when early stopping last saw enough of a gain
     stale_validations: int = 0  # since then
     finished: str = ""  # why no further step is due, once that is so
+    batch_size: int = 0  # once memory ran out with the one of the settings, which 0 stands for
+    evaluation_size: int = 0  # likewise, outside training
 
 
 @dataclass
@@ -59,7 +64,14 @@ class Session:
     @property
     def lr(self) -> float:
         """The rate of the step that comes next."""
-        return self.schedule.lr(self.progress.step)
+        return self.schedule.lr(self.progress.step) * self.progress.rate_factor
+
+    def cut_batches(self) -> None:
+        """Cut the windows into batches as large as ``progress`` says, else the settings: the same samples in each step."""
+        loop, progress = self.config.loop, self.progress
+        size = progress.batch_size or loop.batch_size
+        finer = plan(self.data.plan.n, size, loop.batch_size * loop.accumulation // size)
+        self.data.cut(finer, progress.evaluation_size or loop.validation_batch_size or 2 * size)
 
     def apply_schedule(self) -> None:
         """Give the optimizer the rate (and, under one-cycle, the momentum) of the step that comes next."""
@@ -73,7 +85,6 @@ class Session:
             "optimizer": self.optimizer.state_dict(),
             "scaler": scaler.state_dict() if scaler else {},
             "plateau": plateau.state() if plateau else {},
-            "guard": self.guard.state(),
             "ema_updates": self.ema.updates if self.ema is not None else 0,
             "rng": rng_state(),
         }
@@ -81,12 +92,13 @@ class Session:
     def load_training_state(self, state: dict[str, Any]) -> None:
         """Undo ``training_state``, after the weights were loaded: the next step is the one that would have come next."""
         self.progress = Progress(**state["progress"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        load_optimizer(self.optimizer, state["optimizer"])
         if self.numerics.scaler and state["scaler"]:
             self.numerics.scaler.load_state_dict(state["scaler"])
         if self.schedule.plateau and state["plateau"]:
             self.schedule.plateau.load(state["plateau"])
-        self.guard.load(state["guard"])
+        self.guard.remember()
+        self.cut_batches()
         load_rng_state(state["rng"])
         self.apply_schedule()
 

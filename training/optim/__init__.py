@@ -5,8 +5,8 @@ from __future__ import annotations
 from training.optim.clip import clip_, clip_gradients_, clip_value_, gradient_norm
 from training.optim.ema import Ema
 from training.optim.groups import parameter_groups
-from training.optim.guard import Guard
-from training.optim.optimizers import implementation, make_optimizer, set_rate
+from training.optim.guard import Guard, make_guard
+from training.optim.optimizers import implementation, load_optimizer, make_optimizer, set_rate
 
 __all__ = [
     "Ema",
@@ -16,6 +16,8 @@ __all__ = [
     "clip_value_",
     "gradient_norm",
     "implementation",
+    "load_optimizer",
+    "make_guard",
     "make_optimizer",
     "parameter_groups",
     "set_rate",

@@ -28,16 +28,25 @@ class Ema:
         self._live = live
         device = next(iter(live.values())).device
         self._updates = torch.zeros((), dtype=torch.int64, device=device)
+        # As tensors on the device: torch would copy plain numbers there at each use, and wait for it.
+        self._first, self._usual, self._none = (
+            torch.tensor(weight, dtype=torch.float32, device=device) for weight in (1.0, 1.0 - decay, 0.0)
+        )
 
     @torch.no_grad()
-    def update(self, ok: Tensor | None = None) -> None:
-        """Take in the model's present weights; ``ok`` (0-dim bool on the device) False leaves the average untouched."""
-        weight = torch.where(self._updates == 0, 1.0, 1.0 - self.decay)
-        if ok is None:
-            ok = torch.ones_like(self._updates, dtype=torch.bool)
-        self._average(torch.where(ok, weight, 0.0))
-        for name in self._copied:
-            self._shadow[name].copy_(torch.where(ok, self._live[name], self._shadow[name]))
+    def update(self, ok: Tensor | bool = True) -> None:
+        """Take in the model's present weights, unless ``ok`` is False (plainly, or as a 0-dim bool on the device)."""
+        if ok is False:
+            return
+        weight = torch.where(self._updates == 0, self._first, self._usual)
+        if ok is True:
+            self._average(weight)
+            for name in self._copied:
+                self._shadow[name].copy_(self._live[name])
+        else:
+            self._average(torch.where(ok, weight, self._none))
+            for name in self._copied:
+                self._shadow[name].copy_(torch.where(ok, self._live[name], self._shadow[name]))
         self._updates.add_(ok)
 
     def _average(self, weight: Tensor) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import torch
@@ -95,23 +96,42 @@ def create_state(optimizer: torch.optim.Optimizer) -> None:
     memory at the second. Zeros give the same bits as torch's own first step (dampening is 0).
     """
     for group in optimizer.param_groups:
-        for parameter in group["params"]:
-            if optimizer.state.get(parameter):
-                continue
-            if isinstance(optimizer, torch.optim.SGD):
-                if group["momentum"] != 0.0:
+        new = [parameter for parameter in group["params"] if not optimizer.state.get(parameter)]
+        if isinstance(optimizer, torch.optim.SGD):
+            if group["momentum"] != 0.0:
+                for parameter in new:
                     optimizer.state[parameter] = {"momentum_buffer": torch.zeros_like(parameter)}
-            else:
-                optimizer.state[parameter] = _adam_state(parameter, group)
+        elif new:
+            _create_as_torch_does(optimizer, {**group, "params": new})
 
 
-def _adam_state(parameter: torch.Tensor, group: dict[str, Any]) -> dict[str, torch.Tensor]:
-    on_device = group["fused"] or group["capturable"]
-    moments = ["exp_avg", "exp_avg_sq"] + (["max_exp_avg_sq"] if group["amsgrad"] else [])
-    return {
-        "step": torch.zeros((), dtype=torch.float32, device=parameter.device if on_device else "cpu"),
-        **{name: torch.zeros_like(parameter) for name in moments},
-    }
+def _create_as_torch_does(optimizer: torch.optim.Optimizer, group: dict[str, Any]) -> None:
+    """All of torch's optimizers create state in ``_init_group(group, *lists to fill)``, for parameters with a gradient."""
+    create: Any = optimizer._init_group  # type: ignore[attr-defined]
+    gradients = [parameter.grad for parameter in group["params"]]
+    for parameter in group["params"]:
+        parameter.grad = torch.zeros_like(parameter)
+    try:
+        create(group, *([] for _ in range(len(inspect.signature(create).parameters) - 1)))
+    finally:
+        for parameter, gradient in zip(group["params"], gradients, strict=True):
+            parameter.grad = gradient
+
+
+def load_optimizer(optimizer: torch.optim.Optimizer, saved: Mapping[str, Any]) -> None:
+    """Go on from ``saved``, a ``state_dict()``, in the form (fused or foreach) it was made with, to keep its last bits.
+
+    Where this device has no fused form it goes on in foreach: ``implementation`` tells which it is.
+    """
+    groups = []
+    for before, group in zip(saved["param_groups"], optimizer.param_groups, strict=True):
+        here = {name: group[name] for name in ("fused", "foreach", "capturable") if name in group}
+        if not before.get("fused"):  # where its step counts lie is a matter of this device, not of the one that saved
+            here = {name: value for name, value in here.items() if name == "capturable"}
+        elif all(parameter.device.type in FUSED_DEVICES for parameter in group["params"]):
+            here = {}
+        groups.append({**before, **here})
+    optimizer.load_state_dict({**saved, "param_groups": groups})
 
 
 def implementation(optimizer: torch.optim.Optimizer) -> Implementation:

@@ -33,7 +33,7 @@ def test_equals_averaged_model(decay: float) -> None:
     for step in range(30):
         wander(model, step)
         theirs.update_parameters(model)
-        ours.update(torch.tensor(True) if step % 2 else None)
+        ours.update(torch.tensor(True) if step % 2 else True)
     averaged = ours.state_dict()
     assert set(averaged) == set(model.state_dict())
     for name, wanted in theirs.module.state_dict().items():

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
 from torch import nn
 
 from training.config.optimizer import Adam, AdamW, OptimizerSection, Sgd
-from training.optim import Guard, clip_gradients_, gradient_norm, make_optimizer
+from training.optim import Ema, Guard, clip_gradients_, gradient_norm, make_guard, make_optimizer
+from training.optim.buffers import LARGE, PROOF_STEPS, HostBuffers
+from training.optim.guard import DeviceGuard, HostGuard
+from training.optim.optimizers import create_state
 
 CPU = torch.device("cpu")
 STEPS = 8
@@ -20,6 +24,15 @@ CONFIGS = [
     Sgd(weight_decay=0.1),
     Sgd(momentum=0.0, nesterov=False),
 ]
+Make = Callable[[nn.Module], torch.optim.Optimizer]
+GuardClass = type[HostGuard] | type[DeviceGuard]
+FORMS: list[tuple[GuardClass, bool]] = [
+    (HostGuard, True),
+    (HostGuard, False),
+    (DeviceGuard, True),
+    (DeviceGuard, False),
+]
+FORM_NAMES = ["host-fused", "host-foreach", "device-fused", "device-foreach"]
 
 
 def net() -> nn.Sequential:
@@ -32,43 +45,49 @@ def batch(step: int) -> torch.Tensor:
 
 
 def train(
-    config: OptimizerSection,
-    fused: bool,
+    make: Make,
+    guard_class: GuardClass,
     steps: list[int],
     poison: dict[int, float],
     scaled: bool = False,
-) -> tuple[nn.Module, torch.optim.Optimizer, Guard]:
+) -> tuple[nn.Module, torch.optim.Optimizer, Ema]:
     """Train over ``steps``; those in ``poison`` get that value into their gradients (through the input, so the
     forward pass and batch norm see it too)."""
     model = net()
-    optimizer = make_optimizer(model, config, CPU, fused)
-    guard = Guard(optimizer, CPU, model.buffers())
+    optimizer = make(model)
+    guard = guard_class(optimizer, CPU, model.buffers())
+    ema = Ema(model, 0.9)
     scaler = torch.amp.GradScaler("cpu", init_scale=8.0, enabled=scaled)
     for step in steps:
         inputs = batch(step)
         if step in poison:
             inputs[2, 3] = poison[step]
-        optimizer.zero_grad(set_to_none=True)
+        model.zero_grad(set_to_none=True)
         scaler.scale(model(inputs).square().mean()).backward()
         if scaled:
             scaler.unscale_(optimizer)
         norm = gradient_norm(model.parameters())
         clip_gradients_(model.parameters(), norm, 1.0, None)
         ok = guard.step(norm)
-        assert ok.item() == (step not in poison)
+        assert bool(ok) == (step not in poison)
         if scaled:
             scaler.update()
-    return model, optimizer, guard
+        ema.update(ok)
+    return model, optimizer, ema
 
 
 def assert_same_bits(
-    first: tuple[nn.Module, torch.optim.Optimizer], second: tuple[nn.Module, torch.optim.Optimizer]
+    first: tuple[nn.Module, torch.optim.Optimizer, Ema], second: tuple[nn.Module, torch.optim.Optimizer, Ema]
 ) -> None:
-    left, right = first[0].state_dict(), second[0].state_dict()
-    assert list(left) == list(right)
-    for name in left:
-        assert torch.equal(left[name], right[name]), name
-        assert left[name].isfinite().all()
+    for left, right in (
+        (first[0].state_dict(), second[0].state_dict()),
+        (first[2].state_dict(), second[2].state_dict()),
+    ):
+        assert list(left) == list(right)
+        for name in left:
+            assert torch.equal(left[name], right[name]), name
+            assert left[name].isfinite().all()
+    assert first[2].updates == second[2].updates
     for mine, other in zip(first[0].parameters(), second[0].parameters(), strict=True):
         state, wanted = first[1].state[mine], second[1].state[other]
         assert list(state) == list(wanted)
@@ -78,28 +97,94 @@ def assert_same_bits(
 
 @pytest.mark.parametrize("poisoned", [[0], [4], [STEPS - 1], [0, 1, 4, 5, 7]], ids=str)
 @pytest.mark.parametrize("value", [math.nan, math.inf], ids=str)
-@pytest.mark.parametrize("fused", [True, False], ids=["fused", "foreach"])
+@pytest.mark.parametrize(("guard_class", "fused"), FORMS, ids=FORM_NAMES)
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
-def test_skipped_steps_leave_no_trace(config: OptimizerSection, fused: bool, value: float, poisoned: list[int]) -> None:
+def test_skipped_steps_leave_no_trace(
+    config: OptimizerSection, guard_class: GuardClass, fused: bool, value: float, poisoned: list[int]
+) -> None:
+    def make(model: nn.Module) -> torch.optim.Optimizer:
+        return make_optimizer(model, config, CPU, fused)
+
     poison = dict.fromkeys(poisoned, value)
-    model, optimizer, guard = train(config, fused, list(range(STEPS)), poison)
-    clean = train(config, fused, [step for step in range(STEPS) if step not in poison], {})
-    assert_same_bits((model, optimizer), clean[:2])
-    assert guard.state()["skipped"] == len(poisoned)
+    clean = train(make, guard_class, [step for step in range(STEPS) if step not in poison], {})
+    assert_same_bits(train(make, guard_class, list(range(STEPS)), poison), clean)
 
 
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
 @pytest.mark.parametrize("fused", [True, False], ids=["fused", "foreach"])
+def test_both_guards_do_what_the_optimizer_alone_does(config: OptimizerSection, fused: bool) -> None:
+    def make(model: nn.Module) -> torch.optim.Optimizer:
+        return make_optimizer(model, config, CPU, fused)
+
+    host, device = (train(make, kind, list(range(STEPS)), {2: math.nan}) for kind in (HostGuard, DeviceGuard))
+    assert_same_bits(host, device)
+    alone = net()
+    optimizer = make(alone)
+    for step in range(STEPS):
+        if step != 2:
+            optimizer.zero_grad()
+            alone(batch(step)).square().mean().backward()
+            torch.nn.utils.clip_grad_norm_(alone.parameters(), 1.0)
+            optimizer.step()
+    assert all(torch.equal(a, b) for a, b in zip(host[0].parameters(), alone.parameters(), strict=True))
+
+
+OTHERS: dict[str, Make] = {
+    "RMSprop": lambda model: torch.optim.RMSprop(model.parameters(), momentum=0.5, centered=True, capturable=False),
+    "NAdam": lambda model: torch.optim.NAdam(model.parameters(), weight_decay=0.1),
+    "RAdam": lambda model: torch.optim.RAdam(model.parameters(), weight_decay=0.1),
+    "Adagrad": lambda model: torch.optim.Adagrad(model.parameters(), initial_accumulator_value=0.1, lr_decay=0.1),
+    "Adamax": lambda model: torch.optim.Adamax(model.parameters()),
+    "Adadelta": lambda model: torch.optim.Adadelta(model.parameters()),
+    "ASGD": lambda model: torch.optim.ASGD(model.parameters(), t0=2),
+    "Rprop": lambda model: torch.optim.Rprop(model.parameters()),
+    "Muon": lambda model: torch.optim.Muon([p for p in model.parameters() if p.ndim == 2], weight_decay=0.1),
+}
+
+
+@pytest.mark.parametrize("poisoned", [[0], [0, 1, 4, 7]], ids=str)
+@pytest.mark.parametrize("guard_class", [HostGuard, DeviceGuard])
+@pytest.mark.parametrize("name", OTHERS)
+def test_optimizers_without_fused_form(name: str, guard_class: GuardClass, poisoned: list[int]) -> None:
+    def make(model: nn.Module) -> torch.optim.Optimizer:
+        optimizer = OTHERS[name](model)
+        create_state(optimizer)
+        return optimizer
+
+    def torchs_own(model: nn.Module) -> torch.optim.Optimizer:
+        return OTHERS[name](model)
+
+    poison = dict.fromkeys(poisoned, math.nan)
+    clean = train(torchs_own, HostGuard, [step for step in range(STEPS) if step not in poison], {})
+    assert_same_bits(train(make, guard_class, list(range(STEPS)), poison), clean)
+
+
+def test_state_that_does_not_exist_yet_is_refused() -> None:
+    model = net()
+    guard = DeviceGuard(torch.optim.NAdam(model.parameters()), CPU)
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    with pytest.raises(ValueError, match="create_state"):
+        guard.step(torch.tensor(1.0))
+
+
+@pytest.mark.parametrize(("guard_class", "fused"), FORMS, ids=FORM_NAMES)
 @pytest.mark.parametrize("config", [AdamW(), Sgd()], ids=str)
-def test_with_a_gradient_scaler(config: OptimizerSection, fused: bool) -> None:
+def test_with_a_gradient_scaler(config: OptimizerSection, guard_class: GuardClass, fused: bool) -> None:
+    def make(model: nn.Module) -> torch.optim.Optimizer:
+        return make_optimizer(model, config, CPU, fused)
+
     # the scale is halved at each overflow; powers of two cancel without rounding, so even the bits must agree
-    model, optimizer, guard = train(config, fused, list(range(STEPS)), {0: math.inf, 3: math.nan}, scaled=True)
-    clean = train(config, fused, [1, 2, 4, 5, 6, 7], {}, scaled=True)
-    assert_same_bits((model, optimizer), clean[:2])
-    assert guard.state()["skipped"] == 2
+    poisoned = train(make, guard_class, list(range(STEPS)), {0: math.inf, 3: math.nan}, scaled=True)
+    assert_same_bits(poisoned, train(make, guard_class, [1, 2, 4, 5, 6, 7], {}, scaled=True))
 
 
-def test_scaled_fused_step_equals_scaler_step() -> None:
-    model, _, _ = train(AdamW(), True, list(range(STEPS)), {3: math.inf}, scaled=True)
+@pytest.mark.parametrize("guard_class", [HostGuard, DeviceGuard])
+def test_scaled_fused_step_equals_scaler_step(guard_class: GuardClass) -> None:
+    def make(model: nn.Module) -> torch.optim.Optimizer:
+        return make_optimizer(model, AdamW(), CPU)
+
+    model, _, _ = train(make, guard_class, list(range(STEPS)), {3: math.inf}, scaled=True)
     other = net()
     optimizer = make_optimizer(other, AdamW(), CPU)
     scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
@@ -122,50 +207,65 @@ def test_scaled_fused_step_equals_scaler_step() -> None:
         assert torch.equal(mine, wanted)
 
 
-@pytest.mark.parametrize("fused", [True, False], ids=["fused", "foreach"])
-def test_finite_gradients_whose_norm_overflows_are_skipped(fused: bool) -> None:
+@pytest.mark.parametrize(("guard_class", "fused"), FORMS, ids=FORM_NAMES)
+def test_finite_gradients_whose_norm_overflows_are_skipped(guard_class: GuardClass, fused: bool) -> None:
     model = net()
     optimizer = make_optimizer(model, AdamW(weight_decay=0.5), CPU, fused)
-    guard = Guard(optimizer, CPU)
+    guard = guard_class(optimizer, CPU)
     before = [parameter.detach().clone() for parameter in model.parameters()]
     for parameter in model.parameters():
         parameter.grad = torch.full_like(parameter, 3e19)
     norm = gradient_norm(model.parameters())
     clip_gradients_(model.parameters(), norm, 1.0, None)
     assert not guard.step(norm)
+    assert not hasattr(optimizer, "found_inf")
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
 
 
-@pytest.mark.parametrize("fused", [True, False], ids=["fused", "foreach"])
-def test_counts(fused: bool) -> None:
+@pytest.mark.parametrize("guard_class", [HostGuard, DeviceGuard])
+def test_loading_weights_refreshes_the_kept_buffers(guard_class: GuardClass) -> None:
     model = net()
-    optimizer = make_optimizer(model, Sgd(), CPU, fused)
-    guard = Guard(optimizer, CPU)
-    seen = []
-    for good in (True, False, False, True, False):
-        for parameter in model.parameters():
-            parameter.grad = torch.full_like(parameter, 0.1 if good else math.nan)
-        guard.step(gradient_norm(model.parameters()))
-        seen.append((int(guard.skipped), int(guard.in_a_row)))
-    assert seen == [(0, 0), (1, 1), (2, 2), (2, 0), (3, 1)]
-    other = Guard(optimizer, CPU)
-    other.load(guard.state())
-    assert other.state() == {"skipped": 3, "in_a_row": 1}
-    assert not hasattr(optimizer, "found_inf")
-
-
-def test_loading_weights_refreshes_the_kept_buffers() -> None:
-    model = net()
-    optimizer = make_optimizer(model, Sgd(), CPU)
-    guard = Guard(optimizer, CPU, model.buffers())
+    guard: Guard = guard_class(make_optimizer(model, Sgd(), CPU), CPU, model.buffers())
     running_mean = model.get_buffer("1.running_mean")
     running_mean.fill_(7.0)  # what loading a checkpoint does
-    guard.load({"skipped": 0, "in_a_row": 0})
+    guard.remember()
     running_mean.fill_(math.nan)
-    for parameter in model.parameters():
-        parameter.grad = torch.full_like(parameter, math.nan)
-    guard.step(gradient_norm(model.parameters()))
+    guard.step(torch.tensor(math.nan))
     assert running_mean.tolist() == [7.0] * 9
+
+
+@pytest.mark.parametrize(
+    ("quietly", "first_change"),
+    [(True, 0), (True, PROOF_STEPS - 1), (False, 0), (False, PROOF_STEPS), (False, PROOF_STEPS + 5)],
+)
+def test_a_large_buffer_is_put_back_whenever_it_changes(quietly: bool, first_change: int) -> None:
+    """One that never changes costs nothing after a while; one that does must not be mistaken for it."""
+    buffer = torch.zeros(LARGE)
+    kept = HostBuffers([buffer])
+
+    def change(value: float) -> None:
+        (buffer.data if quietly else buffer).fill_(value)
+
+    for step in range(2 * PROOF_STEPS):
+        if step >= first_change:
+            change(float(step))
+        kept.accept()
+    change(math.nan)
+    kept.put_back()
+    assert buffer.tolist() == [float(2 * PROOF_STEPS - 1)] * LARGE
+    kept.accept()
+    change(math.inf)
+    kept.put_back()
+    assert buffer.isfinite().all()
+
+
+def test_each_device_gets_its_guard() -> None:
+    model = net()
+    assert isinstance(make_guard(make_optimizer(model, AdamW(), CPU), CPU), HostGuard)
+    with torch.device("meta"):
+        elsewhere = nn.Linear(3, 3)
+    meta = torch.device("meta")
+    assert isinstance(make_guard(make_optimizer(elsewhere, AdamW(), meta), meta), DeviceGuard)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -175,7 +275,8 @@ def test_no_wait_for_the_device(config: OptimizerSection, fused: bool) -> None:
     device = torch.device("cuda")
     model = net().to(device)
     optimizer = make_optimizer(model, config, device, fused)
-    guard = Guard(optimizer, device, model.buffers())
+    guard = make_guard(optimizer, device, model.buffers())
+    ema = Ema(model, 0.9)
     for parameter in model.parameters():
         parameter.grad = torch.full_like(parameter, math.nan)
     before = [parameter.detach().clone() for parameter in model.parameters()]
@@ -184,8 +285,8 @@ def test_no_wait_for_the_device(config: OptimizerSection, fused: bool) -> None:
         for _ in range(3):
             norm = gradient_norm(model.parameters())
             clip_gradients_(model.parameters(), norm, 1.0, 0.5)
-            guard.step(norm)
+            ema.update(guard.step(norm))
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    assert guard.state() == {"skipped": 3, "in_a_row": 3}
+    assert ema.updates == 0
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
