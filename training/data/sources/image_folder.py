@@ -66,12 +66,12 @@ class ImageFolder:
             except (Unusable, DifferentSize) as error:
                 raise self._lost(index, str(error) or "has another size than before") from error
             if self._digests and digest != self._digests[index]:
-                raise self._lost(index, "has changed")
+                raise self._lost(index, "its content has changed")
         return torch.from_numpy(pictures)
 
     def _lost(self, index: int, reason: str) -> TrainingError:
         return TrainingError(
-            f"{shown(str(self.root / self.paths[index]))} could be read when the run began, but now {reason}.",
+            f"{shown(str(self.root / self.paths[index]))} is not the picture it was when the run began ({reason}).",
             "Put the file back as it was and resume the run, or start a new run with the files as they are.",
         )
 
