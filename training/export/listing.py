@@ -22,6 +22,7 @@ from training.errors import InputError
 from training.export.architecture import describe_architecture
 from training.export.material import Material
 from training.models import make_model
+from training.reading import visible
 from training.runs.folder import read_json
 from training.schedules import describe as describe_schedule
 
@@ -40,16 +41,22 @@ def describe_run(material: Material, file: str) -> dict[str, Any]:
     slug = re.sub(r"[^a-z0-9]+", "-", config.name.lower()).strip("-") or "run"
     packages = ["torch"] + ["torchvision"] * (config.model.kind == "torchvision")
     facts |= {
-        "name": config.name.replace("\\", "/").replace('"""', "'''"),
+        "name": _prose(config.name),
         "version": training.__version__,
-        "source": f"{material.run.id}, {material.checkpoint.name}",
+        "source": _prose(f"{material.run.id}, {material.checkpoint.name}"),
         "packages": " and ".join(packages + _PACKAGES.get(config.dataset.kind, [])),
-        "file": file,
+        "file": _prose(file),
         "description": _code(f"Train {config.name}."),
         "out": _code(f"{slug}-run"),
         "settings": [line for setting in _settings(material, facts) for line in _lines(*setting)],
     }
     return facts
+
+
+def _prose(text: str) -> str:
+    """``text`` as it may stand inside the script's docstring: nothing in it can end that and become code, which would run
+    as soon as the script is compared with the engine. A name may come from a stranger's file."""
+    return visible(text, 300).replace("\\", "/").replace('"', "'")
 
 
 def _code(value: Any) -> str:
