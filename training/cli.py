@@ -27,7 +27,7 @@ from training.runs.workspace import default_workspace, find_run, find_target, ty
 EXIT_CODES = {"completed": 0, "stopped": 130, "failed": 1}
 CONTRACT = (
     "run", "folder", "status", "step", "epoch", "best", "last_checkpoint", "metrics", "skipped_steps",
-    "samples_per_second", "reason",
+    "samples_per_second", "reason", "fix",
 )  # fmt: skip
 
 

@@ -86,8 +86,8 @@ class Console:
         self._line(", ".join(words))
         if record["status"] != "completed" and record.get("reason"):
             self._line(f"{record['reason']} {record.get('advice') or ''}".rstrip())
-        if record["status"] == "stopped":
-            self._line(f"Go on with: python -m training resume {shlex.quote(str(record['folder']))}")
+        if record["status"] == "stopped" or record.get("fix"):
+            self._line(f"Go on with: {resume_command(record['folder'], record.get('fix') or {})}")
 
     def _describe_data(self, report: Mapping[str, Any]) -> None:
         parts = ", ".join(f"{count:,} {name}" for name, count in report["samples"].items())
@@ -105,6 +105,12 @@ class Console:
         sys.stderr.write("\r" + text.ljust(self._drawn))
         sys.stderr.flush()
         self._drawn = len(text)
+
+
+def resume_command(folder: Any, fix: Mapping[str, Any]) -> str:
+    """What to type to go on with the run in ``folder``, with the settings of ``fix`` changed."""
+    changes = [f"--set {shlex.quote(f'{name}={value}')}" for name, value in fix.items()]
+    return " ".join(["python -m training resume", shlex.quote(str(folder)), *changes])
 
 
 def format_value(name: str, value: Any) -> str:

@@ -15,7 +15,7 @@ from training import random
 from training.config import RunConfig
 from training.data.augment import Augmenter
 from training.data.normalise import Normalisation
-from training.data.plan import plan
+from training.data.plan import Plan, plan
 from training.data.resident import Feed, Notice, Raw
 from training.data.source import Source
 
@@ -30,15 +30,20 @@ class Batch:
 
 
 class Window:
-    """The batches of one optimizer step; iterate it once. ``samples`` is the real number of samples in all of them."""
+    """The batches of one optimizer step; iterate it once. ``samples`` is the real number of samples in all of them.
+
+    ``used_up`` turns true when the batch after the last is asked for: every batch was worked off, only the step remains.
+    """
 
     def __init__(self, samples: int, batches: int, stream: Iterator[Batch]) -> None:
         self.samples = samples
         self.batches = batches
+        self.used_up = False
         self._stream = stream
 
     def __iter__(self) -> Iterator[Batch]:
-        return self._stream
+        yield from self._stream
+        self.used_up = True
 
 
 class Data:
@@ -67,7 +72,7 @@ class Data:
         self.report = report
         self.plan = plan(len(splits["train"]), config.loop.batch_size, config.loop.accumulation)
         self.steps_per_epoch = self.plan.steps
-        self._evaluation_size = config.loop.validation_batch_size or 2 * config.loop.batch_size  # no gradients are kept
+        self.evaluation_size = config.loop.validation_batch_size or 2 * config.loop.batch_size  # no gradients are kept
         self._seed = config.seed
         self._augment = Augmenter(config.dataset, config.seed)
         self._channels_last = config.precision.channels_last
@@ -102,10 +107,17 @@ class Data:
             for _ in stream:
                 pass
 
+    def cut(self, finer: Plan, evaluation_size: int) -> None:
+        """Cut the same windows into other batches from the next pass on; ``evaluation_size`` is for the other parts."""
+        if not finer.has_windows_of(self.plan):
+            raise ValueError(f"{finer} has other windows than {self.plan}")
+        self.plan = finer
+        self.evaluation_size = evaluation_size
+
     def evaluation_batches(self, part: str) -> Iterator[Batch]:
         """The samples of a part in the order of their numbers, never varied."""
         order = self.splits[part]
-        size = self._evaluation_size
+        size = self.evaluation_size
         bounds = [(first, min(first + size, len(order))) for first in range(0, len(order), size)]
         for raw in self._feed.passes("evaluate", order, bounds):
             yield self._batch(raw, None)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import psutil
 import torch
 
 from training.config.engine import Loader
+from training.data.host_memory import host_memory
 from training.errors import InputError
 
 _GPU_SHARE = 0.4
@@ -31,7 +31,7 @@ class Room:
 
 def measure_room(loader: Loader, device: torch.device) -> Room:
     """How much room there is now. What goes to a GPU passes through the computer's memory and has to fit there, too."""
-    available = psutil.virtual_memory().available
+    available = host_memory().available
     limit = None if loader.memory_limit_mb is None else loader.memory_limit_mb * 10**6
     host = int(_HOST_SHARE * available) if limit is None else limit
     most = int(_MOST_SHARE * available)

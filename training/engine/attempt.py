@@ -59,7 +59,7 @@ def work_on(folder: RunFolder, config: RunConfig, hooks: Hooks, restore: Restore
 def _begin(place: Workplace, config: RunConfig, restore: Restore | None, new: bool) -> Session | None:
     """The session, ready for its first step; None when the person stopped it before. A fault that is not the input's
     ends the run as failed and is raised as TrainingError."""
-    before = {key: place.book.record.get(key) for key in ("status", "reason", "advice", "ended", "step")}
+    before = {key: place.book.record.get(key) for key in ("status", "reason", "advice", "fix", "ended", "step")}
     try:
         place.open()
         return _prepare(place, config, restore)
@@ -72,9 +72,9 @@ def _begin(place: Workplace, config: RunConfig, restore: Restore | None, new: bo
         raise
     except Exception as error:
         logger.exception("The run could not begin")
-        failed = failure(error, 0, config.loop)
+        failed = failure(error, 0, config, place.phase)
         place.emit(failed)
-        raise TrainingError(failed.reason, failed.advice) from error
+        raise TrainingError(failed.reason, failed.advice, failed.fix) from error
 
 
 def _prepare(place: Workplace, config: RunConfig, restore: Restore | None) -> Session:
@@ -144,7 +144,7 @@ def _work(place: Workplace, session: Session, restore: Restore | None) -> None:
         final = _finish(session, place.control, recorder, ledger, keeper)
     except Exception as error:
         logger.exception("The run failed")
-        final = failure(error, session.progress.step, session.config.loop)
+        final = failure(error, session.progress.step, session.config, place.phase)
     finally:
         keeper.close()
         recorder.close()

@@ -15,6 +15,16 @@ from torch.amp.grad_scaler import GradScaler
 from training.config.engine import Precision
 from training.errors import ConfigError, Problem
 
+OUT_OF_MEMORY = (
+    "out of memory",  # CUDA outside the allocator, MPS
+    "not enough memory",  # torch's allocator on Windows
+    "allocate memory",  # and elsewhere: "can't", "Cannot"
+    "bad_alloc",  # C++
+    "alloc_failed",  # cuBLAS, cuDNN
+    "bad allocation",
+)
+"""What libraries say, in lower case, when they are refused memory."""
+
 TINY_MODEL = 100_000
 """Parameters below which a second thread costs more in waiting than it computes (measured on MLPs)."""
 
@@ -76,9 +86,11 @@ def choose_threads(requested: int | None, model: nn.Module) -> int:
 
 
 def ran_out_of_memory(error: BaseException) -> bool:
-    """Whether ``error`` is torch's or Python's way of saying so; on processors torch has only the words."""
-    words = ("not enough memory", "can't allocate memory")
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(text in str(error) for text in words)
+    """Whether ``error`` is torch's or Python's way of saying so; on processors and in libraries there are only words."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    text = str(error).lower()
+    return isinstance(error, RuntimeError | OSError) and any(words in text for words in OUT_OF_MEMORY)
 
 
 def apply_backends(precision: Precision, deterministic: bool) -> None:

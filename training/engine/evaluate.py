@@ -6,25 +6,31 @@ import contextlib
 
 import torch
 
+from training.engine.memory import Shortage
 from training.engine.session import Session
+from training.objectives.objective import Totals
 
 
-def evaluate(session: Session, part: str, prefix: str) -> dict[str, float]:
+def evaluate(session: Session, part: str, prefix: str, shortage: Shortage) -> dict[str, float]:
     """Per-sample averages over ``part`` ("validation", "test"), named ``prefix/loss``, ``prefix/accuracy``...
 
     In eval mode and inference mode, with the averaged weights where the run keeps them. Touches no random state, so a
-    run validated more often is the same run.
+    run validated more often is the same run. ``shortage`` decides what happens when memory runs out.
     """
     model = session.model
     averaged = session.ema.swapped(model) if session.ema is not None else contextlib.nullcontext()
-    totals = session.objective.new_totals()
+
+    def measure() -> Totals:
+        totals = session.objective.new_totals()
+        for batch in session.data.evaluation_batches(part):
+            with session.numerics.autocast():
+                outputs = model(batch.inputs)
+            totals.add(outputs, batch.targets)
+        return totals
+
     model.eval()
     try:
         with averaged, torch.inference_mode():
-            for batch in session.data.evaluation_batches(part):
-                with session.numerics.autocast():
-                    outputs = model(batch.inputs)
-                totals.add(outputs, batch.targets)
+            return shortage.evaluate(measure).metrics(prefix)
     finally:
         model.train()
-    return totals.metrics(prefix)

@@ -28,7 +28,10 @@ def fit(session: Session, control: Control, recorder: Recorder, ledger: Ledger) 
     while not progress.finished and progress.epoch < epochs:
         for window in session.data.train_windows(progress.epoch, progress.window):
             lr = session.lr
-            loss, norm = train_step(session, window)
+            step = ledger.shortage.attempt(train_step, window)
+            if step is None:  # memory ran out: the same window again, in smaller batches
+                break
+            loss, norm = step
             progress.window += 1
             recorder.add(lr, window.samples, loss, norm)
             if time.perf_counter() - looked >= LOOK_SECONDS:

@@ -15,6 +15,7 @@ from training.checkpoints.write import AVERAGED
 from training.config.files import config_data
 from training.control import Control
 from training.engine.evaluate import evaluate
+from training.engine.memory import Shortage
 from training.engine.record import Recorder
 from training.engine.session import Session
 from training.errors import TrainingError, counted
@@ -31,6 +32,7 @@ class Ledger:
         self._recorder = recorder
         self._keeper = keeper
         self._emit = emit
+        self.shortage = Shortage(session, emit, lambda: self.save(anew=True))
         self._facts = _model_facts(session)
         self._phase = ""
 
@@ -123,15 +125,15 @@ class Ledger:
         self._recorder.flush()
         before = self._phase
         self.phase("validating")
-        metrics = evaluate(self._session, "validation", "val/")
+        metrics = evaluate(self._session, "validation", "val/", self.shortage)
         self.phase(before)
         self._recorder.restart_clock()
         return metrics
 
-    def save(self, *, best: bool = False) -> None:
-        """Hand a snapshot of this very step to the writer; a step already saved is not saved twice."""
+    def save(self, *, best: bool = False, anew: bool = False) -> None:
+        """Hand a snapshot of this very step to the writer; a step already saved is not saved twice, unless ``anew``."""
         progress = self._session.progress
-        if self._keeper.newest_step == progress.step and not best:
+        if self._keeper.newest_step == progress.step and not (best or anew):
             return
         self._recorder.flush()
         self._recorder.sync()
@@ -167,7 +169,7 @@ class Ledger:
             if (best / AVERAGED).is_file():
                 load_weights(best, session.model, averaged=True)
         self.phase("testing")
-        metrics = evaluate(session, "test", "test/")
+        metrics = evaluate(session, "test", "test/", self.shortage)
         progress.metrics.update(metrics)
         self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=False))
 

@@ -40,6 +40,7 @@ class StatusBook:
             changes["ended"] = event.time
             changes["reason"] = getattr(event, "reason", "") or None
             changes["advice"] = getattr(event, "advice", "") or None
+            changes["fix"] = dict(getattr(event, "fix", {}))
         elif not isinstance(event, Validated | CheckpointSaved):
             return
         self.write(**changes)

@@ -9,7 +9,7 @@ from typing import Self
 from training.control import Control
 from training.engine.hooks import Hooks
 from training.engine.status import StatusBook
-from training.events import Event
+from training.events import Event, PhaseChanged
 from training.runs.folder import RunFolder, claim, release
 from training.runs.history import EventLog
 from training.runs.index import index_run
@@ -24,6 +24,7 @@ class Workplace:
     def __init__(self, folder: RunFolder, hooks: Hooks) -> None:
         self.folder = folder
         self.hooks = hooks
+        self.phase = ""  # what the engine is busy with, as it told last
 
     def __enter__(self) -> Self:
         claim(self.folder)
@@ -50,6 +51,8 @@ class Workplace:
 
     def emit(self, event: Event) -> None:
         """Write ``event`` down, bring the status up to date, tell who watches."""
+        if isinstance(event, PhaseChanged):
+            self.phase = event.phase
         self._log.emit(event)
         self.book.note(event)
         self.hooks.watch(event)
@@ -58,5 +61,5 @@ class Workplace:
         """Say that work begins: the run's folder is told, its commands are followed, its status is running."""
         self.hooks.started(self.folder)
         self.control.watch(self.folder.path)
-        self.book.write(status="running", reason=None, advice=None)
+        self.book.write(status="running", reason=None, advice=None, fix={})
         index_run(self.folder)

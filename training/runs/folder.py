@@ -162,6 +162,7 @@ def first_record(folder: RunFolder, config: RunConfig, created: float) -> dict[s
         "skipped_steps": 0,
         "samples_per_second": 0.0,
         "reason": None,
+        "fix": {},
         "dataset": config.dataset.kind,
         "model": getattr(config.model, "name", config.model.kind),
         "parent": None,

@@ -152,5 +152,5 @@ def test_an_unexpected_fault_before_the_first_step_is_a_finding_not_a_traceback(
     assert caught.value.exit_code == 1
     folder = RunFolder(next((tmp_path / "runs").iterdir()))
     assert folder.status()["status"] == "failed"
-    assert "batch_size" in folder.status()["advice"]
+    assert folder.status()["fix"] == {"loader.mode": "streamed"}
     assert "Traceback" in folder.log_file.read_text()

@@ -1,0 +1,279 @@
+"""When memory runs out: what is told, which settings would fit, and how a run goes on in smaller batches by itself."""
+
+from __future__ import annotations
+
+import gc
+import math
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import psutil
+import torch
+from torch import Tensor, nn
+
+from training.config import RunConfig
+from training.data import Window
+from training.data.host_memory import host_memory
+from training.data.placement import in_words
+from training.data.plan import Plan
+from training.engine.device import choose_device, describe_device, ran_out_of_memory
+from training.engine.session import Session
+from training.errors import TrainingError
+from training.events import Event, Found
+
+MOST_ACCUMULATION = 10**5  # what the setting accepts
+
+_ASKED = re.compile(r"tried to allocate ([\d.]+) (bytes|KiB|MiB|GiB)", re.IGNORECASE)
+_UNITS = {"bytes": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+
+Result = TypeVar("Result")
+Step = tuple[Tensor, Tensor]
+
+
+class Shortage:
+    """Stands beside whatever a session computes and knows what to do when that does not fit.
+
+    By default the run ends with a TrainingError whose ``fix`` are settings that keep every step's samples. With
+    ``loop.on_out_of_memory = "smaller_batches"`` it goes on with them by itself: ``progress`` remembers the size, and
+    ``save`` is called before anything is computed with it, so that a run killed later goes on from there alike.
+    """
+
+    def __init__(self, session: Session, emit: Callable[[Event], None], save: Callable[[], None]) -> None:
+        self._session = session
+        self._emit = emit
+        self._save = save
+        self._goes_on = session.config.loop.on_out_of_memory == "smaller_batches"
+
+    def attempt(self, train_step: Callable[[Session, Window], Step], window: Window) -> Step | None:
+        """What ``train_step`` returns; None when the same window has to be taken again, in smaller batches.
+
+        Only the gradients' part of a step is taken again: once the optimizer has begun, numbers may have changed.
+        """
+        session = self._session
+        random = _random_state(session.device) if self._goes_on else None
+        try:
+            return train_step(session, window)
+        except (RuntimeError, MemoryError) as error:
+            if not ran_out_of_memory(error):
+                raise
+            shortage = _update_shortage(error, session) if window.used_up else _window_shortage(error, session)
+            if random is None or not shortage.fix:
+                raise shortage from error
+        # Out here the error is gone, and with it all that the frames of the failed window held.
+        before = session.data.plan.batch_size
+        self._begin_window_again(random)
+        session.progress.batch_size = shortage.fix["loop.batch_size"]
+        session.cut_batches()
+        self._tell(before, shortage)
+        if session.progress.step:  # a run killed before its first checkpoint begins from the beginning anyway
+            self._save()
+        return None
+
+    def _begin_window_again(self, random: list[Tensor]) -> None:
+        session = self._session
+        session.optimizer.zero_grad(set_to_none=True)
+        session.guard.step(torch.full((), math.nan, device=session.device))  # a step not made: the buffers are put back
+        torch.set_rng_state(random[0])
+        if session.device.type == "cuda":
+            torch.cuda.set_rng_state(random[1], session.device)
+        free_memory(session.device)
+
+    def _tell(self, before: int, shortage: TrainingError) -> None:
+        session = self._session
+        now, step = session.data.plan, session.progress.step
+        self._emit(
+            Found(
+                level="warning",
+                title=f"Memory ran out in step {step + 1:,} with batches of {before:,}; the run goes on with batches of "
+                f"{now.batch_size:,}, {now.accumulation:,} of them to a step.",
+                advice=f"{shortage.advice} A run that begins with these settings is spared the attempt.",
+                step=step,
+                fix=shortage.fix,
+            )
+        )
+
+    def evaluate(self, compute: Callable[[], Result]) -> Result:
+        """What ``compute``, a pass without gradients, returns; it is made again in smaller batches where that is asked."""
+        session = self._session
+        while True:
+            size = session.data.evaluation_size
+            try:
+                return compute()
+            except (RuntimeError, MemoryError) as error:
+                if not ran_out_of_memory(error):
+                    raise
+                shortage = _evaluation_shortage(error, session)
+                if not self._goes_on or not shortage.fix:
+                    raise shortage from error
+            free_memory(session.device)
+            smaller = session.progress.evaluation_size = shortage.fix["loop.validation_batch_size"]
+            session.cut_batches()
+            self._emit(
+                Found(
+                    level="warning",
+                    title=f"Memory ran out with validation batches of {size:,}; from here on they are of {smaller:,}.",
+                    advice="The metrics stay the same up to rounding.",
+                    step=session.progress.step,
+                    fix=shortage.fix,
+                )
+            )
+
+
+def _random_state(device: torch.device) -> list[Tensor]:
+    """What dropout draws from here; cheap, and without waiting for the device."""
+    states = [torch.get_rng_state()]
+    return [*states, torch.cuda.get_rng_state(device)] if device.type == "cuda" else states
+
+
+def free_memory(device: torch.device) -> None:
+    """Give what nobody holds any more back to the system."""
+    gc.collect()
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+    elif device.type == "mps":
+        torch.mps.empty_cache()
+
+
+# ------------------------------------------------------------------------------------------ what is proposed and told
+
+
+def smaller_batches(plan: Plan, most: int, model: nn.Module) -> dict[str, Any]:
+    """The settings for batches of at most ``most`` samples that give each step the same samples; empty without any.
+
+    Batch normalisation cannot learn from single samples, so a model that has it is not given batches of one.
+    """
+    finer = plan.smaller(min(most, plan.batch_size // 2))
+    if finer is None or finer.accumulation > MOST_ACCUMULATION:
+        return {}
+    if finer.batch_size == 1 and has_batch_norm(model):
+        return {}
+    return {"loop.batch_size": finer.batch_size, "loop.accumulation": finer.accumulation}
+
+
+def has_batch_norm(model: nn.Module) -> bool:
+    """Whether a sample's result depends, in training, on the others in its batch."""
+    return any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in model.modules())
+
+
+def in_settings(fix: dict[str, Any]) -> str:
+    """ "loop.batch_size = 32 and loop.accumulation = 4" """
+    return " and ".join(f"{name} = {value}" for name, value in fix.items())
+
+
+def _window_shortage(error: BaseException, session: Session) -> TrainingError:
+    """Too large a batch: smaller ones that make the same steps, or what else helps."""
+    size = session.data.plan.batch_size
+    fix = smaller_batches(session.data.plan, _most_that_can_fit(error, session), session.model)
+    message = f"The run ran out of memory in step {session.progress.step + 1:,} with batches of {size:,}: {numbers(error, session.device)}."
+    if not fix:
+        advice = f"The batches are as small as they can be. {_other_advice(session)}"
+        return TrainingError(message, advice)
+    seen = "; only batch normalisation will see smaller batches" if has_batch_norm(session.model) else ""
+    return TrainingError(
+        message, f"Use {in_settings(fix)}: the same samples in each step, with less memory{seen}.", fix
+    )
+
+
+def _update_shortage(error: BaseException, session: Session) -> TrainingError:
+    message = (
+        f"The run ran out of memory in step {session.progress.step + 1:,}, while the optimizer changed the weights: "
+        f"{numbers(error, session.device)}."
+    )
+    return TrainingError(message, f"Smaller batches do not help here. {_other_advice(session)}")
+
+
+def _evaluation_shortage(error: BaseException, session: Session) -> TrainingError:
+    size = session.data.evaluation_size
+    message = (
+        f"The run ran out of memory after step {session.progress.step:,}, while it measured with batches of {size:,} "
+        f"without training: {numbers(error, session.device)}."
+    )
+    if size == 1:
+        return TrainingError(message, _other_advice(session))
+    fix = {"loop.validation_batch_size": size // 2}
+    return TrainingError(message, f"Use {in_settings(fix)}: the same metrics up to rounding, with less memory.", fix)
+
+
+def shortage_outside_steps(error: BaseException, phase: str, config: RunConfig) -> TrainingError:
+    """Memory ran out before the first step ("preparing data", "building the model"...), while saving, or between steps."""
+    message = f"The run ran out of memory while {phase}: {numbers(error, choose_device(config.precision.device))}."
+    if phase == "building the model":
+        return TrainingError(message, "Close other programs, or choose a smaller model.")
+    if phase == "saving":
+        return TrainingError(
+            message,
+            "A checkpoint is a copy of the weights, of their average and of the optimizer's numbers. Close other "
+            "programs, then resume; the checkpoints before it are untouched.",
+        )
+    if phase == "training":
+        return TrainingError(message, "Close other programs, then resume, or use fewer workers (loader.workers).")
+    if config.loader.mode != "streamed":
+        fix = {"loader.mode": "streamed"}
+        return TrainingError(message, f"Use {in_settings(fix)}: the samples are then read while the run trains.", fix)
+    return TrainingError(
+        message, "Close other programs, or use fewer workers (loader.workers) or a smaller image size."
+    )
+
+
+def numbers(error: BaseException, device: torch.device) -> str:
+    """How much memory there is, is in use and was asked for, as a clause."""
+    asked = _asked(error)
+    more = f", and {in_words(asked)} more were asked for" if asked else ""
+    if _on_device(error, device):
+        free, total = torch.cuda.mem_get_info(device)
+        own = in_words(torch.cuda.memory_allocated(device))
+        return f"{in_words(total - free)} of the {in_words(total)} of {describe_device(device)} were in use, {own} of them by this run{more}"
+    host = host_memory()
+    own = in_words(psutil.Process().memory_info().rss)
+    used = in_words(host.total - host.available)
+    return f"{used} of the {in_words(host.total)} {host.bound} were in use, {own} of them by this run{more}"
+
+
+def _asked(error: BaseException) -> float:
+    found = _ASKED.search(str(error))
+    return float(found[1]) * _UNITS[found[2].lower()] if found else 0.0
+
+
+def _on_device(error: BaseException, device: torch.device) -> bool:
+    """Whether the GPU's memory is meant and not the computer's, which a run on a GPU can use up, too."""
+    return device.type == "cuda" and not isinstance(error, MemoryError) and "CPUAllocator" not in str(error)
+
+
+def _most_that_can_fit(error: BaseException, session: Session) -> int:
+    """An upper bound for the batch size, so that one proposal does for a batch that is far too large.
+
+    The batch needs at least what it holds and asked for; there is at most everything but weights and their like.
+    """
+    size, asked = session.data.plan.batch_size, _asked(error)
+    kept = saved_bytes(session) + sum(parameter.nbytes for parameter in session.parameters)
+    if _on_device(error, session.device):
+        held = torch.cuda.memory_allocated(session.device) - kept
+        room = torch.cuda.mem_get_info(session.device)[0] + torch.cuda.memory_reserved(session.device) - kept
+    else:
+        held, room = 0, host_memory().total - kept
+    need = asked + max(held, 0)
+    return max(1, int(size * room / need)) if need > room > 0 else size
+
+
+def saved_bytes(session: Session) -> int:
+    """Bytes of the tensors that a checkpoint copies: weights, their average, the optimizer's numbers."""
+    averaged = session.ema.state_dict() if session.ema is not None else {}
+    states = (value for state in session.optimizer.state.values() for value in state.values() if torch.is_tensor(value))
+    return sum(tensor.nbytes for tensor in (*session.model.state_dict().values(), *averaged.values(), *states))
+
+
+def _other_advice(session: Session) -> str:
+    """What saves memory besides smaller batches, as far as this run does not do it yet."""
+    config, device = session.config, session.device
+    choices = ["choose a smaller model or image size"]
+    if device.type == "cuda" and config.precision.compute in ("fp32", "tf32"):
+        choices.append("compute in bf16 (precision.compute)")
+    if device.type == "cuda" and session.data.report["batches"]["mode"] == "resident":
+        choices.append(f"stream the {in_words(session.data.report['batches']['bytes'])} of samples (loader.mode)")
+    if config.optimizer.kind != "sgd":
+        choices.append("use sgd, which keeps fewer numbers for each weight (optimizer.kind)")
+    if session.ema is not None:
+        choices.append("do without the average of the weights (loop.ema_decay)")
+    text = choices[0] if len(choices) == 1 else f"{', '.join(choices[:-1])} or {choices[-1]}"
+    return f"{text[0].upper()}{text[1:]}."
