@@ -15,6 +15,7 @@ from training.checkpoints.load import load_state, load_tensors, load_weights
 from training.checkpoints.write import AVERAGED
 from training.config import RunConfig, parse_config
 from training.config.diff import diff
+from training.data.plan import plan
 from training.engine.session import Progress, Session
 from training.errors import CheckpointError, InputError
 from training.events import EpochEnded, Event, Found, Validated
@@ -92,9 +93,12 @@ class Branch:
         load_weights(self.checkpoint, session.model)
         state = load_state(self.checkpoint)
         same_data = self.manifest["data"]["fingerprint"] == session.data.source.fingerprint
-        same_course = all(
-            getattr(before.loop, name) == getattr(after.loop, name) for name in ("batch_size", "accumulation")
-        ) and (before.dataset.validation_fraction, before.dataset.split_seed, before.seed) == (
+        windows = plan(session.data.plan.n, before.loop.batch_size, before.loop.accumulation)
+        same_course = session.data.plan.has_windows_of(windows) and (
+            before.dataset.validation_fraction,
+            before.dataset.split_seed,
+            before.seed,
+        ) == (
             after.dataset.validation_fraction,
             after.dataset.split_seed,
             after.seed,
@@ -178,7 +182,14 @@ def _judged_alike(before: RunConfig, after: RunConfig) -> bool:
 def _continued(saved: dict[str, Any]) -> Progress:
     """The parent's progress for a branch: the best of a run is one of its own checkpoints, so it is sought anew."""
     return replace(
-        Progress(**saved), finished="", best_value=None, best_step=0, counted_value=None, stale_validations=0
+        Progress(**saved),
+        finished="",
+        best_value=None,
+        best_step=0,
+        counted_value=None,
+        stale_validations=0,
+        batch_size=0,
+        evaluation_size=0,
     )
 
 
