@@ -66,6 +66,21 @@ class Validated(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class StepSkipped(Event):
+    """The gradient of ``step`` was not finite, so the weights were left as they were.
+
+    ``epoch`` is the number of whole epochs before it; ``samples`` are its samples' numbers in the dataset, ``names`` what
+    a person calls the first few of them.
+    """
+
+    kind: ClassVar[str] = "step_skipped"
+    step: int
+    epoch: int
+    samples: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class EpochEnded(Event):
     """``epoch`` counts from 1; ``metrics`` holds "train/loss", the per-sample average over the epoch."""
 
@@ -138,6 +153,7 @@ _KINDS: dict[str, type[Event]] = {
         PhaseChanged,
         DataPrepared,
         Validated,
+        StepSkipped,
         EpochEnded,
         CheckpointSaved,
         Found,

@@ -134,11 +134,26 @@ class Loop(Section):
     max_skipped_steps: int = setting(
         20,
         title="Skips in a row",
-        help="End with an explanation after this many steps in a row whose gradient was not finite.",
+        help="So many steps in a row whose gradient was not finite are too many; what happens then is the next setting.",
         unit="steps",
         advanced=True,
         affects_result=False,
         ge=1,
+    )
+    after_skips: Literal["stop", "roll_back"] = setting(
+        "stop",
+        title="After too many skips",
+        help="stop ends the run with an explanation. roll_back goes back to the newest checkpoint before the skips and on "
+        "with a lower learning rate; the fourth time it ends the run.",
+        advanced=True,
+    )
+    roll_back_factor: float = setting(
+        0.5,
+        title="Rate after a roll back",
+        help="The whole schedule is multiplied by this at each roll back.",
+        advanced=True,
+        gt=0.0,
+        le=1.0,
     )
     on_out_of_memory: Literal["stop", "smaller_batches"] = setting(
         "stop",

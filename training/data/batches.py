@@ -78,6 +78,7 @@ class Data:
         self._channels_last = config.precision.channels_last
         self._targets = source.targets.to(device)
         self._feed = feed
+        self._known_order: tuple[int, Tensor] | None = None
 
     @property
     def waited(self) -> float:
@@ -96,8 +97,7 @@ class Data:
 
     def train_windows(self, epoch: int, start: int = 0) -> Iterator[Window]:
         """The windows of an epoch from number ``start`` on. What a window is left with is skipped at the next."""
-        train = self.splits["train"]
-        order = train[random.permutation(self._seed, epoch, len(train), self._targets.device).cpu()]
+        order = self._order(epoch)
         windows = [self.plan.window(step) for step in range(start, self.plan.steps)]
         bounds = [self.plan.bounds(batch) for window in windows for batch in window]
         batches = (self._batch(raw, epoch) for raw in self._feed.passes("train", order, bounds))
@@ -113,6 +113,25 @@ class Data:
             raise ValueError(f"{finer} has other windows than {self.plan}")
         self.plan = finer
         self.evaluation_size = evaluation_size
+
+    def window_again(self, epoch: int, number: int) -> Window:
+        """The very window that training saw, read anew without disturbing the pass that is under way."""
+        bounds = [self.plan.bounds(batch) for batch in self.plan.window(number)]
+        batches = (self._batch(raw, epoch) for raw in self._feed.passes("look", self._order(epoch), bounds))
+        return Window(self.plan.samples(number), len(bounds), batches)
+
+    def window_samples(self, epoch: int, number: int) -> Tensor:
+        """int64 (n,): the samples of a window by their numbers in the dataset, in the order in which it has them."""
+        window = self.plan.window(number)
+        return self._order(epoch)[self.plan.bounds(window[0])[0] : self.plan.bounds(window[-1])[1]]
+
+    def _order(self, epoch: int) -> Tensor:
+        """The training samples as the epoch sees them; kept for the next question."""
+        if self._known_order is None or self._known_order[0] != epoch:
+            train = self.splits["train"]
+            order = train[random.permutation(self._seed, epoch, len(train), self._targets.device).cpu()]
+            self._known_order = epoch, order
+        return self._known_order[1]
 
     def evaluation_batches(self, part: str) -> Iterator[Batch]:
         """The samples of a part in the order of their numbers, never varied."""

@@ -35,7 +35,8 @@ class Feed(Protocol):
     """What happened since somebody looked; whoever tells it empties the list."""
 
     def passes(self, use: str, order: Tensor, bounds: Bounds) -> Iterator[Raw]:
-        """For each (first, end) the samples ``order[first:end]``; ``use`` tells training and evaluation apart."""
+        """For each (first, end) the samples ``order[first:end]``; ``use`` tells passes apart that go on at the same
+        time: "train", "evaluate", and "look", a short one."""
         ...
 
     def close(self) -> None: ...

@@ -47,6 +47,10 @@ class Source(Protocol):
         """
         ...
 
+    def name(self, index: int) -> str:
+        """What a person calls the sample: its file, or "sample 1234"."""
+        ...
+
     def take(self) -> Tensor:
         """All samples in order, owned by the caller; the source forgets what it held in memory."""
         ...

@@ -30,7 +30,8 @@ class Streamed:
 
     def passes(self, use: str, order: Tensor, bounds: Bounds) -> Iterator[Raw]:
         """One pass at a time for each ``use``; a new one ends the one before. Raises TrainingError naming a lost file."""
-        read = self._from_workers(use, order, bounds) if self._count else self._from_thread(order, bounds)
+        by_workers = self._count and use != "look"  # for a few batches no process is worth its start
+        read = self._from_workers(use, order, bounds) if by_workers else self._from_thread(order, bounds)
         host = ((samples, order[first:end]) for (first, end), samples in zip(bounds, self._timed(read), strict=True))
         return self._on_gpu(host) if self._copies else (Raw(s.to(self._device), i.to(self._device), i) for s, i in host)
 

@@ -13,6 +13,7 @@ from training.events import (
     Event,
     Found,
     PhaseChanged,
+    StepSkipped,
     Validated,
     decode,
     encode,
@@ -53,6 +54,7 @@ class History:
         self.validations: list[Validated] = []
         self.epochs: list[EpochEnded] = []
         self.findings: list[Found] = []
+        self.skipped: list[StepSkipped] = []
         self.data: DataPrepared | None = None
         self.phase: PhaseChanged | None = None
         self.final: Event | None = None
@@ -80,11 +82,14 @@ class History:
             self.validations = [item for item in self.validations if item.step <= event.step]
             self.epochs = [item for item in self.epochs if item.step <= event.step]
             self.findings = [item for item in self.findings if item.step <= event.step]
+            self.skipped = [item for item in self.skipped if item.step <= event.step]
             self.final = None
         elif isinstance(event, Validated):
             self.validations.append(event)
         elif isinstance(event, EpochEnded):
             self.epochs.append(event)
+        elif isinstance(event, StepSkipped):
+            self.skipped.append(event)
         elif isinstance(event, Found):
             self.findings.append(event)
         elif isinstance(event, DataPrepared):

@@ -89,6 +89,9 @@ class Idx:
         pictures[~in_first] = self._files[1].rows(wanted[~in_first] - len(first))
         return torch.from_numpy(pictures).unsqueeze(-1)
 
+    def name(self, index: int) -> str:
+        return f"sample {index}"
+
     def take(self) -> Tensor:
         arrays = [file.take() for file in self._files]
         return torch.from_numpy(arrays[0] if len(arrays) == 1 else np.concatenate(arrays)).unsqueeze(-1)

@@ -75,6 +75,9 @@ class ImageFolder:
             "Put the file back as it was and resume the run, or start a new run with the files as they are.",
         )
 
+    def name(self, index: int) -> str:
+        return shown(self.paths[index])
+
     def take(self) -> Tensor:
         whole = self.read(torch.arange(len(self.paths))) if self._store is None else self._store
         self._store = None

@@ -64,6 +64,9 @@ class Shapes:
                 pictures[some] = _draw(kind, indices[some], self).permute(0, 2, 3, 1)
         return pictures
 
+    def name(self, index: int) -> str:
+        return f"sample {index}"
+
     def take(self) -> Tensor:
         return self.read(torch.arange(self.samples))
 

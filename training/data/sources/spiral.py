@@ -57,6 +57,9 @@ class Spiral:
         angle = 2.0 * math.pi * (self.turns * radius + (indices % _ARMS) / _ARMS) + self.noise * normal
         return torch.stack([radius * torch.cos(angle), radius * torch.sin(angle)], dim=1).float()
 
+    def name(self, index: int) -> str:
+        return f"sample {index}"
+
     def take(self) -> Tensor:
         return self.read(torch.arange(self.samples))
 
