@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +10,15 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from training.checkpoints.plain_state import Refused, read_plain
 from training.checkpoints.write import AVERAGED
 from training.errors import CheckpointError
+from training.reading import open_file, visible
 from training.runs.folder import RunFolder
 from training.runs.manifest import STATE, WEIGHTS, checkpoint_folders, checkpoint_name, verify
+
+_MOST_BYTES = 1 << 44
+_MOST_STEPS = 1 << 53
 
 
 def newest_good(folder: RunFolder, steps: int) -> tuple[Path | None, dict[str, Any], list[str]]:
@@ -29,9 +32,13 @@ def newest_good(folder: RunFolder, steps: int) -> tuple[Path | None, dict[str, A
     paths = checkpoint_folders(folder)
     for path in (path for path in paths if path.name <= checkpoint_name(steps)):
         try:
-            return path, verify(path), refused
+            manifest = verify(path)
         except CheckpointError as error:
             refused.append(str(error))
+            continue
+        if checkpoint_name(manifest["step"]) == path.name:
+            return path, manifest, refused
+        refused.append(f"{path}: says that it belongs to step {manifest['step']}; do not trust it.")
     if refused:
         raise CheckpointError(f"No checkpoint of this run is whole. {refused[0]}")
     if paths:
@@ -57,7 +64,17 @@ def load_weights(checkpoint: Path, model: nn.Module, averaged: bool = False) -> 
         for key in own
         if key in tensors and own[key].shape != tensors[key].shape
     ]
-    faults = shapes or [f"{key} is missing there" for key in missing] or [f"{key} is unknown here" for key in foreign]
+    types = [
+        f"{key} is {_name(tensors[key].dtype)} there and {_name(own[key].dtype)} here"
+        for key in own
+        if key in tensors and own[key].dtype != tensors[key].dtype
+    ]
+    faults = (
+        shapes
+        or [f"{key} is missing there" for key in missing]
+        or [f"{visible(key, 100)} is unknown here" for key in foreign]
+        or types
+    )
     if faults:
         raise CheckpointError(
             f"{checkpoint}: its weights belong to another model ({faults[0]}); use the model settings it was saved with."
@@ -67,34 +84,61 @@ def load_weights(checkpoint: Path, model: nn.Module, averaged: bool = False) -> 
             own[key].copy_(tensor)
 
 
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
 def load_tensors(path: Path) -> dict[str, Tensor]:
     """The tensors of a safetensors file; raises CheckpointError when it is not one."""
     try:
+        open_file(path, _MOST_BYTES).close()  # safetensors itself would open pipes and devices, too
         return load_file(path)
-    except (OSError, SafetensorError, ValueError) as error:
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError, MemoryError) as error:
         raise CheckpointError(
-            f"{path}: is not a readable weights file ({error}); choose another checkpoint."
+            f"{path}: is not a readable weights file ({visible(str(error), 200)}); choose another checkpoint."
         ) from error
 
 
 def load_state(checkpoint: Path) -> dict[str, Any]:
     """A verified checkpoint's training state; raises CheckpointError for anything but plain data and tensors.
 
-    ``weights_only`` refuses every other object, so a hostile file executes nothing.
+    Every other object is refused before anything is built, so a hostile file executes nothing.
     """
     path = checkpoint / STATE
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch remarks on odd pickles before it refuses them
-            state = torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
+        state = read_plain(path)
+    except Refused as error:
+        raise CheckpointError(f"{path}: {error} and was not loaded; do not trust its source.") from error
+    except Exception as error:  # archives and pickles that are broken raise anything
         raise CheckpointError(
-            f"{path}: holds objects other than tensors and numbers and was not loaded; do not trust its source."
+            f"{path}: is not a readable training state ({visible(str(error), 200)}); choose another checkpoint."
         ) from error
-    except (OSError, RuntimeError, EOFError, ValueError, KeyError, AttributeError) as error:
-        raise CheckpointError(
-            f"{path}: is not a readable training state ({error}); choose another checkpoint."
-        ) from error
-    if not isinstance(state, dict) or not {"progress", "optimizer", "rng"} <= set(state):
-        raise CheckpointError(f"{path}: is not the training state of a run; choose another checkpoint.")
-    return state
+    fault = fault_of_state(state)
+    if fault:
+        raise CheckpointError(f"{path}: is not the training state of a run ({fault}); choose another checkpoint.")
+    return dict(state)
+
+
+def fault_of_state(state: Any) -> str:
+    """What a training state lacks before anybody works with it; "" when it has the form of ours."""
+    if not isinstance(state, dict):
+        return "it is no table"
+    for name in ("progress", "optimizer", "scaler", "plateau", "guard", "rng"):
+        if not isinstance(state.get(name), dict):
+            return f"it has no {name}"
+    progress, optimizer, rng = state["progress"], state["optimizer"], state["rng"]
+    for name in ("step", "epoch", "window"):
+        number = progress.get(name)
+        if type(number) is not int or not 0 <= number <= _MOST_STEPS:
+            return f"its {name} is no count"
+    groups, numbers = optimizer.get("param_groups"), optimizer.get("state")
+    if not isinstance(groups, list) or not all(
+        isinstance(group, dict) and isinstance(group.get("params"), list) for group in groups
+    ):
+        return "its optimizer has no parameter groups"
+    if not isinstance(numbers, dict) or not all(isinstance(entry, dict) for entry in numbers.values()):
+        return "its optimizer has no state"
+    generators = [rng.get("cpu"), *(rng["cuda"] if isinstance(rng.get("cuda"), list) else [None])]
+    if not all(isinstance(item, Tensor) and item.dtype == torch.uint8 and item.ndim == 1 for item in generators):
+        return "its random generators are no bytes"
+    return ""
