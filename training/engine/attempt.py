@@ -161,7 +161,7 @@ def _announce(place: Workplace, session: Session, restore: Restore | None) -> No
             steps_per_epoch=session.data.steps_per_epoch,
             epochs=session.config.loop.epochs,
             device=describe_device(session.device),
-            checkpoint=str(restore.checkpoint) if restore else None,
+            checkpoint=str(restore.checkpoint) if restore and restore.checkpoint else None,
         )
     )
     for finding in restore.findings if restore else ():

@@ -14,7 +14,7 @@ from training.atomic import write_bytes
 from training.checkpoints.load import load_state, load_tensors, load_weights
 from training.checkpoints.write import AVERAGED
 from training.config import RunConfig, parse_config
-from training.config.diff import diff
+from training.config.diff import Change, diff
 from training.data.plan import plan
 from training.engine.session import Progress, Session
 from training.errors import CheckpointError, InputError
@@ -28,8 +28,13 @@ from training.runs.series import STEP_ROW, SeriesWriter, read_series
 class Restore(Protocol):
     """Puts a session where a checkpoint stood."""
 
-    checkpoint: Path
-    findings: list[Found]
+    @property
+    def checkpoint(self) -> Path | None:
+        """The checkpoint's folder; None when there is none to go on from."""
+
+    @property
+    def findings(self) -> list[Found]:
+        """What to tell when the attempt begins, known after ``apply``."""
 
     def apply(self, folder: RunFolder, session: Session) -> None:
         """Change ``session``; raises CheckpointError when the checkpoint does not fit."""
@@ -163,6 +168,26 @@ class Branch:
         history = read_history(self.parent.events_file)
         events: list[Validated | EpochEnded] = [*history.epochs, *history.validations]
         return [event for event in sorted(events, key=lambda event: event.time) if event.step <= session.progress.step]
+
+
+@dataclass
+class Anew:
+    """A run that ended before its first checkpoint begins again from the start, as a new run with changed settings."""
+
+    ended: RunFolder
+    changes: list[Change]
+    findings: list[Found] = field(default_factory=list)
+    checkpoint: None = None
+
+    def apply(self, folder: RunFolder, session: Session) -> None:
+        """Nothing is taken over; say so."""
+        self.findings.append(
+            Found(
+                level="info",
+                title=f"The run {self.ended.id} had no checkpoint yet, so this is a new run from the beginning.",
+                advice=f"Changed: {'; '.join(map(str, self.changes))}.",
+            )
+        )
 
 
 def _fits(saved: dict[str, Any], optimizer: torch.optim.Optimizer) -> bool:

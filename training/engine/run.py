@@ -13,8 +13,8 @@ from training.config.files import config_data
 from training.engine.attempt import work_on
 from training.engine.device import choose_device
 from training.engine.hooks import Hooks
-from training.engine.restore import Branch, Resume
-from training.errors import CheckpointError, InputError
+from training.engine.restore import Anew, Branch, Resume
+from training.errors import CheckpointError
 from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.manifest import verify
 from training.runs.series import read_series
@@ -38,8 +38,8 @@ def resume_run(
 ) -> dict[str, Any]:
     """Go on with a run from its newest whole checkpoint, or from the one that ``target`` names.
 
-    ``overrides`` that change no result (loader, saving) apply to this attempt; others make a branch, a new run.
-    Raises InputError when there is nothing to go on with.
+    ``overrides`` that change no result (loader, saving) apply to this attempt; others make a branch, a new run, which
+    begins from the start when there is no checkpoint yet. Raises InputError when there is nothing to go on with.
     """
     hooks = hooks or Hooks()
     folder, checkpoint = find_target(target, workspace)
@@ -48,9 +48,14 @@ def resume_run(
         data = config_data(config)
         apply_overrides(data, overrides)
         changed = parse_config(data, "--set", paths=False)
-        if any(change.affects_result for change in diff(config, changed)):
+        changes = diff(config, changed)
+        if any(change.affects_result for change in changes):
             beside = folder.path.parent.parent if folder.path.parent.name == "runs" else workspace
-            return branch_run(_checkpoint_of(folder, checkpoint), changed, beside, hooks)
+            newest = checkpoint or newest_good(folder, len(read_series(folder.series_file)))[0]
+            if newest is None:
+                new = create_run(beside, changed, parent={"run": folder.id, "checkpoint": None})
+                return work_on(new, changed, hooks, restore=Anew(folder, changes), new=True)
+            return branch_run(newest, changed, beside, hooks)
         config = changed
     parse_config(config_data(config), folder.id)  # its files must still be there
     claim(folder)
@@ -68,15 +73,6 @@ def branch_run(checkpoint: Path, config: RunConfig, workspace: Path, hooks: Hook
     parent = RunFolder(checkpoint.parent.parent)
     folder = create_run(workspace, config, parent={"run": parent.id, "checkpoint": str(checkpoint)})
     return work_on(folder, config, hooks or Hooks(), restore=Branch(checkpoint, manifest, parent), new=True)
-
-
-def _checkpoint_of(folder: RunFolder, checkpoint: Path | None) -> Path:
-    if checkpoint is not None:
-        return checkpoint
-    path, _, _ = newest_good(folder, len(read_series(folder.series_file)))
-    if path is None:
-        raise InputError(f"The run {folder.id} has no checkpoint yet; resume it without --set, or start a new run.")
-    return path
 
 
 def _resume_from(folder: RunFolder, checkpoint: Path | None) -> Resume | None:
