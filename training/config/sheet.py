@@ -1,0 +1,364 @@
+"""What a resume or a branch takes over from a checkpoint, decided and told in one place.
+
+The decision needs no more than the two configurations and the checkpoint's manifest, so it can be shown before anything
+is opened. The engine restores what ``Sheet.parts`` says. Only the content of the data is unknown until then: pass
+``same_data`` once it is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from training.config.diff import Change, diff
+from training.config.optimizer import Sgd
+from training.config.run import RunConfig
+from training.config.schedule import OneCycle
+
+Part = Literal[
+    "weights", "averaged weights", "optimizer", "loss scale", "plateau", "position", "random numbers", "records"
+]
+
+Effect = Literal[
+    "none", "name", "place", "device", "data", "order", "variation", "shape", "network", "loss", "rate", "length",
+    "windows", "update", "state", "rounding", "judging", "average", "training",
+]  # fmt: skip
+"""What a changed setting acts on."""
+
+_EFFECTS: Mapping[str, Effect] = {
+    "name": "name",
+    "seed": "order",
+    "deterministic": "rounding",
+    "dataset.path": "place",
+    "dataset.flip": "variation",
+    "dataset.crop_padding": "variation",
+    "dataset.rotation": "variation",
+    "model.kind": "shape",
+    "model.name": "shape",
+    "model.hidden": "shape",
+    "model.channels": "shape",
+    "optimizer.kind": "state",
+    "optimizer.amsgrad": "state",
+    "optimizer.decay_bias_and_norm": "state",
+    "optimizer.lr": "rate",
+    "precision.device": "device",
+    "precision.threads": "device",
+    "loop.epochs": "length",
+    "loop.max_steps": "length",
+    "loop.batch_size": "windows",
+    "loop.accumulation": "windows",
+    "loop.validate_every_steps": "judging",
+    "loop.validation_batch_size": "judging",
+    "loop.early_stopping_patience": "judging",
+    "loop.early_stopping_min_delta": "judging",
+    "loop.ema_decay": "average",
+    "checkpoints.monitor": "judging",
+}
+_SECTION_EFFECTS: Mapping[str, Effect] = {
+    "dataset": "data",  # unless it is known to leave samples and split alone
+    "model": "network",
+    "objective": "loss",
+    "optimizer": "update",
+    "schedule": "rate",
+    "precision": "rounding",
+    "loop": "training",
+}
+_CLAUSES: Mapping[Effect, str] = {
+    "none": "no result depends on {}",
+    "place": "the data is read from the new {}; its content is compared with what the run was trained on",
+    "device": "numbers may differ in their last digits from here on, because of {}",
+    "variation": "the training pictures are varied otherwise from here on, because of {}",
+    "network": "the weights fit, but the network computes otherwise from here on, because of {}",
+    "loss": "the loss is another from here on, because of {}, so its curve may jump",
+    "rate": "the learning rate is another from here on, because of {}",
+    "length": "the run ends elsewhere, because of {}",
+    "update": "the optimizer steps otherwise from here on, because of {}",
+    "rounding": "numbers are rounded otherwise from here on, because of {}",
+    "judging": "what is measured, or what counts as best, is another from here on, because of {}",
+    "average": "the average of the weights is taken otherwise from here on, because of {}",
+    "training": "steps are taken otherwise from here on, because of {}",
+}
+"""Effects that are not here decide what is restored, and are told with that."""
+
+_LAID_OUT = ("one_cycle", "linear", "cosine", "polynomial", "wsd")
+"""Schedules whose rate at a step depends on the length of the whole run."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What is restored, changed and ignored.
+
+    ``continues``: the run goes on at the checkpoint's step and place in the data; else it begins at step 0 with the
+    checkpoint's weights. ``ignored`` and ``notes`` are whole clauses with the reason. ``refused`` says why it cannot be
+    done at all, "" otherwise. ``same_run``: no branch, the run itself goes on.
+    """
+
+    continues: bool
+    restored: tuple[str, ...]
+    changed: tuple[Change, ...]
+    ignored: tuple[str, ...]
+    notes: tuple[str, ...]
+    parts: frozenset[Part] = frozenset()
+    refused: str = ""
+    same_run: bool = False
+
+
+def effect_of(change: Change) -> Effect:
+    """What ``change`` acts on."""
+    if change.path != "name" and not change.affects_result:
+        return "none"
+    return _EFFECTS.get(change.path) or _SECTION_EFFECTS.get(change.path.partition(".")[0], "training")
+
+
+def keeps_run(changes: Sequence[Change]) -> bool:
+    """Whether a run with ``changes`` is still the same run: they change no result, or only where it works."""
+    return all(effect_of(change) in ("none", "name", "place", "device") for change in changes)
+
+
+def plan_sheet(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any]) -> Sheet:
+    """The sheet of a resume with changed settings: the same run where that is possible, else a branch."""
+    return (resume_sheet if keeps_run(diff(before, after)) else branch_sheet)(before, after, manifest)
+
+
+def resume_sheet(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any]) -> Sheet:
+    """The same run goes on from the checkpoint of ``manifest``: everything is restored."""
+    every = diff(before, after)
+    changes = [change for change in every if change.path != "name"]
+    parts: frozenset[Part] = frozenset((*_parts(before, after, manifest, continues=True), "records"))
+    return Sheet(
+        continues=True,
+        restored=_restored(parts, after),
+        changed=tuple(changes),
+        ignored=() if changes == every else ("the new name, because a run keeps its own",),
+        notes=tuple(_clauses(changes)),
+        parts=parts,
+        same_run=True,
+    )
+
+
+def branch_sheet(
+    before: RunConfig, after: RunConfig, manifest: Mapping[str, Any], same_data: bool | None = None
+) -> Sheet:
+    """A new run with the settings ``after`` begins from the checkpoint of ``manifest``, made with ``before``.
+
+    ``same_data`` is whether the data's content is what it was; None, as long as it was not opened, trusts the settings.
+    """
+    changes = tuple(change for change in diff(before, after) if change.path != "name")
+    reasons = _reasons_to_begin_anew(changes, before, after, manifest, same_data)
+    refused = _refusal(changes) or ("" if reasons else _past_end(after, manifest))
+    if refused:
+        return Sheet(False, (), changes, (), (), refused=refused)
+    parts = _parts(before, after, manifest, continues=not reasons)
+    return Sheet(
+        continues=not reasons,
+        restored=_restored(parts, after),
+        changed=changes,
+        ignored=tuple(_ignored(before, after, manifest, parts, reasons)),
+        notes=(*_clauses(changes), *_notes(changes, before, after, parts)),
+        parts=parts,
+    )
+
+
+# --------------------------------------------------------------------------------------------------- the decisions
+
+
+def _refusal(changes: Sequence[Change]) -> str:
+    """Why the weights cannot be taken over, as far as the settings tell."""
+    shapes = _acting_on(changes, "shape")
+    if not shapes:
+        return ""
+    return (
+        f"the weights belong to another model, because {_listed(shapes)} {_was(shapes)} changed; use the model settings "
+        "they were saved with, or start a new run"
+    )
+
+
+def _past_end(after: RunConfig, manifest: Mapping[str, Any]) -> str:
+    """Why nothing would be left to do; what an epoch holds is the same, or the run would begin anew."""
+    step, epoch, limit = int(manifest["step"]), int(manifest["epoch"]), after.loop.max_steps
+    if epoch < after.loop.epochs and (limit is None or step < limit):
+        return ""
+    end = f"step {limit:,}" if limit is not None and step >= limit else f"epoch {after.loop.epochs:,}"
+    return (
+        f"the checkpoint lies at step {step}, after {epoch} whole epochs, but with the new settings the run ends after "
+        f"{end}; raise loop.epochs or loop.max_steps, or choose an earlier checkpoint"
+    )
+
+
+def _reasons_to_begin_anew(
+    changes: Sequence[Change],
+    before: RunConfig,
+    after: RunConfig,
+    manifest: Mapping[str, Any],
+    same_data: bool | None,
+) -> list[str]:
+    """Why the checkpoint's place in the data means nothing in the new run; empty when it does mean something."""
+    data, order = _acting_on(changes, "data"), _acting_on(changes, "order")
+    windows = _acting_on(changes, "windows")
+    reasons = []
+    if data:
+        reasons.append(f"the samples differ ({_listed(data)})")
+    elif same_data is False:
+        reasons.append("the content of the data differs")
+    if order:
+        reasons.append(f"the samples come in another order ({_listed(order)})")
+    if windows and not _same_windows(before, after, manifest):
+        reasons.append(f"a step holds other samples ({_listed(windows)})")
+    return reasons
+
+
+def _same_windows(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any]) -> bool:
+    """Whether each step sees the same samples, however they are cut into batches (``training.data.plan``)."""
+    old, new = before.loop, after.loop
+    size = old.batch_size * old.accumulation
+    if size != new.batch_size * new.accumulation:
+        return False
+    if (old.batch_size == 1) == (new.batch_size == 1):
+        return True
+    samples = manifest.get("data", {}).get("training_samples")  # a last single sample joins the batch before, if it may
+    return isinstance(samples, int) and samples % size != 1
+
+
+def _parts(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any], continues: bool) -> frozenset[Part]:
+    parts: set[Part] = {"weights"}
+    if after.loop.ema_decay is not None and manifest.get("averaged"):
+        parts.add("averaged weights")
+    if not _optimizer_obstacle(before, after):
+        parts.add("optimizer")
+    if before.precision.compute == after.precision.compute == "fp16":
+        parts.add("loss scale")
+    if continues:
+        parts |= {"position", "random numbers"}
+        alike = before.schedule == after.schedule and before.checkpoints.monitor == after.checkpoints.monitor
+        if after.schedule.kind == "plateau" and alike:
+            parts.add("plateau")
+    return frozenset(parts)
+
+
+def _optimizer_obstacle(before: RunConfig, after: RunConfig) -> str:
+    """Why the optimizer's numbers do not fit the new one; "" when they do."""
+    old, new = before.optimizer, after.optimizer
+    if old.kind != new.kind:
+        return f"the optimizer is {_called(after)} now"
+    if old.decay_bias_and_norm != new.decay_bias_and_norm:
+        return "optimizer.decay_bias_and_norm groups the weights otherwise"
+    if getattr(old, "amsgrad", None) != getattr(new, "amsgrad", None):
+        return "optimizer.amsgrad needs other numbers"
+    if _has_momentum(before) != _has_momentum(after):
+        return f"momentum is {'on' if _has_momentum(after) else 'off'} now"
+    return ""
+
+
+def _has_momentum(config: RunConfig) -> bool:
+    """Whether SGD keeps momentum buffers; a one-cycle schedule may switch them on."""
+    optimizer, schedule = config.optimizer, config.schedule
+    if not isinstance(optimizer, Sgd):
+        return True
+    cycled = isinstance(schedule, OneCycle) and schedule.cycle_momentum and schedule.max_momentum > 0.0
+    return cycled or optimizer.momentum > 0.0
+
+
+# ------------------------------------------------------------------------------------------------------- the words
+
+
+def _restored(parts: frozenset[Part], config: RunConfig) -> tuple[str, ...]:
+    words: dict[Part, str] = {
+        "weights": "the weights",
+        "averaged weights": "the averaged weights",
+        "optimizer": _optimizer_numbers(config),
+        "loss scale": "the loss scale of fp16",
+        "plateau": "what the plateau schedule remembers",
+        "position": "the step and the place in the data",
+        "random numbers": "the state of the random numbers",
+        "records": "the best value so far and early stopping's count",
+    }
+    return tuple(text for part, text in words.items() if part in parts and text)
+
+
+def _ignored(
+    before: RunConfig, after: RunConfig, manifest: Mapping[str, Any], parts: frozenset[Part], reasons: Sequence[str]
+) -> list[str]:
+    clauses = []
+    if manifest.get("averaged") and "averaged weights" not in parts:
+        clauses.append("the averaged weights, because loop.ema_decay is off now")
+    if "optimizer" not in parts and _optimizer_numbers(before):
+        clauses.append(f"{_optimizer_numbers(before)}, because {_optimizer_obstacle(before, after)}")
+    if before.precision.compute == "fp16" and "loss scale" not in parts:
+        clauses.append(f"the loss scale of fp16, because the run computes in {after.precision.compute} now")
+    if "position" not in parts:
+        why = " and ".join(reasons)
+        clauses.append(f"the step, the place in the data and the state of the random numbers, because {why}")
+    if before.schedule.kind == "plateau" and "plateau" not in parts:
+        clauses.append(f"what the plateau schedule remembers, because {_plateau_obstacle(before, after)}")
+    best = "the best value so far and early stopping's count"
+    return [*clauses, f"{best}, because the best of a run is one of its own checkpoints"]
+
+
+def _notes(changes: Sequence[Change], before: RunConfig, after: RunConfig, parts: frozenset[Part]) -> list[str]:
+    """What begins anew, and what cannot be known yet."""
+    paths = {change.path for change in changes}
+    notes = []
+    if "position" not in parts:
+        notes.append("the new run begins at step 0, and so does its learning rate")
+    elif "loop.batch_size" in paths:
+        notes.append("each step sees the same samples as before, in other batches")
+    if "position" in parts and paths & {"loop.epochs", "loop.max_steps"} and after.schedule.kind in _LAID_OUT:
+        notes.append("the schedule is laid out over the new length, so the learning rate jumps here")
+    if "optimizer" not in parts and _optimizer_numbers(after):
+        notes.append(f"{_optimizer_numbers(after)} begin at zero")
+    if after.precision.compute == "fp16" and "loss scale" not in parts:
+        notes.append("the loss scale of fp16 begins at torch's default, because the checkpoint has none")
+    if after.loop.ema_decay is not None and "averaged weights" not in parts:
+        notes.append("the average of the weights begins with the restored ones, because the checkpoint has none")
+    if paths & {"dataset.kind", "dataset.path", "dataset.image_size", "dataset.color"}:
+        notes.append("the weights fit only samples of the same shape and the same number of classes")
+    return notes
+
+
+def _plateau_obstacle(before: RunConfig, after: RunConfig) -> str:
+    if after.schedule.kind != "plateau":
+        return "the schedule is another one now"
+    if before.schedule != after.schedule:
+        return "the schedule's settings are changed"
+    if before.checkpoints.monitor != after.checkpoints.monitor:
+        return "it watches another metric now"
+    return "the run begins anew"
+
+
+def _called(config: RunConfig) -> str:
+    name = type(config.optimizer).__name__
+    return "SGD" if name == "Sgd" else name
+
+
+def _optimizer_numbers(config: RunConfig) -> str:
+    """What the optimizer keeps; "" for SGD without momentum, which keeps nothing."""
+    if not isinstance(config.optimizer, Sgd):
+        return f"{_called(config)}'s moments and step counts"
+    return "SGD's momentum buffers" if _has_momentum(config) else ""
+
+
+def _clauses(changes: Sequence[Change]) -> list[str]:
+    """What the changed settings do, those that act alike in one clause."""
+    sorts: dict[Effect, list[str]] = {}
+    for change in _telling(changes):
+        sorts.setdefault(effect_of(change), []).append(change.path)
+    return [words.format(_listed(sorts[effect])) for effect, words in _CLAUSES.items() if effect in sorts]
+
+
+def _telling(changes: Sequence[Change]) -> list[Change]:
+    """``changes`` without the settings of a section whose kind changed: another kind has other settings anyway."""
+    kinds = {change.path.partition(".")[0] for change in changes if change.path.endswith(".kind")}
+    return [change for change in changes if change.path.endswith(".kind") or change.path.partition(".")[0] not in kinds]
+
+
+def _acting_on(changes: Sequence[Change], effect: Effect) -> list[str]:
+    return [change.path for change in _telling(changes) if effect_of(change) == effect]
+
+
+def _listed(paths: Sequence[str]) -> str:
+    return paths[0] if len(paths) == 1 else f"{', '.join(paths[:-1])} and {paths[-1]}"
+
+
+def _was(paths: Sequence[str]) -> str:
+    return "is" if len(paths) == 1 else "are"
