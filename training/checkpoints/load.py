@@ -123,7 +123,7 @@ def fault_of_state(state: Any) -> str:
     """What a training state lacks before anybody works with it; "" when it has the form of ours."""
     if not isinstance(state, dict):
         return "it is no table"
-    for name in ("progress", "optimizer", "scaler", "plateau", "guard", "rng"):
+    for name in ("progress", "optimizer", "rng"):
         if not isinstance(state.get(name), dict):
             return f"it has no {name}"
     progress, optimizer, rng = state["progress"], state["optimizer"], state["rng"]
