@@ -19,8 +19,10 @@ from studio.engine.link import EngineChoice, EngineLink
 from studio.engine.pool import LinkFactory
 from studio.services.app_settings import AppSettings
 from studio.services.crash import CrashReporter
+from studio.services.crash_reports import CrashReports
 from studio.services.keep_awake import KeepAwake
 from studio.services.logs import LogFiles, log_folder, log_qt_messages
+from studio.services.native_faults import NativeFaults
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext, workspace_of
 from studio.state.staying_awake import StayingAwake
@@ -40,8 +42,11 @@ class Launch(QObject):
         super().__init__()
         self.logs = LogFiles(log_folder())
         log_qt_messages()
-        self.crashes = CrashReporter(self)
+        crashes = log_folder() / "crashes"
+        self.crashes = CrashReporter(CrashReports(crashes, self.logs.path), self)
         self.crashes.install()
+        self.faults = NativeFaults(crashes)
+        self.crashes.keep_native(self.faults.left_behind())
         self.settings = SettingsStore(settings=settings)
         studio.theme.apply(self.app, _mode(settings))
         choice = EngineChoice(settings.engine_python, settings.engine_in_process)
@@ -61,12 +66,11 @@ class Launch(QObject):
         self.context.draft.changed.connect(self._remembering.start)
         window = MainWindow(self.context)
         self.window = window
-        self.crashes.reported.connect(window.show_crash)
+        self.crashes.reported.connect(window.crashes.show)
         self._signals.asked.connect(window.closing.stop_and_close)
         window.closed.connect(self.app.quit)
         window.show()
-        if self.logs.last_crash:
-            window.notices.show_last_crash(self.logs.last_crash, window.show_crash)
+        window.crashes.offer_unread(self.crashes.reports)
         QTimer.singleShot(0, self, lambda: self._begin(window, config, start))
 
     def _begin(self, window: MainWindow, config: str | None, start: bool) -> None:
@@ -82,7 +86,7 @@ class Launch(QObject):
         code = self.app.exec()
         self.awake.leave()
         self.crashes.uninstall()
-        self.logs.close()
+        self.faults.close()
         if self.context.engine.threads_running:
             # Only an engine inside this process that hangs in native code can come here; destroying its QThread would
             # abort the process with a core dump, so the process ends without looking back.

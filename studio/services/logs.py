@@ -1,12 +1,10 @@
-"""Where the program writes down what it did: a rotating log, native crashes, and Qt's own messages."""
+"""Where the program writes down what it did: a rotating log, with Qt's own messages in it."""
 
 from __future__ import annotations
 
-import faulthandler
 import logging
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import IO
 
 from platformdirs import user_log_path
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
@@ -30,12 +28,10 @@ def log_folder() -> Path:
 
 
 class LogFiles:
-    """Opens the log files of this process. ``last_crash`` is what a native crash of the last start left behind."""
+    """Opens the log of this process."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "trainwright.log"
-        self.last_crash = ""
-        self._faults: IO[str] | None = None
         root = logging.getLogger()
         root.setLevel(logging.INFO)
         try:
@@ -43,26 +39,12 @@ class LogFiles:
             handler: logging.Handler = RotatingFileHandler(
                 self.path, maxBytes=2_000_000, backupCount=3, encoding="utf-8"
             )
-            self._watch_faults(folder / "native-crash.txt")
         except OSError as error:  # a full or read-only disk must not keep the window from opening
             handler = logging.StreamHandler()
             root.addHandler(handler)
             logger.warning("No log can be written to %s: %s", folder, error)
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
         root.addHandler(handler)
-
-    def _watch_faults(self, path: Path) -> None:
-        if path.exists():
-            self.last_crash = path.read_text(encoding="utf-8", errors="replace").strip()
-        self._faults = path.open("w", encoding="utf-8")  # kept open: the crash handler may not open files
-        faulthandler.enable(self._faults)
-
-    def close(self) -> None:
-        """End the watch for native crashes (an orderly exit leaves no report)."""
-        if self._faults is not None:
-            faulthandler.disable()
-            self._faults.close()
-            self._faults = None
 
 
 def log_qt_messages() -> None:

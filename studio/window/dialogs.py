@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import (
@@ -16,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio import identity
-from studio.actions.files import copy_text
+from studio.actions.files import copy_text, reveal
 from studio.actions.table import ACTIONS
 from studio.services.crash import system_summary
 from studio.theme import SPACING, font
@@ -24,9 +26,11 @@ from studio.widgets import button, label
 
 
 class ReportDialog(QDialog):
-    """Shows a technical text that can be copied."""
+    """Shows a technical text that can be copied, and the ``folder`` it is kept in."""
 
-    def __init__(self, title: str, sentence: str, report: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, title: str, sentence: str, report: str, folder: Path | None = None, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setWindowTitle(title)
         self.resize(680, 420)
@@ -39,6 +43,10 @@ class ReportDialog(QDialog):
         copy = button("Copy", "copy")
         copy.clicked.connect(lambda: copy_text(report))
         buttons.addButton(copy, QDialogButtonBox.ButtonRole.ActionRole)
+        if folder is not None:
+            show = button("Open folder", "folder")
+            show.clicked.connect(lambda: reveal(folder))
+            buttons.addButton(show, QDialogButtonBox.ButtonRole.ActionRole)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACING.l, SPACING.l, SPACING.l, SPACING.l)
         column.setSpacing(SPACING.m)

@@ -18,7 +18,8 @@ from studio.state.context import AppContext
 from studio.state.progress import Progress
 from studio.widgets import NavigationRail, Segmented, ToastArea, icon_button, separator
 from studio.window.closing import CloseChoice, Closing, ask_about_run
-from studio.window.dialogs import AboutDialog, ReportDialog
+from studio.window.crash_notices import CrashNotices
+from studio.window.dialogs import AboutDialog
 from studio.window.navigation import PAGES
 from studio.window.preferences import PreferencesDialog
 from studio.window.start_notices import StartNotices
@@ -41,6 +42,7 @@ class MainWindow(QMainWindow):
         self.rail = NavigationRail()
         self.stack = QStackedWidget()
         self.notices = StartNotices(context)
+        self.crashes = CrashNotices(self.notices, self)
         self.status = StatusStrip(context)
         self.actions_ = ActionSet(
             context,
@@ -136,16 +138,6 @@ class MainWindow(QMainWindow):
     def show_preferences(self) -> None:
         """Open the preferences."""
         PreferencesDialog(self.context, self).exec()
-
-    @Slot(str)
-    def show_crash(self, report: str) -> None:
-        """An error nobody caught."""
-        ReportDialog(
-            "Something went wrong",
-            "An unexpected error was caught. Training is not affected. Please copy this report when you tell us about it.",
-            report,
-            self,
-        ).open()
 
     @Slot()
     def _open_config(self) -> None:

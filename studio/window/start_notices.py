@@ -26,12 +26,17 @@ class StartNotices(QWidget):
         context.library.refreshed.connect(self._on_refreshed)
         context.live.attached.connect(self._withdraw)
 
-    def show_last_crash(self, report: str, show: object) -> None:
-        """The program crashed in native code last time."""
-        banner = Banner("warning", "The program ended unexpectedly last time", "Runs were not affected.")
-        if callable(show):
-            banner.add_action("Show report", lambda: show(report))
-        self._add(banner)
+    def add(self, banner: Banner) -> None:
+        """Show one more."""
+        banner.closed.connect(self.fold)
+        self._column.addWidget(banner)
+        self.show()
+
+    @Slot()
+    def fold(self) -> None:
+        """Take no room when the last one is gone."""
+        banners = self.findChildren(Banner)
+        self.setVisible(any(not banner.isHidden() for banner in banners))
 
     @Slot()
     def _on_refreshed(self) -> None:
@@ -55,7 +60,7 @@ class StartNotices(QWidget):
         banner.add_action("Look at it", lambda: self._look(run))
         banner.add_action("Resume", lambda: self._resume(run, banner), variant="primary")
         self._interrupted = banner
-        self._add(banner)
+        self.add(banner)
 
     def _look(self, run: RunSummary) -> None:
         self._context.watch(run.folder.path)
@@ -69,14 +74,4 @@ class StartNotices(QWidget):
         """Once a run is shown, its own page says what became of it."""
         if self._interrupted is not None and self._context.live.folder is not None:
             self._interrupted.hide()
-            self._fold()
-
-    def _add(self, banner: Banner) -> None:
-        banner.closed.connect(self._fold)
-        self._column.addWidget(banner)
-        self.show()
-
-    @Slot()
-    def _fold(self) -> None:
-        banners = self.findChildren(Banner)
-        self.setVisible(any(not banner.isHidden() for banner in banners))
+            self.fold()

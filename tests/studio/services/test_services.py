@@ -7,7 +7,6 @@ import logging
 import os
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -18,7 +17,8 @@ from pytestqt.qtbot import QtBot
 from studio.engine.deaths import explain_exit
 from studio.services.app_settings import AppSettings, load_settings, save_settings
 from studio.services.background import Background
-from studio.services.crash import CrashReporter
+from studio.services.crash import Crash, CrashReporter
+from studio.services.crash_reports import CrashReports, read_report
 from studio.services.keep_awake import KeepAwake, inhibitor_command
 from studio.services.settings import SettingsStore
 
@@ -51,25 +51,34 @@ def test_a_place_that_cannot_be_written_is_no_reason_to_stop(tmp_path: Path, cap
     assert "could not be written" in caplog.text
 
 
-def test_an_error_in_any_thread_is_reported_with_its_text(qtbot: QtBot) -> None:
-    reporter = CrashReporter()
-    reports: list[str] = []
-    reporter.reported.connect(reports.append)
+def test_a_report_that_cannot_be_kept_is_shown_all_the_same(qtbot: QtBot, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    reporter = CrashReporter(CrashReports(tmp_path / "file" / "crashes", tmp_path / "no.log"))
+    crashes: list[Crash] = []
+    reporter.reported.connect(crashes.append)
     try:
         raise ValueError("the moon is full")
     except ValueError as error:
         reporter._on_exception(type(error), error, error.__traceback__)
-    thread = threading.Thread(
-        target=lambda: reporter._on_thread_exception(
-            threading.ExceptHookArgs((RuntimeError, RuntimeError("elsewhere"), None, threading.current_thread()))
-        )
-    )
-    thread.start()
-    thread.join()
-    qtbot.waitUntil(lambda: len(reports) == 2)
-    assert "ValueError: the moon is full" in reports[0]
-    assert "Qt 6." in reports[0]
-    assert "RuntimeError: elsewhere" in reports[1]
+    assert "ValueError: the moon is full" in crashes[0].text
+    assert "Qt 6." in crashes[0].text
+    assert crashes[0].path is None
+
+
+def test_the_newest_ten_reports_are_kept_and_read_ones_not_offered(tmp_path: Path) -> None:
+    log = tmp_path / "program.log"
+    log.write_text("early\n" * 10_000 + "the last words")
+    reports = CrashReports(tmp_path / "crashes", log)
+    paths = [reports.write(f"error {number}") for number in range(13)]
+    unread = reports.unread()
+    assert [read_report(path).splitlines()[0] for path in unread] == [f"error {n}" for n in range(12, 2, -1)]
+    assert read_report(unread[0]).rstrip().endswith("the last words")
+    assert unread[0].stat().st_size < 20_000
+    reports.mark_read(unread[0])
+    reports.mark_read(unread[0])  # another window was quicker
+    assert paths[12] not in reports.unread()
+    assert len(reports.unread()) == 9
+    assert len(list(reports.folder.iterdir())) == 10
 
 
 def test_the_inhibitor_ends_with_the_process_it_is_tied_to(monkeypatch: pytest.MonkeyPatch) -> None:
