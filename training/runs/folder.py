@@ -27,8 +27,10 @@ import psutil
 
 from training.atomic import write_text
 from training.config import RunConfig, parse_config
-from training.config.files import read_toml, save_config
+from training.config.files import read_config_text, read_toml, save_config
 from training.errors import InputError, RunBusyError
+from training.reading import MEGABYTE, parse_json, read_bytes
+from training.runs.record import sound_record
 
 
 @dataclass(frozen=True)
@@ -104,10 +106,7 @@ class RunFolder:
 
     def config(self) -> RunConfig:
         """The run's configuration; raises InputError when the file is missing or damaged."""
-        try:
-            text = self.config_file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{self.config_file}: cannot be read ({error}); this run cannot be resumed.") from error
+        text = read_config_text(self.config_file)
         return parse_config(read_toml(text, str(self.config_file)), str(self.config_file), paths=False)
 
     def status(self) -> dict[str, Any]:
@@ -123,7 +122,7 @@ class RunFolder:
                 return {}
         if record.get("status") in ("running", "paused", "created") and owner_of(self) is None:
             record["status"] = "interrupted"
-        return record | {"run": self.id, "folder": str(self.path)}  # folders may have been moved since
+        return sound_record(record) | {"run": self.id, "folder": str(self.path)}  # folders may have been moved since
 
     def write_status(self, record: Mapping[str, Any]) -> None:
         """Replace the status record; not waiting for the disk, since every line of it can be told from other files."""
@@ -174,14 +173,16 @@ def delete_run(folder: RunFolder) -> None:
     owner = owner_of(folder)
     if owner is not None:
         raise RunBusyError(f"The run {folder.id} is being trained by process {owner['pid']}; stop it first.")
+    if folder.path.is_symlink():
+        raise InputError(f"{folder.path}: is a link to another place; delete the link, or the folder it leads to.")
     shutil.rmtree(folder.path)
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in ``path``, or an empty one when the file is missing or damaged."""
+def read_json(path: Path, most: int = 64 * MEGABYTE) -> dict[str, Any]:
+    """The JSON object in ``path``, or an empty one when the file is missing, damaged or of more than ``most`` bytes."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        data = parse_json(read_bytes(path, most))
+    except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}
 
@@ -195,10 +196,11 @@ def owner_of(folder: RunFolder) -> dict[str, Any] | None:
     if not record or record.get("host") != socket.gethostname():
         return None
     try:
-        started = psutil.Process(int(record["pid"])).create_time()
-    except (psutil.Error, KeyError, TypeError, ValueError):
+        pid, claimed = int(record["pid"]), float(record.get("started", 0.0))
+        started = psutil.Process(pid).create_time()
+    except (psutil.Error, KeyError, TypeError, ValueError, OverflowError):
         return None
-    return record if abs(started - float(record.get("started", 0.0))) < 2.0 else None
+    return record | {"pid": pid} if abs(started - claimed) < 2.0 else None
 
 
 def claim(folder: RunFolder) -> None:
