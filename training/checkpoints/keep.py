@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
-from safetensors import SafetensorError
+import psutil
 
-from training.checkpoints.snapshot import Snapshot
+from training.checkpoints.snapshot import Snapshot, SnapshotMemory
 from training.checkpoints.write import remove_checkpoint, remove_leftovers, write_checkpoint
 from training.errors import TrainingError
 from training.events import CheckpointSaved
 from training.runs.folder import RunFolder
 from training.runs.manifest import BEST, LAST, checkpoint_name, list_checkpoints, read_labels, write_labels
 
+_MOST_MEMORY = 1 << 30  # bytes of snapshots that wait to be written; one may be larger
+
 
 class Keeper:
     """Writes snapshots in a thread of its own, one after the other, and tidies up behind them.
 
     A checkpoint is registered (label, event) only once it is durable. A fault in the thread (a full disk) is raised
-    at the next ``save`` or ``finish``.
+    at the next ``save`` or ``finish``. Snapshots are made in ``memory``, which bounds how many wait.
     """
 
     def __init__(self, folder: RunFolder, keep_last: int, on_saved: Callable[[CheckpointSaved], None]) -> None:
@@ -29,35 +33,37 @@ class Keeper:
         self._keep_last = keep_last
         self._on_saved = on_saved
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="checkpoint-writer")
-        self._pending: Future[None] | None = None
+        self._pending: deque[Future[None]] = deque()
+        self.memory = SnapshotMemory(min(_MOST_MEMORY, psutil.virtual_memory().available // 8))
         self._lock = threading.Lock()
         self.newest_step = -1  # step of the newest snapshot handed over in this attempt
         folder.checkpoints.mkdir(exist_ok=True)
         remove_leftovers(folder.checkpoints)
 
-    def save(self, snapshot: Snapshot, *, best: bool) -> None:
-        """Queue ``snapshot``; waits only while an earlier one is still being written."""
-        self.finish()
+    def prepare(self, content: Any) -> None:
+        """Make room for snapshots of such ``content`` before the first one is due."""
+        self._thread.submit(self.memory.prepare(content))
+
+    def save(self, snapshot: Snapshot, *, best: bool, first: Callable[[], None] = lambda: None) -> None:
+        """Queue ``snapshot``. ``first`` is called in the thread before: it makes durable what a checkpoint refers to."""
+        self._look_at(wait=False)
         self.newest_step = snapshot.step
-        self._pending = self._thread.submit(self._write, snapshot, best)
+        self._pending.append(self._thread.submit(self._write, snapshot, best, first))
 
     def finish(self) -> None:
         """Wait until everything handed over is on disk; raises what went wrong with it."""
-        pending, self._pending = self._pending, None
-        if pending is None:
-            return
-        try:
-            pending.result()
-        except (
-            OSError,
-            SafetensorError,
-            RuntimeError,
-        ) as error:  # torch and safetensors have their own for a full disk
-            why = getattr(error, "strerror", None) or str(error)
-            raise TrainingError(
-                f"A checkpoint could not be written to {self._folder.checkpoints} ({why}).",
-                "Free some space or repair the folder, then resume; the checkpoints before it are untouched.",
-            ) from error
+        self._look_at(wait=True)
+
+    def _look_at(self, wait: bool) -> None:
+        while self._pending and (wait or self._pending[0].done()):
+            try:
+                self._pending.popleft().result()
+            except (OSError, RuntimeError) as error:  # torch has its own for a full disk
+                why = getattr(error, "strerror", None) or str(error)
+                raise TrainingError(
+                    f"A checkpoint could not be written to {self._folder.checkpoints} ({why}).",
+                    "Free some space or repair the folder, then resume; the checkpoints before it are untouched.",
+                ) from error
 
     def close(self) -> None:
         """Let go of the thread; what was handed over is finished first."""
@@ -79,8 +85,12 @@ class Keeper:
         name = read_labels(self._folder).get(BEST)
         return self._folder.checkpoints / str(name) if name else None
 
-    def _write(self, snapshot: Snapshot, best: bool) -> None:
-        path = write_checkpoint(snapshot, self._folder.checkpoints)
+    def _write(self, snapshot: Snapshot, best: bool, first: Callable[[], None]) -> None:
+        try:
+            first()
+            path = write_checkpoint(snapshot, self._folder.checkpoints)
+        finally:
+            snapshot.release()
         with self._lock:
             labels = read_labels(self._folder)
             labels[LAST] = path.name

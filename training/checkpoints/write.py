@@ -2,46 +2,49 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import platform
 import secrets
 import shutil
+import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 import torch
-from safetensors.torch import save_file
-from torch import Tensor
 
 import training
 from training.atomic import sync_folder
+from training.checkpoints.files import HashedFile, write_tensors
 from training.checkpoints.snapshot import Snapshot
-from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, digest, seal
+from training.errors import CheckpointError
+from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, verify
 
 AVERAGED = "ema.safetensors"
 TEMPORARY = ".writing-"
+_HERE, _RENAME_EXCHANGE = -100, 2  # AT_FDCWD and the flag, from linux/fcntl.h and linux/fs.h
 
 
 def write_checkpoint(snapshot: Snapshot, folder: Path) -> Path:
     """Write ``snapshot`` below ``folder`` (the run's checkpoints) and return the finished checkpoint's folder.
 
     Everything is written to a temporary sibling and fsynced, then renamed, then the parent is fsynced: whoever looks
-    at the final name finds the old checkpoint of that step, the new one or none, never half of one.
+    at the final name finds the old checkpoint of that step, the new one or none, never half of one. A step that is
+    done again comes to the same tensors; then the checkpoint that is there already stays.
     """
+    snapshot.arrived()
     final = folder / checkpoint_name(snapshot.step)
     temporary = folder / f"{TEMPORARY}{final.name}-{secrets.token_hex(4)}"
     temporary.mkdir()
     try:
-        _save_weights(snapshot.weights, temporary / WEIGHTS)
-        if snapshot.averaged:
-            _save_weights(snapshot.averaged, temporary / AVERAGED)
-        torch.save(snapshot.state, temporary / STATE)
-        manifest = _manifest(snapshot, temporary)
-        (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-        for path in temporary.iterdir():
-            _sync_file(path)
+        files = _write_files(snapshot, temporary)
+        if _is_there(final, files):
+            shutil.rmtree(temporary, ignore_errors=True)
+            return final
+        with HashedFile(temporary / MANIFEST) as stream:
+            stream.write(json.dumps(_manifest(snapshot, files), indent=1).encode() + b"\n")
         sync_folder(temporary)
         _replace_folder(temporary, final)
     except BaseException:
@@ -51,13 +54,29 @@ def write_checkpoint(snapshot: Snapshot, folder: Path) -> Path:
     return final
 
 
-def _save_weights(weights: dict[str, Tensor], path: Path) -> None:
-    # One metadata key only: the order of several is not fixed, and the digest must be.
-    save_file({name: tensor.contiguous() for name, tensor in weights.items()}, path, metadata={"format": "pt"})
+def _write_files(snapshot: Snapshot, folder: Path) -> dict[str, Any]:
+    """All files but the manifest; returns what the manifest says about them."""
+    files: dict[str, Any] = {}
+    for name, weights in ((AVERAGED, snapshot.averaged), (WEIGHTS, snapshot.weights)):
+        if weights:
+            with HashedFile(folder / name) as stream:
+                write_tensors(weights, stream)
+            files[name] = stream.facts()
+    with HashedFile(folder / STATE) as stream:
+        torch.save(snapshot.state, cast(IO[bytes], stream))
+    files[STATE] = stream.facts()
+    return files
 
 
-def _manifest(snapshot: Snapshot, folder: Path) -> dict[str, Any]:
-    files = {path.name: {"bytes": path.stat().st_size, "sha256": digest(path)} for path in sorted(folder.iterdir())}
+def _is_there(checkpoint: Path, files: dict[str, Any]) -> bool:
+    """Whether ``checkpoint`` is whole and holds the very ``files``."""
+    try:
+        return checkpoint.exists() and bool(verify(checkpoint)["files"] == files)
+    except (CheckpointError, OSError):
+        return False
+
+
+def _manifest(snapshot: Snapshot, files: dict[str, Any]) -> dict[str, Any]:
     return seal(
         {
             "format": FORMAT,
@@ -76,20 +95,26 @@ def _manifest(snapshot: Snapshot, folder: Path) -> dict[str, Any]:
     )
 
 
-def _sync_file(path: Path) -> None:
-    with path.open("rb+") as stream:
-        os.fsync(stream.fileno())
-
-
 def _replace_folder(temporary: Path, final: Path) -> None:
-    """Rename over ``final``; a folder that is in the way (the same step, done again) steps aside first."""
-    if final.exists():
-        aside = final.with_name(f"{TEMPORARY}old-{final.name}-{secrets.token_hex(4)}")
+    """Rename to ``final``, exchanging what is in the way (the same step, done again with another result)."""
+    if not final.exists():
+        temporary.rename(final)
+        return
+    aside = final.with_name(f"{TEMPORARY}old-{final.name}-{secrets.token_hex(4)}")
+    if _exchange(temporary, final):
+        temporary.rename(aside)
+    else:  # for a moment there is no checkpoint of this step, where the system cannot exchange
         final.rename(aside)
         temporary.rename(final)
-        shutil.rmtree(aside, ignore_errors=True)
-    else:
-        temporary.rename(final)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders swap their names at once (renameat2 of Linux); False where that cannot be done."""
+    if sys.platform != "linux":
+        return False
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)  # glibc has it since 2.28
+    return rename is not None and rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _RENAME_EXCHANGE) == 0
 
 
 def remove_leftovers(folder: Path) -> None:

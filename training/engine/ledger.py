@@ -10,7 +10,7 @@ import torch
 
 from training.checkpoints.keep import Keeper
 from training.checkpoints.load import load_weights
-from training.checkpoints.snapshot import Snapshot, copied
+from training.checkpoints.snapshot import Snapshot
 from training.checkpoints.write import AVERAGED
 from training.config.files import config_data
 from training.control import Control
@@ -35,6 +35,7 @@ class Ledger:
         self.shortage = Shortage(session, emit, lambda: self.save(anew=True))
         self._facts = _model_facts(session)
         self._phase = ""
+        self._prepared = False
 
     def phase(self, name: str) -> None:
         """Tell what the engine is busy with."""
@@ -66,6 +67,9 @@ class Ledger:
         last = progress.step >= session.total_steps
         epoch_ended = progress.window == 0
         improved = False
+        if not self._prepared:  # not sooner: optimizers make their state in their first step
+            self._prepared = True
+            self._keeper.prepare(self._content())
         if epoch_ended or last or (loop.validate_every_steps and progress.step % loop.validate_every_steps == 0):
             improved = self._validate()
             control.validate = False
@@ -136,17 +140,14 @@ class Ledger:
         if self._keeper.newest_step == progress.step and not (best or anew):
             return
         self._recorder.flush()
-        self._recorder.sync()
-        self._keeper.save(self._snapshot(), best=best)
+        # The steps a checkpoint stands for must outlive a power cut, too: on disk before it, but behind the loop's back.
+        self._keeper.save(self._snapshot(), best=best, first=self._recorder.sync)
         self._recorder.restart_clock()
 
     def _snapshot(self) -> Snapshot:
-        session, progress = self._session, self._session.progress
-        averaged = copied(session.ema.state_dict()) if session.ema is not None else {}
-        state = copied(session.training_state())
-        weights = copied(session.model.state_dict())
-        if session.device.type == "cuda":
-            torch.cuda.synchronize(session.device)
+        progress, memory = self._session.progress, self._keeper.memory
+        copied = memory.copy(self._content())
+        averaged, weights, state = copied.content
         return Snapshot(
             step=progress.step,
             epoch=progress.epoch,
@@ -155,7 +156,15 @@ class Ledger:
             state=state,
             metrics=dict(progress.metrics),
             facts=self._facts,
+            arrived=copied.arrived,
+            release=lambda: memory.give_back(copied),
         )
+
+    def _content(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """What a checkpoint keeps, as it stands: averaged weights, weights, training state."""
+        session = self._session
+        averaged = session.ema.state_dict() if session.ema is not None else {}
+        return averaged, session.model.state_dict(), session.training_state()
 
     def test(self) -> None:
         """Measure the best weights once on the test part, where the data has one."""

@@ -1,44 +1,164 @@
-"""Keeping checkpoints: faults of the writing thread reach the loop in words."""
+"""Keeping checkpoints: in order, behind the loop's back, whole; faults of the writing thread reach the loop in words."""
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from safetensors import SafetensorError
 
-from training.checkpoints import Keeper, write
+from training.checkpoints import Keeper
 from training.checkpoints.snapshot import Snapshot
 from training.config import RunConfig
 from training.errors import TrainingError
-from training.runs.folder import create_run
-from training.runs.manifest import read_labels
+from training.events import CheckpointSaved
+from training.runs.folder import RunFolder, create_run
+from training.runs.manifest import MANIFEST, STATE, WEIGHTS, checkpoint_name, read_labels, read_manifest, verify
+
+if sys.platform != "win32":
+    import resource
+
+STATE_OF_NOTHING: dict[str, Any] = {"progress": {}, "optimizer": {}, "rng": {}}
 
 
-@pytest.mark.parametrize(
-    "fault", [OSError(28, "No space left on device"), SafetensorError("I/O"), RuntimeError("pos 64")]
-)
-@pytest.mark.parametrize("writer", ["save_file", "torch.save"])
+def snapshot(step: int, value: float = 0.0, weights: int = 4, state: int = 4) -> Snapshot:
+    return Snapshot(
+        step=step,
+        epoch=0,
+        weights={"w": torch.full((weights,), value)},
+        averaged={},
+        state=STATE_OF_NOTHING | {"numbers": torch.full((state,), value)},
+        metrics={},
+    )
+
+
+@pytest.fixture
+def saved() -> list[CheckpointSaved]:
+    return []
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return create_run(tmp_path, RunConfig())
+
+
+@pytest.fixture
+def keeper(folder: RunFolder, saved: list[CheckpointSaved]) -> Iterator[Keeper]:
+    keeper = Keeper(folder, 3, saved.append)
+    yield keeper
+    keeper.close()
+
+
+@contextmanager
+def files_no_larger_than(size: int) -> Iterator[None]:
+    """The system refuses to let a file grow further, as it does on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no limit on a file's size")
+@pytest.mark.parametrize("large", ["weights", "state"])
 def test_a_full_disk_is_explained_and_leaves_nothing_half_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception, writer: str
+    folder: RunFolder, keeper: Keeper, large: str
 ) -> None:
-    folder = create_run(tmp_path, RunConfig())
-    keeper = Keeper(folder, 3, lambda saved: None)
-    good = Snapshot(step=1, epoch=0, weights={"w": torch.zeros(2)}, averaged={}, state={"a": 1}, metrics={})
-    keeper.save(good, best=True)
+    keeper.save(snapshot(1), best=True)
     keeper.finish()
     labels = read_labels(folder)
-
-    def fail(*_arguments: object, **_settings: object) -> None:
-        raise fault
-
-    owner: tuple[object, str] = (torch, "save") if writer == "torch.save" else (write, writer)
-    monkeypatch.setattr(*owner, fail)
-    keeper.save(Snapshot(step=2, epoch=0, weights=good.weights, averaged={}, state={}, metrics={}), best=True)
-    with pytest.raises(TrainingError, match="could not be written") as caught:
-        keeper.finish()
-    keeper.close()
+    with files_no_larger_than(1 << 16):
+        keeper.save(snapshot(2, **{large: 1 << 20}), best=True)
+        with pytest.raises(TrainingError, match="could not be written") as caught:
+            keeper.finish()
     assert "space" in caught.value.advice
     assert read_labels(folder) == labels
-    assert [path.name for path in folder.checkpoints.iterdir()] == ["step-00000001"]
+    assert [path.name for path in folder.checkpoints.iterdir()] == [checkpoint_name(1)]
+
+
+def test_snapshots_queue_while_the_disk_is_busy_and_all_are_written_in_order(
+    keeper: Keeper, saved: list[CheckpointSaved]
+) -> None:
+    disk = threading.Event()
+
+    def wait() -> None:
+        disk.wait(60)
+
+    keeper.save(snapshot(1), best=False, first=wait)
+    for step in range(2, 6):  # returns, though the first is not written
+        keeper.save(snapshot(step, float(step)), best=step == 2)
+    assert saved == []
+    disk.set()
+    keeper.finish()
+    assert [event.step for event in saved] == [1, 2, 3, 4, 5]
+    assert [event.labels for event in saved] == [("last",), ("last", "best"), ("last",), ("last",), ("last",)]
+
+
+def test_what_a_checkpoint_refers_to_is_durable_before_it_appears(folder: RunFolder, keeper: Keeper) -> None:
+    seen: list[list[Path]] = []
+    keeper.save(snapshot(1), best=False, first=lambda: seen.append(list(folder.checkpoints.iterdir())))
+    keeper.finish()
+    assert seen == [[]]
+
+    def fail() -> None:
+        raise OSError(5, "Input/output error")
+
+    keeper.save(snapshot(2), best=True, first=fail)
+    with pytest.raises(TrainingError, match="Input/output error"):
+        keeper.finish()
+    assert read_labels(folder) == {"last": checkpoint_name(1)}
+    assert not (folder.checkpoints / checkpoint_name(2)).exists()
+
+
+def test_a_fault_is_raised_at_the_next_save_without_waiting(keeper: Keeper) -> None:
+    failed = threading.Event()
+
+    def fail() -> None:
+        failed.set()
+        raise OSError(28, "No space left on device")
+
+    keeper.save(snapshot(1), best=False, first=fail)
+    assert failed.wait(60)
+
+    def go_on_saving() -> None:
+        for step in range(2, 1000):
+            keeper.save(snapshot(step), best=False)
+            time.sleep(0.01)
+
+    with pytest.raises(TrainingError, match="No space left"):
+        go_on_saving()
+
+
+def test_a_step_saved_again_with_the_same_content_is_left_alone(folder: RunFolder, keeper: Keeper) -> None:
+    """Whoever reads it meanwhile must not find other files half-way; only its labels change."""
+    path = folder.checkpoints / checkpoint_name(1)
+    keeper.save(snapshot(1), best=False)
+    keeper.finish()
+    before = {file.name: (file.stat().st_ino, file.stat().st_mtime_ns) for file in path.iterdir()}
+    assert set(before) == {WEIGHTS, STATE, MANIFEST}
+    keeper.save(snapshot(1), best=True)
+    keeper.finish()
+    assert {file.name: (file.stat().st_ino, file.stat().st_mtime_ns) for file in path.iterdir()} == before
+    assert read_labels(folder) == {"last": path.name, "best": path.name}
+    assert [entry.name for entry in folder.checkpoints.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_step_saved_again_replaces_what_differs(folder: RunFolder, keeper: Keeper, damaged: bool) -> None:
+    path = folder.checkpoints / checkpoint_name(1)
+    keeper.save(snapshot(1), best=False)
+    keeper.finish()
+    before = read_manifest(path)["files"]
+    if damaged:
+        (path / WEIGHTS).write_bytes(b"\0" * (path / WEIGHTS).stat().st_size)
+    keeper.save(snapshot(1, 0.0 if damaged else 1.0), best=False)
+    keeper.finish()
+    assert (verify(path)["files"] == before) == damaged
+    assert [entry.name for entry in folder.checkpoints.iterdir()] == [path.name]
