@@ -9,17 +9,16 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import psutil
 import pytest
 import torch
-from torch import Tensor
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
+from tests.reliability.mortal import Mortal
 from tests.training.tiny import tiny
 from training.config import RunConfig, save_config
-from training.data.source import Layout, Skipped
 from training.data.streamed import Streamed
 from training.engine.run import Hooks, start_run
 from training.errors import TrainingError
@@ -99,33 +98,6 @@ def test_killed_workers_are_replaced_and_no_number_differs(tmp_path: Path) -> No
     assert {finding.level for finding in found} == {"warning"}
     assert "no sample was lost" in found[0].title
     assert "loader.workers" in found[0].advice
-
-
-class Mortal:
-    """Six numbers; whoever reads number 2 ends without a word, as often as ``lives`` has files."""
-
-    layout: Layout = "vector"
-    classes: tuple[str, ...] = ("a", "b")
-    shape: tuple[int, ...] = (1,)
-    skipped: tuple[Skipped, ...] = ()
-    notes: tuple[str, ...] = ()
-    fingerprint = ""
-    reading: Literal["memory", "files"] = "memory"
-
-    def __init__(self, lives: Path) -> None:
-        self.lives = lives
-        self.targets = torch.arange(6) % 2
-        self.parts = {"train": torch.arange(6)}
-
-    def read(self, indices: Tensor) -> Tensor:
-        if 2 in indices:
-            for life in self.lives.iterdir():
-                life.unlink()
-                os._exit(3)
-        return indices.float().unsqueeze(1)
-
-    def take(self) -> Tensor:
-        raise NotImplementedError
 
 
 @pytest.mark.usefixtures("quick_look")

@@ -1,0 +1,115 @@
+"""Data files that vanish or change while a run reads them: the run ends with the file's name, and resumes to the bit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from tests.reliability.test_workers import outcome
+from tests.training.data.conftest import fill_class, write_idx
+from tests.training.tiny import tiny
+from training.config import RunConfig
+from training.engine.run import Hooks, resume_run, start_run
+from training.errors import InputError
+from training.events import EpochEnded, Event, Failed
+from training.runs.folder import RunFolder
+from training.runs.history import read_history
+
+IDX = "train-images-idx3-ubyte"
+PICTURE = "apple/007.png"
+Harm = Callable[[Path], object]
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("originals")
+    write_idx(folder / "idx", "train", 90, size=(8, 8))
+    for number, name in enumerate(("apple", "bear")):
+        fill_class(folder / "image_folder" / name, 24, seed=100 * number)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def unbroken(originals: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the run over each kind of data comes to when nobody touches its files."""
+    place = tmp_path_factory.mktemp("unbroken")
+    return {
+        kind: outcome(RunFolder(Path(start_run(config(originals / kind, "resident", 0), place / kind)["folder"])))
+        for kind in ("idx", "image_folder")
+    }
+
+
+def config(data: Path, mode: str, workers: int) -> RunConfig:
+    return tiny(
+        f'dataset={{kind="{data.name}", path="{data}", flip=true}}',
+        'model={kind="small_cnn", channels=[4, 4], hidden=8, dropout=0.2}',
+        "loop.batch_size=5",
+        f"loader.mode={mode}",
+        f"loader.workers={workers}",
+    )
+
+
+def overwrite(file: Path) -> None:
+    """Other content, a good file still."""
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1
+    file.write_bytes(data)
+
+
+def repaint(file: Path) -> None:
+    """Another picture of the same size under the same name, with the same time: only its content tells."""
+    before = file.stat()
+    Image.new("RGB", (16, 16), "red").save(file)
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def cut(file: Path) -> None:
+    """In place: whoever had it mapped into memory would die of SIGBUS."""
+    os.truncate(file, 100)
+
+
+CASES: list[tuple[str, str, Harm, int]] = [
+    ("image_folder", PICTURE, Path.unlink, 0),
+    ("image_folder", PICTURE, repaint, 0),
+    ("image_folder", PICTURE, repaint, 1),
+    ("idx", IDX, Path.unlink, 0),
+    ("idx", IDX, overwrite, 0),
+    ("idx", IDX, cut, 0),
+    ("idx", IDX, cut, 1),
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "harm", "workers"), CASES)
+def test_the_file_is_named_and_once_it_is_back_the_run_goes_on(
+    originals: Path, unbroken: dict[str, Any], tmp_path: Path, kind: str, name: str, harm: Harm, workers: int
+) -> None:
+    data = tmp_path / kind
+    shutil.copytree(originals / kind, data)
+
+    def watch(event: Event) -> None:
+        if isinstance(event, EpochEnded) and event.epoch == 2:
+            harm(data / name)
+
+    record = start_run(config(data, "streamed", workers), tmp_path / "work", Hooks(watch=watch))
+    folder = RunFolder(Path(record["folder"]))
+    assert record["status"] == "failed"
+    final = read_history(folder.events_file).final
+    assert isinstance(final, Failed)
+    assert name in final.reason
+    assert "Put the file back" in final.advice
+    assert "resume" in final.advice
+
+    with pytest.raises(InputError, match=r"dataset is not the one|no file|damaged|cut off"):
+        resume_run(folder.id, tmp_path / "work")
+    assert folder.status()["status"] == "failed"
+
+    (data / name).unlink(missing_ok=True)
+    shutil.copy2(originals / kind / name, data / name)
+    assert resume_run(folder.id, tmp_path / "work")["status"] == "completed"
+    assert outcome(folder) == unbroken[kind]
