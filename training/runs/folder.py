@@ -197,7 +197,10 @@ def owner_of(folder: RunFolder) -> dict[str, Any] | None:
         return None
     try:
         pid, claimed = int(record["pid"]), float(record.get("started", 0.0))
-        started = psutil.Process(pid).create_time()
+        process = psutil.Process(pid)
+        started = process.create_time()
+        if process.status() == psutil.STATUS_ZOMBIE:  # dead, and nobody has taken its exit code yet
+            return None
     except (psutil.Error, KeyError, TypeError, ValueError, OverflowError):
         return None
     return record | {"pid": pid} if abs(started - claimed) < 2.0 else None
@@ -205,6 +208,7 @@ def owner_of(folder: RunFolder) -> dict[str, Any] | None:
 
 def claim(folder: RunFolder) -> None:
     """Become the process that works on ``folder``; raises RunBusyError when another live one does."""
+    _refuse_links(folder)
     record = {"pid": os.getpid(), "started": psutil.Process().create_time(), "host": socket.gethostname()}
     with _alone(folder):
         owner = owner_of(folder)
@@ -213,6 +217,19 @@ def claim(folder: RunFolder) -> None:
                 f"The run {folder.id} is already being trained by process {owner['pid']}; stop that one or wait for it."
             )
         write_text(folder.path / "owner.json", json.dumps(record))
+
+
+def _refuse_links(folder: RunFolder) -> None:
+    """Working in ``folder`` appends to its files and tidies its checkpoints: a link would lead that somewhere else, and a
+    pipe or a device would block it. Raises InputError for either."""
+    with os.scandir(folder.path) as entries:
+        for entry in entries:
+            if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
+                what = "a link" if entry.is_symlink() else "no ordinary file"
+                raise InputError(
+                    f"{folder.path / entry.name}: is {what}, but a run is worked on in its own folder only; put an ordinary "
+                    "file or folder in its place."
+                )
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +12,18 @@ from typing import Any
 
 from training.atomic import write_text
 from training.errors import CheckpointError
+from training.reading import MEGABYTE, visible
 from training.runs.folder import RunFolder, read_json
+from training.runs.record import is_count, is_metrics, is_time
 
 MANIFEST = "manifest.json"
 FORMAT = 1
 WEIGHTS = "model.safetensors"
 STATE = "state.pt"
 LAST, BEST = "last", "best"
+_CHECKPOINT_NAME = re.compile("step-[0-9]{8,16}")
+_PLAIN_NAME = re.compile(r"[\w.-]{1,100}", re.ASCII)
+_MOST_MANIFEST = 16 * MEGABYTE
 
 
 @dataclass(frozen=True)
@@ -63,23 +69,35 @@ def read_manifest(checkpoint: Path) -> dict[str, Any]:
     """The manifest of ``checkpoint``; raises CheckpointError when it is missing, damaged or of another format."""
     if not checkpoint.is_dir():
         raise CheckpointError(f"{checkpoint}: there is no checkpoint folder here; check the path.")
-    manifest = read_json(checkpoint / MANIFEST)
+    manifest = read_json(checkpoint / MANIFEST, _MOST_MANIFEST)
     if not manifest:
         raise CheckpointError(f"{checkpoint}: its {MANIFEST} is missing or damaged; choose another checkpoint.")
     if manifest.get("format") != FORMAT:
-        raise CheckpointError(
-            f"{checkpoint}: was written in format {manifest.get('format')!r}, this program reads {FORMAT}; update it."
-        )
+        given = visible(repr(manifest.get("format")), 60)
+        raise CheckpointError(f"{checkpoint}: was written in format {given}, this program reads {FORMAT}; update it.")
     if manifest.get("seal") != _seal_of(manifest):
         raise CheckpointError(f"{checkpoint}: its {MANIFEST} was changed or damaged; choose another checkpoint.")
-    files, numbers = manifest.get("files"), (manifest.get("step"), manifest.get("epoch"))
-    if (
-        not isinstance(files, dict)
-        or not {WEIGHTS, STATE} <= set(files)
-        or not all(isinstance(n, int) for n in numbers)
-    ):
-        raise CheckpointError(f"{checkpoint}: its {MANIFEST} is incomplete; choose another checkpoint.")
+    fault = _fault(manifest)
+    if fault:
+        raise CheckpointError(f"{checkpoint}: its {MANIFEST} {fault}; choose another checkpoint.")
     return manifest
+
+
+def _fault(manifest: Mapping[str, Any]) -> str:
+    """What is wrong with a manifest whose seal is right: whoever wrote it may have meant harm. "" when it can be used."""
+    files = manifest.get("files")
+    if not isinstance(files, dict) or not {WEIGHTS, STATE} <= set(files):
+        return "is incomplete"
+    if not all(is_count(manifest.get(name)) for name in ("step", "epoch")):
+        return "is incomplete"
+    if not is_time(manifest.get("time", 0.0)) or not is_metrics(manifest.get("metrics", {})):
+        return "holds a time or a metric that is no number"
+    for name, facts in files.items():
+        if not _PLAIN_NAME.fullmatch(name) or Path(name).name != name:
+            return "names a file outside the checkpoint"
+        if not isinstance(facts, dict) or not is_count(facts.get("bytes")) or not isinstance(facts.get("sha256"), str):
+            return "does not tell sizes and digests"
+    return ""
 
 
 def verify(checkpoint: Path) -> dict[str, Any]:
@@ -90,8 +108,6 @@ def verify(checkpoint: Path) -> dict[str, Any]:
     manifest = read_manifest(checkpoint)
     for name, facts in manifest["files"].items():
         path = checkpoint / name
-        if Path(name).name != name or not isinstance(facts, dict):
-            raise CheckpointError(f"{checkpoint}: its {MANIFEST} names a file outside the checkpoint; do not trust it.")
         if path.is_symlink() or not path.is_file():
             raise CheckpointError(f"{checkpoint}: {name} is missing; choose another checkpoint.")
         if path.stat().st_size != facts.get("bytes"):
@@ -107,8 +123,9 @@ def verify(checkpoint: Path) -> dict[str, Any]:
 
 
 def read_labels(folder: RunFolder) -> dict[str, Any]:
-    """``{"last": name, "best": name}``; labels are pointers, never copies."""
-    return read_json(folder.labels_file)
+    """``{"last": name, "best": name}``; labels are pointers to checkpoints of this run, never copies."""
+    labels = read_json(folder.labels_file)
+    return {label: name for label, name in labels.items() if isinstance(name, str) and _CHECKPOINT_NAME.fullmatch(name)}
 
 
 def write_labels(folder: RunFolder, labels: Mapping[str, Any]) -> None:
@@ -119,7 +136,7 @@ def write_labels(folder: RunFolder, labels: Mapping[str, Any]) -> None:
 def checkpoint_folders(folder: RunFolder) -> list[Path]:
     """Everything named like a finished checkpoint, newest first, whole or not."""
     paths = folder.checkpoints.iterdir() if folder.checkpoints.is_dir() else ()
-    return sorted((path for path in paths if path.name.startswith("step-")), reverse=True)
+    return sorted((path for path in paths if _CHECKPOINT_NAME.fullmatch(path.name)), reverse=True)
 
 
 def list_checkpoints(folder: RunFolder) -> list[CheckpointInfo]:
