@@ -1,8 +1,14 @@
-"""Settings of the process that must be made before torch is loaded."""
+"""Processes: what has to be set in one before torch is loaded, and which process is which."""
 
 from __future__ import annotations
 
 import os
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
 
 
 def tune_process() -> None:
@@ -15,3 +21,39 @@ def tune_process() -> None:
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+
+def machine() -> str:
+    """Where a process id means what it means here: this host, since this start of it, in this container.
+
+    Two processes with equal machines can look each other up; about others only their signs of life tell.
+    """
+    parts = [socket.gethostname()]
+    if sys.platform == "linux":
+        with suppress(OSError):  # some sandboxes hide these
+            parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
+            parts.append(str(Path("/proc/self/ns/pid").readlink()))
+    return " ".join(parts)
+
+
+def birth(process: int) -> str | None:
+    """When ``process`` of this machine began, in a form that no setting of the clock changes; None when it is not alive.
+
+    Together with its id this is a process's identity: ids are used again. On Linux it is counted in ticks since the
+    start of the machine, because psutil derives a date from them by today's clock, and the date moves with that. A
+    process that has ended and was only not collected by its parent yet is not alive.
+    """
+    if sys.platform != "linux":
+        try:
+            found = psutil.Process(process)
+            return None if found.status() == psutil.STATUS_ZOMBIE else repr(found.create_time())
+        except (psutil.Error, ValueError, OverflowError):
+            return None
+    try:
+        # The second field is the program's name in brackets and may hold anything, brackets too.
+        line = Path(f"/proc/{process:d}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    fields = line.rpartition(")")[2].split()
+    state, started = fields[0], fields[19]
+    return None if state in "ZX" else started

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.context import BaseContext
 
-import psutil
+from training.process import birth
 
 _PRELOAD = ["torch", "training.data.workers", "training.data.sources.image_folder"]
 
@@ -28,26 +31,34 @@ def worker_context() -> BaseContext:
     return context
 
 
-def end_with(engine: int, started: float) -> None:
-    """Make this worker end when the process ``engine`` (its id, and when it was created) is gone.
+def end_with(engine: int, born: str | None) -> None:
+    """Make this worker end when the process ``engine`` (its id, and its ``birth``) is gone.
 
     torch's own watch looks at the parent, which is the fork server; that in turn lives as long as a worker does, so
     after a ``kill -9`` of the engine both would stay for ever, with their memory.
     """
 
     def watch() -> None:
-        while _alive(engine, started):
+        while birth(engine) == born:
             time.sleep(1.0)
         os._exit(1)
 
     threading.Thread(target=watch, name="watch engine", daemon=True).start()
 
 
-def _alive(process: int, started: float) -> bool:
+@contextmanager
+def deaf_to_the_terminal() -> Iterator[None]:
+    """Processes started inside never hear of Ctrl+C or of the terminal being closed, which reach the whole group: the
+    engine decides when they end. Here both signals wait until the block is left."""
+    if sys.platform == "win32":
+        yield
+        return
+    signals = {signal.SIGINT, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
-        return abs(psutil.Process(process).create_time() - started) < 1.0
-    except psutil.NoSuchProcess:
-        return False
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def core_count() -> int:

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import psutil
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from training.data.processes import end_with, worker_context
+from training.data.processes import deaf_to_the_terminal, end_with, worker_context
 from training.data.resident import Bounds, Notice
 from training.data.source import Source
 from training.errors import TrainingError
+from training.process import birth
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +122,8 @@ class Workers:
         if self._loader is None:
             self._loader = self._make_loader()
         self._order.batches = lambda: (numbers[first:end] for first, end in bounds)
-        return iter(self._loader)
+        with deaf_to_the_terminal():
+            return iter(self._loader)
 
     def _look_into(self, error: Exception, deaths: int) -> None:
         """Raise ``error`` if it is not a worker's death, or the sentence about it if that was the last one borne."""
@@ -156,10 +157,10 @@ class _EndWithEngine:
     """Run in each new worker; knows the process that made it."""
 
     def __init__(self) -> None:
-        self._engine, self._started = os.getpid(), psutil.Process().create_time()
+        self._engine, self._born = os.getpid(), birth(os.getpid())
 
     def __call__(self, _worker: int) -> None:
-        end_with(self._engine, self._started)
+        end_with(self._engine, self._born)
 
 
 def _unchanged(batch: Any) -> Any:
