@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
 from training.config import RunConfig
+from training.doctor.memory import Trial, memory_findings, try_step
 from training.engine.assemble import assemble
 from training.engine.device import describe_device, ran_out_of_memory
+from training.engine.memory import saved_bytes, shortage_outside_steps, window_shortage
 from training.engine.session import Session
 from training.errors import ConfigError, TrainingError, counted
 from training.events import Found
@@ -25,16 +26,23 @@ LOSS_BAND = 0.5
 
 def preflight(config: RunConfig, workspace: Path, report: Report = lambda text, fraction: None) -> list[Found]:
     """Findings in the order they matter; an "error" among them means that the run could not start or would be useless."""
+    phase = ""
+
+    def noted(text: str, fraction: float | None) -> None:
+        nonlocal phase
+        phase = text
+        report(text, fraction)
+
     try:
-        session = assemble(config, report)
+        session = assemble(config, noted)
     except ConfigError as error:
         return [Found(level="error", title=str(problem)) for problem in error.problems]
     except TrainingError as error:
         return [Found(level="error", title=error.message, advice=error.advice)]
     except (RuntimeError, MemoryError) as error:
-        return [_memory(error)]
+        return [_memory(error, phase, config)]
     try:
-        return [*_data(session), _device(session), *_batch(session), _disk(session, workspace)]
+        return [*_data(session), _device(session), *_step(session), _disk(session, workspace)]
     finally:
         session.data.close()
 
@@ -97,61 +105,48 @@ def _device(session: Session) -> Found:
     return Found(level="ok", title=f"The run works on the {name}{threads} in {compute}.")
 
 
-def _batch(session: Session) -> list[Found]:
-    """One real batch forward and backward: its time, its loss against that of guessing, its gradient."""
-    window = next(iter(session.data.train_windows(0)))
-    batch = next(iter(window))
-    started = time.perf_counter()
+def _step(session: Session) -> list[Found]:
+    """One real step: its loss against that of guessing, its time, the memory it needs."""
     try:
-        with session.numerics.autocast():
-            outputs = session.model(batch.inputs)
-        loss = session.objective.loss_sum(outputs, batch.targets) / len(batch.targets)
-        loss.backward()
+        trial = try_step(session)
     except (RuntimeError, MemoryError) as error:
-        return [_memory(error)]
-    value = float(loss.detach())
-    seconds = time.perf_counter() - started
-    session.optimizer.zero_grad(set_to_none=True)
+        return [_memory(error, "trying a step", session.config, session)]
+    return [_loss(session, trial), *memory_findings(session, trial)]
+
+
+def _loss(session: Session, trial: Trial) -> Found:
     guessing = session.objective.initial_loss()
-    if not math.isfinite(value):
-        return [
-            Found(
-                level="error",
-                title=f"The loss of the first batch is {value}.",
-                advice="Look for broken samples, or use fp32 instead of fp16.",
-            )
-        ]
-    if abs(value - guessing) > LOSS_BAND * guessing:
-        return [
-            Found(
-                level="warning",
-                title=f"The fresh model's loss is {value:.3f}; guessing among {len(session.data.classes)} classes gives "
-                f"{guessing:.3f}.",
-                advice="Far above means badly scaled inputs or initial weights; far below means that labels leak.",
-            )
-        ]
-    text = f"The fresh model's loss is {value:.3f}, near the {guessing:.3f} of guessing; one batch took {seconds * 1e3:.0f} ms."
-    return [Found(level="ok", title=text)]
+    if not math.isfinite(trial.loss):
+        return Found(
+            level="error",
+            title=f"The loss of the first batch is {trial.loss}.",
+            advice="Look for broken samples, or use fp32 instead of fp16.",
+        )
+    if abs(trial.loss - guessing) > LOSS_BAND * guessing:
+        return Found(
+            level="warning",
+            title=f"The fresh model's loss is {trial.loss:.3f}; guessing among {len(session.data.classes)} classes gives "
+            f"{guessing:.3f}.",
+            advice="Far above means badly scaled inputs or initial weights; far below means that labels leak.",
+        )
+    return Found(
+        level="ok",
+        title=f"The fresh model's loss is {trial.loss:.3f}, near the {guessing:.3f} of guessing; one batch took "
+        f"{trial.seconds * 1e3:.0f} ms.",
+    )
 
 
-def _memory(error: Exception) -> Found:
+def _memory(error: Exception, phase: str, config: RunConfig, session: Session | None = None) -> Found:
     """Too little memory as a finding; any other fault goes on its way."""
     if not ran_out_of_memory(error):
         raise error
-    return Found(
-        level="error",
-        title="The model and one batch do not fit in memory.",
-        advice="Lower loop.batch_size (and raise loop.accumulation instead), or choose a smaller model or image size.",
-    )
+    shortage = shortage_outside_steps(error, phase, config) if session is None else window_shortage(error, session)
+    return Found(level="error", title=shortage.message, advice=shortage.advice, fix=shortage.fix)
 
 
 def _disk(session: Session, workspace: Path) -> Found:
     """Whether the checkpoints that will lie on disk at once have room."""
-    weights = sum(tensor.nbytes for tensor in session.model.state_dict().values())
-    tensors = [
-        tensor for state in session.optimizer.state.values() for tensor in state.values() if torch.is_tensor(tensor)
-    ]
-    size = weights * (2 if session.ema is not None else 1) + sum(tensor.nbytes for tensor in tensors)
+    size = saved_bytes(session)
     count = session.config.checkpoints.keep_last + 2  # the best, and the one being written
     existing = next(folder for folder in (workspace, *workspace.parents) if folder.exists())
     free = shutil.disk_usage(existing).free

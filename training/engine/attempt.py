@@ -17,6 +17,7 @@ from training.engine.environment import environment
 from training.engine.fit import fit
 from training.engine.hooks import Hooks
 from training.engine.ledger import Emit, Ledger
+from training.engine.memory_watch import MemoryWatch, vanished
 from training.engine.outcome import failure
 from training.engine.record import Recorder
 from training.engine.restore import Branch, Restore, Resume, check_data, save_splits
@@ -127,9 +128,12 @@ def _work(place: Workplace, session: Session, restore: Restore | None) -> None:
     def flushed(row: Any) -> None:
         place.book.samples_per_second = recorder.samples_per_second
         place.hooks.flushed(row)
+        for finding in watch.look():
+            place.emit(finding)
 
     final: Event
     place.book.session = session
+    watch = MemoryWatch(session)
     progress, folder = session.progress, place.folder
     recorder = Recorder(session, folder, flushed)  # cuts the series before anyone hears of the attempt
     keeper = Keeper(folder, session.config.checkpoints.keep_last, place.emit)
@@ -152,10 +156,13 @@ def _work(place: Workplace, session: Session, restore: Restore | None) -> None:
 
 
 def _announce(place: Workplace, session: Session, restore: Restore | None) -> None:
-    """Say that an attempt begins, what was taken over, and what a branch's parent had measured before."""
+    """Say that an attempt begins, what was taken over, what killed the one before, and what a branch's parent had measured
+    before."""
+    history = read_history(place.folder.events_file)
+    lost = vanished(place.folder, history, session.progress.step)
     place.emit(
         AttemptStarted(
-            attempt=len(read_history(place.folder.events_file).attempts) + 1,
+            attempt=len(history.attempts) + 1,
             step=session.progress.step,
             total_steps=session.total_steps,
             steps_per_epoch=session.data.steps_per_epoch,
@@ -164,7 +171,7 @@ def _announce(place: Workplace, session: Session, restore: Restore | None) -> No
             checkpoint=str(restore.checkpoint) if restore and restore.checkpoint else None,
         )
     )
-    for finding in restore.findings if restore else ():
+    for finding in ([lost] if lost else []) + (restore.findings if restore else []):
         place.emit(finding)
     if isinstance(restore, Branch):
         for earlier in restore.earlier_events(session):

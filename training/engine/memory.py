@@ -44,6 +44,7 @@ class Shortage:
         self._emit = emit
         self._save = save
         self._goes_on = session.config.loop.on_out_of_memory == "smaller_batches"
+        self._resident = psutil.Process().memory_info().rss  # before any batch
 
     def attempt(self, train_step: Callable[[Session, Window], Step], window: Window) -> Step | None:
         """What ``train_step`` returns; None when the same window has to be taken again, in smaller batches.
@@ -57,7 +58,9 @@ class Shortage:
         except (RuntimeError, MemoryError) as error:
             if not ran_out_of_memory(error):
                 raise
-            shortage = _update_shortage(error, session) if window.used_up else _window_shortage(error, session)
+            if window.used_up:
+                raise _update_shortage(error, session) from error
+            shortage = window_shortage(error, session, self._resident)
             if random is None or not shortage.fix:
                 raise shortage from error
         # Out here the error is gone, and with it all that the frames of the failed window held.
@@ -143,7 +146,7 @@ def smaller_batches(plan: Plan, most: int, model: nn.Module) -> dict[str, Any]:
 
     Batch normalisation cannot learn from single samples, so a model that has it is not given batches of one.
     """
-    finer = plan.smaller(min(most, plan.batch_size // 2))
+    finer = plan.smaller(min(max(most, 2 if has_batch_norm(model) else 1), plan.batch_size // 2))
     if finer is None or finer.accumulation > MOST_ACCUMULATION:
         return {}
     if finer.batch_size == 1 and has_batch_norm(model):
@@ -161,14 +164,15 @@ def in_settings(fix: dict[str, Any]) -> str:
     return " and ".join(f"{name} = {value}" for name, value in fix.items())
 
 
-def _window_shortage(error: BaseException, session: Session) -> TrainingError:
-    """Too large a batch: smaller ones that make the same steps, or what else helps."""
+def window_shortage(error: BaseException, session: Session, resident: int | None = None) -> TrainingError:
+    """Too large a batch: smaller ones that make the same steps, or what else helps. ``resident``: bytes of this process
+    before any batch, where that is known."""
     size = session.data.plan.batch_size
-    fix = smaller_batches(session.data.plan, _most_that_can_fit(error, session), session.model)
+    fix = smaller_batches(session.data.plan, _most_that_can_fit(error, session, resident), session.model)
     message = f"The run ran out of memory in step {session.progress.step + 1:,} with batches of {size:,}: {numbers(error, session.device)}."
     if not fix:
-        advice = f"The batches are as small as they can be. {_other_advice(session)}"
-        return TrainingError(message, advice)
+        why = "No smaller batches make the same steps" if size > 1 else "There are no smaller batches"
+        return TrainingError(message, f"{why}. {_other_advice(session)}")
     seen = "; only batch normalisation will see smaller batches" if has_batch_norm(session.model) else ""
     return TrainingError(
         message, f"Use {in_settings(fix)}: the same samples in each step, with less memory{seen}.", fix
@@ -240,20 +244,19 @@ def _on_device(error: BaseException, device: torch.device) -> bool:
     return device.type == "cuda" and not isinstance(error, MemoryError) and "CPUAllocator" not in str(error)
 
 
-def _most_that_can_fit(error: BaseException, session: Session) -> int:
-    """An upper bound for the batch size, so that one proposal does for a batch that is far too large.
-
-    The batch needs at least what it holds and asked for; there is at most everything but weights and their like.
-    """
-    size, asked = session.data.plan.batch_size, _asked(error)
-    kept = saved_bytes(session) + sum(parameter.nbytes for parameter in session.parameters)
+def _most_that_can_fit(error: BaseException, session: Session, resident: int | None) -> int:
+    """An upper bound for the batch size, so that one proposal does for a batch that is far too large: the batch needs at
+    least what it holds and asked for, and there is no more room than what it holds and what is free."""
+    size = session.data.plan.batch_size
     if _on_device(error, session.device):
+        kept = saved_bytes(session) + sum(parameter.nbytes for parameter in session.parameters)
         held = torch.cuda.memory_allocated(session.device) - kept
-        room = torch.cuda.mem_get_info(session.device)[0] + torch.cuda.memory_reserved(session.device) - kept
+        free = torch.cuda.mem_get_info(session.device)[0]
     else:
-        held, room = 0, host_memory().total - kept
-    need = asked + max(held, 0)
-    return max(1, int(size * room / need)) if need > room > 0 else size
+        now = psutil.Process().memory_info().rss
+        held, free = now - (now if resident is None else resident), host_memory().available
+    room, need = max(held, 0) + free, max(held, 0) + _asked(error)
+    return int(size * room / need) if need > room else size
 
 
 def saved_bytes(session: Session) -> int:

@@ -18,7 +18,7 @@ NO_MEMORY = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 1
 
 def test_a_good_run_has_only_good_findings(tmp_path: Path) -> None:
     found = preflight(tiny(), tmp_path / "workspace")
-    assert [item.level for item in found] == ["ok"] * 4
+    assert [item.level for item in found] == ["ok"] * 5
     assert not (tmp_path / "workspace").exists()
 
 
@@ -42,7 +42,8 @@ def test_too_little_memory_is_a_finding(tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setattr(torch.nn.Linear, "forward", fail)
     finding = next(item for item in preflight(tiny(), tmp_path) if item.level == "error")
     assert "memory" in finding.title
-    assert "batch_size" in finding.advice
+    assert ("smaller model" in finding.advice) == (place == "model")
+    assert finding.fix == ({} if place == "model" else {"loop.batch_size": 1, "loop.accumulation": 32})
 
 
 def test_a_run_without_memory_says_so_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

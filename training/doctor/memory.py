@@ -1,0 +1,90 @@
+"""Whether a run fits in memory: measured with one real step, and reckoned for what comes later."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import psutil
+import torch
+
+from training.data import Window
+from training.data.host_memory import forget_peak, host_memory, peak_resident
+from training.data.placement import in_words
+from training.engine.device import describe_device
+from training.engine.memory import in_settings, saved_bytes, smaller_batches
+from training.engine.session import Session
+from training.engine.step import train_step
+from training.events import Found
+
+TIGHT_SHARE = 0.9  # of a GPU; what the driver and other programs need on top is not ours to know
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One step that was tried: the loss before it, its seconds, and the bytes that it needed for a moment, in the
+    computer's memory and, at the most and in all, on the GPU."""
+
+    loss: float
+    seconds: float
+    passing: int
+    on_gpu: int
+
+
+def try_step(session: Session) -> Trial:
+    """One whole step on one real batch, as the run would make it; the session is spent afterwards."""
+    batch = next(iter(next(iter(session.data.train_windows(0)))))
+    on_gpu = session.device.type == "cuda"
+    if on_gpu:
+        torch.cuda.reset_peak_memory_stats(session.device)
+    forget_peak()
+    began = time.perf_counter()
+    loss, _ = train_step(session, Window(len(batch.targets), 1, iter([batch])))
+    value = float(loss)
+    seconds = time.perf_counter() - began
+    passing = max(peak_resident() - psutil.Process().memory_info().rss, 0)
+    return Trial(value, seconds, passing, torch.cuda.max_memory_reserved(session.device) if on_gpu else 0)
+
+
+def memory_findings(session: Session, trial: Trial) -> list[Found]:
+    """Whether there is room for what is still to come, when data, model and optimizer are in memory already."""
+    found = [_host(session, trial)]
+    if session.device.type == "cuda":
+        found.append(_gpu(session, trial))
+    return found
+
+
+def _host(session: Session, trial: Trial) -> Found:
+    host, saved = host_memory(), saved_bytes(session)
+    held, need = psutil.Process().memory_info().rss, trial.passing + saved
+    batches = session.data.report["batches"]
+    data = f", {in_words(batches['bytes'])} of samples" if batches["mode"] == "resident" else ""
+    parts = (
+        f"{in_words(held)} now{data if session.device.type == 'cpu' else ''}, {in_words(trial.passing)} more for a step "
+        f"and {in_words(saved)} for the copy that a checkpoint is written from"
+    )
+    if need <= host.available:
+        return Found(level="ok", title=f"Memory: {parts}; {in_words(host.available)} are free.")
+    fix = smaller_batches(session.data.plan, session.data.plan.batch_size // 2, session.model)
+    smaller = session.device.type == "cpu" and trial.passing > saved and fix
+    return Found(
+        level="warning",
+        title=f"Memory will hardly do: {parts}, but of the {in_words(host.total)} {host.bound} only "
+        f"{in_words(host.available)} are free; the system may end the run without a word.",
+        advice=f"Close other programs, or use {in_settings(fix)}: the same samples in each step, with less memory."
+        if smaller
+        else "Close other programs, or choose a smaller model.",
+        fix=fix if smaller else {},
+    )
+
+
+def _gpu(session: Session, trial: Trial) -> Found:
+    free, total = torch.cuda.mem_get_info(session.device)
+    others = max(total - free - torch.cuda.memory_reserved(session.device), 0)
+    name = describe_device(session.device)
+    text = f"GPU memory: a step needs {in_words(trial.on_gpu)} of the {in_words(total)} of {name}; others hold {in_words(others)}"
+    if trial.on_gpu + others <= TIGHT_SHARE * total:
+        return Found(level="ok", title=f"{text}.")
+    fix = smaller_batches(session.data.plan, session.data.plan.batch_size // 2, session.model)
+    advice = f"Use {in_settings(fix)}: the same samples in each step, with less memory." if fix else ""
+    return Found(level="warning", title=f"{text}, so a longer window may not fit.", advice=advice, fix=fix)
