@@ -8,8 +8,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any, ClassVar, Literal
+
+from pydantic import TypeAdapter
+
+from training.reading import parse_json
 
 FindingLevel = Literal["ok", "info", "warning", "error"]
 
@@ -34,7 +39,8 @@ class AttemptStarted(Event):
     epochs: int
     device: str
     checkpoint: str | None = None
-    changes: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()  # settings that differ from the run's own in this attempt
+    environment: Mapping[str, Any] = field(default_factory=dict)  # versions, device, threads, code, seeds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,6 +169,8 @@ _KINDS: dict[str, type[Event]] = {
     )
 }
 
+_MOST_NUMBER = 1 << 53  # steps, times, shares: what tables and charts can hold; NaN is no such number
+
 
 def encode(event: Event) -> bytes:
     """One line of JSON, newline included."""
@@ -170,17 +178,16 @@ def encode(event: Event) -> bytes:
 
 
 def decode(line: bytes | str) -> Event | None:
-    """The event of one line; None for a half-written line or an event of a later version."""
+    """The event of one line; None for a half-written line, an event of a later version, or one whose values are not of
+    the types declared here: whoever folds, draws or prints an event relies on those."""
     try:
-        data = json.loads(line)
-        cls = _KINDS[data.pop("kind")]
-    except (ValueError, KeyError, TypeError, AttributeError):
+        event = _adapter(parse_json(line)["kind"]).validate_json(line, strict=True)
+    except (ValueError, KeyError, TypeError):
         return None
-    names = {item.name for item in fields(cls)}
-    values: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in names
-    }
-    try:
-        return cls(**values)
-    except TypeError:
-        return None
+    numbers = [value for value in vars(event).values() if isinstance(value, int | float)]
+    return event if all(0 <= number <= _MOST_NUMBER for number in numbers) else None
+
+
+@lru_cache(maxsize=len(_KINDS))
+def _adapter(kind: str) -> TypeAdapter[Event]:
+    return TypeAdapter(_KINDS[kind])

@@ -18,6 +18,11 @@ from training.events import (
     decode,
     encode,
 )
+from training.reading import MEGABYTE, open_file
+
+_MOST_BYTES = 1024 * MEGABYTE
+_MOST_LINE = 4 * MEGABYTE
+"""A longer line is read in pieces, and no piece of it is an event."""
 
 
 class EventLog:
@@ -66,14 +71,17 @@ class History:
                 return []
         except FileNotFoundError:
             return []
-        with self._path.open("rb") as stream:
+        events: list[Event] = []
+        with open_file(self._path, _MOST_BYTES) as stream:
             stream.seek(self._offset)
-            chunk = stream.read()
-        whole = chunk[: chunk.rfind(b"\n") + 1]
-        self._offset += len(whole)
-        events = [event for line in whole.splitlines() if (event := decode(line)) is not None]
-        for event in events:
-            self._fold(event)
+            while line := stream.readline(_MOST_LINE):
+                if not line.endswith(b"\n") and len(line) < _MOST_LINE:
+                    break  # still being written
+                self._offset += len(line)
+                event = decode(line)
+                if event is not None:
+                    self._fold(event)
+                    events.append(event)
         return events
 
     def _fold(self, event: Event) -> None:
