@@ -47,10 +47,13 @@ def open_file(path: Path, most: int) -> BinaryIO:
 def read_bytes(path: Path, most: int) -> bytes:
     """The content of the ordinary file ``path``; raises as ``open_file`` does."""
     with open_file(path, most) as stream:
-        data = stream.read(most + 1)  # it may grow while it is read
-    if len(data) > most:
-        raise UnfitFile(errno.EFBIG, f"is larger than {most / MEGABYTE:,.0f} MB", str(path))
-    return data
+        parts, size = [], 0
+        while part := stream.read(MEGABYTE):  # in pieces: Python takes memory for all that is asked for at once
+            parts.append(part)
+            size += len(part)
+            if size > most:  # it may grow while it is read
+                raise UnfitFile(errno.EFBIG, f"is larger than {most / MEGABYTE:,.0f} MB", str(path))
+    return b"".join(parts)
 
 
 def parse_json(text: bytes | str) -> Any:
