@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -21,7 +22,8 @@ def write_bytes(path: Path, data: bytes, durable: bool = True) -> None:
                 os.fsync(stream.fileno())
         os.replace(temporary, path)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # where nothing can be written nothing can be removed either
+            temporary.unlink(missing_ok=True)
         raise
     if durable:
         sync_folder(path.parent)

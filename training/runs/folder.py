@@ -1,4 +1,4 @@
-"""The names inside a run folder, and who is working in it.
+"""The names inside a run folder.
 
 config.toml        as it ran, never edited        status.json   the run in one record (the command line's JSON)
 environment.json   versions, device, threads      events.jsonl  rare events        series.bin     one row a step
@@ -14,23 +14,21 @@ import os
 import re
 import secrets
 import shutil
-import socket
-import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from training.atomic import write_text
 from training.config import RunConfig, parse_config
 from training.config.files import read_config_text, read_toml, save_config
-from training.errors import InputError, RunBusyError
+from training.errors import InputError
 from training.reading import MEGABYTE, parse_json, read_bytes
+from training.runs.owner import claim, owner_of, refuse_any, release
 from training.runs.record import sound_record
+
+__all__ = ["RunFolder", "claim", "create_run", "delete_run", "first_record", "owner_of", "read_json", "release"]
 
 
 @dataclass(frozen=True)
@@ -131,18 +129,49 @@ class RunFolder:
 
 def create_run(workspace: Path, config: RunConfig, parent: Mapping[str, Any] | None = None) -> RunFolder:
     """Make a new run folder in ``workspace`` holding ``config`` and a first status record."""
-    slug = re.sub(r"[^a-z0-9]+", "-", config.name.lower()).strip("-")[:40] or "run"
-    run_id = f"{slug}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
-    folder = RunFolder(workspace / "runs" / run_id)
+    runs = workspace / "runs"
     try:
-        folder.checkpoints.mkdir(parents=True)
+        runs.mkdir(parents=True, exist_ok=True)
+        folder = _new_folder(runs, re.sub(r"[^a-z0-9]+", "-", config.name.lower()).strip("-")[:40] or "run")
+        try:
+            _write_first(folder, config, parent)
+        except BaseException:
+            shutil.rmtree(folder.path, ignore_errors=True)
+            raise
     except OSError as error:
         raise InputError(
-            f"The workspace {workspace} cannot be written ({error.strerror}); choose another with --workspace."
+            f"The workspace {workspace} cannot be written ({error.strerror or error}); free some space or make it writable, "
+            "or choose another with --workspace."
         ) from error
-    save_config(config, folder.config_file)
-    folder.write_status(first_record(folder, config, time.time()) | {"parent": dict(parent) if parent else None})
     return folder
+
+
+def _new_folder(runs: Path, slug: str) -> RunFolder:
+    """An empty folder of a name that no run has, also where the clock was set back and shows a time for the second time."""
+    while True:
+        folder = RunFolder(runs / f"{slug}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}")
+        try:
+            folder.path.mkdir()
+        except FileExistsError:
+            continue
+        return folder
+
+
+def _write_first(folder: RunFolder, config: RunConfig, parent: Mapping[str, Any] | None) -> None:
+    folder.checkpoints.mkdir()
+    save_config(config, folder.config_file)
+    # The configurations' times are the order of the runs. It is the order they were made in, whatever the clock said.
+    newest = max((_made(path) for path in folder.path.parent.iterdir() if path != folder.path), default=0)
+    if _made(folder.path) <= newest:
+        os.utime(folder.config_file, ns=(newest + 1_000_000, newest + 1_000_000))
+    folder.write_status(first_record(folder, config, time.time()) | {"parent": dict(parent) if parent else None})
+
+
+def _made(folder: Path) -> int:
+    try:
+        return os.stat(folder / "config.toml").st_mtime_ns
+    except OSError:
+        return 0
 
 
 def first_record(folder: RunFolder, config: RunConfig, created: float) -> dict[str, Any]:
@@ -170,9 +199,7 @@ def first_record(folder: RunFolder, config: RunConfig, created: float) -> dict[s
 
 def delete_run(folder: RunFolder) -> None:
     """Remove a run's folder; raises RunBusyError while a process works on it."""
-    owner = owner_of(folder)
-    if owner is not None:
-        raise RunBusyError(f"The run {folder.id} is being trained by process {owner['pid']}; stop it first.")
+    refuse_any(folder)
     if folder.path.is_symlink():
         raise InputError(f"{folder.path}: is a link to another place; delete the link, or the folder it leads to.")
     shutil.rmtree(folder.path)
@@ -185,73 +212,3 @@ def read_json(path: Path, most: int = 64 * MEGABYTE) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}
-
-
-def owner_of(folder: RunFolder) -> dict[str, Any] | None:
-    """The live process working on ``folder`` ({"pid", "started", "host"}), or None.
-
-    A process id alone would lie after a reboot, so the process's start time must agree too.
-    """
-    record = read_json(folder.path / "owner.json")
-    if not record or record.get("host") != socket.gethostname():
-        return None
-    try:
-        pid, claimed = int(record["pid"]), float(record.get("started", 0.0))
-        process = psutil.Process(pid)
-        started = process.create_time()
-        if process.status() == psutil.STATUS_ZOMBIE:  # dead, and nobody has taken its exit code yet
-            return None
-    except (psutil.Error, KeyError, TypeError, ValueError, OverflowError):
-        return None
-    return record | {"pid": pid} if abs(started - claimed) < 2.0 else None
-
-
-def claim(folder: RunFolder) -> None:
-    """Become the process that works on ``folder``; raises RunBusyError when another live one does."""
-    _refuse_links(folder)
-    record = {"pid": os.getpid(), "started": psutil.Process().create_time(), "host": socket.gethostname()}
-    with _alone(folder):
-        owner = owner_of(folder)
-        if owner is not None and owner["pid"] != os.getpid():
-            raise RunBusyError(
-                f"The run {folder.id} is already being trained by process {owner['pid']}; stop that one or wait for it."
-            )
-        write_text(folder.path / "owner.json", json.dumps(record))
-
-
-def _refuse_links(folder: RunFolder) -> None:
-    """Working in ``folder`` appends to its files and tidies its checkpoints: a link would lead that somewhere else, and a
-    pipe or a device would block it. Raises InputError for either."""
-    with os.scandir(folder.path) as entries:
-        for entry in entries:
-            if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
-                what = "a link" if entry.is_symlink() else "no ordinary file"
-                raise InputError(
-                    f"{folder.path / entry.name}: is {what}, but a run is worked on in its own folder only; put an ordinary "
-                    "file or folder in its place."
-                )
-
-
-@contextmanager
-def _alone(folder: RunFolder) -> Iterator[None]:
-    """Inside, no other process claims ``folder``: of two that start at the same moment one has to see the other.
-
-    The lock is on the configuration, the one file that is never replaced; far behind its end, where nobody reads.
-    """
-    with folder.config_file.open("r+b") as stream:
-        if sys.platform == "win32":
-            import msvcrt
-
-            stream.seek(1 << 30)
-            msvcrt.locking(stream.fileno(), msvcrt.LK_LOCK, 1)
-        else:
-            import fcntl
-
-            with suppress(OSError):  # a network drive without locks: there the record alone has to do
-                fcntl.lockf(stream, fcntl.LOCK_EX, 1, 1 << 30)
-        yield  # closing the file gives the lock back
-
-
-def release(folder: RunFolder) -> None:
-    """Give ``folder`` back; other processes may work on it now."""
-    (folder.path / "owner.json").unlink(missing_ok=True)

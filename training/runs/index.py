@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
-from collections.abc import Mapping
+import zlib
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import JSON, Float, Integer, String, create_engine, delete, event, select
+from sqlalchemy import Float, Integer, String, create_engine, delete, event, select
 from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
+from training.reading import parse_json
 from training.runs.folder import RunFolder
+from training.runs.record import sound_record
 from training.runs.workspace import run_folders
 
 logger = logging.getLogger(__name__)
@@ -24,18 +28,23 @@ class Base(DeclarativeBase):
 
 
 class RunRow(Base):
-    """One run; ``record`` is its whole status record, the other columns are for sorting and searching."""
+    """One run; ``record`` is its whole status record as JSON, the other columns are for sorting and searching."""
 
-    __tablename__ = "runs"
+    __tablename__ = "run_records"
 
-    id: Mapped[str] = mapped_column(String(120), primary_key=True)
+    id: Mapped[str] = mapped_column(String(255), primary_key=True)
     name: Mapped[str] = mapped_column(String(120), index=True)
     folder: Mapped[str] = mapped_column(String)
     status: Mapped[str] = mapped_column(String(20), index=True)
     created: Mapped[float] = mapped_column(Float, index=True)
     step: Mapped[int] = mapped_column(Integer)
     best_value: Mapped[float | None] = mapped_column(Float, nullable=True)
-    record: Mapped[dict[str, Any]] = mapped_column(JSON)
+    record: Mapped[str] = mapped_column(String)
+    check: Mapped[str] = mapped_column(String(80))
+    """Which status file the record was read from, and a sum over both: databases do not notice a changed byte."""
+
+
+_Result = TypeVar("_Result")
 
 
 class Index:
@@ -50,63 +59,48 @@ class Index:
         self._url = os.environ.get("TRAINWRIGHT_INDEX") or f"sqlite:///{workspace / 'index.sqlite'}"
         self._engine: Engine | None = None
 
-    def record(self, status: Mapping[str, Any]) -> None:
-        """Insert or replace the row of one run from its status record."""
-        try:
-            try:
-                self._merge(status)
-            except IntegrityError:  # another process inserted the row between our look and our insert: it is there now
-                self._merge(status)
-        except (SQLAlchemyError, OSError) as error:
-            logger.warning("The index of runs could not be updated and will be rebuilt later: %s", error)
-
-    def _merge(self, status: Mapping[str, Any]) -> None:
-        with Session(self._open()) as session, session.begin():
-            session.merge(_row(status))
+    def record(self, status: Mapping[str, Any], stamp: str = "") -> None:
+        """Insert or replace the row of one run from its status record; ``stamp`` tells the file it was read from."""
+        self._try(lambda session: session.merge(_row(status, stamp)))
 
     def forget(self, run_id: str) -> None:
         """Remove one run's row."""
-        try:
-            with Session(self._open()) as session, session.begin():
-                session.execute(delete(RunRow).where(RunRow.id == run_id))
-        except (SQLAlchemyError, OSError) as error:
-            logger.warning("The index of runs could not be updated and will be rebuilt later: %s", error)
+        self._try(lambda session: session.execute(delete(RunRow).where(RunRow.id == run_id)))
 
     def runs(self) -> list[dict[str, Any]]:
         """Status records of all runs, newest first, true to the folders.
 
         Runs whose folder is new or gone are added or dropped, and those not ended are read afresh.
         """
-        folders = {folder.id: folder for folder in run_folders(self._workspace)}
-        rows = self._rows()
-        records: dict[str, dict[str, Any]] = {}
-        for run_id, folder in folders.items():
-            known = rows.get(run_id)
+        folders = run_folders(self._workspace)
+        if not self._workspace.is_dir():
+            return []
+        rows = self._try(_read_rows)
+        records, changed = [], []
+        for folder in reversed(folders):
+            known, stamp = (rows or {}).get(folder.id), _stamp(folder)
             if (
                 known
                 and known.get("status") in ("completed", "failed", "stopped")
-                and known["folder"] == str(folder.path)
-                and not _changed(folder, since=float(known.get("updated", 0.0)))
+                and known.get("folder") == str(folder.path)
+                and stamp
+                and known.pop("stamp") == stamp
             ):
-                records[run_id] = known
+                records.append(known)
                 continue
             status = folder.status()
             if status:
-                records[run_id] = status
-                if status != known:
-                    self.record(status)
-        for run_id in set(rows) - set(folders):
-            self.forget(run_id)
-        return sorted(records.values(), key=lambda record: float(record.get("created", 0.0)), reverse=True)
+                records.append(status)
+                changed.append((status, stamp))
+        gone = set(rows or {}) - {folder.id for folder in folders}
+        if rows is not None and (changed or gone):
+            self._try(lambda session: _update(session, changed, gone))
+        return records
 
     def rebuild(self) -> int:
         """Make the index anew from the folders; returns the number of runs."""
-        with Session(self._open()) as session, session.begin():
-            session.execute(delete(RunRow))
-        statuses = [status for folder in run_folders(self._workspace) if (status := folder.status())]
-        for status in statuses:
-            self.record(status)
-        return len(statuses)
+        self._try(lambda session: session.execute(delete(RunRow)))
+        return len(self.runs())
 
     def close(self) -> None:
         """Let go of the database."""
@@ -114,36 +108,73 @@ class Index:
             self._engine.dispose()
             self._engine = None
 
-    def _rows(self) -> dict[str, dict[str, Any]]:
+    def _try(self, work: Callable[[Session], _Result]) -> _Result | None:
+        """What ``work`` returns; None when the database cannot be reached, which is logged and never an error."""
         try:
-            with Session(self._open()) as session:
-                return {row.id: dict(row.record) for row in session.scalars(select(RunRow))}
-        except (SQLAlchemyError, OSError) as error:
-            logger.warning("The index of runs could not be read, the folders are used instead: %s", error)
-            return {}
-
-    def _open(self) -> Engine:
-        if self._engine is None:
-            self._workspace.mkdir(parents=True, exist_ok=True)
             try:
-                self._engine = _connect(self._url)
+                return self._work(work)
             except OperationalError:  # locked or not writable, which says nothing about its content
                 raise
+            except IntegrityError:  # another process inserted the row between our look and our insert: it is there now
+                return self._work(work)
             except DatabaseError:
-                database = self._workspace / "index.sqlite"
-                if not self._url.startswith("sqlite") or not database.exists():
-                    raise
-                database.replace(database.with_suffix(".damaged"))
-                self._engine = _connect(self._url)
-        return self._engine
+                self._set_aside()
+                return self._work(work)
+        except (SQLAlchemyError, OSError) as error:
+            why = str(getattr(error, "orig", None) or error).partition("\n")[0]
+            logger.warning("The index of runs cannot be used, the folders are read instead: %s", why)
+            return None
+
+    def _work(self, work: Callable[[Session], _Result]) -> _Result:
+        if self._engine is None:
+            if not self._workspace.is_dir():  # removed under our feet: what is left of it is not ours to make
+                raise FileNotFoundError(f"{self._workspace} is gone")
+            self._engine = _connect(self._url)
+        with Session(self._engine) as session, session.begin():
+            return work(session)
+
+    def _set_aside(self) -> None:
+        """Put a damaged database out of the way, with its journals, which would be taken for the new one's."""
+        self.close()
+        database = self._workspace / "index.sqlite"
+        if not self._url.startswith("sqlite") or not database.exists():
+            return
+        database.replace(database.with_suffix(".damaged"))
+        for journal in ("index.sqlite-wal", "index.sqlite-shm"):
+            (self._workspace / journal).unlink(missing_ok=True)
 
 
-def _changed(folder: RunFolder, since: float) -> bool:
-    """Whether the status file was written (or lost) after the row was, as the row's own time tells."""
+def _read_rows(session: Session) -> dict[str, dict[str, Any]]:
+    """What is known of each run, with the ``stamp`` of the file it was read from; a row that was damaged is unknown."""
+    return {str(row.id): _known(str(row.record), str(row.check)) for row in session.scalars(select(RunRow))}
+
+
+def _known(record: str, check: str) -> dict[str, Any]:
+    stamp = check.rpartition(" ")[0]
     try:
-        return folder.status_file.stat().st_mtime > since + 1.0
+        status = parse_json(record) if check == _check(record, stamp) else None
+    except ValueError:
+        status = None
+    return {**sound_record(status), "stamp": stamp} if isinstance(status, dict) else {}
+
+
+def _update(session: Session, changed: Iterable[tuple[Mapping[str, Any], str]], gone: Iterable[str]) -> None:
+    for status, stamp in changed:
+        session.merge(_row(status, stamp))
+    session.execute(delete(RunRow).where(RunRow.id.in_(list(gone))))
+
+
+def _stamp(folder: RunFolder) -> str:
+    """Tells one writing of the status file from another, by no clock's order; empty when the file is lost."""
+    try:
+        status = os.stat(folder.status_file)
     except OSError:
-        return True
+        return ""
+    return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}"
+
+
+def _check(record: str, stamp: str) -> str:
+    return f"{stamp} {zlib.crc32(f'{stamp} {record}'.encode()):08x}"
 
 
 def _connect(url: str) -> Engine:
@@ -159,8 +190,8 @@ def _connect(url: str) -> Engine:
     return engine
 
 
-def _row(status: Mapping[str, Any]) -> RunRow:
-    best = status.get("best") or {}
+def _row(status: Mapping[str, Any], stamp: str) -> RunRow:
+    best, record = status.get("best") or {}, json.dumps(dict(status))
     return RunRow(
         id=str(status["run"]),
         name=str(status.get("name", "")),
@@ -169,7 +200,8 @@ def _row(status: Mapping[str, Any]) -> RunRow:
         created=float(status.get("created", 0.0)),
         step=int(status.get("step", 0)),
         best_value=best.get("value"),
-        record=dict(status),
+        record=record,
+        check=_check(record, stamp),
     )
 
 
@@ -177,6 +209,8 @@ def index_run(folder: RunFolder) -> None:
     """Bring one run's row in the index of its workspace up to date."""
     if folder.path.parent.name != "runs":
         return  # a run folder copied somewhere else belongs to no workspace
-    index = Index(folder.path.parent.parent)
-    index.record(folder.status())
-    index.close()
+    stamp, status = _stamp(folder), folder.status()
+    if status:  # else the folder is gone
+        index = Index(folder.path.parent.parent)
+        index.record(status, stamp)
+        index.close()

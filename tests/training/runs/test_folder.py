@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-import socket
-import subprocess
-import sys
-import threading
 from pathlib import Path
+from types import SimpleNamespace
 
-import psutil
 import pytest
 
 from training.config import RunConfig
-from training.errors import InputError, RunBusyError
-from training.runs.folder import RunFolder, claim, create_run, delete_run, owner_of, release
+from training.errors import InputError
+from training.runs.folder import RunFolder, claim, create_run, delete_run, release
 from training.runs.index import Index
-from training.runs.workspace import find_run, find_target
+from training.runs.workspace import find_run, find_target, run_folders
 
 
 @pytest.fixture
@@ -39,39 +34,6 @@ def test_status_says_interrupted_when_nobody_works_on_it(run: RunFolder) -> None
     assert run.status()["status"] == "interrupted"
 
 
-def test_of_two_processes_that_start_at_once_one_is_told_of_the_other(run: RunFolder) -> None:
-    claiming = (
-        "import sys; from pathlib import Path; from training.runs import folder; real = folder.owner_of\n"
-        "def slow(run):\n    owner = real(run); print('looked', flush=True); sys.stdin.readline(); return owner\n"
-        "folder.owner_of = slow; folder.claim(folder.RunFolder(Path(sys.argv[1]))); print('claimed', flush=True)\n"
-        "sys.stdin.readline()"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", claiming, str(run.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdin is not None
-        assert other.stdout is not None
-        assert other.stdout.readline() == "looked\n"  # it saw nobody, and has not said so yet
-        told: list[BaseException | None] = []
-
-        def try_to() -> None:
-            try:
-                claim(run)
-                told.append(None)
-            except RunBusyError as error:
-                told.append(error)
-
-        mine = threading.Thread(target=try_to)
-        mine.start()
-        mine.join(0.3)
-        other.stdin.write("\n")
-        other.stdin.flush()
-        assert other.stdout.readline() == "claimed\n"
-        mine.join(30)
-        other.communicate("\n")
-    assert str(other.pid) in str(told[0])
-
-
 @pytest.mark.parametrize("content", [None, "", "{", '{"status": "running"}'])
 def test_a_run_whose_status_was_lost_is_still_listed(run: RunFolder, content: str | None) -> None:
     index = Index(run.path.parent.parent)
@@ -91,27 +53,6 @@ def test_a_run_whose_status_was_lost_is_still_listed(run: RunFolder, content: st
 def test_a_renamed_folder_is_called_by_its_new_name(run: RunFolder) -> None:
     moved = RunFolder(run.path.rename(run.path.with_name("renamed")))
     assert moved.status()["run"] == "renamed"
-
-
-def test_a_process_id_used_again_is_no_owner(run: RunFolder) -> None:
-    started = psutil.Process().create_time()
-    record = {"pid": os.getpid(), "started": started - 1000.0, "host": socket.gethostname()}
-    (run.path / "owner.json").write_text(json.dumps(record))
-    assert owner_of(run) is None
-
-
-def test_a_run_at_work_is_neither_claimed_nor_deleted(run: RunFolder) -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
-        started = psutil.Process(other.pid).create_time()
-        record = {"pid": other.pid, "started": started, "host": socket.gethostname()}
-        (run.path / "owner.json").write_text(json.dumps(record))
-        with pytest.raises(RunBusyError, match=str(other.pid)):
-            claim(run)
-        with pytest.raises(RunBusyError, match=str(other.pid)):
-            delete_run(run)
-        other.communicate(b"\n")
-    delete_run(run)
-    assert not run.path.exists()
 
 
 def test_a_run_is_found_by_folder_id_beginning_and_name(tmp_path: Path, run: RunFolder) -> None:
@@ -162,3 +103,20 @@ def test_an_index_that_cannot_be_opened_is_not_taken_for_damaged(run: RunFolder)
     assert [record["run"] for record in index.runs()] == [run.id]
     index.close()
     assert database.is_dir()
+
+
+def test_runs_are_listed_in_the_order_they_were_made_whatever_the_clock_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = create_run(tmp_path, RunConfig(name="same"))
+    os.utime(first.config_file, (4e9, 4e9))  # made while the clock stood in another century
+    second, third = create_run(tmp_path, RunConfig(name="same")), create_run(tmp_path, RunConfig(name="same"))
+    assert run_folders(tmp_path) == [first, second, third]
+    assert find_run("same", tmp_path) == third
+    index = Index(tmp_path)
+    assert [record["run"] for record in index.runs()] == [third.id, second.id, first.id]
+    index.close()
+    monkeypatch.setattr("training.runs.folder.time.strftime", lambda _form: "20260101-000000")
+    tokens = iter(["ab", "ab", "cd"])
+    monkeypatch.setattr("training.runs.folder.secrets", SimpleNamespace(token_hex=lambda _bytes: next(tokens)))
+    assert [create_run(tmp_path, RunConfig(name="same")).id[-2:] for _ in range(2)] == ["ab", "cd"]
