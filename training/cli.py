@@ -43,6 +43,9 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted at once; a run that was under way can be resumed from its last checkpoint.\n")
         return 130
+    except MemoryError:  # so little is left that not even the end of the run could be written down
+        sys.stderr.write("The memory ran out; the run can be resumed from its last checkpoint in smaller batches.\n")
+        return 1
     except BrokenPipeError:  # the reader of our output has gone: nothing left to say
         sys.stderr.close()
         return 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import math
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import psutil
@@ -136,6 +138,8 @@ def free_memory(device: torch.device) -> None:
         torch.cuda.empty_cache()
     elif device.type == "mps":
         torch.mps.empty_cache()
+    with suppress(AttributeError, OSError, TypeError):  # only glibc has it, and keeps what was freed without it
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 # ------------------------------------------------------------------------------------------ what is proposed and told

@@ -50,7 +50,7 @@ class MemoryWatch:
         forget_peak()  # that of the preparations
 
     def look(self) -> list[Found]:
-        """What to warn of now. To be called often: it looks every few seconds and costs 0.2 ms then."""
+        """What to warn of now, one thing at a time. To be called often: it looks every few seconds and costs 0.2 ms then."""
         now = time.monotonic()
         if now < self._due:
             return []
@@ -59,16 +59,15 @@ class MemoryWatch:
         self._looks.append(Look(now, host.available, self._process.memory_info().rss))
         while now - self._looks[0].time > TREND_SECONDS:
             self._looks.popleft()
-        warnings = {"saving": self._saving(host), "low": self._low(host), "shrinking": self._shrinking(host)}
-        fresh = [found for name, found in warnings.items() if found is not None and name not in self._told]
-        self._told.update(name for name, found in warnings.items() if found is not None)
-        self._told.add("saving")  # the first look comes after the first steps, when all that is saved exists
-        return fresh
+        for name, warn in (("saving", self._saving), ("low", self._low), ("shrinking", self._shrinking)):
+            if name not in self._told and (found := warn(host)):
+                self._told.add(name)
+                return [found]
+        return []
 
     def _saving(self, host: HostMemory) -> Found | None:
         """The first checkpoint is a copy, made while the steps go on and need what they needed so far."""
-        if "saving" in self._told:
-            return None
+        self._told.add("saving")  # the first look comes after the first steps, when all that is saved exists
         copies = saved_bytes(self._session)  # a second one waits until this is written, unless there is plenty of room
         step = max(peak_resident() - self._looks[-1].held, 0) if self._session.device.type == "cpu" else 0
         if copies + step <= host.available:
