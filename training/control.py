@@ -13,8 +13,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from training.errors import InputError
+from training.reading import parse_json
 
 COMMANDS_FILE = "commands.jsonl"
+_MOST_AT_ONCE = 1 << 20
 
 WINDOW_GONE = "The window that showed the run ended unexpectedly, so the run was stopped and kept."
 """Why a run stopped whose window vanished; the next window recognises it and offers to go on."""
@@ -35,7 +37,9 @@ def send(run_folder: Path, command: Command) -> None:
     """Ask the engine working in ``run_folder`` for ``command``; raises InputError when the folder is gone."""
     line = (json.dumps({"command": str(command)}) + "\n").encode()
     try:
-        descriptor = os.open(run_folder / COMMANDS_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        # Neither a link to another place is followed, nor a pipe waited for.
+        careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(run_folder / COMMANDS_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT | careful, 0o644)
     except OSError as error:
         raise InputError(f"The run folder {run_folder} cannot be written: {error.strerror}.") from error
     try:
@@ -83,14 +87,17 @@ class Control:
             return
         with self._file.open("rb") as stream:
             stream.seek(self._offset)
-            lines = stream.read().split(b"\n")
-        for line in lines[:-1]:  # a line without its end is still being written
+            chunk = stream.read(_MOST_AT_ONCE)
+        if len(chunk) == _MOST_AT_ONCE and b"\n" not in chunk:
+            self._offset += len(chunk)  # no command is that long
+            return
+        for line in chunk.split(b"\n")[:-1]:  # a line without its end is still being written
             self._offset += len(line) + 1
             self._obey(line)
 
     def _obey(self, line: bytes) -> None:
         try:
-            command = Command(json.loads(line)["command"])
+            command = Command(parse_json(line)["command"])
         except (ValueError, KeyError, TypeError):
             return  # a foreign or future command: steering must never end a run
         if command in (Command.STOP, Command.STOP_NOW):

@@ -86,7 +86,7 @@ class Index:
                 and stamp
                 and known.pop("stamp") == stamp
             ):
-                records.append(known)
+                records.append(known | {"run": folder.id})
                 continue
             status = folder.status()
             if status:
@@ -129,6 +129,8 @@ class Index:
         if self._engine is None:
             if not self._workspace.is_dir():  # removed under our feet: what is left of it is not ours to make
                 raise FileNotFoundError(f"{self._workspace} is gone")
+            if (self._workspace / "index.sqlite").is_symlink():
+                raise OSError("index.sqlite is a link, which may lead into somebody else's database")
             self._engine = _connect(self._url)
         with Session(self._engine) as session, session.begin():
             return work(session)
@@ -183,11 +185,21 @@ def _connect(url: str) -> Engine:
 
         @event.listens_for(engine, "connect")
         def _configure(connection: Any, _record: Any) -> None:
+            connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA busy_timeout = 3000")
             connection.execute("PRAGMA journal_mode = WAL")
 
+        _refuse_programs(engine)
     Base.metadata.create_all(engine)
     return engine
+
+
+def _refuse_programs(engine: Engine) -> None:
+    """A view or a trigger is a program that runs when the index is read or written; ours has none. Raises DatabaseError."""
+    query = "SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger') OR sql LIKE 'CREATE VIRTUAL%'"
+    with engine.connect() as connection:
+        if connection.exec_driver_sql(query).scalar():
+            raise DatabaseError(query, None, ValueError("the file holds more than tables of rows"))
 
 
 def _row(status: Mapping[str, Any], stamp: str) -> RunRow:

@@ -37,6 +37,7 @@ class CheckpointInfo:
     size: int
     metrics: Mapping[str, float]
     labels: tuple[str, ...]
+    planned: bool = False  # saved by the run's own rules, not because a person asked
 
     @property
     def name(self) -> str:
@@ -65,6 +66,13 @@ def _seal_of(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+def _is_sealed(manifest: Mapping[str, Any]) -> bool:
+    try:
+        return bool(manifest.get("seal") == _seal_of(manifest))
+    except RecursionError:  # what was just shallow enough to be read may be too deep to be written
+        return False
+
+
 def read_manifest(checkpoint: Path) -> dict[str, Any]:
     """The manifest of ``checkpoint``; raises CheckpointError when it is missing, damaged or of another format."""
     if not checkpoint.is_dir():
@@ -75,7 +83,7 @@ def read_manifest(checkpoint: Path) -> dict[str, Any]:
     if manifest.get("format") != FORMAT:
         given = visible(repr(manifest.get("format")), 60)
         raise CheckpointError(f"{checkpoint}: was written in format {given}, this program reads {FORMAT}; update it.")
-    if manifest.get("seal") != _seal_of(manifest):
+    if not _is_sealed(manifest):
         raise CheckpointError(f"{checkpoint}: its {MANIFEST} was changed or damaged; choose another checkpoint.")
     fault = _fault(manifest)
     if fault:
@@ -92,6 +100,8 @@ def _fault(manifest: Mapping[str, Any]) -> str:
         return "is incomplete"
     if not is_time(manifest.get("time", 0.0)) or not is_metrics(manifest.get("metrics", {})):
         return "holds a time or a metric that is no number"
+    if not all(isinstance(manifest.get(name, {}), dict) for name in ("config", "data")):
+        return "does not tell settings and data"
     for name, facts in files.items():
         if not _PLAIN_NAME.fullmatch(name) or Path(name).name != name:
             return "names a file outside the checkpoint"
@@ -157,6 +167,7 @@ def list_checkpoints(folder: RunFolder) -> list[CheckpointInfo]:
                 size=sum(int(facts.get("bytes", 0)) for facts in manifest["files"].values()),
                 metrics=dict(manifest.get("metrics", {})),
                 labels=tuple(label for label, name in labels.items() if name == path.name),
+                planned=bool(manifest.get("planned")),
             )
         )
     return found

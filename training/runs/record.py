@@ -28,7 +28,14 @@ def is_time(value: Any) -> bool:
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= _LONGEST
+    """Text that can be stored and shown: JSON may hold halves of characters, which no file and no database takes."""
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def is_metrics(value: Any) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.errors import InputError
+from training.reading import MEGABYTE, UnfitFile, open_file
 
 Rows = NDArray[np.void]
 
@@ -34,6 +35,7 @@ FLUSH_ROW: Final = np.dtype(
 
 _MAGIC: Final = b"TRNWRGHT"
 _HEADER: Final = 32
+_MOST_BYTES: Final = 4096 * MEGABYTE  # 134 million steps; a sparse file may claim terabytes
 
 
 def _header(dtype: np.dtype[np.void]) -> bytes:
@@ -105,11 +107,14 @@ class SeriesReader:
             self._offset = 0
         if whole == self._offset:
             return cut, np.empty(0, self._dtype)
-        with self.path.open("rb") as stream:
-            if stream.read(_HEADER) != _header(self._dtype):
-                raise InputError(f"{self.path}: is not a series of this program.")
-            stream.seek(_HEADER + self._offset)
-            data = stream.read(whole - self._offset)
+        try:
+            with open_file(self.path, _MOST_BYTES) as stream:
+                if stream.read(_HEADER) != _header(self._dtype):
+                    raise InputError(f"{self.path}: is not a series of this program; put the run's own file back.")
+                stream.seek(_HEADER + self._offset)
+                data = stream.read(whole - self._offset)
+        except UnfitFile as error:
+            raise InputError(f"{self.path}: {error.strerror}, so it is no series of a run.") from error
         data = data[: len(data) // self._dtype.itemsize * self._dtype.itemsize]
         self._offset += len(data)
         return cut, np.frombuffer(data, self._dtype)
