@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from training.config import RunConfig, apply_overrides, load_config, parse_config
-from training.config.files import read_toml
+from training.config.files import read_config_text, read_toml
 from training.console import Console, format_checkpoint, format_run, format_value
 from training.errors import InputError, TrainingError
 from training.presets import preset_text
 from training.process import tune_process
+from training.reading import visible, visible_lines
 from training.runs.workspace import default_workspace, find_run, find_target, typed_path
 
 EXIT_CODES = {"completed": 0, "stopped": 130, "failed": 1}
@@ -38,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         return int(arguments.command(arguments))
     except TrainingError as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{visible(str(error))}\n")
         return error.exit_code
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted at once; a run that was under way can be resumed from its last checkpoint.\n")
@@ -146,9 +147,7 @@ def _strict(value: Any) -> Any:
 
 def _shown(path: Any) -> str:
     """A path in one short line, whatever it holds."""
-    text = str(path)
-    text = text if text.isprintable() else repr(text)
-    return text if len(text) <= 100 else f"{text[:97]}..."
+    return visible(str(path), 100)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -198,7 +197,7 @@ def _check(arguments: argparse.Namespace) -> int:
     marks = {"ok": "ok     ", "info": "note   ", "warning": "warning", "error": "ERROR  "}
     for finding in findings:
         advice = f" {finding.advice}" if finding.advice else ""
-        sys.stderr.write(f"{marks[finding.level]}  {finding.title}{advice}\n")
+        sys.stderr.write(visible(f"{marks[finding.level]}  {finding.title}{advice}") + "\n")
     healthy = all(finding.level != "error" for finding in findings)
     if arguments.json:
         shown = [{"level": item.level, "title": item.title, "advice": item.advice} for item in findings]
@@ -211,7 +210,7 @@ def _export(arguments: argparse.Namespace) -> int:
 
     checkpoint = _checkpoint(arguments.checkpoint, _workspace(arguments))
     result = export_checkpoint(checkpoint, arguments.to, arguments.out)
-    sys.stderr.write(f"{result['summary']}\n")
+    sys.stderr.write(f"{visible(result['summary'])}\n")
     if arguments.json:
         _print_json(result)
     return 0
@@ -241,9 +240,9 @@ def _runs(arguments: argparse.Namespace) -> int:
     if arguments.json:
         _print_json({"runs": records})
     elif not records:
-        sys.stdout.write(f"No runs in {_workspace(arguments)} yet.\n")
+        sys.stdout.write(f"No runs in {_shown(_workspace(arguments))} yet.\n")
     else:
-        sys.stdout.write("".join(f"{format_run(record)}\n" for record in records))
+        sys.stdout.write("".join(f"{visible(format_run(record))}\n" for record in records))
     return 0
 
 
@@ -255,7 +254,7 @@ def _show(arguments: argparse.Namespace) -> int:
     folder = find_run(arguments.run, _workspace(arguments))
     record, checkpoints = folder.status(), list_checkpoints(folder)
     history = read_history(folder.events_file)
-    facts = read_json(folder.environment_file)
+    facts, config = read_json(folder.environment_file), read_config_text(folder.config_file)
     if arguments.json:
         listed = [
             {
@@ -268,7 +267,6 @@ def _show(arguments: argparse.Namespace) -> int:
             for info in checkpoints
         ]
         validations = [{"step": item.step, "epoch": item.epoch, **item.metrics} for item in history.validations]
-        config = folder.config_file.read_text(encoding="utf-8")
         _print_json(
             record | {"checkpoints": listed, "validations": validations, "environment": facts, "config": config}
         )
@@ -284,7 +282,7 @@ def _show(arguments: argparse.Namespace) -> int:
     )
     lines += [f"{name:<9} {format_value(name, value)}" for name, value in record.get("metrics", {}).items()]
     lines += [format_checkpoint(info) for info in checkpoints]
-    sys.stdout.write("\n".join(lines) + "\n\n" + folder.config_file.read_text(encoding="utf-8"))
+    sys.stdout.write("\n".join(visible(line) for line in lines) + "\n\n" + visible_lines(config))
     return 0
 
 

@@ -20,6 +20,7 @@ from training.events import (
     PhaseChanged,
     Validated,
 )
+from training.reading import visible, visible_lines
 from training.runs.folder import RunFolder
 from training.runs.manifest import CheckpointInfo
 
@@ -98,10 +99,11 @@ class Console:
     def _line(self, text: str) -> None:
         clear = "\r" + " " * self._drawn + "\r" if self._drawn else ""
         self._drawn = 0
-        sys.stderr.write(f"{clear}{text}\n")
+        sys.stderr.write(f"{clear}{visible_lines(text)}\n")  # names in it may be a stranger's
         sys.stderr.flush()
 
     def _draw(self, text: str) -> None:
+        text = visible(text)
         sys.stderr.write("\r" + text.ljust(self._drawn))
         sys.stderr.flush()
         self._drawn = len(text)

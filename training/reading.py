@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 MEGABYTE = 1 << 20
 _MOST_SHOWN = 2000
+_MOST_LEVELS = 64
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 
 
@@ -57,11 +58,22 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def parse_json(text: bytes | str) -> Any:
-    """``json.loads`` with every fault as a ValueError, also of what is nested too deeply."""
+    """``json.loads`` with every fault as a ValueError, also of what is nested deeper than anything of ours."""
     try:
-        return json.loads(text)
+        data = json.loads(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+    level = [data]
+    for _ in range(_MOST_LEVELS):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    if level:  # shallow enough for the reader, yet whoever visits or writes it again may run out of stack
+        raise ValueError("nested too deeply")
+    return data
 
 
 def visible(text: str, most: int = _MOST_SHOWN) -> str:

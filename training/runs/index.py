@@ -189,7 +189,11 @@ def _connect(url: str) -> Engine:
             connection.execute("PRAGMA busy_timeout = 3000")
             connection.execute("PRAGMA journal_mode = WAL")
 
-        _refuse_programs(engine)
+        try:
+            _refuse_programs(engine)
+        except DatabaseError:
+            engine.dispose()
+            raise
     Base.metadata.create_all(engine)
     return engine
 
