@@ -12,9 +12,16 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from training.data.folder import formats
+from training.reading import MEGABYTE, UnfitFile, read_bytes, visible
 
 MAX_PIXELS = 128 * 1024 * 1024
 """Larger pictures are left out: a file of a few kilobytes can unpack to gigabytes (a decompression bomb)."""
+
+
+Image.MAX_IMAGE_PIXELS = MAX_PIXELS  # Pillow warns from here on and refuses twice as many; here the former is enough
+
+MAX_BYTES = 512 * MEGABYTE
+"""Larger files are left out: nobody trains on such pictures, and a sparse file claims any size."""
 
 
 class Unusable(Exception):
@@ -48,7 +55,9 @@ class Form:
 def decode(path: Path, form: Form) -> tuple[NDArray[np.uint8], bytes]:
     """Pixels (H, W, C) and the SHA-256 of the file. Raises Unusable or DifferentSize."""
     try:
-        data = path.read_bytes()
+        data = read_bytes(path, MAX_BYTES)
+    except UnfitFile as error:
+        raise Unusable(str(error.strerror)) from error
     except OSError as error:
         raise Unusable(f"cannot be read: {error.strerror or error}") from error
     return _pixels(data, form), hashlib.sha256(data).digest()
@@ -57,7 +66,7 @@ def decode(path: Path, form: Form) -> tuple[NDArray[np.uint8], bytes]:
 def own_size(path: Path) -> tuple[int, int] | None:
     """(height, width) as seen upright, from the header; None when it is no picture."""
     try:
-        with _open(io.BytesIO(path.read_bytes())) as image:
+        with _open(io.BytesIO(read_bytes(path, MAX_BYTES))) as image:
             width, height = image.size
             return (width, height) if image.getexif().get(0x0112, 1) >= 5 else (height, width)
     except Exception:  # noqa: BLE001 - decoders raise anything on broken data; decode() will say what
@@ -81,7 +90,7 @@ def _pixels(data: bytes, form: Form) -> NDArray[np.uint8]:
     except MemoryError as error:
         raise Unusable("needs more memory than there is") from error
     except Exception as error:  # decoders raise anything on broken data
-        raise Unusable(f"damaged: {error}") from error
+        raise Unusable(f"damaged: {visible(str(error), 200)}") from error
     return pixels
 
 

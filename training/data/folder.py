@@ -26,8 +26,11 @@ _ROLES = {
 _SYSTEM = {"thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "icon\r", "@eadir", "$recycle.bin"}
 _USUAL = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF")
 """Tried first: Pillow's own order costs a small JPEG a third of its decoding time."""
-_NEVER_OPENED = {"EPS", "WMF", "FPX", "MIC", "MPEG", "GRIB", "BUFR", "HDF5"}
-"""Formats that need or start another program (EPS runs Ghostscript), or that Pillow identifies but cannot decode."""
+_RARE = ("AVIF", "HEIF", "MPO", "JPEG2000", "PPM", "TGA", "ICO", "DIB", "PCX", "SGI", "QOI")
+"""Pillow's other formats stay closed: some start another program (EPS runs Ghostscript), some unpack without a bound
+(FITS), most are old code that no training picture needs."""
+_MOST_LEVELS = 32
+_NOWHERE = (-1, -1)
 
 
 @dataclass
@@ -49,8 +52,7 @@ class Listing:
 def formats() -> tuple[str, ...]:
     """Pillow's names of the formats that are opened, in the order in which they are tried."""
     Image.init()
-    usual = [name for name in _USUAL if name in Image.OPEN]
-    return (*usual, *(name for name in Image.OPEN if name not in _NEVER_OPENED and name not in usual))
+    return tuple(name for name in (*_USUAL, *_RARE) if name in Image.OPEN)
 
 
 @lru_cache(maxsize=1)
@@ -118,23 +120,33 @@ def _list_part(listing: Listing, name: str, part: str) -> None:
             continue
         before = len(listing.paths), len(listing.skipped)
         listing.groups.append((part, unicodedata.normalize("NFC", shown(entry.name))))
-        _list_class(listing, path, (_identity(listing.root / name),))
+        _list_class(listing, path, (_identity(listing.root / name),), {})
         if (len(listing.paths), len(listing.skipped)) == before:
             listing.skip(path, "class folder without a picture")
 
 
-def _list_class(listing: Listing, folder: str, above: tuple[tuple[int, int], ...]) -> None:
-    """Every picture below ``folder``; ``above`` are the folders on the way here, to see a link that leads back."""
+def _list_class(
+    listing: Listing, folder: str, above: tuple[tuple[int, int], ...], seen: dict[tuple[int, int], str]
+) -> None:
+    """Every picture below ``folder``; ``above`` are the folders on the way here, to see a link that leads back, and
+    ``seen`` all of this class, because folders that link to each other have more ways through them than time allows."""
     identity = _identity(listing.root / folder)
     if identity in above:
         listing.skip(folder, "a link back to a folder above it")
         return
+    if identity in seen and identity != _NOWHERE:
+        listing.skip(folder, f"the same folder as {shown(seen[identity])}")
+        return
+    if len(above) > _MOST_LEVELS:
+        listing.skip(folder, f"lies more than {_MOST_LEVELS} folders deep")
+        return
+    seen[identity] = folder
     for entry in _entries(listing, folder):
         path = os.path.join(folder, entry.name)  # noqa: PTH118
         if _is_system(entry.name):
             listing.skip(path, "hidden or system file")
         elif _is_folder(entry):
-            _list_class(listing, path, (*above, identity))
+            _list_class(listing, path, (*above, identity), seen)
         else:
             reason = _not_a_picture(entry)
             if reason:
@@ -191,5 +203,5 @@ def _identity(path: Path) -> tuple[int, int]:
     try:
         status = path.stat()
     except OSError:  # it vanished or is closed: scandir says so next
-        return (-1, -1)
+        return _NOWHERE
     return (status.st_dev, status.st_ino)

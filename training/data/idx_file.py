@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
+import psutil
 from numpy.typing import NDArray
 
 from training.errors import InputError, TrainingError
@@ -20,6 +21,8 @@ from training.errors import InputError, TrainingError
 _ADVICE = "Get the file again, or choose another folder."
 _AGAIN = "Put the file back as it was and resume the run, or start a new run with the files as they are."
 _CHUNK = 4 << 20
+_MOST_DEFLATED = 1040  # bytes out of one: deflate's limit is 1032
+_MOST_ROWS = 10**8
 
 
 class IdxFile:
@@ -134,15 +137,31 @@ class IdxFile:
 
     def _unpacked(self) -> NDArray[np.uint8]:
         try:
-            with gzip.open(self.path) as stream:
-                data = np.frombuffer(
-                    bytearray(cast(BinaryIO, stream).read()), dtype=np.uint8
-                )  # torch wants it writable
+            with gzip.open(self.path) as packed:
+                stream = cast(BinaryIO, packed)
+                header = stream.read(self._start)
+                promised = self._promised(header)
+                most = max(promised, 0) + 1  # one more than promised tells a lie; a bomb is not unpacked further
+                data = np.frombuffer(bytearray(header + stream.read(most)), dtype=np.uint8)  # torch wants it writable
         except EOFError as error:
             raise InputError(f"{self.path} is cut off: the gzip data ends too early.", _ADVICE) from error
         except (zlib.error, gzip.BadGzipFile) as error:
             raise InputError(f"{self.path} is damaged: it does not unpack ({error}).", _ADVICE) from error
-        return data[self._start :].reshape(self._shape(data[: self._start].tobytes(), len(data)))
+        return data[self._start :].reshape(self._shape(header, len(data)))
+
+    def _promised(self, header: bytes) -> int:
+        """Bytes that should follow a gzipped file's ``header``; raises InputError when they cannot, or would not fit."""
+        if len(header) < self._start:
+            return 0
+        promised = math.prod(int(size) for size in np.frombuffer(header, ">u4", offset=4))
+        if promised > _MOST_DEFLATED * self._stamp[0]:
+            raise InputError(f"{self.path} is damaged: its header promises more than the file can hold.", _ADVICE)
+        if promised > psutil.virtual_memory().available // 2:
+            raise InputError(
+                f"{self.path} needs {promised / 1e9:,.1f} GB of memory when it is unpacked, which is more than there is.",
+                "Unpack it with gunzip: a plain file is read piece by piece.",
+            )
+        return promised
 
     def _shape(self, header: bytes, length: int) -> tuple[int, ...]:
         """What ``header`` says of an array in a file of ``length`` bytes."""
@@ -160,6 +179,8 @@ class IdxFile:
                 f"{file} is damaged: its header promises {math.prod(shape)} bytes, but {length - len(header)} follow.",
                 _ADVICE,
             )
+        if shape[0] > _MOST_ROWS:
+            raise InputError(f"{file} promises {shape[0]:,} entries; more than {_MOST_ROWS:,} are not read.", _ADVICE)
         if not math.prod(shape):
             raise InputError(f"{file} holds no {'pictures' if pictures else 'labels'}.", _ADVICE)
         return shape
