@@ -146,7 +146,10 @@ def branch_sheet(
     """
     changes = tuple(change for change in diff(before, after) if change.path != "name")
     reasons = _reasons_to_begin_anew(changes, before, after, manifest, same_data)
-    refused = _refusal(changes) or ("" if reasons else _past_end(after, manifest))
+    ended = "" if reasons else _past_end(after, manifest)
+    if ended and same_data is None and _acting_on(changes, "place"):
+        ended, reasons = "", ["the data is taken for other data (dataset.path), or nothing would be left to do"]
+    refused = _refusal(changes) or ended
     if refused:
         return Sheet(False, (), changes, (), (), refused=refused)
     parts = _parts(before, after, manifest, continues=not reasons)

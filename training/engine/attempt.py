@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from training.atomic import write_text
@@ -12,8 +13,8 @@ from training.checkpoints import Keeper
 from training.config import RunConfig
 from training.control import Control
 from training.engine.assemble import assemble
-from training.engine.device import describe_device
-from training.engine.environment import environment
+from training.engine.device import choose_device
+from training.engine.environment import compare, earlier_environment, environment, kept_threads
 from training.engine.fit import fit
 from training.engine.hooks import Hooks
 from training.engine.ledger import Emit, Ledger
@@ -21,11 +22,13 @@ from training.engine.memory_watch import MemoryWatch, vanished
 from training.engine.outcome import failure
 from training.engine.record import Recorder
 from training.engine.restore import Branch, Restore, Resume, check_data, save_splits
+from training.engine.rollback import RollBack
 from training.engine.session import Session
+from training.engine.skips import SkipLog
 from training.engine.workplace import Workplace
 from training.errors import InputError, TrainingError, counted
-from training.events import AttemptStarted, Completed, DataPrepared, Event, Found, PhaseChanged, Stopped
-from training.runs.folder import RunFolder, delete_run, read_json
+from training.events import Completed, DataPrepared, Event, Found, PhaseChanged, Stopped
+from training.runs.folder import RunFolder, delete_run
 from training.runs.history import read_history
 
 logger = logging.getLogger(__name__)
@@ -37,14 +40,24 @@ class StopRequested(Exception):
     """The person asked for a stop while the data was still being prepared."""
 
 
-def work_on(folder: RunFolder, config: RunConfig, hooks: Hooks, restore: Restore | None, new: bool) -> dict[str, Any]:
+def work_on(
+    folder: RunFolder,
+    config: RunConfig,
+    hooks: Hooks,
+    restore: Restore | None,
+    new: bool,
+    source: Path | None = None,
+    changes: tuple[str, ...] = (),
+) -> dict[str, Any]:
     """Train in ``folder`` until done or stopped; returns the run's status record.
 
+    ``source`` is the file that ``config`` was read from, ``changes`` what this attempt does otherwise than the run says.
     Raises InputError when the work cannot begin: a ``new`` folder is then removed, an old one is left what it was.
     """
     try:
         with Workplace(folder, hooks) as place:
-            session = _begin(place, config, restore, new)
+            place.changes = changes
+            session = _begin(place, config, restore, new, source)
             if session is not None:
                 try:
                     _work(place, session, restore)
@@ -57,13 +70,15 @@ def work_on(folder: RunFolder, config: RunConfig, hooks: Hooks, restore: Restore
         raise
 
 
-def _begin(place: Workplace, config: RunConfig, restore: Restore | None, new: bool) -> Session | None:
+def _begin(
+    place: Workplace, config: RunConfig, restore: Restore | None, new: bool, source: Path | None
+) -> Session | None:
     """The session, ready for its first step; None when the person stopped it before. A fault that is not the input's
     ends the run as failed and is raised as TrainingError."""
     before = {key: place.book.record.get(key) for key in ("status", "reason", "advice", "fix", "ended", "step")}
     try:
         place.open()
-        return _prepare(place, config, restore)
+        return _prepare(place, config, restore, source)
     except StopRequested:
         place.emit(Stopped(step=int(before["step"] or 0), reason=place.control.reason))
         return None
@@ -78,32 +93,43 @@ def _begin(place: Workplace, config: RunConfig, restore: Restore | None, new: bo
         raise TrainingError(failed.reason, failed.advice, failed.fix) from error
 
 
-def _prepare(place: Workplace, config: RunConfig, restore: Restore | None) -> Session:
+def _prepare(place: Workplace, config: RunConfig, restore: Restore | None, source: Path | None) -> Session:
     folder = place.folder
 
     def report(phase: str, fraction: float | None) -> None:
         place.control.poll()
+        if place.control.fault is not None:
+            raise place.control.fault
         if place.control.stop:
             raise StopRequested
         place.emit(PhaseChanged(phase=phase, fraction=fraction))
 
     report("preparing data", None)
-    threads = read_json(folder.environment_file).get("threads") if restore is not None else None
-    session = assemble(config, report, threads=threads if config.precision.threads is None else None)
+    threads = kept_threads(folder, choose_device(config.precision.device)) if config.precision.threads is None else None
+    session = assemble(config, report, threads=threads)
     try:
         check_data(folder, session)
         write_text(folder.data_file, json.dumps(session.data.report, indent=1) + "\n")
         save_splits(folder, session)
-        if not folder.environment_file.exists():
-            write_text(folder.environment_file, json.dumps(environment(session.device), indent=1) + "\n")
         place.emit(DataPrepared(report=session.data.report))
         _report_left_out(session.data.report, place.emit)
         if restore is not None:
             restore.apply(folder, session)
+        _note_environment(place, session, restore, source)
     except BaseException:
         session.data.close()
         raise
     return session
+
+
+def _note_environment(place: Workplace, session: Session, restore: Restore | None, source: Path | None) -> None:
+    """Record what this attempt runs on; a resumed run is told what of it is not as it was."""
+    folder, step = place.folder, session.progress.step
+    place.environment = environment(session, source)
+    if not folder.environment_file.exists():
+        write_text(folder.environment_file, json.dumps(place.environment, indent=1) + "\n")
+    if isinstance(restore, Resume):
+        restore.findings.extend(compare(earlier_environment(folder, step), place.environment, step))
 
 
 def _report_left_out(report: Mapping[str, Any], emit: Emit) -> None:
@@ -127,7 +153,7 @@ def _work(place: Workplace, session: Session, restore: Restore | None) -> None:
 
     def flushed(row: Any) -> None:
         place.book.samples_per_second = recorder.samples_per_second
-        place.hooks.flushed(row)
+        place.tell(place.hooks.flushed, row)
         for finding in watch.look():
             place.emit(finding)
 
@@ -135,15 +161,18 @@ def _work(place: Workplace, session: Session, restore: Restore | None) -> None:
     place.book.session = session
     watch = MemoryWatch(session)
     progress, folder = session.progress, place.folder
-    recorder = Recorder(session, folder, flushed)  # cuts the series before anyone hears of the attempt
+    skips = SkipLog(session, place.emit)
+    recorder = Recorder(session, folder, skips, flushed)  # cuts the series before anyone hears of the attempt
     keeper = Keeper(folder, session.config.checkpoints.keep_last, place.emit)
     ledger = Ledger(session, recorder, keeper, place.emit)
+    roll_back = RollBack(place, session, recorder, keeper, ledger)
     try:
         _announce(place, session, restore)
         if isinstance(restore, Resume):
-            keeper.relabel(restore.checkpoint.name, progress.best_step)
+            keeper.relabel(restore.checkpoint.name, progress.best_saved)
         skipped = progress.skipped
-        fit(session, place.control, recorder, ledger)
+        roll_back.prepare()
+        fit(session, place.control, recorder, ledger, roll_back)
         ledger.report_skips(skipped)
         final = _finish(session, place.control, recorder, ledger, keeper)
     except Exception as error:
@@ -160,17 +189,7 @@ def _announce(place: Workplace, session: Session, restore: Restore | None) -> No
     before."""
     history = read_history(place.folder.events_file)
     lost = vanished(place.folder, history, session.progress.step)
-    place.emit(
-        AttemptStarted(
-            attempt=len(history.attempts) + 1,
-            step=session.progress.step,
-            total_steps=session.total_steps,
-            steps_per_epoch=session.data.steps_per_epoch,
-            epochs=session.config.loop.epochs,
-            device=describe_device(session.device),
-            checkpoint=str(restore.checkpoint) if restore and restore.checkpoint else None,
-        )
-    )
+    place.announce(session, len(history.attempts) + 1, restore.checkpoint if restore else None)
     for finding in ([lost] if lost else []) + (restore.findings if restore else []):
         place.emit(finding)
     if isinstance(restore, Branch):
@@ -180,6 +199,8 @@ def _announce(place: Workplace, session: Session, restore: Restore | None) -> No
 
 def _finish(session: Session, control: Control, recorder: Recorder, ledger: Ledger, keeper: Keeper) -> Event:
     progress = session.progress
+    if control.fault is not None:
+        raise control.fault
     recorder.flush()
     if not progress.finished:
         if not control.discard:

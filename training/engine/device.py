@@ -55,6 +55,21 @@ def choose_device(name: str) -> torch.device:
     return torch.device(name)
 
 
+def device_here(name: str) -> tuple[str, str]:
+    """``name`` where this machine has that device; else the device that takes its place, and a sentence that says so.
+
+    For runs that began elsewhere: one that is resumed goes on with what there is.
+    """
+    try:
+        choose_device(name)
+    except ConfigError as error:
+        same_kind = name.startswith("cuda") and torch.cuda.is_available()
+        other = choose_device("cuda" if same_kind else "auto")
+        missing = error.problems[0].message.rstrip(".")
+        return str(other), f"The run asks for {name}, but {missing}. It goes on on {describe_device(other)}."
+    return name, ""
+
+
 def describe_device(device: torch.device) -> str:
     """A name a person recognises, such as "NVIDIA H100 (cuda:0)"."""
     if device.type == "cuda":

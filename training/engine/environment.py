@@ -1,11 +1,17 @@
-"""What a run ran on: versions, device, threads."""
+"""What a run ran on, and what it means for a resumed run that this is no longer the same."""
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
+import shutil
+import socket
+import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +19,65 @@ import psutil
 import torch
 
 import training
+from training.config import RunConfig
 from training.engine.device import describe_device
+from training.engine.session import Session
+from training.events import Found
+from training.optim.optimizers import implementation
+from training.runs.folder import RunFolder, read_json
+from training.runs.history import read_history
+from training.runs.source_state import source_state
+
+VARIABLES = (
+    "ATEN_CPU_CAPABILITY", "CUBLAS_WORKSPACE_CONFIG", "CUDA_VISIBLE_DEVICES", "KMP_AFFINITY", "KMP_BLOCKTIME",
+    "KMP_DETERMINISTIC_REDUCTION", "MKL_CBWR", "MKL_DYNAMIC", "MKL_ENABLE_INSTRUCTIONS", "MKL_NUM_THREADS",
+    "NVIDIA_TF32_OVERRIDE", "OMP_DYNAMIC", "OMP_NUM_THREADS", "OMP_SCHEDULE", "ONEDNN_DEFAULT_FPMATH_MODE",
+    "ONEDNN_MAX_CPU_ISA", "PYTORCH_ENABLE_MPS_FALLBACK", "PYTORCH_TUNABLEOP_ENABLED",
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "TORCH_CUDNN_V8_API_DISABLED",
+)  # fmt: skip
+"""Environment variables that can change the last bits of a result."""
+
+BREAKING = {
+    "device_type": "another kind of device computes with other kernels and draws dropout from another generator",
+    "device_name": "another model of GPU adds up in another order",
+    "instructions": "other processor instructions add up in another order",
+    "threads": "another number of threads adds up in another order",
+    "torch": "another version of torch may compute in another order",
+    "cuda": "another version of CUDA brings other kernels",
+    "cudnn": "another version of cuDNN brings other convolutions",
+    "optimizer": "the optimizer's fused and foreach kernels round otherwise",
+    "tf32": "without TensorFloat-32 matrix products are rounded otherwise",
+}
+"""Facts that decide the bits of a result, with the reason."""
+
+TELLING = {
+    "trainwright": "Trainwright",
+    "python": "Python",
+    "torchvision": "torchvision",
+    "numpy": "NumPy",
+    "processor": "the processor",
+    "driver": "the driver",
+    "platform": "the operating system",
+    "devices": "the number of GPUs",
+}
+"""Facts that hardly ever change a result but explain one that did."""
+
+_WORDS = {
+    "device_type": "kind of device",
+    "device_name": "device",
+    "instructions": "processor instructions",
+    "cuda": "CUDA",
+    "cudnn": "cuDNN",
+    "optimizer": "optimizer kernels",
+    "tf32": "TensorFloat-32",
+}
 
 
-def environment(device: torch.device) -> dict[str, Any]:
-    """Facts for ``environment.json``."""
+def environment(session: Session, source: Path | None = None) -> dict[str, Any]:
+    """Facts of this attempt, as JSON can hold them. ``source`` is the configuration file the run was started with."""
+    device, config = session.device, session.config
     return {
+        **_machine(),
         "trainwright": training.__version__,
         "python": platform.python_version(),
         "executable": sys.executable,
@@ -26,10 +85,194 @@ def environment(device: torch.device) -> dict[str, Any]:
         "torchvision": version("torchvision"),  # importing it would double the time an engine takes to start
         "numpy": np.__version__,
         "cuda": torch.version.cuda,
+        "cudnn": torch.backends.cudnn.version() if device.type == "cuda" else None,
+        "driver": _driver() if device.type == "cuda" else None,
+        "device": describe_device(device),
+        "device_type": device.type,
+        "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else None,
+        "device_index": device.index or 0,
+        "devices": torch.cuda.device_count(),
+        "tf32": _has_tf32(device) if config.precision.compute == "tf32" else None,
+        "threads": torch.get_num_threads(),
+        "optimizer": implementation(session.optimizer),
+        "seeds": _seeds(config),
+        "data": session.data.source.fingerprint,
+        "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
+        "code": {"trainwright": _own_source(), **_sources(config, source)},
+    }
+
+
+@functools.cache
+def _machine() -> dict[str, Any]:
+    return {
+        "host": socket.gethostname(),
         "platform": platform.platform(),
-        "processor": platform.processor() or platform.machine(),
+        "processor": _processor(),
+        "instructions": torch.backends.cpu.get_cpu_capability(),
         "cores": os.cpu_count(),
         "memory_mb": psutil.virtual_memory().total // 2**20,
-        "device": describe_device(device),
-        "threads": torch.get_num_threads(),
     }
+
+
+def _processor() -> str:
+    """The processor's model; Python's own answer is empty or "x86_64" on Linux."""
+    try:
+        if sys.platform == "linux":
+            for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+                name, _, value = line.partition(":")
+                if name.strip() == "model name":
+                    return value.strip()
+        elif sys.platform == "darwin":
+            return _output("sysctl", "-n", "machdep.cpu.brand_string")
+    except (OSError, subprocess.SubprocessError):
+        return platform.machine()
+    return platform.processor() or platform.machine()
+
+
+@functools.cache
+def _driver() -> str | None:
+    """The NVIDIA driver's version; None where it does not tell."""
+    try:
+        return _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").splitlines()[0].strip()
+    except (OSError, subprocess.SubprocessError, IndexError):
+        return None
+
+
+def _output(*command: str) -> str:
+    program = shutil.which(command[0])
+    if program is None:
+        raise FileNotFoundError(command[0])
+    ended = subprocess.run([program, *command[1:]], capture_output=True, text=True, timeout=10.0, check=True)
+    return ended.stdout.strip()
+
+
+def _has_tf32(device: torch.device) -> bool:
+    """Ampere and later multiply in TensorFloat-32 when asked."""
+    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
+
+
+def _seeds(config: RunConfig) -> dict[str, int]:
+    seeds = {"seed": config.seed, "dataset.split_seed": config.dataset.split_seed}
+    drawn = getattr(config.dataset, "data_seed", None)
+    return seeds if drawn is None else {**seeds, "dataset.data_seed": drawn}
+
+
+@functools.cache
+def _own_source() -> dict[str, Any]:
+    """The commit of this very program where it runs from a checkout; its code was loaded once, so once is enough."""
+    return source_state(Path(training.__file__).parent, ".py")
+
+
+def _sources(config: RunConfig, source: Path | None) -> dict[str, Any]:
+    """The git state of the configuration file and of every file that the configuration names, data excepted."""
+    files = {"config": source} if source is not None else {}
+    for section in (config.model, config.objective):
+        for name, info in type(section).model_fields.items():
+            if isinstance(info.json_schema_extra, dict) and info.json_schema_extra.get("path"):
+                files[f"{section.kind}.{name}"] = Path(str(getattr(section, name)))
+    return {name: {"file": str(path), **source_state(path)} for name, path in files.items() if path.is_file()}
+
+
+# ----------------------------------------------------------------------------------------- one attempt and the next
+
+
+def earlier_environment(folder: RunFolder, step: int) -> dict[str, Any]:
+    """Where the steps up to ``step`` were done last: the facts of the newest attempt that had begun before."""
+    attempts = read_history(folder.events_file).attempts
+    known = [dict(attempt.environment) for attempt in attempts if attempt.environment and attempt.step < step]
+    return known[-1] if known else read_json(folder.environment_file)
+
+
+def kept_threads(folder: RunFolder, device: torch.device) -> int | None:
+    """The number of threads the run began with, while it computes on that kind of device; None to choose anew."""
+    began = read_json(folder.environment_file)
+    threads = began.get("threads")
+    same = began.get("device_type", device.type) == device.type
+    return threads if same and isinstance(threads, int) and threads > 0 else None
+
+
+def compare(before: Mapping[str, Any], now: Mapping[str, Any], step: int) -> list[Found]:
+    """What a person should know who resumes at ``step`` where ``now`` holds a run whose steps were done in ``before``."""
+    found = []
+    breaking = [
+        f"{_WORDS.get(key, key)} {_shown(before[key])} → {_shown(now.get(key))} ({why})"
+        for key, why in BREAKING.items()
+        if key in before and before[key] != now.get(key) and _matters(key, before, now)
+    ]
+    telling = [
+        f"{words} {_shown(before[key])} → {_shown(now.get(key))}"
+        for key, words in TELLING.items()
+        if key in before and before[key] != now.get(key)
+    ]
+    telling += _variables(before.get("variables"), now.get("variables"))
+    telling += _code(before.get("code"), now.get("code"))
+    if breaking:
+        found.append(
+            Found(
+                level="warning",
+                title="The run goes on, but not to the bit as it would have where it was: what it computes on differs.",
+                advice=f"{'; '.join(breaking)}."
+                + (f" Also: {'; '.join(telling)}." if telling else "")
+                + " The results stay as good; only their last digits are others.",
+                step=step,
+            )
+        )
+    elif telling:
+        found.append(
+            Found(
+                level="info",
+                title="The run goes on in other surroundings; what decides its bits is the same.",
+                advice=f"{'; '.join(telling)}.",
+                step=step,
+            )
+        )
+    threads, cores = now.get("threads"), now.get("cores")
+    if isinstance(threads, int) and isinstance(cores, int) and threads > cores:
+        found.append(
+            Found(
+                level="info",
+                title=f"The run keeps its {threads} threads, though this machine has {cores} cores.",
+                advice=f"So its sums stay the same to the bit, but it is slow here. Resume with --set "
+                f"precision.threads={cores} to be faster; the last digits then differ.",
+                step=step,
+                fix={"precision.threads": cores},
+            )
+        )
+    return found
+
+
+def _matters(key: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether the difference in ``key`` touches what computes; the kind of device explains what follows from it."""
+    if key == "device_type":
+        return True
+    if before.get("device_type", now.get("device_type")) != now.get("device_type"):
+        return key == "torch"
+    if key in ("instructions", "threads"):
+        return now.get("device_type") == "cpu"
+    if key in ("cuda", "cudnn"):
+        return now.get("device_type") == "cuda"
+    return True
+
+
+def _variables(before: Any, now: Any) -> list[str]:
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        return []
+    names = [name for name in dict.fromkeys([*before, *now]) if before.get(name) != now.get(name)]
+    return [f"{name} {_shown(before.get(name))} → {_shown(now.get(name))}" for name in names]
+
+
+def _code(before: Any, now: Any) -> list[str]:
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        return []
+    names = [name for name in before if name in now and _commit(before[name]) != _commit(now[name])]
+    return [f"the code of {name} {_commit(before[name])} → {_commit(now[name])}" for name in names]
+
+
+def _commit(state: Any) -> str:
+    if not isinstance(state, dict) or not state.get("commit"):
+        return "no commit"
+    return f"{str(state['commit'])[:12]}{' with changes' if state.get('dirty') else ''}"
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else str(value)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from training.config.sheet import Sheet
 from training.control import Control
 from training.events import Event
 from training.runs.folder import RunFolder
@@ -13,8 +14,10 @@ from training.runs.folder import RunFolder
 
 @dataclass
 class Hooks:
-    """``started`` hears of the run folder, ``watch`` of every event, ``flushed`` of each telemetry row."""
+    """``planned`` hears what is taken over, before anything is made, ``started`` of the run folder, ``watch`` of every
+    event, ``flushed`` of each telemetry row."""
 
+    planned: Callable[[Sheet], None] = lambda sheet: None
     started: Callable[[RunFolder], None] = lambda folder: None
     watch: Callable[[Event], None] = lambda event: None
     flushed: Callable[[Any], None] = lambda row: None

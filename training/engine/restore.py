@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,16 +14,21 @@ from safetensors.torch import load_file, save
 from training.atomic import write_bytes
 from training.checkpoints.load import load_state, load_tensors, load_weights
 from training.checkpoints.write import AVERAGED
-from training.config import RunConfig, parse_config
+from training.config import parse_config
 from training.config.diff import Change, diff
-from training.data.plan import plan
+from training.config.sheet import Sheet, branch_sheet, keeps_run
+from training.engine.environment import earlier_environment
 from training.engine.session import Progress, Session
 from training.errors import CheckpointError, InputError
 from training.events import EpochEnded, Event, Found, Validated
 from training.optim.optimizers import load_optimizer
 from training.runs.folder import RunFolder, read_json
 from training.runs.history import read_history
+from training.runs.places import remember
 from training.runs.series import STEP_ROW, SeriesWriter, read_series
+
+_NO_SETTINGS = ("params", "fused", "foreach", "capturable")
+"""What an optimizer's groups hold besides settings: which form of kernels runs came with the state."""
 
 
 class Restore(Protocol):
@@ -42,20 +48,24 @@ class Restore(Protocol):
 
 @dataclass
 class Resume:
-    """The same run goes on: every number, to the bit."""
+    """The same run goes on: every number, to the bit where the machine allows it."""
 
     checkpoint: Path
     manifest: dict[str, Any]
     refused: list[str]  # newer checkpoints that are damaged
     findings: list[Found] = field(default_factory=list)
+    places: Mapping[str, Any] = field(default_factory=dict)  # said about this machine, kept once it has proved right
 
     def apply(self, folder: RunFolder, session: Session) -> None:
         """Load weights, averaged weights and training state."""
         self._refuse_other_settings(folder, session)
         load_weights(self.checkpoint, session.model)
         state = load_state(self.checkpoint)
-        _load_average(self.checkpoint, session, state)
+        if session.ema is not None:
+            _load_average(self.checkpoint, session, state)
         session.load_training_state(state)
+        _move_generator(state, earlier_environment(folder, session.progress.step), session.device)
+        remember(folder, self.places)
         for sentence in self.refused:
             self.findings.append(
                 Found(
@@ -70,7 +80,7 @@ class Resume:
         """A configuration edited by hand would go on as the same run without being it."""
         before = parse_config(self.manifest["config"], str(self.checkpoint), paths=False)
         for change in diff(before, session.config):
-            if change.affects_result and change.path != "dataset.path":  # files may move: their content is compared
+            if not keeps_run([change]):
                 raise CheckpointError(
                     f"{folder.config_file}: was changed since this run was saved ({change}); change it back, or resume "
                     "with --set, which makes a branch."
@@ -83,67 +93,72 @@ class Resume:
 
 @dataclass
 class Branch:
-    """A new run begins with a checkpoint's weights, and goes on at its step where the course of steps is the same."""
+    """A new run begins with a checkpoint's weights and what else of it fits; ``branch_sheet`` decides what that is."""
 
     checkpoint: Path
     manifest: dict[str, Any]
     parent: RunFolder
     findings: list[Found] = field(default_factory=list)
-    _continues: bool = False
+    sheet: Sheet | None = None  # as carried out, known after ``apply``
 
     def apply(self, folder: RunFolder, session: Session) -> None:
-        """Load what fits and say what was restored and what was not."""
+        """Do what the sheet says, and tell it."""
         before = parse_config(self.manifest["config"], str(self.checkpoint), paths=False)
-        after = session.config
+        same_data = self.manifest["data"]["fingerprint"] == session.data.source.fingerprint
+        announced = branch_sheet(before, session.config, self.manifest)
+        sheet = branch_sheet(before, session.config, self.manifest, same_data)
+        refuse_by_sheet(self.checkpoint, sheet)
         load_weights(self.checkpoint, session.model)
         state = load_state(self.checkpoint)
-        same_data = self.manifest["data"]["fingerprint"] == session.data.source.fingerprint
-        windows = plan(session.data.plan.n, before.loop.batch_size, before.loop.accumulation)
-        same_course = session.data.plan.has_windows_of(windows) and (
-            before.dataset.validation_fraction,
-            before.dataset.split_seed,
-            before.seed,
-        ) == (
-            after.dataset.validation_fraction,
-            after.dataset.split_seed,
-            after.seed,
-        )
-        same_optimizer = before.optimizer.kind == after.optimizer.kind and _fits(state["optimizer"], session.optimizer)
-        self._continues = same_data and same_course
-        restored = ["weights"]
-        if session.ema is not None and (self.checkpoint / AVERAGED).is_file():
+        if "averaged weights" in sheet.parts:
             _load_average(self.checkpoint, session, state)
-            restored.append("averaged weights")
-        if same_optimizer:
-            hyper = [dict(group) for group in session.optimizer.param_groups]
-            load_optimizer(session.optimizer, state["optimizer"])
-            for group, new in zip(session.optimizer.param_groups, hyper, strict=True):
-                group.update({key: value for key, value in new.items() if key != "params"})  # the new settings rule
-            restored.append("optimizer state")
-        if session.numerics.scaler and state["scaler"]:
+        if "optimizer" in sheet.parts:
+            self._load_optimizer(session, state)
+        if "loss scale" in sheet.parts and session.numerics.scaler and state["scaler"]:
             session.numerics.scaler.load_state_dict(state["scaler"])
-            restored.append("loss scale")
-        if session.schedule.plateau and state["plateau"] and self._continues and _judged_alike(before, after):
+        if "plateau" in sheet.parts and session.schedule.plateau and state["plateau"]:
             session.schedule.plateau.load(state["plateau"])
-            restored.append("plateau")
         session.guard.remember()  # a first step that is skipped must put these buffers back, not fresh ones
-        if self._continues:
+        if sheet.continues:
             session.progress = _continued(state["progress"])
             self._refuse_past_end(session)
-            restored.append("position in the data")
             self._copy_series(folder, session.progress.step)
+        if "random numbers" in sheet.parts:
+            session.load_random_state(state["rng"])
         session.apply_schedule()
-        changes = [str(change) for change in diff(before, after) if change.path != "name"]
-        left_out = [] if self._continues else ["position in the data, because the samples or their order differ"]
-        if not same_optimizer:
-            left_out.append("optimizer state, because the optimizer differs or keeps other numbers")
-        text = f"Branched from step {self.manifest['step']} of {self.parent.id}. Restored: {', '.join(restored)}."
-        advice = (f"Changed: {'; '.join(changes)}. " if changes else "") + (
-            f"Not restored: {'; '.join(left_out)}." if left_out else ""
-        )
-        self.findings.append(Found(level="info", title=text, advice=advice.strip(), step=session.progress.step))
+        self.sheet = sheet
+        self._tell(announced, sheet, session.progress.step)
+
+    def _load_optimizer(self, session: Session, state: dict[str, Any]) -> None:
+        optimizer = session.optimizer
+        if not _fits(state["optimizer"], optimizer):
+            raise CheckpointError(
+                f"{self.checkpoint}: its optimizer keeps other numbers than its settings say; choose another checkpoint."
+            )
+        new = [dict(group) for group in optimizer.param_groups]
+        load_optimizer(optimizer, state["optimizer"])
+        for group, settings in zip(optimizer.param_groups, new, strict=True):  # the new settings rule
+            group.update({key: value for key, value in settings.items() if key not in _NO_SETTINGS})
+
+    def _tell(self, announced: Sheet, sheet: Sheet, step: int) -> None:
+        text = f"Branched from step {self.manifest['step']} of {self.parent.id}. Restored: {', '.join(sheet.restored)}."
+        advice = [f"Changed: {'; '.join(map(str, sheet.changed))}."] if sheet.changed else []
+        advice.append(f"Not restored: {'; '.join(sheet.ignored)}.")
+        advice += [f"Note: {'; '.join(sheet.notes)}."] if sheet.notes else []
+        self.findings.append(Found(level="info", title=text, advice=" ".join(advice), step=step))
+        if sheet.continues != announced.continues:
+            self.findings.append(
+                Found(
+                    level="warning",
+                    title="The data is not what the settings made expect, so the branch begins at step 0.",
+                    advice="Its content differs from what the checkpoint was trained on. Stop, and branch with the old "
+                    "data, to go on where the checkpoint stands.",
+                    step=step,
+                )
+            )
 
     def _refuse_past_end(self, session: Session) -> None:
+        """The sheet knows whole epochs only; the last steps of the run may be done all the same."""
         if session.progress.step >= session.total_steps:
             raise InputError(
                 f"{self.checkpoint}: lies at step {session.progress.step}, but with the new settings the run ends after "
@@ -163,7 +178,7 @@ class Branch:
 
     def earlier_events(self, session: Session) -> list[Event]:
         """The parent's validations and epochs up to the branch."""
-        if not self._continues:
+        if self.sheet is None or not self.sheet.continues:
             return []
         history = read_history(self.parent.events_file)
         events: list[Validated | EpochEnded] = [*history.epochs, *history.validations]
@@ -200,10 +215,6 @@ def _fits(saved: dict[str, Any], optimizer: torch.optim.Optimizer) -> bool:
     return bool(entries(saved) == entries(optimizer.state_dict()))
 
 
-def _judged_alike(before: RunConfig, after: RunConfig) -> bool:
-    return before.schedule == after.schedule and before.checkpoints.monitor == after.checkpoints.monitor
-
-
 def _continued(saved: dict[str, Any]) -> Progress:
     """The parent's progress for a branch: the best of a run is one of its own checkpoints, so it is sought anew."""
     return replace(
@@ -218,9 +229,35 @@ def _continued(saved: dict[str, Any]) -> Progress:
     )
 
 
+def take_over(checkpoint: Path, session: Session) -> None:
+    """Put ``session`` where ``checkpoint`` stood, to the bit; raises CheckpointError when it does not fit."""
+    load_weights(checkpoint, session.model)
+    state = load_state(checkpoint)
+    _load_average(checkpoint, session, state)
+    session.load_training_state(state)
+
+
 def _load_average(checkpoint: Path, session: Session, state: dict[str, Any]) -> None:
     if session.ema is not None and (checkpoint / AVERAGED).is_file():
         session.ema.load_state_dict(load_tensors(checkpoint / AVERAGED), state["ema_updates"])
+
+
+def _move_generator(state: dict[str, Any], before: Mapping[str, Any], device: torch.device) -> None:
+    """The GPU that trains has another number here: what it drew from goes with the work, not with the number."""
+    old, saved = before.get("device_index"), state["rng"]["cuda"]
+    if (
+        device.type == "cuda"
+        and before.get("device_type") == "cuda"
+        and old != device.index
+        and old in range(len(saved))
+    ):
+        torch.cuda.set_rng_state(saved[old], device)
+
+
+def refuse_by_sheet(checkpoint: Path, sheet: Sheet) -> None:
+    """Raise CheckpointError where ``sheet`` says that it cannot be done."""
+    if sheet.refused:
+        raise CheckpointError(f"{checkpoint}: {sheet.refused}.")
 
 
 def check_data(folder: RunFolder, session: Session) -> None:

@@ -3,88 +3,179 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from training.checkpoints import newest_good
 from training.config import RunConfig, apply_overrides, parse_config
-from training.config.diff import diff
-from training.config.files import config_data
+from training.config.diff import Change, diff
+from training.config.files import config_data, with_absolute_paths
+from training.config.sheet import Sheet, branch_sheet, keeps_run, resume_sheet
 from training.engine.attempt import work_on
-from training.engine.device import choose_device
+from training.engine.device import choose_device, device_here
 from training.engine.hooks import Hooks
-from training.engine.restore import Anew, Branch, Resume
-from training.errors import CheckpointError
+from training.engine.restore import Anew, Branch, Resume, refuse_by_sheet
+from training.errors import CheckpointError, ConfigError, InputError
+from training.events import Found
 from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.manifest import verify
+from training.runs.places import DATA, DEVICE, KEPT, config_here, remember
 from training.runs.series import read_series
 from training.runs.workspace import find_target
 
-__all__ = ["Hooks", "branch_run", "resume_run", "start_run"]
+__all__ = ["Hooks", "Intent", "branch_run", "intend_resume", "resume_run", "start_run"]
 
 
-def start_run(config: RunConfig, workspace: Path, hooks: Hooks | None = None) -> dict[str, Any]:
-    """Train ``config`` in a new run folder; returns the run's status record.
+def start_run(
+    config: RunConfig, workspace: Path, hooks: Hooks | None = None, source: Path | None = None
+) -> dict[str, Any]:
+    """Train ``config``, read from the file ``source``, in a new run folder; returns the run's status record.
 
     Raises InputError, leaving nothing behind, when the configuration or its data cannot be used.
     """
     choose_device(config.precision.device)  # said before anything is made
     folder = create_run(workspace, config)
-    return work_on(folder, config, hooks or Hooks(), restore=None, new=True)
+    return work_on(folder, config, hooks or Hooks(), restore=None, new=True, source=source)
+
+
+@dataclass(frozen=True)
+class Intent:
+    """What a resume means: ``wanted`` is what the attempt is to run with, ``before`` what the run itself says here."""
+
+    folder: RunFolder
+    checkpoint: Path | None  # as asked for; None means the newest whole one
+    before: RunConfig
+    wanted: RunConfig
+    changes: tuple[Change, ...]
+
+    @property
+    def same_run(self) -> bool:
+        """Whether the run itself goes on; otherwise a new one is made."""
+        return keeps_run(self.changes)
+
+    def sheet(self) -> Sheet | None:
+        """What would be taken over; None where there is no checkpoint yet and everything begins from the start.
+
+        Raises CheckpointError as the resume itself would.
+        """
+        checkpoint, manifest, _ = _pick(self.folder, self.checkpoint)
+        if checkpoint is None:
+            return None
+        make = resume_sheet if self.same_run else branch_sheet
+        return make(parse_config(manifest["config"], str(checkpoint), paths=False), self.wanted, manifest)
+
+
+def intend_resume(target: str, workspace: Path, overrides: Sequence[str] = ()) -> Intent:
+    """Find what ``target`` names and read it with ``overrides``; changes nothing. Raises InputError."""
+    folder, checkpoint = find_target(target, workspace)
+    before = config_here(folder)
+    data = config_data(before)
+    apply_overrides(data, overrides)
+    if data["dataset"].get("path") != getattr(before.dataset, "path", None):
+        data = with_absolute_paths(data, Path.cwd())
+    wanted = parse_config(data, "--set", paths=False)
+    return Intent(folder, checkpoint, before, wanted, tuple(diff(before, wanted)))
 
 
 def resume_run(
     target: str, workspace: Path, overrides: Sequence[str] = (), hooks: Hooks | None = None
 ) -> dict[str, Any]:
-    """Go on with a run from its newest whole checkpoint, or from the one that ``target`` names.
+    """Go on with a run from its newest whole checkpoint, or from the one that ``target`` names, on whatever machine.
 
-    ``overrides`` that change no result (loader, saving) apply to this attempt; others make a branch, a new run, which
-    begins from the start when there is no checkpoint yet. Raises InputError when there is nothing to go on with.
+    ``overrides`` that change no result (loader, saving) apply to this attempt; those that say where the run works
+    (``KEPT``) are remembered for later ones; others make a branch, a new run, which begins from the start when there
+    is no checkpoint yet. Raises InputError when there is nothing to go on with.
     """
     hooks = hooks or Hooks()
-    folder, checkpoint = find_target(target, workspace)
-    config = folder.config()
-    if overrides:
-        data = config_data(config)
-        apply_overrides(data, overrides)
-        changed = parse_config(data, "--set", paths=False)
-        changes = diff(config, changed)
-        if any(change.affects_result for change in changes):
-            beside = folder.path.parent.parent if folder.path.parent.name == "runs" else workspace
-            newest = checkpoint or newest_good(folder, len(read_series(folder.series_file)))[0]
-            if newest is None:
-                new = create_run(beside, changed, parent={"run": folder.id, "checkpoint": None})
-                return work_on(new, changed, hooks, restore=Anew(folder, changes), new=True)
-            return branch_run(newest, changed, beside, hooks)
-        config = changed
-    parse_config(config_data(config), folder.id)  # its files must still be there
+    intent = intend_resume(target, workspace, overrides)
+    if not intent.same_run:
+        return _branch_off(intent, workspace, hooks)
+    folder = intent.folder
+    places = {change.path: change.new for change in intent.changes if change.path in KEPT}
+    if DEVICE in places:
+        choose_device(intent.wanted.precision.device)  # asked for just now: not having it is a mistake
+    config, moved = _on_this_machine(intent.wanted)
+    _refuse_missing_files(folder, config)
     claim(folder)
     try:
-        restore = _resume_from(folder, checkpoint)
+        checkpoint, manifest, refused = _pick(folder, intent.checkpoint)
+        restore = None
+        if checkpoint is not None:
+            before = parse_config(manifest["config"], str(checkpoint), paths=False)
+            hooks.planned(resume_sheet(before, config, manifest))
+            restore = Resume(checkpoint, manifest, refused, moved, places)
+        else:
+            remember(folder, places)
     except BaseException:
         release(folder)
         raise
-    return work_on(folder, config, hooks, restore=restore, new=False)
+    return work_on(folder, config, hooks, restore=restore, new=False, changes=tuple(map(str, intent.changes)))
 
 
 def branch_run(checkpoint: Path, config: RunConfig, workspace: Path, hooks: Hooks | None = None) -> dict[str, Any]:
     """A new run that begins with what ``checkpoint`` holds and goes on with ``config``."""
-    manifest = verify(checkpoint)
+    return _branch_from(checkpoint, verify(checkpoint), config, workspace, hooks or Hooks())
+
+
+def _branch_off(intent: Intent, workspace: Path, hooks: Hooks) -> dict[str, Any]:
+    folder = intent.folder
+    beside = folder.path.parent.parent if folder.path.parent.name == "runs" else workspace
+    checkpoint, manifest, _ = _pick(folder, intent.checkpoint, ahead=True)
+    if checkpoint is not None:
+        return _branch_from(checkpoint, manifest, intent.wanted, beside, hooks)
+    choose_device(intent.wanted.precision.device)
+    new = create_run(beside, intent.wanted, parent={"run": folder.id})
+    return work_on(new, intent.wanted, hooks, restore=Anew(folder, list(intent.changes)), new=True)
+
+
+def _branch_from(
+    checkpoint: Path, manifest: dict[str, Any], config: RunConfig, workspace: Path, hooks: Hooks
+) -> dict[str, Any]:
+    sheet = branch_sheet(parse_config(manifest["config"], str(checkpoint), paths=False), config, manifest)
+    refuse_by_sheet(checkpoint, sheet)
+    choose_device(config.precision.device)
+    hooks.planned(sheet)
     parent = RunFolder(checkpoint.parent.parent)
     folder = create_run(workspace, config, parent={"run": parent.id, "checkpoint": str(checkpoint)})
-    return work_on(folder, config, hooks or Hooks(), restore=Branch(checkpoint, manifest, parent), new=True)
+    return work_on(folder, config, hooks, restore=Branch(checkpoint, manifest, parent), new=True)
 
 
-def _resume_from(folder: RunFolder, checkpoint: Path | None) -> Resume | None:
-    """What to resume from; None (from the beginning) when the run was cut off before its first checkpoint."""
+def _on_this_machine(config: RunConfig) -> tuple[RunConfig, list[Found]]:
+    """``config`` on a device that is here; a machine that lacks the one asked for is no reason not to go on."""
+    name, sentence = device_here(config.precision.device)
+    if not sentence:
+        return config, []
+    precision = config.precision.model_copy(update={"device": name})
+    advice = "To wait for such a device, stop and resume where there is one; to stay here, resume with --set "
+    found = Found(level="warning", title=sentence, advice=f"{advice}precision.device={name}.")
+    return config.model_copy(update={"precision": precision}), [found]
+
+
+def _refuse_missing_files(folder: RunFolder, config: RunConfig) -> None:
+    try:
+        parse_config(config_data(config), folder.id)
+    except ConfigError as error:
+        if all(problem.path != DATA for problem in error.problems):
+            raise
+        raise InputError(
+            f"{error}", f"If the data lies elsewhere on this machine, resume with --set {DATA}=FOLDER."
+        ) from error
+
+
+def _pick(
+    folder: RunFolder, checkpoint: Path | None, ahead: bool = False
+) -> tuple[Path | None, dict[str, Any], list[str]]:
+    """The checkpoint to go on from, verified, with its manifest and a sentence for each newer one that is damaged; None
+    (from the beginning) when the run was cut off before its first. ``ahead`` allows one the run was taken back before.
+    """
     rows = len(read_series(folder.series_file))
     if checkpoint is None:
-        newest, manifest, refused = newest_good(folder, rows)
-        return Resume(newest, manifest, refused) if newest else None
+        return newest_good(folder, rows)
     manifest = verify(checkpoint)
-    if manifest["step"] > rows:
+    if manifest["step"] > rows and not ahead:
         raise CheckpointError(
             f"{checkpoint}: lies ahead of the run, which was taken back to step {rows}; resume the run itself, or branch "
             "from this checkpoint."
         )
-    return Resume(checkpoint, manifest, [])
+    return checkpoint, manifest, []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -42,6 +43,11 @@ class Progress:
     batch_size: int = 0  # once memory ran out with the one of the settings, which 0 stands for
     evaluation_size: int = 0  # likewise, outside training
 
+    @property
+    def best_saved(self) -> int | None:
+        """The step whose checkpoint is the best; None before the first validation."""
+        return self.best_step if self.best_value is not None else None
+
 
 @dataclass
 class Session:
@@ -60,6 +66,7 @@ class Session:
     ema: Ema | None
     total_steps: int
     progress: Progress = field(default_factory=Progress)
+    absent_generators: list[Tensor] = field(default_factory=list)  # of GPUs that only another machine has
 
     @property
     def lr(self) -> float:
@@ -86,7 +93,7 @@ class Session:
             "scaler": scaler.state_dict() if scaler else {},
             "plateau": plateau.state() if plateau else {},
             "ema_updates": self.ema.updates if self.ema is not None else 0,
-            "rng": rng_state(),
+            "rng": rng_state(self.absent_generators),
         }
 
     def load_training_state(self, state: dict[str, Any]) -> None:
@@ -99,20 +106,29 @@ class Session:
             self.schedule.plateau.load(state["plateau"])
         self.guard.remember()
         self.cut_batches()
-        load_rng_state(state["rng"])
+        self.load_random_state(state["rng"])
         self.apply_schedule()
 
+    def load_random_state(self, state: dict[str, Any]) -> None:
+        """Put torch's random generators back."""
+        self.absent_generators = load_rng_state(state)
 
-def rng_state() -> dict[str, Any]:
-    """torch's random generators: they drive dropout. Order and augmentation need no state."""
+
+def rng_state(absent: Sequence[Tensor] = ()) -> dict[str, Any]:
+    """torch's random generators: they drive dropout. Order and augmentation need no state. ``absent`` are those of GPUs
+    that come after this machine's."""
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-    return {"cpu": torch.get_rng_state(), "cuda": cuda}
+    state = {"cpu": torch.get_rng_state(), "cuda": [*cuda, *absent]}
+    return {**state, "mps": torch.mps.get_rng_state()} if torch.backends.mps.is_available() else state
 
 
-def load_rng_state(state: dict[str, Any]) -> None:
-    """Put torch's random generators back; GPUs that are not here any more are passed over."""
+def load_rng_state(state: dict[str, Any]) -> list[Tensor]:
+    """Put torch's random generators back; returns the states of GPUs that are not here."""
     torch.set_rng_state(state["cpu"])
-    if torch.cuda.is_available():
-        generators: list[Tensor] = state["cuda"][: torch.cuda.device_count()]
-        for index, generator in enumerate(generators):
-            torch.cuda.set_rng_state(generator, index)
+    saved: list[Tensor] = state["cuda"]
+    here = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    for index, generator in enumerate(saved[:here]):
+        torch.cuda.set_rng_state(generator, index)
+    if "mps" in state and torch.backends.mps.is_available():
+        torch.mps.set_rng_state(state["mps"])
+    return saved[here:]

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from training.control import Control
+from training.engine.device import describe_device
 from training.engine.hooks import Hooks
+from training.engine.session import Session
 from training.engine.status import StatusBook
-from training.events import Event, PhaseChanged
-from training.runs.folder import RunFolder, claim, release
+from training.errors import TrainingError
+from training.events import FINAL_EVENTS, AttemptStarted, Event, PhaseChanged
+from training.runs.folder import RunFolder
 from training.runs.history import EventLog
 from training.runs.index import index_run
+from training.runs.owner import Heartbeat, claim, release
+from training.runs.storage import free_reserve, keep_reserve, remove_leftovers, stored
+
+logger = logging.getLogger(__name__)
+
+
+class QuietFileHandler(logging.FileHandler):
+    """Leaves out what a full disk does not take, instead of printing a traceback about it."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Nothing: the run's own writing tells of the fault."""
 
 
 class Workplace:
@@ -24,25 +41,44 @@ class Workplace:
     def __init__(self, folder: RunFolder, hooks: Hooks) -> None:
         self.folder = folder
         self.hooks = hooks
+        self.environment: dict[str, Any] = {}  # what the attempt runs on, once that is known
+        self.changes: tuple[str, ...] = ()  # what the attempt does otherwise than the run's own configuration says
         self.phase = ""  # what the engine is busy with, as it told last
 
     def __enter__(self) -> Self:
         claim(self.folder)
-        self._log = EventLog(self.folder.events_file)
-        self._handler = logging.FileHandler(self.folder.log_file, encoding="utf-8")
-        self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-        logging.getLogger("training").addHandler(self._handler)
-        self.book = StatusBook(self.folder)
+        with ExitStack() as undo:
+            undo.callback(release, self.folder)
+            with stored(self.folder.events_file):
+                self._open_files(undo)
+            heart = Heartbeat(self.folder, self._lose)
+            undo.callback(heart.stop)
+            self._undo = undo.pop_all()
         return self
+
+    def _open_files(self, undo: ExitStack) -> None:
+        remove_leftovers(self.folder.path)
+        self._log = EventLog(self.folder.events_file)
+        undo.callback(self._log.close)
+        handler = QuietFileHandler(self.folder.log_file, encoding="utf-8")
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        undo.callback(handler.close)
+        logging.getLogger("training").addHandler(handler)
+        undo.callback(logging.getLogger("training").removeHandler, handler)
+        self.book = StatusBook(self.folder)
+        keep_reserve(self.folder.path)
+        undo.callback(free_reserve, self.folder.path)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._log.close()
-        logging.getLogger("training").removeHandler(self._handler)
-        self._handler.close()
-        release(self.folder)
-        index_run(self.folder)
+        self._undo.close()
+        if not self.book.lost:
+            index_run(self.folder)
+
+    def _lose(self, fault: TrainingError) -> None:
+        self.book.lost = self.folder.path.is_dir()  # it is there, so another process has it: nothing more is written
+        self.control.give_up(fault)
 
     @property
     def control(self) -> Control:
@@ -50,12 +86,53 @@ class Workplace:
         return self.hooks.control
 
     def emit(self, event: Event) -> None:
-        """Write ``event`` down, bring the status up to date, tell who watches."""
+        """Write ``event`` down, bring the status up to date, tell who watches.
+
+        Raises TrainingError when it cannot be written. The last event of a run is told all the same: that the disk is
+        full must not hide why the run ended.
+        """
         if isinstance(event, PhaseChanged):
             self.phase = event.phase
-        self._log.emit(event)
+        last = isinstance(event, FINAL_EVENTS)
+        if last:
+            free_reserve(self.folder.path)
+        if not self.book.lost:
+            try:
+                with stored(self.folder.events_file):
+                    self._log.emit(event)
+            except TrainingError as error:
+                if not last:
+                    raise
+                logger.warning("The end of the run could not be written down: %s", error)
         self.book.note(event)
-        self.hooks.watch(event)
+        self.tell(self.hooks.watch, event)
+
+    def tell(self, listener: Callable[[Any], None], news: Any) -> None:
+        """Call ``listener``; one that is gone (a closed terminal or pipe) ends no run."""
+        try:
+            listener(news)
+        except OSError as error:
+            logger.warning("Nobody hears of the run any more: %s", error)
+
+    def evidence(self) -> dict[str, Any]:
+        """What a checkpoint notes of the files around it, so that damage to them is noticed later."""
+        return {"events": self._log.evidence()}
+
+    def announce(self, session: Session, attempt: int, checkpoint: Path | None, changes: tuple[str, ...] = ()) -> None:
+        """Say that a stretch of work begins where ``session`` stands: what was told of later steps is void."""
+        self.emit(
+            AttemptStarted(
+                attempt=attempt,
+                step=session.progress.step,
+                total_steps=session.total_steps,
+                steps_per_epoch=session.data.steps_per_epoch,
+                epochs=session.config.loop.epochs,
+                device=describe_device(session.device),
+                checkpoint=str(checkpoint) if checkpoint else None,
+                changes=(*self.changes, *changes),
+                environment=self.environment,
+            )
+        )
 
     def open(self) -> None:
         """Say that work begins: the run's folder is told, its commands are followed, its status is running."""
