@@ -60,7 +60,7 @@ class ChildLink:
         self._write_lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._no_start: EngineDeath | None = None
-        stderr = _open_log(log_folder)
+        stderr = open_log(log_folder)
         self._log = Path(stderr.name)
         try:
             self._process = subprocess.Popen(
@@ -101,7 +101,7 @@ class ChildLink:
             threading.Thread(target=self._process.wait, name="background run", daemon=True).start()
             return None
         code = self._process.wait()
-        return None if self._closed else explain_exit(code, self._log_tail(), self._python or sys.executable)
+        return None if self._closed else explain_exit(code, tail_of(self._log), self._python or sys.executable)
 
     def send(self, request: Mapping[str, Any]) -> None:
         """Write one request; a broken pipe means the process is gone, which ``converse`` reports."""
@@ -145,14 +145,17 @@ class ChildLink:
         if self._process is not None and not self._let_go:
             self._process.kill()
 
-    def _log_tail(self) -> str:
-        with self._log.open("rb") as stream:
-            stream.seek(0, os.SEEK_END)
-            stream.seek(max(0, stream.tell() - _LOG_TAIL))
-            return stream.read().decode("utf-8", "replace").strip()
+
+def tail_of(log: Path) -> str:
+    """The end of an engine's technical record."""
+    with log.open("rb") as stream:
+        stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, stream.tell() - _LOG_TAIL))
+        return stream.read().decode("utf-8", "replace").strip()
 
 
-def _open_log(folder: Path | None) -> IO[bytes]:
+def open_log(folder: Path | None) -> IO[bytes]:
+    """A new file for an engine's standard error; the oldest of ten goes."""
     folder = folder or Path(tempfile.gettempdir())
     try:
         folder.mkdir(parents=True, exist_ok=True)

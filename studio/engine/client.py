@@ -73,6 +73,11 @@ class EngineClient(QObject):
         return self.state is EngineState.READY and not self._waiting
 
     @property
+    def in_process(self) -> bool:
+        """Whether the engine works in a thread of this process."""
+        return self._thread.link.in_process
+
+    @property
     def thread_running(self) -> bool:
         """Whether the hosting thread still runs (a running QThread must never be deleted)."""
         return self._thread.isRunning()

@@ -94,9 +94,9 @@ class EngineHost(QObject):
         return self._run is not None
 
     @property
-    def can_detach(self) -> bool:
-        """Whether the run under way could go on without the window."""
-        return self.training and not self._pool.choice.in_process
+    def in_process(self) -> bool:
+        """Whether the engine works inside the window: it cannot be left behind, a run of its own has to be handed over."""
+        return self._pool.main.in_process
 
     @property
     def threads_running(self) -> bool:

@@ -4,6 +4,8 @@ background, or a terminal."""
 from __future__ import annotations
 
 import logging
+import math
+import time
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -18,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 VISIBLE_INTERVAL = 100  # milliseconds; the engine writes about ten times a second
 HIDDEN_INTERVAL = 1000
-_LOOKS_PER_OWNER_CHECK = 5  # asking the system about a process costs more than the rest of a look
+_OWNER_CHECK = 0.45  # seconds: asking the system about a process costs more than the rest of a look
 
 
 class RunMonitor(QObject):
@@ -29,7 +31,7 @@ class RunMonitor(QObject):
         rows_arrived(ndarray of STEP_ROW): new rows, in order; after ``truncated`` those that count again.
         telemetry_arrived(ndarray of FLUSH_ROW)
         event_arrived(Event): every event, oldest first.
-        alive_changed(bool): a process works on the run, or no longer.
+        alive_changed(bool): a process works on the run, or no longer, or another one.
         looked(): after each look, when all of the above was said.
     """
 
@@ -45,8 +47,9 @@ class RunMonitor(QObject):
         self.folder = RunFolder(folder)
         self.history = History(self.folder.events_file)
         self.alive = False
+        self.owner: int | None = None  # the process that works on the run
         self._last_step = 0
-        self._looks = 0
+        self._owner_checked = -math.inf
         self._steps = SeriesReader(self.folder.series_file, STEP_ROW)
         self._telemetry = SeriesReader(self.folder.telemetry_file, FLUSH_ROW)
         self._timer = QTimer(self)
@@ -69,8 +72,7 @@ class RunMonitor(QObject):
     @Slot()
     def look(self) -> None:
         """Read what is new and say it."""
-        self._looks += 1
-        if self._looks % _LOOKS_PER_OWNER_CHECK == 1:
+        if time.monotonic() - self._owner_checked >= _OWNER_CHECK:
             self.check_owner()
         try:
             events = self.history.poll()
@@ -110,7 +112,9 @@ class RunMonitor(QObject):
 
     def check_owner(self) -> None:
         """Ask the system whether a process works on the run."""
-        alive = owner_of(self.folder) is not None
-        if alive != self.alive:
-            self.alive = alive
-            self.alive_changed.emit(alive)
+        self._owner_checked = time.monotonic()
+        owner = owner_of(self.folder)
+        pid = int(owner["pid"]) if owner else None
+        if pid != self.owner:
+            self.owner, self.alive = pid, pid is not None
+            self.alive_changed.emit(self.alive)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
 from studio.actions.files import copy_text
 from studio.engine.messages import EngineDeath
 from studio.engine.state import RunState
+from studio.panels.fix_dialog import APPLY, proposed_changes
 from studio.services.crash import system_summary
 from studio.theme import SPACING, Tone, font
 from studio.widgets import Banner
-from training.events import Completed, Event, Failed
+from training.config import RunConfig
+from training.events import Completed, Event, Failed, Stopped
 
 
 class OutcomeBanner(QWidget):
@@ -19,9 +24,11 @@ class OutcomeBanner(QWidget):
 
     Signals:
         resume_asked(): go on from the last checkpoint.
+        apply_asked(Mapping): go on with the settings that the failure proposes.
     """
 
     resume_asked = Signal()
+    apply_asked = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -39,12 +46,23 @@ class OutcomeBanner(QWidget):
         self.hide()
 
     def show_outcome(
-        self, state: RunState, final: Event | None, death: EngineDeath | None = None, can_resume: bool = True
+        self,
+        state: RunState,
+        final: Event | None,
+        death: EngineDeath | None = None,
+        can_resume: bool = True,
+        config: RunConfig | None = None,
     ) -> None:
-        """Say what ``state`` means; ``final`` is the run's last event, ``death`` how its engine ended."""
+        """Say what ``state`` means; ``final`` is the run's last event, ``death`` how its engine ended, ``config`` what
+        a proposal is compared with."""
         self._clear()
         if state is RunState.FAILED and isinstance(final, Failed):
-            self._say("danger", "The run failed", f"{final.reason} {final.advice}".strip(), final.log, can_resume)
+            proposal = proposed_changes(config, final.fix)
+            text = "\n".join(part for part in (f"{final.reason} {final.advice}".strip(), proposal) if part)
+            fix = final.fix if proposal and can_resume else {}
+            self._say("danger", "The run failed", text, final.log, can_resume, fix)
+        elif state is RunState.STOPPED and isinstance(final, Stopped) and final.reason:
+            self._say("info", "The run was stopped", final.reason, "", False)
         elif state is RunState.INTERRUPTED:
             text = (
                 str(death)
@@ -56,7 +74,9 @@ class OutcomeBanner(QWidget):
         elif state is RunState.COMPLETED and isinstance(final, Completed) and "early" in final.reason:
             self._say("info", "Stopped early by its own rule", final.reason, "", False)
 
-    def _say(self, tone: Tone, title: str, text: str, log: str, can_resume: bool) -> None:
+    def _say(
+        self, tone: Tone, title: str, text: str, log: str, can_resume: bool, fix: Mapping[str, Any] | None = None
+    ) -> None:
         self._banner = Banner(tone, title, text, closable=False)
         if log:
             self._log.setPlainText(log)
@@ -65,7 +85,9 @@ class OutcomeBanner(QWidget):
             report = "\n\n".join(part for part in (f"{title}. {text}", system_summary(), log) if part)
             self._banner.add_action("Copy", lambda: copy_text(report))
         if can_resume:
-            self._banner.add_action("Resume", self.resume_asked.emit, variant="primary")
+            self._banner.add_action("Resume", self.resume_asked.emit, variant="secondary" if fix else "primary")
+        if fix:
+            self._banner.add_action(APPLY, lambda: self.apply_asked.emit(fix), variant="primary")
         self._column.insertWidget(0, self._banner)
         self.show()
 

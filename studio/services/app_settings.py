@@ -34,7 +34,7 @@ class AppSettings:
     workspace: str = ""
     smoothing: float = 0.0
     log_scale: bool = False
-    last_run: str = ""  # folder of the run the Train page showed
+    left_alone: str = ""  # the interrupted run whose notice the person put away
 
 
 def settings_file() -> Path:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.engine.host import EngineHost
 from studio.engine.messages import EngineDeath, EngineState, Refusal
+from studio.engine.state import ENDED
 from studio.services.app_settings import draft_file, read_object, write_object
 from studio.services.background import Background
 from studio.services.notifier import Notifier
@@ -20,10 +22,11 @@ from studio.state.live_run import LiveRun
 from studio.state.run_library import RunLibrary
 from training.config import RunConfig, parse_config
 from training.config.files import config_data, read_toml
+from training.control import Command
 from training.errors import TrainingError
 from training.presets import preset_text
 from training.runs.folder import RunFolder
-from training.runs.manifest import CheckpointInfo
+from training.runs.manifest import CheckpointInfo, read_manifest
 from training.runs.workspace import default_workspace
 
 logger = logging.getLogger(__name__)
@@ -34,11 +37,13 @@ SAMPLE = "sample"
 
 @dataclass(frozen=True)
 class BranchSource:
-    """The checkpoint a new run is to start from; ``config`` is what the run it belongs to was told."""
+    """The checkpoint a new run is to start from; ``config`` is what the run it belongs to was told, ``manifest`` what
+    the checkpoint says about itself."""
 
     folder: RunFolder
     checkpoint: CheckpointInfo
     config: RunConfig
+    manifest: Mapping[str, Any]
 
     @property
     def title(self) -> str:
@@ -74,6 +79,7 @@ class AppContext(QObject):
         self.live = LiveRun(self)
         self.branch: BranchSource | None = None
         self._start_problem = ""
+        self._to_resume: tuple[Path, tuple[str, ...]] | None = None  # as soon as the run has stopped
         engine.run_started.connect(self._on_run_started)
         engine.run_finished.connect(self._on_run_finished)
         engine.run_refused.connect(self._on_run_refused)
@@ -120,8 +126,9 @@ class AppContext(QObject):
         if not self.start_problem() and self.open_config(PRESET_PREFIX + SAMPLE):
             self.start_draft()
 
-    def resume(self, target: Path) -> None:
-        """Continue a run: ``target`` is its folder, or one of its checkpoints."""
+    def resume(self, target: Path, overrides: Sequence[str] = ()) -> None:
+        """Continue a run: ``target`` is its folder, or one of its checkpoints. ``overrides`` ("section.key=value") that
+        change results make it a branch."""
         problem = self.start_problem()
         if problem:
             self.notifier.notify(problem, "warning")
@@ -130,7 +137,15 @@ class AppContext(QObject):
         self.live.attach(folder)
         self.live.expect_again()
         self.show_page("train")
-        self.engine.resume(target)
+        self.engine.resume(target, overrides)
+
+    def resume_changed(self, folder: Path, overrides: Sequence[str]) -> None:
+        """Go on with the run shown and some settings changed; one that is being trained is stopped and kept first."""
+        if not self.live.live:
+            self.resume(folder, overrides)
+            return
+        self._to_resume = (folder, tuple(overrides))
+        self.live.ask(Command.STOP)
 
     def watch(self, folder: Path) -> None:
         """Show a run on the Train page without touching it."""
@@ -164,11 +179,11 @@ class AppContext(QObject):
     def branch_from(self, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
         """Prepare a new run that starts from ``checkpoint``: its settings go into the forms."""
         try:
-            config = folder.config()
+            config, manifest = folder.config(), read_manifest(checkpoint.path)
         except TrainingError as error:
             self.notifier.notify(str(error), "danger")
             return
-        self._set_branch(BranchSource(folder, checkpoint, config))
+        self._set_branch(BranchSource(folder, checkpoint, config, manifest))
         self.draft.set_config(config)
         self.show_page("setup")
 
@@ -236,6 +251,11 @@ class AppContext(QObject):
         if problem != self._start_problem:
             self._start_problem = problem
             self.start_problem_changed.emit(problem)
+        if self._to_resume is not None and self.live.state in ENDED and not problem:
+            (folder, overrides), self._to_resume = self._to_resume, None
+            if self.live.folder is not None and self.live.folder.path == folder:
+                # Later: whoever else hears of the end of the run must have heard of it before the next one begins.
+                QTimer.singleShot(0, self, lambda: self.resume(folder, overrides))
 
 
 def workspace_of(settings: SettingsStore) -> Path:

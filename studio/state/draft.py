@@ -153,6 +153,20 @@ class Draft(QObject):
         self.kind_changed.emit(section)
         self.changed.emit()
 
+    def apply(self, settings: Mapping[str, Any]) -> None:
+        """Write several settings as one undo step, "section.kind" among them. Raises KeyError, with nothing written, for
+        an unknown one."""
+        data = self.data()
+        draft = Draft()
+        draft.set_data(data)
+        for path, value in settings.items():
+            section, name = split_path(path)
+            if name == "kind":
+                draft.set_kind(section, str(value))
+            else:
+                draft.set(path, value)
+        self._replace(draft.data())
+
     def reset(self, path: str) -> None:
         """Put the default back."""
         section, name = split_path(path)

@@ -70,6 +70,11 @@ class LiveRun(QObject):
         return self._monitor.history if self._monitor else None
 
     @property
+    def owner(self) -> int | None:
+        """The process that works on the run; None when none does."""
+        return self._monitor.owner if self._monitor else None
+
+    @property
     def live(self) -> bool:
         """Whether work is going on, or about to."""
         return self.state in LIVE

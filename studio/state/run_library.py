@@ -12,6 +12,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.services.background import Background
+from training.control import WINDOW_GONE
 from training.errors import InputError
 from training.runs.folder import RunFolder, delete_run, owner_of
 from training.runs.series import read_series
@@ -45,6 +46,11 @@ class RunSummary:
     def status(self) -> str:
         """created, running, paused, completed, stopped, failed or interrupted."""
         return str(self.record.get("status", ""))
+
+    @property
+    def lost_window(self) -> bool:
+        """Whether it was stopped because its window had gone, and not been resumed since."""
+        return self.status == "stopped" and self.record.get("reason") == WINDOW_GONE
 
     @property
     def duration(self) -> float:
@@ -102,8 +108,8 @@ class RunLibrary(QObject):
         return [run for run in self.runs if run.status in ("running", "paused", "created") and owner_of(run.folder)]
 
     def interrupted(self) -> list[RunSummary]:
-        """Runs whose process vanished, newest first."""
-        return [run for run in self.runs if run.status == "interrupted"]
+        """Runs whose process vanished, or whose window did and that were stopped for it; newest first."""
+        return [run for run in self.runs if run.status == "interrupted" or run.lost_window]
 
     def _open_index(self) -> Index:
         # In the background thread, not at the top: the database library is a third of what the window would load.

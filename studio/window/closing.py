@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.actions.question import Answer, ask
-from studio.engine.state import RunState
+from studio.engine.background_run import BackgroundRun
+from studio.engine.messages import EngineDeath
+from studio.engine.state import ENABLED, RunAction, RunState
+from studio.services.logs import log_folder
 from studio.state.context import AppContext
 from training.control import Command
+from training.runs.folder import RunFolder
 
 _DETACH_DEADLINE = 5000  # milliseconds for the engine to agree to go on alone
 
@@ -23,13 +29,16 @@ class CloseChoice(StrEnum):
     CANCEL = "cancel"
 
 
-def ask_about_run(parent: QWidget, name: str, can_detach: bool) -> CloseChoice:
-    """A dialog with the choices; ``can_detach`` offers the background."""
-    answers = [Answer(CloseChoice.STOP, "Stop and keep")]
-    text = "“Stop and keep” saves a checkpoint; the run can be resumed later."
-    if can_detach:
-        answers.insert(0, Answer(CloseChoice.BACKGROUND, "Keep training in the background", "primary"))
-        text = f"In the background it goes on without a window, and the next start shows it again. {text}"
+def ask_about_run(parent: QWidget, name: str) -> CloseChoice:
+    """A dialog with the choices."""
+    answers = [
+        Answer(CloseChoice.BACKGROUND, "Keep training in the background", "primary"),
+        Answer(CloseChoice.STOP, "Stop and keep"),
+    ]
+    text = (
+        "In the background it goes on without a window, and the next start shows it again. “Stop and keep” saves a "
+        "checkpoint; the run can be resumed later."
+    )
     return CloseChoice(ask(parent, f"“{name}” is being trained", text, answers) or CloseChoice.CANCEL)
 
 
@@ -38,16 +47,20 @@ class Closing(QObject):
 
     Signals:
         ready(): the window can close now.
+        failed(EngineDeath): the run could not be handed over; it is stopped and kept, and the window stays.
     """
 
     ready = Signal()
+    failed = Signal(object)
 
     def __init__(self, context: AppContext, parent: QObject) -> None:
         super().__init__(parent)
         self._context = context
         self.begun = False
         self.done = False
+        self._handing_over = False
         context.engine.shut_down.connect(self._on_engines_gone)
+        context.engine.run_finished.connect(self._on_run_finished)
         context.live.state_changed.connect(self._on_run_state)
 
     @property
@@ -73,6 +86,11 @@ class Closing(QObject):
         if self.begun:
             return
         self.begun = True
+        if self._context.engine.in_process:
+            # A thread cannot be left behind: the run is kept at its very step, and another process goes on from there.
+            self._handing_over = True
+            self._on_run_state()
+            return
         self._context.engine.detach(self._shut_down)
         QTimer.singleShot(_DETACH_DEADLINE, self, self._shut_down)
 
@@ -83,8 +101,27 @@ class Closing(QObject):
 
     @Slot()
     def _on_run_state(self) -> None:
-        if self.begun and not self.done and not self._context.live.live:
+        if self._handing_over and self._context.live.state in ENABLED[RunAction.STOP]:
+            self._context.live.ask(Command.STOP)  # one that is only starting yet has no folder: asked when it has
+        elif self.begun and not self.done and not self._handing_over and not self._context.live.live:
             self._shut_down()
+
+    @Slot(object)
+    def _on_run_finished(self, record: dict[str, Any]) -> None:
+        if not self._handing_over:
+            return
+        if record.get("status") != "stopped":  # it came to its end meanwhile
+            self._shut_down()
+            return
+        background = BackgroundRun(RunFolder(Path(str(record["folder"]))), log_folder(), self)
+        background.taken_over.connect(self._shut_down)
+        background.failed.connect(self._on_not_taken_over)
+        background.start()
+
+    @Slot(object)
+    def _on_not_taken_over(self, death: EngineDeath) -> None:
+        self.begun = self._handing_over = False
+        self.failed.emit(death)
 
     @Slot()
     def _shut_down(self) -> None:

@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMainWindow, QStackedWid
 from studio import identity
 from studio.actions.build import ActionSet
 from studio.actions.files import reveal
-from studio.engine.state import RunState
+from studio.engine.messages import EngineDeath
+from studio.engine.state import LIVE, RunState
 from studio.panels.run_words import STATE_WORDS
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
@@ -38,6 +39,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.context = context
         self._pages: dict[str, QWidget] = {}
+        self._last_state = RunState.IDLE
         self.closing = Closing(context, self)
         self.rail = NavigationRail()
         self.stack = QStackedWidget()
@@ -113,6 +115,7 @@ class MainWindow(QMainWindow):
         self.theme_choice.current_changed.connect(lambda mode: context.settings.update(theme=mode))
         context.engine.run_started.connect(self.toasts.dismiss_all)
         self.closing.ready.connect(self._on_ready_to_close)
+        self.closing.failed.connect(self._on_not_handed_over)
 
     # ---------------------------------------------------------------------------------------------- pages
 
@@ -180,7 +183,21 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _on_run_state(self, state: RunState) -> None:
         self.rail.set_dot("train", STATE_WORDS[state][1] if state is not RunState.IDLE else None)
+        if state is RunState.INTERRUPTED and self._last_state in LIVE and self.rail.current() != "train":
+            self._tell_of_interruption()
+        self._last_state = state
         self._show_title()
+
+    def _tell_of_interruption(self) -> None:
+        live = self.context.live
+        config = live.config()
+        self.context.notifier.notify(
+            live.death.sentence if live.death else "Its process ended without a word.",
+            "danger",
+            title=f"“{config.name if config else live.title}” was interrupted",
+            action_text="Look at it",
+            action=lambda: self.context.show_page("train"),
+        )
 
     @Slot(object)
     def _on_progress(self, _progress: Progress) -> None:
@@ -212,7 +229,7 @@ class MainWindow(QMainWindow):
         if self.closing.must_ask:
             live = self.context.live
             config = live.config()
-            choice = ask_about_run(self, config.name if config else live.title, self.context.engine.can_detach)
+            choice = ask_about_run(self, config.name if config else live.title)
             if choice is CloseChoice.CANCEL:
                 return
             if choice is CloseChoice.BACKGROUND and self.closing.must_ask:
@@ -241,6 +258,14 @@ class MainWindow(QMainWindow):
         geometry = bytes(self.saveGeometry().toBase64().data()).decode()
         self.context.settings.update(geometry=geometry)
         self.context.remember()
+
+    @Slot(object)
+    def _on_not_handed_over(self, death: EngineDeath) -> None:
+        self.show()
+        self.context.show_page("train")
+        self.context.notifier.notify(
+            f"{death} The run is stopped and kept.", "danger", title="Not moved to the background", details=death.log
+        )
 
     @Slot()
     def _on_ready_to_close(self) -> None:

@@ -31,6 +31,9 @@ class PreferencesDialog(QDialog):
         self.python.set_path(settings.engine_python)
         self.in_process = Switch("Run the engine inside the window")
         self.in_process.setChecked(settings.engine_in_process)
+        self.if_window_ends = Segmented((("keep", "Keep training in the background"), ("stop", "Stop and keep")))
+        self.if_window_ends.set_current("keep" if settings.keep_training else "stop")
+        self.if_window_ends.setAccessibleName("If the window ends unexpectedly")
         self.keep_awake = Switch("Keep the computer awake while training")
         self.keep_awake.setChecked(settings.keep_awake)
         self.workspace = PathEdit("folder", title="Choose the folder of all runs")
@@ -63,6 +66,15 @@ class PreferencesDialog(QDialog):
             )
         )
         engine.add(self.keep_awake)
+        engine.add(label("If the window ends unexpectedly", "field"))
+        engine.add(self.if_window_ends)
+        engine.add(
+            label(
+                "What becomes of a run when the window crashes or is killed. Either way the next start finds it again.",
+                "help",
+                wrap=True,
+            )
+        )
         folders = Card("Runs", "folder")
         folders.add(label("Folder of all runs", "field"))
         folders.add(self.workspace)
@@ -94,6 +106,7 @@ class PreferencesDialog(QDialog):
             engine_python=str(Path(python).expanduser()) if python else "",
             engine_in_process=self.in_process.isChecked(),
             keep_awake=self.keep_awake.isChecked(),
+            keep_training=self.if_window_ends.current() == "keep",
             workspace=workspace,
         )
         self.accept()

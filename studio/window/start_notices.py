@@ -48,15 +48,21 @@ class StartNotices(QWidget):
             self._context.watch(live[0].folder.path)
             return
         cut_off = self._context.library.interrupted()
-        if cut_off and not self._context.live.live:
+        put_away = self._context.settings.get().left_alone
+        if cut_off and cut_off[0].id != put_away and not self._context.live.live:
             self._offer_resume(cut_off)
 
     def _offer_resume(self, runs: list[RunSummary]) -> None:
         run = runs[0]
         name, step = run.record.get("name", run.id), int(run.record.get("step") or 0)
         more = f" {len(runs) - 1} more under Runs." if len(runs) > 1 else ""
-        text = f"Its process ended without a word at step {step:,} or later. Everything up to the last checkpoint is kept.{more}"
-        banner = Banner("warning", f"“{name}” was interrupted", text)
+        if run.lost_window:
+            title, text = f"“{name}” was stopped", f"{run.record['reason']} It waits at step {step:,}.{more}"
+        else:
+            title = f"“{name}” was interrupted"
+            text = f"Its process ended without a word at step {step:,} or later. Everything up to the last checkpoint is kept.{more}"
+        banner = Banner("warning", title, text)
+        banner.closed.connect(lambda: self._context.settings.update(left_alone=run.id))
         banner.add_action("Look at it", lambda: self._look(run))
         banner.add_action("Resume", lambda: self._resume(run, banner), variant="primary")
         self._interrupted = banner

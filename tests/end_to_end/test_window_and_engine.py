@@ -167,7 +167,7 @@ def test_a_run_goes_on_in_the_background_and_is_found_again(
 
 def test_the_engine_in_place_does_the_same(qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig) -> None:
     context = make_context(in_process=True)
-    assert not context.engine.can_detach
+    assert context.engine.in_process
     context.start_run(tiny())
     folder = ended(qtbot, context, RunState.COMPLETED)
     context.start_run(tiny(epochs=1000))

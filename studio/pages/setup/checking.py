@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from PySide6.QtCore import QObject
@@ -26,6 +27,7 @@ class Checking(QObject):
         for signal in (draft.edited, draft.kind_changed, draft.replaced):
             signal.connect(self._withdraw)
         panel.closed.connect(self._withdraw)
+        panel.apply_asked.connect(self._apply)
 
     def check(self) -> None:
         """Ask the engine about the draft as it stands; the files are looked at anew."""
@@ -44,6 +46,16 @@ class Checking(QObject):
     def _on_refused(self, refusal: Refusal) -> None:
         self._panel.show_findings([{"level": "error", "title": refusal.message, "advice": refusal.advice}])
         self._context.draft.set_engine_problems(refusal.problems)
+
+    def _apply(self, settings: Mapping[str, Any]) -> None:
+        """Write what a finding proposes into the draft, and look again."""
+        draft = self._context.draft
+        try:
+            draft.apply(settings)
+        except KeyError as error:
+            self._context.notifier.notify(f"{error} is no setting of this run any more; check again.", "warning")
+            return
+        self.check()
 
     def _withdraw(self) -> None:
         if self._inquiry is not None:

@@ -10,7 +10,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from studio.theme import SPACING, IconRole, Tone
-from studio.widgets import Card, IconLabel, ProgressLine, StatusPill, icon_button, label, scroll_area
+from studio.widgets import Card, IconLabel, ProgressLine, StatusPill, button, icon_button, label, scroll_area
 
 _ICONS: dict[str, tuple[str, IconRole]] = {
     "ok": ("check", "success"),
@@ -22,9 +22,10 @@ _MOST_HEIGHT = 210
 
 
 class FindingsPanel(Card):
-    """Signals: `closed()` when the person puts it away."""
+    """Signals: `closed()` when the person puts it away; `apply_asked(settings)` for what a finding proposes."""
 
     closed = Signal()
+    apply_asked = Signal(object)
 
     def __init__(self) -> None:
         super().__init__("Check", "check")
@@ -63,7 +64,7 @@ class FindingsPanel(Card):
                 widget.hide()
                 widget.deleteLater()
         for finding in findings:
-            self._rows.addWidget(_row(finding))
+            self._rows.addWidget(self._row(finding))
         self._rows.addStretch(1)
         self._line.hide()
         self._area.show()
@@ -90,20 +91,26 @@ class FindingsPanel(Card):
         rows = [child for child in self._list.children() if isinstance(child, QWidget) and not child.isHidden()]
         return [row.accessibleName() for row in rows]
 
-
-def _row(finding: Mapping[str, Any]) -> QWidget:
-    level, title, advice = (str(finding.get(key) or "") for key in ("level", "title", "advice"))
-    picture, role = _ICONS.get(level, _ICONS["info"])
-    row = QWidget()
-    row.setAccessibleName(f"{level}: {title} {advice}".strip())
-    line = QHBoxLayout(row)
-    line.setContentsMargins(0, 0, 0, 0)
-    line.setSpacing(SPACING.s)
-    line.addWidget(IconLabel(picture, 16, role), 0, Qt.AlignmentFlag.AlignTop)
-    words = QVBoxLayout()
-    words.setSpacing(1)
-    words.addWidget(label(title, wrap=True, selectable=True))
-    if advice:
-        words.addWidget(label(advice, "help", wrap=True, selectable=True))
-    line.addLayout(words, 1)
-    return row
+    def _row(self, finding: Mapping[str, Any]) -> QWidget:
+        level, title, advice = (str(finding.get(key) or "") for key in ("level", "title", "advice"))
+        picture, role = _ICONS.get(level, _ICONS["info"])
+        row = QWidget()
+        row.setAccessibleName(f"{level}: {title} {advice}".strip())
+        line = QHBoxLayout(row)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(SPACING.s)
+        line.addWidget(IconLabel(picture, 16, role), 0, Qt.AlignmentFlag.AlignTop)
+        words = QVBoxLayout()
+        words.setSpacing(1)
+        words.addWidget(label(title, wrap=True, selectable=True))
+        if advice:
+            words.addWidget(label(advice, "help", wrap=True, selectable=True))
+        line.addLayout(words, 1)
+        fix = finding.get("fix")
+        if isinstance(fix, Mapping) and fix:
+            settings = dict(fix)
+            tooltip = "Set " + ", ".join(f"{path} = {value}" for path, value in settings.items())
+            apply = button("Apply", tooltip=tooltip)
+            apply.clicked.connect(lambda: self.apply_asked.emit(settings))
+            line.addWidget(apply, 0, Qt.AlignmentFlag.AlignTop)
+        return row

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from studio.forms.section_form import SectionForm
 from studio.forms.sentences import with_title
-from studio.pages.setup.branch_banner import BranchBanner
+from studio.pages.setup.branch_sheet import BranchSheet
 from studio.pages.setup.checking import Checking
 from studio.pages.setup.dataset_preview import DatasetPreview
 from studio.pages.setup.facts import Facts
@@ -102,7 +102,7 @@ class SetupPage(QWidget):
         self.tabs.setElideMode(Qt.TextElideMode.ElideNone)
         self.tabs.setUsesScrollButtons(False)
         self.tabs.setAccessibleName("Parts of the set-up")
-        self.banner = BranchBanner(self.context)
+        self.sheet = BranchSheet(self.context)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -110,7 +110,7 @@ class SetupPage(QWidget):
         column.addSpacing(SPACING.xs)
         column.addWidget(_inset(self.tabs))
         column.addWidget(separator())
-        column.addWidget(self.banner)
+        column.addWidget(self.sheet)
         column.addWidget(self.stack, 1)
         column.addWidget(_inset(self.findings, bottom=SPACING.s))
         column.addWidget(self.bar)
@@ -120,7 +120,7 @@ class SetupPage(QWidget):
         self.facts.changed.connect(self._update)
         self.draft.problems_changed.connect(self._update)
         self.context.start_problem_changed.connect(self._update)
-        self.context.branch_changed.connect(self._update)
+        self.sheet.changed.connect(self._update)
         self.bar.start_asked.connect(self.start)
         self.bar.check_asked.connect(self.checking.check)
         self.bar.problem_chosen.connect(self.go_to)
@@ -140,7 +140,7 @@ class SetupPage(QWidget):
     def start(self) -> None:
         """Train what the forms say."""
         config = self.draft.config()
-        if config is not None and not self.context.start_problem():
+        if config is not None and not self.context.start_problem() and not self.sheet.refusal():
             self.context.start_run(config)
 
     def go_to(self, path: str) -> None:
@@ -178,7 +178,9 @@ class SetupPage(QWidget):
     def _update(self) -> None:
         problems = self.problem_sentences()
         self.bar.set_state(
-            summary(self.draft.usable_config(), self.facts.length()), problems, self.context.start_problem()
+            summary(self.draft.usable_config(), self.facts.length()),
+            problems,
+            self.context.start_problem() or self.sheet.refusal(),
         )
         self.bar.set_starts_branch(self.context.branch is not None)
         wrong = {path for path, _ in problems}

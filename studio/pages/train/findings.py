@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from studio.panels.fix_dialog import APPLY, proposed_changes
 from studio.theme import SPACING, Tone
 from studio.widgets import Banner
+from training.config import RunConfig
 from training.events import FindingLevel, Found
 
 _TONES: dict[FindingLevel, Tone] = {"ok": "success", "info": "info", "warning": "warning", "error": "danger"}
@@ -13,7 +16,13 @@ _SHOWN = 3  # the newest of them: a page of warnings would push the curves away
 
 
 class FindingList(QWidget):
-    """Findings as banners, newest first; the same finding again replaces its banner."""
+    """Findings as banners, newest first; the same finding again replaces its banner.
+
+    Signals:
+        apply_asked(Mapping): the settings that a finding proposes are wanted.
+    """
+
+    apply_asked = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -28,13 +37,17 @@ class FindingList(QWidget):
         for title in list(self._banners):
             self._remove(title)
 
-    def add(self, finding: Found) -> None:
-        """Show one finding."""
+    def add(self, finding: Found, config: RunConfig | None) -> None:
+        """Show one finding about a run of ``config``."""
         if finding.level == "ok":
             return
         self._remove(finding.title)
         where = f" (step {finding.step:,})" if finding.step else ""
-        banner = Banner(_TONES[finding.level], f"{finding.title}{where}", finding.advice)
+        proposal = proposed_changes(config, finding.fix)
+        text = "\n".join(part for part in (finding.advice, proposal) if part)
+        banner = Banner(_TONES[finding.level], f"{finding.title}{where}", text)
+        if proposal:
+            banner.add_action(APPLY, lambda: self.apply_asked.emit(finding.fix))
         banner.closed.connect(lambda: self._remove(finding.title))
         self._banners[finding.title] = banner
         self._column.insertWidget(0, banner)

@@ -11,7 +11,7 @@ from studio.state.formats import format_duration, format_rate
 from studio.state.live_run import LiveRun
 from studio.state.progress import Progress
 from studio.theme import SPACING, icon, set_property, set_role
-from studio.widgets import Card, ElidedLabel, ProgressLine, StatusPill, button
+from studio.widgets import Card, ElidedLabel, ProgressLine, StatusPill, button, label
 from training.control import Command
 
 _TONES = {
@@ -42,6 +42,8 @@ class RunHeader(Card):
         set_role(self._name, "title")
         self._pill = StatusPill()
         self._progress = ProgressLine()
+        self.owner = label("", "caption", wrap=True)
+        self.owner.hide()
         self.pause = button("Pause", "pause", tooltip="Hold still after this step, keep everything in memory (Ctrl+P)")
         self.stop = button("Stop", "stop", "danger", tooltip="End the run; it can be resumed (Ctrl+.)")
         self.save = button("Save now", "save", tooltip="Write a checkpoint after this step (Ctrl+S)")
@@ -60,6 +62,13 @@ class RunHeader(Card):
         self._name.setText(config.name if config else run.title or (run.folder.id if run.folder else ""))
         self.show_state(run.state)
         self.show_progress(run.state, run.progress)
+
+    def show_owner(self, process: int | None) -> None:
+        """Say that another process than this window's engine works on the run; None takes the words away."""
+        self.owner.setVisible(process is not None)
+        self.owner.setText(
+            f"Process {process} trains it, in the background or for another window. It can be watched and steered here."
+        )
 
     def show_state(self, state: RunState, resumable: bool = True) -> None:
         """Pill and buttons."""
@@ -108,6 +117,7 @@ class RunHeader(Card):
             row.addWidget(made)
         self.add(row)
         self.add(self._progress)
+        self.add(self.owner)
 
     def _connect(self) -> None:
         self.pause.clicked.connect(self._on_pause_clicked)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QStackedLayout, QVBoxLayout, QWidget
@@ -13,13 +16,14 @@ from studio.pages.train.numbers import NumbersRow
 from studio.pages.train.system import SystemStrip
 from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
+from studio.panels.fix_dialog import apply_fix
 from studio.panels.outcome_banner import OutcomeBanner
 from studio.panels.run_curves import RunCurves
 from studio.state.context import AppContext
 from studio.state.progress import Progress
 from studio.theme import SPACING
 from studio.widgets import Card, EmptyState, scroll_area
-from training.events import FINAL_EVENTS, AttemptStarted, CheckpointSaved, Event, Found
+from training.events import FINAL_EVENTS, AttemptStarted, CheckpointSaved, Event, Found, PhaseChanged
 from training.runs.series import Rows
 
 _EMPTY = "Curves appear with the first steps."
@@ -84,6 +88,8 @@ class TrainPage(QWidget):
         self.header.resume_asked.connect(self._resume)
         self.header.export_asked.connect(self.checkpoints.export_best)
         self.outcome.resume_asked.connect(self._resume)
+        self.outcome.apply_asked.connect(self._apply)
+        self.findings.apply_asked.connect(self._apply)
         self.curves.checkpoint_clicked.connect(self.checkpoints.choose)
         context.start_problem_changed.connect(self._on_start_problem_changed)
 
@@ -100,6 +106,7 @@ class TrainPage(QWidget):
         shown = self._live.folder is not None or self._live.state is RunState.STARTING
         self._stack.setCurrentWidget(self._content if shown else self.empty)
         self.header.show_run(self._live)
+        self._show_owner()
         self.checkpoints.set_run(self._live.folder, self._live.state)
         self._show_outcome()
 
@@ -109,6 +116,7 @@ class TrainPage(QWidget):
     def _on_state_changed(self, state: RunState) -> None:
         self._stack.setCurrentWidget(self.empty if state is RunState.IDLE else self._content)
         self.header.show_run(self._live)
+        self._show_owner()
         self.checkpoints.set_state(state)
         self._show_outcome()
 
@@ -134,10 +142,11 @@ class TrainPage(QWidget):
         self.numbers.add_event(event, config.checkpoints.monitor if config else "val/accuracy")
         if isinstance(event, AttemptStarted):
             self.system.device.setText(event.device)
-            self.findings.clear()
             self.numbers.truncate(event.step)
+        elif isinstance(event, PhaseChanged) and event.phase == "preparing data" and event.fraction is None:
+            self.findings.clear()  # an attempt begins; what it finds in its data comes before it is announced
         elif isinstance(event, Found):
-            self.findings.add(event)
+            self.findings.add(event, config)
         if isinstance(event, (CheckpointSaved, AttemptStarted, *FINAL_EVENTS)):
             self.checkpoints.refresh()
 
@@ -148,14 +157,22 @@ class TrainPage(QWidget):
         if self._live.folder is not None:
             self._context.resume(self._live.folder.path)
 
+    @Slot(object)
+    def _apply(self, fix: Mapping[str, Any]) -> None:
+        apply_fix(self._context, self, fix)
+
     @Slot(str)
     def _on_start_problem_changed(self, problem: str) -> None:
         self.empty.button.setEnabled(not problem)
         self.empty.button.setToolTip(problem)
 
+    def _show_owner(self) -> None:
+        elsewhere = self._live.live and not self._context.engine.training
+        self.header.show_owner(self._live.owner if elsewhere else None)
+
     def _show_outcome(self) -> None:
         final = self._live.history.final if self._live.history else None
-        self.outcome.show_outcome(self._live.state, final, self._live.death)
+        self.outcome.show_outcome(self._live.state, final, self._live.death, config=self._live.config())
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -102,14 +102,15 @@ def test_a_branch_says_where_it_comes_from_and_what_is_changed(
     assert config is not None
     checkpoint = CheckpointInfo.__new__(CheckpointInfo)
     object.__setattr__(checkpoint, "step", 1400)
-    context.set_branch(BranchSource(cast("object", None), checkpoint, config))  # type: ignore[arg-type]
-    assert page.banner.isVisible()
-    assert "Branching from shapes, step 1,400" in words(page.banner)
+    manifest = {"step": 1400, "epoch": 3, "averaged": False}
+    context.set_branch(BranchSource(cast("object", None), checkpoint, config, manifest))  # type: ignore[arg-type]
+    assert page.sheet.isVisible()
+    assert "Branching from shapes, step 1,400" in words(page.sheet)
     assert page.bar.start_button.text() == "Start branch"
     context.draft.set("loop.epochs", 8)
-    assert "loop.epochs: 5 → 8" in words(page.banner)
+    assert "loop.epochs: 5 → 8" in words(page.sheet)
     context.cancel_branch()
-    assert not page.banner.isVisible()
+    assert not page.sheet.isVisible()
     assert page.bar.start_button.text() == "Start training"
 
 

@@ -35,7 +35,7 @@ def make_run(workspace: Path, config: RunConfig, status: str, **record: Any) -> 
 def checkpoint(folder: RunFolder, step: int) -> Path:
     path = folder.checkpoints / checkpoint_name(step)
     path.mkdir()
-    files = {WEIGHTS: {"bytes": 1000}, STATE: {"bytes": 500}}
+    files = {name: {"bytes": size, "sha256": "0" * 64} for name, size in ((WEIGHTS, 1000), (STATE, 500))}
     manifest = seal({"format": FORMAT, "step": step, "epoch": 1, "time": 0.0, "files": files})
     (path / MANIFEST).write_text(json.dumps(manifest))
     return path

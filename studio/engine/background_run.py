@@ -1,0 +1,80 @@
+"""A run that goes on in a process without a window: ``python -m training resume``, begun from the step it was kept at."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from studio.engine.child import engine_environment, open_log, tail_of
+from studio.engine.deaths import explain_exit, explain_no_start
+from studio.engine.messages import EngineDeath
+from training.runs.folder import RunFolder, owner_of
+
+_LOOK = 100  # milliseconds
+
+
+class BackgroundRun(QObject):
+    """Starts the process and waits until it has the run in its hands.
+
+    Signals:
+        taken_over(): this process may end now, the run goes on.
+        failed(EngineDeath): it does not; the run is what it was.
+    """
+
+    taken_over = Signal()
+    failed = Signal(object)
+
+    def __init__(self, folder: RunFolder, log_folder: Path | None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._folder = folder
+        self._log_folder = log_folder
+        self._log = Path(os.devnull)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._timer = QTimer(self, interval=_LOOK)
+        self._timer.timeout.connect(self._look)
+
+    def start(self) -> None:
+        """Begin; one of the signals follows."""
+        stderr = open_log(self._log_folder)
+        self._log = Path(stderr.name)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "training", "resume", str(self._folder.path)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                env=engine_environment(os.environ),
+                cwd=Path.home() if Path.home().is_dir() else None,
+                start_new_session=os.name == "posix",  # the end of a terminal or of this window is not its own
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            )
+        except OSError as error:
+            self.failed.emit(explain_no_start(sys.executable, error))
+            return
+        finally:
+            stderr.close()
+        self._timer.start()
+
+    @Slot()
+    def _look(self) -> None:
+        assert self._process is not None
+        owner, code = owner_of(self._folder), self._process.poll()
+        if code not in (None, 0):
+            self._timer.stop()
+            self.failed.emit(self._explained(code))
+        elif code == 0 or (owner is not None and owner["pid"] != os.getpid()):
+            self._timer.stop()
+            # Left to itself, but our child as long as we live: somebody has to take its exit code.
+            threading.Thread(target=self._process.wait, name="background run", daemon=True).start()
+            self.taken_over.emit()
+
+    def _explained(self, code: int) -> EngineDeath:
+        log = tail_of(self._log)
+        if code == 2 and log:  # refused, with a sentence for people
+            return EngineDeath(log.splitlines()[-1], "", log)
+        return explain_exit(code, log, sys.executable)

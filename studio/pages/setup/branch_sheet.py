@@ -1,0 +1,108 @@
+"""Says that the next run starts from a checkpoint, what it takes over from there, and what it does not."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+
+from studio.panels.sheet_view import SheetView
+from studio.state.context import AppContext, BranchSource
+from studio.theme import SPACING
+from studio.widgets import Card, button, label, scroll_area
+from training.config.sheet import Sheet, branch_sheet
+
+_MOST_HEIGHT = 230
+_ROOMY = 700  # a page as high as this has room for the whole sheet from the start
+_MOST_CHANGES = 3
+
+
+class BranchSheet(QWidget):
+    """Follows the draft; hidden while the next run starts anew.
+
+    Signals:
+        changed(): another sheet is shown, or none.
+    """
+
+    changed = Signal()
+
+    def __init__(self, context: AppContext) -> None:
+        super().__init__()
+        self._context = context
+        self._sheet: Sheet | None = None
+        self._unfolded_by_size = False
+        self.card = Card("Branch", "branch")
+        self.summary = label("", wrap=True)
+        self.view = SheetView()
+        self._area = scroll_area(self.view)
+        self.more = button("Show sheet", "chevron-down", "ghost", tooltip="What is restored, changed and ignored")
+        self.more.clicked.connect(lambda: self._unfold(self._area.isHidden()))
+        cancel = button("Cancel", tooltip="Start anew instead")
+        cancel.clicked.connect(context.cancel_branch)
+        self.card.add_action(self.more)
+        self.card.add_action(cancel)
+        self.card.add(self.summary)
+        self.card.add(self._area)
+        self._unfold(False)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACING.l, SPACING.m, SPACING.l, 0)
+        column.addWidget(self.card)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        context.branch_changed.connect(self._update)
+        context.draft.changed.connect(self._update)
+        self._update()
+
+    def refusal(self) -> str:
+        """Why this branch cannot be started; "" when it can."""
+        return f"This branch cannot start: {self._sheet.refused}." if self._sheet and self._sheet.refused else ""
+
+    def _update(self) -> None:
+        branch = self._context.branch
+        self.setVisible(branch is not None)
+        before, self._sheet = self._sheet, self._sheet_of(branch) if branch else None
+        if branch is not None:
+            self.card.set_title(f"Branching from {branch.config.name}, step {branch.checkpoint.step:,}")
+        if self._sheet is not None and self._sheet != before:
+            self.summary.setText(_summary(self._sheet))
+            self.view.show_sheet(self._sheet)
+            self.card.setAccessibleDescription(self.view.text())
+            QTimer.singleShot(0, self, self._fit_height)  # rows are laid out by then
+        if self._sheet != before:
+            self.changed.emit()
+
+    def _sheet_of(self, branch: BranchSource) -> Sheet | None:
+        config = self._context.draft.usable_config()
+        return branch_sheet(branch.config, config, branch.manifest) if config is not None else self._sheet
+
+    def _unfold(self, unfolded: bool) -> None:
+        self._area.setVisible(unfolded)
+        self.more.setText("Hide sheet" if unfolded else "Show sheet")
+        self._fit_height()
+
+    def _fit_height(self) -> None:
+        """As high as the lines at this width, within reason; then they scroll."""
+        width = max(self.card.width() - 4 * SPACING.l, 320)
+        self._area.setFixedHeight(min(max(self.view.heightForWidth(width), 24) + 4, _MOST_HEIGHT))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._fit_height()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        page = self.parentWidget()
+        if not self._unfolded_by_size and page is not None and page.height() >= _ROOMY:
+            self._unfolded_by_size = True
+            self._unfold(True)
+
+
+def _summary(sheet: Sheet) -> str:
+    """The sheet in a sentence or two."""
+    if sheet.refused:
+        return f"This cannot be done: {sheet.refused}."
+    begin = "It goes on at that step" if sheet.continues else "It begins at step 0 with the weights of that step"
+    if not sheet.changed:
+        return f"{begin}. No setting is changed yet."
+    more = f" and {len(sheet.changed) - _MOST_CHANGES} more" if len(sheet.changed) > _MOST_CHANGES else ""
+    return f"{begin}. Changed: {'; '.join(str(change) for change in sheet.changed[:_MOST_CHANGES])}{more}."
