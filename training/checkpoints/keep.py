@@ -16,7 +16,15 @@ from training.checkpoints.write import remove_checkpoint, remove_leftovers, writ
 from training.errors import TrainingError
 from training.events import CheckpointSaved
 from training.runs.folder import RunFolder
-from training.runs.manifest import BEST, LAST, checkpoint_name, list_checkpoints, read_labels, write_labels
+from training.runs.manifest import (
+    BEST,
+    LAST,
+    checkpoint_folders,
+    checkpoint_name,
+    list_checkpoints,
+    read_labels,
+    write_labels,
+)
 
 _MOST_MEMORY = 1 << 30  # bytes of snapshots that wait to be written; one may be larger
 
@@ -37,12 +45,13 @@ class Keeper:
         self.memory = SnapshotMemory(min(_MOST_MEMORY, psutil.virtual_memory().available // 8))
         self._lock = threading.Lock()
         self.newest_step = -1  # step of the newest snapshot handed over in this attempt
+        self.row_began: int | None = None  # first step of the row of skipped steps that is open, if one is
         folder.checkpoints.mkdir(exist_ok=True)
         remove_leftovers(folder.checkpoints)
 
     def prepare(self, content: Any) -> None:
         """Make room for snapshots of such ``content`` before the first one is due."""
-        self._thread.submit(self.memory.prepare(content))
+        self._pending.append(self._thread.submit(self.memory.prepare(content)))
 
     def save(self, snapshot: Snapshot, *, best: bool, first: Callable[[], None] = lambda: None) -> None:
         """Queue ``snapshot``. ``first`` is called in the thread before: it makes durable what a checkpoint refers to."""
@@ -69,16 +78,26 @@ class Keeper:
         """Let go of the thread; what was handed over is finished first."""
         self._thread.shutdown(wait=True)
 
-    def relabel(self, last: str, best_step: int) -> None:
+    def relabel(self, last: str, best_step: int | None) -> None:
         """Make the labels true after a resume from ``last``: it may lie further back, and a kill may have come between
         a checkpoint and its labels. "best" goes to the checkpoint of ``best_step``, or to none when that is gone."""
         with self._lock:
             labels = read_labels(self._folder) | {LAST: last}
-            if (self._folder.checkpoints / checkpoint_name(best_step)).is_dir():
+            if best_step is not None and (self._folder.checkpoints / checkpoint_name(best_step)).is_dir():
                 labels[BEST] = checkpoint_name(best_step)
             else:
                 labels.pop(BEST, None)
             write_labels(self._folder, labels)
+
+    def cut(self, checkpoint: Path) -> None:
+        """Go back to ``checkpoint``: what was handed over is finished, and all later checkpoints are deleted, because
+        another stretch takes their place."""
+        self.finish()
+        for path in checkpoint_folders(self._folder):
+            if path.name > checkpoint.name:
+                remove_checkpoint(path)
+        self.newest_step = int(checkpoint.name.rpartition("-")[2])
+        self.row_began = None
 
     def best_path(self) -> Path | None:
         """Folder of the checkpoint labelled best."""
@@ -104,9 +123,12 @@ class Keeper:
     def _tidy(self, step: int) -> None:
         """Delete what is neither among the newest nor labelled.
 
-        Checkpoints ahead of ``step`` stem from before a resume further back; they stay until the run passes them.
+        Checkpoints ahead of ``step`` stem from before a resume further back; they stay until the run passes them. While
+        a row of skipped steps is open, what the run would roll back to stays.
         """
         behind = [info for info in list_checkpoints(self._folder) if info.step <= step]
+        began = self.row_began or 0
+        spared = next((info for info in behind if info.planned and info.step < began), None)
         for info in behind[self._keep_last :]:
-            if not info.labels:
+            if not info.labels and info is not spared:
                 remove_checkpoint(info.path)
