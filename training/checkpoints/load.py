@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from training.checkpoints.write import AVERAGED
 from training.errors import CheckpointError
 from training.reading import open_file, visible
 from training.runs.folder import RunFolder
-from training.runs.manifest import STATE, WEIGHTS, checkpoint_folders, checkpoint_name, verify
+from training.runs.manifest import STATE, WEIGHTS, checkpoint_folders, checkpoint_name, read_manifest, verify
 
 _MOST_BYTES = 1 << 44
 _MOST_STEPS = 1 << 53
@@ -34,6 +35,8 @@ def newest_good(folder: RunFolder, steps: int) -> tuple[Path | None, dict[str, A
         try:
             manifest = verify(path)
         except CheckpointError as error:
+            if not os.path.lexists(path):  # tidied away while we looked: then there is a newer one
+                return newest_good(folder, steps)
             refused.append(str(error))
             continue
         if checkpoint_name(manifest["step"]) == path.name:
@@ -113,13 +116,15 @@ def load_state(checkpoint: Path) -> dict[str, Any]:
         raise CheckpointError(
             f"{path}: is not a readable training state ({visible(str(error), 200)}); choose another checkpoint."
         ) from error
-    fault = fault_of_state(state)
+    fault = _fault_of_state(state)
+    if not fault and state["progress"]["step"] != read_manifest(checkpoint)["step"]:
+        fault = "it stands at another step than its manifest says"
     if fault:
         raise CheckpointError(f"{path}: is not the training state of a run ({fault}); choose another checkpoint.")
     return dict(state)
 
 
-def fault_of_state(state: Any) -> str:
+def _fault_of_state(state: Any) -> str:
     """What a training state lacks before anybody works with it; "" when it has the form of ours."""
     if not isinstance(state, dict):
         return "it is no table"

@@ -1,0 +1,47 @@
+"""A checkpoint of any content either fits the session or is refused in a sentence."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from training.engine.device import ran_out_of_memory
+from training.engine.restore import Restore
+from training.engine.session import Session
+from training.errors import CheckpointError, TrainingError
+from training.reading import visible
+from training.runs.folder import RunFolder
+
+_MISFITS = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError)
+
+
+def put_back(restore: Restore, folder: RunFolder, session: Session) -> None:
+    """``restore.apply``; raises CheckpointError for numbers that are none of this run's.
+
+    Digests show that a file is what its writer wrote, not that the writer meant well: a checkpoint may come from anybody.
+    """
+    try:
+        restore.apply(folder, session)
+        fault = _misfit(session)
+    except TrainingError:
+        raise
+    except _MISFITS as error:
+        if ran_out_of_memory(error):
+            raise
+        why = visible(f"{type(error).__name__}: {error}", 200)
+        raise CheckpointError(
+            f"{restore.checkpoint}: does not fit this run ({why}); choose another checkpoint."
+        ) from error
+    if fault:
+        raise CheckpointError(f"{restore.checkpoint}: does not fit this run ({fault}); choose another checkpoint.")
+
+
+def _misfit(session: Session) -> str:
+    """What would go wrong only later, inside a kernel that trusts its arguments or in a loop that counts; or ""."""
+    progress = session.progress
+    if not 0 <= progress.step <= session.total_steps or not 0 <= progress.window <= session.data.steps_per_epoch:
+        return "it stands at a step that the run does not have"
+    for parameter, numbers in session.optimizer.state.items():
+        for name, value in numbers.items():
+            if isinstance(value, Tensor) and value.numel() > 1 and value.shape != parameter.shape:
+                return f"the optimizer's {visible(str(name), 60)} has another shape than its parameter"
+    return ""
