@@ -73,6 +73,12 @@ def _is_sealed(manifest: Mapping[str, Any]) -> bool:
         return False
 
 
+def read_sealed(path: Path) -> dict[str, Any]:
+    """The record in ``path``; empty when it is missing, damaged, or not what was sealed when it was written."""
+    record = read_json(path)
+    return record if "seal" not in record or _is_sealed(record) else {}
+
+
 def read_manifest(checkpoint: Path) -> dict[str, Any]:
     """The manifest of ``checkpoint``; raises CheckpointError when it is missing, damaged or of another format."""
     if not checkpoint.is_dir():
@@ -116,20 +122,29 @@ def verify(checkpoint: Path) -> dict[str, Any]:
     Raises CheckpointError naming the first file that is missing or differs. Nothing is loaded.
     """
     manifest = read_manifest(checkpoint)
-    for name, facts in manifest["files"].items():
+    while fault := _damage(checkpoint, manifest["files"]):
+        now = read_manifest(checkpoint)
+        if now == manifest:
+            raise CheckpointError(f"{checkpoint}: {fault}; choose another checkpoint.")
+        manifest = now  # the step was saved again while we looked
+    return manifest
+
+
+def _damage(checkpoint: Path, files: Mapping[str, Any]) -> str:
+    """What is wrong with the first file that is not what the manifest says of it; "" when all are."""
+    for name, facts in files.items():
         path = checkpoint / name
         if path.is_symlink() or not path.is_file():
-            raise CheckpointError(f"{checkpoint}: {name} is missing; choose another checkpoint.")
-        if path.stat().st_size != facts.get("bytes"):
-            raise CheckpointError(
-                f"{checkpoint}: {name} has {path.stat().st_size} bytes instead of {facts.get('bytes')}; "
-                "it is damaged, choose another checkpoint."
-            )
-        if digest(path) != facts.get("sha256"):
-            raise CheckpointError(
-                f"{checkpoint}: {name} does not match its digest; it is damaged, choose another checkpoint."
-            )
-    return manifest
+            return f"{name} is missing"
+        try:
+            size = path.stat().st_size
+            if size != facts.get("bytes"):
+                return f"{name} has {size} bytes instead of {facts.get('bytes')}; it is damaged"
+            if digest(path) != facts.get("sha256"):
+                return f"{name} does not match its digest; it is damaged"
+        except OSError as error:
+            return f"{name} cannot be read ({error.strerror or error})"
+    return ""
 
 
 def read_labels(folder: RunFolder) -> dict[str, Any]:
