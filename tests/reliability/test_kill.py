@@ -1,83 +1,247 @@
-"""A real process killed with SIGKILL in the middle of an epoch, resumed, and compared to the bit."""
+"""Runs killed with SIGKILL at chosen moments, resumed, and compared to the bit; and the harness itself put to the test."""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
+import shutil
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
-import psutil
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
-from tests.training.tiny import tiny_pictures, write_idx
-from training.config import save_config
+from tests.reliability.kills.__main__ import main
+from tests.reliability.kills.campaign import Campaign
+from tests.reliability.kills.comparison import compare
+from tests.reliability.kills.engine import attempt
+from tests.reliability.kills.inspection import Inspector
+from tests.reliability.kills.moments import TRAINING, FromOutside
+from tests.reliability.kills.scenarios import (
+    READ_BY_ONE,
+    READ_BY_THREAD,
+    READ_BY_THREE,
+    RESIDENT,
+    SCENARIOS,
+    write_data,
+)
+from tests.training.tiny import tiny
+from training.engine.run import start_run
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
-from training.runs.manifest import list_checkpoints, read_manifest
+from training.runs.manifest import MANIFEST, STATE, WEIGHTS, digest, read_manifest, seal
 from training.runs.series import read_series
-from training.runs.workspace import run_folders
 
-COMMAND = [sys.executable, "-m", "training"]
-
-
-def finish(arguments: list[str]) -> dict[str, Any]:
-    done = subprocess.run([*COMMAND, *arguments, "--json"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    record: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return record
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the harness looks into /proc")
 
 
-def digests(record: dict[str, Any]) -> dict[str, str]:
-    files = read_manifest(Path(record["last_checkpoint"]))["files"]
-    return {name: facts["sha256"] for name, facts in files.items()}
+def test_eight_kills_leave_no_trace() -> None:
+    assert main(["--kills", "8", "--seed", "3", "--epochs", "8"]) == 0
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
-@pytest.mark.parametrize("loader", ["resident", "streamed"])
-def test_killed_in_epoch_three_and_resumed_is_the_unbroken_run(tmp_path: Path, loader: str) -> None:
-    data = write_idx(tmp_path / "data", samples=900)
-    config = tiny_pictures(
-        data, "loop.epochs=5", "checkpoints.every_steps=7", f"loader.mode={loader}", "loader.workers=1"
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_thirty_kills_leave_no_trace() -> None:
+    assert main(["--kills", "30", "--seed", "30", "--epochs", "10"]) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("kind", ["idx", "folder"])
+def test_one_digest_however_batches_are_read_and_whether_killed_or_not(tmp_path: Path, kind: str) -> None:
+    """0, 1 and 3 workers, resident or streamed, killed and resumed in another way or left alone: the same weights."""
+    data = write_data(tmp_path / "data")
+    scenario = next(scenario for scenario in SCENARIOS if scenario.data == kind).lasting(6)
+    scenario.save(data, tmp_path / "config.toml")
+    ways = [RESIDENT, READ_BY_THREAD, READ_BY_ONE, READ_BY_THREE]
+    found: dict[str, str] = {}
+    for number, way in enumerate(ways):
+        sets = [text for override in way for text in ("--set", override)]
+        whole = attempt(["run", str(tmp_path / "config.toml"), *sets], tmp_path / f"whole {number}")
+        found[f"{way}, not killed"] = weights_of(whole.record)
+        place = tmp_path / f"killed {number}"
+        killed = attempt(["run", str(tmp_path / "config.toml"), *sets], place, FromOutside(8 + 5 * number, 0.02))
+        assert killed.killed, killed.errors
+        other = [text for override in ways[number - 1] for text in ("--set", override)]
+        resumed = attempt(["resume", "pictures", *other], place)
+        found[f"{way}, killed and resumed with {other}"] = weights_of(resumed.record)
+    assert len(set(found.values())) == 1, found
+
+
+def weights_of(record: dict[str, Any]) -> str:
+    return digest(Path(record["last_checkpoint"]) / WEIGHTS)
+
+
+def test_the_harness_notices_a_resume_that_forgets_the_random_state(tmp_path: Path) -> None:
+    scenario = SCENARIOS[0].lasting(4)
+    campaign = Campaign(
+        scenario,
+        [TRAINING],
+        Random(0),
+        write_data(tmp_path / "data"),
+        tmp_path / "runs",
+        print,
+        sabotage="random state",
     )
-    save_config(config, tmp_path / "config.toml")
-    whole = finish(["run", str(tmp_path / "config.toml"), "--workspace", str(tmp_path / "whole")])
-
-    workspace = tmp_path / "killed"
-    command = [*COMMAND, "run", str(tmp_path / "config.toml"), "--workspace", str(workspace)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        folder = wait_for_epoch(workspace, 2, process)
-        helpers = psutil.Process(process.pid).children(recursive=True)
-        os.kill(process.pid, signal.SIGKILL)
-    assert loader == "resident" or helpers, "the streamed run has no worker to look at"
-    assert psutil.wait_procs(helpers, timeout=30)[1] == [], "workers outlive the engine they read for"
-    assert folder.status()["status"] == "interrupted"
-    assert list_checkpoints(folder)[0].step < whole["step"]
-
-    resumed = finish(["resume", folder.id, "--workspace", str(workspace)])
-    assert resumed["run"] == folder.id
-    assert digests(resumed) == digests(whole)
-    assert resumed["metrics"] == whole["metrics"]
-    series = read_series(folder.series_file)
-    assert series["step"].tolist() == list(range(1, whole["step"] + 1))
-    assert series.tobytes() == read_series(RunFolder(Path(whole["folder"])).series_file).tobytes()
-    history = read_history(folder.events_file)
-    assert [item.step for item in history.epochs] == [12, 24, 36, 48, 60]
-    assert not list(folder.checkpoints.glob(".*"))
+    outcome = campaign.run()
+    assert [kill.kind for kill in outcome.kills] == [TRAINING]
+    assert any("model.safetensors" in line for line in outcome.differences)
+    assert any("series.loss" in line for line in outcome.differences)
+    assert not outcome.lost
 
 
-def wait_for_epoch(workspace: Path, epoch: int, process: subprocess.Popen[bytes]) -> RunFolder:
-    """The run's folder, once its series shows that the zero-based ``epoch`` is under way."""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        for folder in run_folders(workspace):
-            rows = read_series(folder.series_file)
-            if len(rows) and rows["epoch"][-1] >= epoch and list_checkpoints(folder):
-                return folder
-        assert process.poll() is None, "the run ended before it could be killed"
-        time.sleep(0.002)
-    raise AssertionError("the run did not reach the epoch in time")
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, dict[str, Any]]:
+    """A run that nobody touched, with its record."""
+    config = tiny("loop.ema_decay=0.9", "checkpoints.keep_last=2")
+    record = start_run(config, tmp_path_factory.mktemp("workspace"))
+    return RunFolder(Path(record["folder"])), record
+
+
+@pytest.fixture
+def twin(finished: tuple[RunFolder, dict[str, Any]], tmp_path: Path) -> RunFolder:
+    """A copy of it, to be spoilt."""
+    shutil.copytree(finished[0].path, tmp_path / finished[0].id)
+    return RunFolder(tmp_path / finished[0].id)
+
+
+def newest(folder: RunFolder) -> Path:
+    return max(folder.checkpoints.iterdir())
+
+
+def remove_newest(folder: RunFolder) -> None:
+    shutil.rmtree(newest(folder))
+
+
+def flip_byte_in_weights(folder: RunFolder) -> None:
+    path = newest(folder) / WEIGHTS
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+def cut_manifest(folder: RunFolder) -> None:
+    path = newest(folder) / MANIFEST
+    path.write_bytes(path.read_bytes()[:50])
+
+
+def point_label_nowhere(folder: RunFolder) -> None:
+    folder.labels_file.write_text('{"last": "step-00000024", "best": "step-00000001"}')
+
+
+def change_row(folder: RunFolder) -> None:
+    content = bytearray(folder.series_file.read_bytes())
+    content[-32 * 5] ^= 1
+    folder.series_file.write_bytes(content)
+
+
+def cut_series(folder: RunFolder) -> None:
+    content = folder.series_file.read_bytes()
+    folder.series_file.write_bytes(content[: -32 * 3])
+
+
+def tear_status(folder: RunFolder) -> None:
+    folder.status_file.write_bytes(folder.status_file.read_bytes()[:40])
+
+
+def say_running(folder: RunFolder) -> None:
+    folder.status_file.write_text(json.dumps(folder.status() | {"status": "stopped"}))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "lost", "fault"),
+    [
+        (remove_newest, "but there was one of 30", ""),
+        (flip_byte_in_weights, "does not match its digest", ""),
+        (cut_manifest, "manifest.json is missing or damaged", ""),
+        (point_label_nowhere, "the label best points at", ""),
+        (change_row, "", "row 20 of the series differs"),
+        (cut_series, "", "has 21 steps, but there is a checkpoint"),
+        (tear_status, "", "status.json is damaged"),
+        (say_running, "", 'the status reads "stopped"'),
+    ],
+)
+def test_the_inspector_sees_what_a_kill_may_not_leave(
+    twin: RunFolder, spoil: Callable[[RunFolder], None], lost: str, fault: str
+) -> None:
+    inspector = Inspector(read_series(twin.series_file).tobytes())
+    inspector.look(twin)
+    assert inspector.lost == inspector.faults == []
+    spoil(twin)
+    inspector.look(twin)
+    assert lost in " ".join(inspector.lost)
+    assert fault in " ".join(inspector.faults)
+    assert bool(lost) == bool(inspector.lost)
+    assert bool(fault) == bool(inspector.faults)
+
+
+def reseal(checkpoint: Path) -> None:
+    """Make the manifest true again: only a comparison with another run can tell now."""
+    manifest = read_manifest(checkpoint)
+    manifest["files"] = {
+        name: {"bytes": (checkpoint / name).stat().st_size, "sha256": digest(checkpoint / name)}
+        for name in manifest["files"]
+    }
+    (checkpoint / MANIFEST).write_text(json.dumps(seal(manifest)))
+
+
+def change_one_weight(folder: RunFolder) -> None:
+    tensors = load_file(newest(folder) / WEIGHTS)
+    first = tensors[min(tensors)]
+    first.view(-1)[0] = torch.nextafter(first.view(-1)[0], torch.tensor(9.0))
+    save_file(tensors, newest(folder) / WEIGHTS, metadata={"format": "pt"})
+
+
+def change_state(folder: RunFolder, change: Callable[[dict[str, Any]], None]) -> None:
+    state = torch.load(newest(folder) / STATE, weights_only=True)
+    change(state)
+    torch.save(state, newest(folder) / STATE)
+
+
+def change_moment(state: dict[str, Any]) -> None:
+    state["optimizer"]["state"][0]["exp_avg"].view(-1)[0] += 1e-6
+
+
+def change_generator(state: dict[str, Any]) -> None:
+    state["rng"]["cpu"][40] ^= 1
+
+
+def change_patience(state: dict[str, Any]) -> None:
+    state["progress"]["stale_validations"] += 1
+
+
+def change_metric(folder: RunFolder) -> None:
+    text = folder.events_file.read_text()
+    before = text.rindex('"val/loss": 0.') + len('"val/loss": 0.')
+    folder.events_file.write_text(f"{text[:before]}{(int(text[before]) + 1) % 10}{text[before + 1 :]}")
+
+
+def leave_litter(folder: RunFolder) -> None:
+    (folder.path / ".labels.json.0123abcd.tmp").touch()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "difference"),
+    [
+        (change_one_weight, f"{WEIGHTS}.body.0.bias: 1 of"),
+        (lambda folder: change_state(folder, change_moment), f"{STATE}.optimizer.state.0.exp_avg:"),
+        (lambda folder: change_state(folder, change_generator), f"{STATE}.rng.cpu: 1 of"),
+        (lambda folder: change_state(folder, change_patience), f"{STATE}.progress.stale_validations:"),
+        (change_row, "series.epoch"),
+        (change_metric, "metrics.val/loss"),
+        (point_label_nowhere, "labels.best"),
+        (remove_newest, "kept checkpoints"),
+        (leave_litter, ".labels.json.0123abcd.tmp"),
+    ],
+)
+def test_the_comparison_names_what_differs(
+    finished: tuple[RunFolder, dict[str, Any]], twin: RunFolder, spoil: Callable[[RunFolder], None], difference: str
+) -> None:
+    folder, record = finished
+    assert compare(twin, folder, record, record).differences == []
+    spoil(twin)
+    if newest(twin).name == newest(folder).name:
+        reseal(newest(twin))
+    assert any(difference in line for line in compare(twin, folder, record, record).differences)

@@ -6,21 +6,19 @@ Exit code 0 only if no resumed run differs from one that nobody killed and no ch
 from __future__ import annotations
 
 import argparse
-import itertools
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from tests.reliability.kills.campaign import Campaign, Outcome
+from tests.reliability.kills.campaign import Outcome
+from tests.reliability.kills.harness import kill_runs
 from tests.reliability.kills.moments import KINDS
-from tests.reliability.kills.scenarios import SCENARIOS, write_data
 
-KILLS_PER_RUN = 9
 ENOUGH_FOR_ALL_KINDS = 5 * len(KINDS)
 
 
@@ -38,39 +36,19 @@ class Journal:
             sys.stdout.flush()
 
 
-def kill_runs(kills: int, seed: int, jobs: int, place: Path, journal: Journal) -> list[Outcome]:
-    """Campaigns over the scenarios, ``jobs`` at a time, until ``kills`` kills were done."""
-    data = write_data(place / "data")
-    random = Random(seed)
-    kinds = itertools.chain.from_iterable(random.sample(KINDS, len(KINDS)) for _ in itertools.count())
-    scenarios = itertools.chain.from_iterable(random.sample(SCENARIOS, len(SCENARIOS)) for _ in itertools.count())
-    outcomes: list[Outcome] = []
-    with ThreadPoolExecutor(jobs) as pool:
-        while (left := kills - sum(len(outcome.kills) for outcome in outcomes)) > 0:
-            campaigns: list[Campaign] = []
-            for first in range(0, left, KILLS_PER_RUN):
-                chosen = list(itertools.islice(kinds, min(KILLS_PER_RUN, left - first)))
-                number = len(outcomes) + len(campaigns)
-                own = Random(f"{seed}, {number}")
-                campaigns.append(Campaign(next(scenarios), chosen, own, data, place / str(number), journal.tell))
-            outcomes += pool.map(Campaign.run, campaigns)
-            if any(not outcome.kills for outcome in outcomes):
-                break  # a run that cannot be killed is broken; going on would not end
-    return outcomes
-
-
-def main() -> int:
-    """The command line."""
+def main(argv: Sequence[str]) -> int:
+    """The command line; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.reliability.kills", description=__doc__)
     parser.add_argument("--kills", type=int, default=100, help="how many (default: 100)")
     parser.add_argument("--seed", type=int, default=None, help="decides scenarios and moments (default: a new one)")
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time (default: 2)")
-    arguments = parser.parse_args()
+    parser.add_argument("--epochs", type=int, default=24, help="how long a run is (default: 24)")
+    arguments = parser.parse_args(argv)
     seed = arguments.seed if arguments.seed is not None else Random().randrange(10**6)
     journal = Journal()
     journal.tell(f"seed {seed}")
     with tempfile.TemporaryDirectory(prefix="trainwright-kills-") as place:
-        outcomes = kill_runs(arguments.kills, seed, arguments.jobs, Path(place), journal)
+        outcomes = kill_runs(arguments.kills, seed, arguments.jobs, arguments.epochs, Path(place), journal.tell)
     return summarise(outcomes, arguments.kills, journal)
 
 
@@ -78,9 +56,6 @@ def summarise(outcomes: list[Outcome], wanted: int, journal: Journal) -> int:
     """Tell what came of it; the exit code."""
     counts = Counter(kill.kind for outcome in outcomes for kill in outcome.kills)
     done = sum(counts.values())
-    for outcome in outcomes:
-        for line in (*outcome.lost, *outcome.differences):
-            journal.tell(f"WRONG in {outcome.scenario}: {line}")
     journal.tell("kills: " + ", ".join(f"{kind} {counts[kind]}" for kind in KINDS))
     never = [kind for kind in KINDS if not counts[kind]] if wanted >= ENOUGH_FOR_ALL_KINDS else []
     if never:
@@ -97,4 +72,4 @@ def summarise(outcomes: list[Outcome], wanted: int, journal: Journal) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -17,6 +17,7 @@ from training.runs.series import read_series
 from training.runs.workspace import run_folders
 
 LOADINGS = (RESIDENT, RESIDENT, READ_BY_THREAD, READ_BY_ONE, READ_BY_THREE)
+MOST_LINES = 30  # about what is wrong with one run
 CHANCE_OF_OTHER_LOADING = 0.3
 TRIES = 3  # to come upon a moment of a run that is done already
 MET_AGAIN = (RESUME, *AFTER_ALL_STEPS)  # by a run that is done and resumed
@@ -66,6 +67,16 @@ class Campaign:
 
     def run(self) -> Outcome:
         """Run to the end without and with kills; what is wrong is in the outcome."""
+        outcome = self._run()
+        self.tell(
+            f"{self.scenario.name}: {len(outcome.kills)} kills, {len(outcome.differences)} differences, "
+            f"{len(outcome.lost)} lost"
+        )
+        for line in (*outcome.lost, *outcome.differences)[:MOST_LINES]:
+            self.tell(f"WRONG in {self.scenario.name}: {line}")
+        return outcome
+
+    def _run(self) -> Outcome:
         outcome = Outcome(self.scenario.name)
         self.place.mkdir(parents=True)
         self._config = self.place / "config.toml"
@@ -81,10 +92,6 @@ class Campaign:
             outcome.faults.append(f"an attempt ended with {ended.code}: {ended.errors}")
             return outcome
         outcome.compared = compare(RunFolder(Path(ended.record["folder"])), reference, ended.record, whole.record)
-        self.tell(
-            f"{self.scenario.name}: {len(outcome.kills)} kills, {len(outcome.differences)} differences, "
-            f"{len(outcome.lost)} lost"
-        )
         return outcome
 
     def _kill_and_resume(self, inspector: Inspector, outcome: Outcome, steps: int) -> Ended:

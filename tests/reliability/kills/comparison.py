@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,44 +36,36 @@ class Comparison:
 
     def same(self, what: str, mine: Any, other: Any) -> None:
         """Compare two values of any kind; tensors by dtype, shape and bytes, numbers by their bits."""
-        first, second = dict(_leaves(what, mine)), dict(_leaves(what, other))
-        for name in sorted(first.keys() | second.keys()):
-            if name not in first or name not in second:
-                self.differences.append(f"{name}: is in one of the two only")
-                continue
-            self._leaf(name, first[name], second[name])
+        if isinstance(mine, Mapping) and isinstance(other, Mapping):
+            for key in sorted(mine.keys() | other.keys(), key=str):
+                if key in mine and key in other:
+                    self.same(f"{what}.{key}", mine[key], other[key])
+                else:
+                    self.differences.append(
+                        f"{what}.{key}: is {'missing' if key in other else 'there, and should not be'}"
+                    )
+        elif isinstance(mine, list | tuple) and isinstance(other, list | tuple):
+            if len(mine) != len(other):
+                self.differences.append(f"{what}: has {len(mine)} entries, not {len(other)}")
+            for number, (first, second) in enumerate(zip(mine, other, strict=False)):
+                self.same(f"{what}[{number}]", first, second)
+        elif isinstance(mine, Tensor) and isinstance(other, Tensor):
+            self._tensors(what, mine, other)
+        else:
+            self.numbers += 1
+            if type(mine) is not type(other) or repr(mine) != repr(other):  # repr tells every bit of a float, and NaN
+                self.differences.append(f"{what}: {mine!r}, not {other!r}")
 
-    def _leaf(self, name: str, mine: Any, other: Any) -> None:
-        if isinstance(mine, Tensor) and isinstance(other, Tensor):
-            self.tensors += 1
-            if mine.dtype != other.dtype or mine.shape != other.shape:
-                self.differences.append(
-                    f"{name}: {mine.dtype} {tuple(mine.shape)}, not {other.dtype} {tuple(other.shape)}"
-                )
-            elif not torch.equal(_bytes(mine), _bytes(other)):
-                count = int((_bytes(mine) != _bytes(other)).sum())
-                self.differences.append(f"{name}: {count} of {mine.nbytes} bytes differ")
-            return
-        self.numbers += 1
-        if type(mine) is not type(other) or repr(mine) != repr(other):  # repr tells every bit of a float, NaN included
-            self.differences.append(f"{name}: {mine!r}, not {other!r}")
+    def _tensors(self, what: str, mine: Tensor, other: Tensor) -> None:
+        self.tensors += 1
+        if mine.dtype != other.dtype or mine.shape != other.shape:
+            self.differences.append(f"{what}: {mine.dtype} {tuple(mine.shape)}, not {other.dtype} {tuple(other.shape)}")
+        elif count := int((_bytes(mine) != _bytes(other)).sum()):
+            self.differences.append(f"{what}: {count} of {mine.nbytes} bytes differ")
 
 
 def _bytes(tensor: Tensor) -> Tensor:
     return tensor.contiguous().reshape(-1).view(torch.uint8)
-
-
-def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        yield f"{name} has", len(value)
-        for key, item in value.items():
-            yield from _leaves(f"{name}.{key}", item)
-    elif isinstance(value, list | tuple):
-        yield f"{name} has", len(value)
-        for number, item in enumerate(value):
-            yield from _leaves(f"{name}[{number}]", item)
-    else:
-        yield name, value
 
 
 def compare(
@@ -82,7 +74,7 @@ def compare(
     """Compare everything that two runs of one configuration must agree in, and their last JSON lines."""
     result = Comparison()
     names = [{path.name: path for path in checkpoint_folders(folder)} for folder in (mine, other)]
-    result.same("kept checkpoints", sorted(names[0]), sorted(names[1]))
+    result.same("kept checkpoints", *(dict.fromkeys(found, True) for found in names))
     for name in sorted(names[0].keys() & names[1].keys()):
         _checkpoint(result, name, names[0][name], names[1][name])
     result.same("labels", labels_of_the_end(mine), labels_of_the_end(other))
@@ -141,6 +133,6 @@ def _without_folders(best: Any) -> Any:
     return {**best, "checkpoint": Path(best["checkpoint"]).name} if isinstance(best, Mapping) else best
 
 
-def _files(folder: RunFolder) -> list[str]:
-    """Everything in the run's folder: a killed run leaves no litter behind."""
-    return sorted(str(path.relative_to(folder.path)) for path in folder.path.rglob("*"))
+def _files(folder: RunFolder) -> dict[str, bool]:
+    """Everything in the run's folder, and whether it is a folder: a killed run leaves no litter behind."""
+    return {str(path.relative_to(folder.path)): path.is_dir() for path in folder.path.rglob("*")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,6 @@ READ_BY_THREE = ("loader.mode=streamed", "loader.workers=3")
 _ALWAYS = (
     "loop.batch_size=17",
     "loop.accumulation=5",
-    "loop.epochs=24",
     "loop.validate_every_steps=5",
     "checkpoints.every_steps=7",
     "checkpoints.keep_last=1",
@@ -50,13 +49,17 @@ class Scenario:
         source = ('dataset.kind="image_folder"', "dataset.image_size=12") if self.data == "folder" else ()
         return tiny_pictures(data / self.data, *source, *_ALWAYS, *self.overrides, *self.loading)
 
+    def lasting(self, epochs: int) -> Scenario:
+        """The same with another number of epochs."""
+        return replace(self, overrides=(*self.overrides, f"loop.epochs={epochs}"))
+
     def save(self, data: Path, path: Path) -> None:
         """Write the configuration to ``path``."""
         save_config(self.config(data), path)
 
 
 _CHOSEN = (
-    Scenario("adamw, plateau, early stopping", "idx", ('optimizer={kind="adamw", lr=0.01}', *_PLATEAU, "loop.early_stopping_patience=9")),
+    Scenario("adamw, plateau, early stopping", "idx", ('optimizer={kind="adamw", lr=0.01}', *_PLATEAU, "loop.early_stopping_patience=16")),
     Scenario("nesterov, fp16 scaler, streamed by 3 workers", "idx", ('optimizer={kind="sgd", lr=0.1}', "precision.compute=fp16"), READ_BY_THREE),
     Scenario("amsgrad, bf16, one cycle", "idx", ('optimizer={kind="adam", amsgrad=true, weight_decay=0.01}', 'schedule={kind="one_cycle", max_lr=0.01}', "precision.compute=bf16")),
     Scenario("image files, adam, plateau, read by a thread", "folder", ('optimizer={kind="adam", lr=0.005}', *_PLATEAU), READ_BY_THREAD),
