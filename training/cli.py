@@ -11,15 +11,25 @@ import json
 import math
 import signal
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from training.config import RunConfig, apply_overrides, load_config, parse_config
 from training.config.files import read_config_text, read_toml
-from training.console import Console, format_checkpoint, format_run, format_value
+from training.console import (
+    Console,
+    format_attempt,
+    format_checkpoint,
+    format_origin,
+    format_run,
+    format_runs,
+    format_sheet,
+    format_value,
+    last_attempt,
+)
 from training.errors import InputError, TrainingError
+from training.events import Found
 from training.presets import preset_text
 from training.process import tune_process
 from training.reading import visible, visible_lines
@@ -71,6 +81,9 @@ def _parser() -> argparse.ArgumentParser:
     resume = commands.add_parser("resume", help="go on with a run")
     resume.add_argument(
         "target", metavar="RUN|CHECKPOINT_DIR", help="a run's id, name or folder, or one of its checkpoints"
+    )
+    resume.add_argument(
+        "--dry-run", action="store_true", help="say what would be restored, changed and ignored, and train nothing"
     )
     _add_set(resume)
     _add_workspace(resume)
@@ -157,7 +170,8 @@ def _run(arguments: argparse.Namespace) -> int:
     console = Console()
     hooks = Hooks(started=console.started, watch=console.event, flushed=console.flushed)
     _stop_on_signals(hooks)
-    return _ended(arguments, start_run(config, workspace, hooks), console)
+    source = None if arguments.config.startswith("preset:") else Path(arguments.config)
+    return _ended(arguments, start_run(config, workspace, hooks, source), console)
 
 
 def _resume(arguments: argparse.Namespace) -> int:
@@ -165,14 +179,40 @@ def _resume(arguments: argparse.Namespace) -> int:
     find_target(arguments.target, workspace)  # a wrong name is told before torch is loaded
     from training.engine.run import Hooks, resume_run
 
+    if arguments.dry_run:
+        return _dry_run(arguments, workspace)
     console = Console()
-    hooks = Hooks(started=console.started, watch=console.event, flushed=console.flushed)
+    hooks = Hooks(planned=console.planned, started=console.started, watch=console.event, flushed=console.flushed)
     _stop_on_signals(hooks)
     return _ended(arguments, resume_run(arguments.target, workspace, arguments.overrides, hooks), console)
 
 
+def _dry_run(arguments: argparse.Namespace, workspace: Path) -> int:
+    """Tell what a resume would do."""
+    from training.engine.run import intend_resume
+
+    intent = intend_resume(arguments.target, workspace, arguments.overrides)
+    checkpoint, sheet = intent.sheet()
+    if arguments.json:
+        told: dict[str, Any] = {
+            "run": intent.folder.id,
+            "folder": str(intent.folder.path),
+            "checkpoint": str(checkpoint) if checkpoint else None,
+            "same_run": intent.same_run,
+            "changed": [{"setting": item.path, "from": item.old, "to": item.new} for item in (sheet or intent).changed],
+        }
+        names = ("continues", "restored", "ignored", "notes")
+        _print_json(told | {name: getattr(sheet, name, None) for name in names})
+    elif sheet is None:
+        what = "this run" if intent.same_run else "a new run"
+        sys.stderr.write(f"The run {visible(intent.folder.id)} has no checkpoint yet: {what} begins from the start.\n")
+    else:
+        sys.stderr.write(visible_lines("\n".join(format_sheet(sheet))) + "\n")
+    return 0
+
+
 def _stop_on_signals(hooks: Any) -> None:
-    """The first SIGINT or SIGTERM stops after the step and keeps everything; a second SIGINT ends at once."""
+    """The first SIGINT or SIGTERM stops after the step and keeps everything; a second SIGINT ends at once, unsaved."""
 
     def stop(_number: int, _frame: Any) -> None:
         hooks.control.request_stop()
@@ -183,6 +223,14 @@ def _stop_on_signals(hooks: Any) -> None:
 
 
 def _ended(arguments: argparse.Namespace, record: dict[str, Any], console: Console) -> int:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run has ended; an impatient Ctrl+C must not cost its record
+    try:
+        return _tell_end(arguments, record, console)
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _tell_end(arguments: argparse.Namespace, record: dict[str, Any], console: Console) -> int:
     console.ended(record)
     if arguments.json:
         _print_json({key: record.get(key) for key in CONTRACT})
@@ -242,18 +290,20 @@ def _runs(arguments: argparse.Namespace) -> int:
     elif not records:
         sys.stdout.write(f"No runs in {_shown(_workspace(arguments))} yet.\n")
     else:
-        sys.stdout.write("".join(f"{visible(format_run(record))}\n" for record in records))
+        sys.stdout.write("".join(f"{visible(line)}\n" for line in format_runs(records)))
     return 0
 
 
 def _show(arguments: argparse.Namespace) -> int:
     from training.runs.folder import read_json
-    from training.runs.history import read_history
+    from training.runs.history import History
     from training.runs.manifest import list_checkpoints
 
     folder = find_run(arguments.run, _workspace(arguments))
     record, checkpoints = folder.status(), list_checkpoints(folder)
-    history = read_history(folder.events_file)
+    history = History(folder.events_file)
+    events = last_attempt(history.poll())
+    began = [event.environment for event in history.attempts if event.environment]
     facts, config = read_json(folder.environment_file), read_config_text(folder.config_file)
     if arguments.json:
         listed = [
@@ -267,20 +317,28 @@ def _show(arguments: argparse.Namespace) -> int:
             for info in checkpoints
         ]
         validations = [{"step": item.step, "epoch": item.epoch, **item.metrics} for item in history.validations]
-        _print_json(
-            record | {"checkpoints": listed, "validations": validations, "environment": facts, "config": config}
-        )
+        findings = [
+            {"level": item.level, "title": item.title, "advice": item.advice, "step": item.step, "fix": dict(item.fix)}
+            for item in events
+            if isinstance(item, Found)
+        ]
+        attempts = [
+            {
+                "attempt": item.attempt,
+                "time": item.time,
+                "step": item.step,
+                "device": item.device,
+                "changes": list(item.changes),
+                "environment": dict(item.environment),
+            }
+            for item in history.attempts
+        ]
+        shown = {"checkpoints": listed, "validations": validations, "findings": findings, "attempts": attempts}
+        _print_json(record | shown | {"environment": began[-1] if began else facts, "config": config})
         return 0
-    lines = [format_run(record), f"folder    {folder.path}"]
-    created = time.strftime("%Y-%m-%d %H:%M", time.localtime(float(record.get("created", 0.0))))
-    lines.append(f"created   {created}")
-    lines += [f"reason    {record['reason']}"] if record.get("reason") else []
-    lines += (
-        [f"ran on    {facts.get('device')}, torch {facts.get('torch')}, {facts.get('threads')} threads"]
-        if facts
-        else []
-    )
-    lines += [f"{name:<9} {format_value(name, value)}" for name, value in record.get("metrics", {}).items()]
+    lines = [format_run(record), f"folder     {folder.path}", *format_origin(record)]
+    lines += format_attempt(events, began[-1] if began else facts)
+    lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.get("metrics", {}).items()]
     lines += [format_checkpoint(info) for info in checkpoints]
     sys.stdout.write("\n".join(visible(line) for line in lines) + "\n\n" + visible_lines(config))
     return 0

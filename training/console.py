@@ -5,12 +5,15 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from training.catalog import metric
+from training.config.sheet import Sheet
 from training.errors import counted
 from training.events import (
+    FINAL_EVENTS,
     AttemptStarted,
     CheckpointSaved,
     DataPrepared,
@@ -40,6 +43,12 @@ class Console:
     def started(self, folder: RunFolder) -> None:
         """The run folder exists; it is named once the run really begins."""
         self._folder = folder
+
+    def planned(self, sheet: Sheet) -> None:
+        """What is taken over is decided; told where settings were changed, and before anything is made."""
+        if sheet.changed or sheet.ignored:
+            for line in format_sheet(sheet):
+                self._line(line)
 
     def event(self, event: Event) -> None:
         """Something rare happened."""
@@ -123,12 +132,110 @@ def format_value(name: str, value: Any) -> str:
         return f"{value}"
 
 
+def format_runs(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """One line for each run, in columns."""
+    rows = [_columns(record) for record in records]
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
 def format_run(record: Mapping[str, Any]) -> str:
     """One run in one line."""
-    best = record.get("best")
-    shown = f"{best['metric']} {format_value(best['metric'], best['value'])}" if best else ""
-    of = f"/{record['total_steps']}" if record.get("total_steps") else ""
-    return f"{record.get('run', ''):<44} {record.get('status', ''):<12} step {record.get('step', 0)}{of:<10} {shown}"
+    return "  ".join(cell for cell in _columns(record) if cell)
+
+
+def _columns(record: Mapping[str, Any]) -> tuple[str, ...]:
+    best, parent = record.get("best"), record.get("parent")
+    of = f"/{record['total_steps']:,}" if record.get("total_steps") else ""
+    return (
+        str(record.get("run", "")),
+        str(record.get("status", "")),
+        f"step {record.get('step', 0):,}{of}",
+        f"{best['metric']} {format_value(best['metric'], best['value'])}" if best else "",
+        f"branch of {parent['run']}" if isinstance(parent, Mapping) and parent.get("run") else "",
+    )
+
+
+def format_sheet(sheet: Sheet) -> list[str]:
+    """What a resume or a branch takes over, a line for each thing."""
+    if sheet.same_run:
+        heading = "The same run goes on."
+    elif sheet.continues:
+        heading = "A new run branches off and goes on where the checkpoint stands."
+    else:
+        heading = "A new run begins at step 0 with what the checkpoint holds."
+    parts = (
+        ("restored", sheet.restored),
+        ("changed", sheet.changed),
+        ("ignored", sheet.ignored),
+        ("note", sheet.notes),
+    )
+    return [heading, *(f"  {name:<9} {text}" for name, texts in parts for text in texts)]
+
+
+def format_origin(record: Mapping[str, Any]) -> list[str]:
+    """When and from what a run was made."""
+    lines = [f"created    {_moment(record.get('created'))}"]
+    parent = record.get("parent")
+    if isinstance(parent, Mapping) and parent.get("run"):
+        lines.append(f"branch of  {parent['run']}, {Path(str(parent.get('checkpoint') or 'from the start')).name}")
+    return lines
+
+
+def format_attempt(events: Sequence[Event], facts: Mapping[str, Any]) -> list[str]:
+    """The newest stretch of work: when, on what, what was found, and why it ended."""
+    lines = []
+    for event in events:
+        if isinstance(event, AttemptStarted):
+            changes = f", with {'; '.join(event.changes)}" if event.changes else ""
+            lines.append(f"attempt    {event.attempt}, {_moment(event.time)}, from step {event.step:,}{changes}")
+            lines += _format_environment(facts)
+    for event in events:
+        if isinstance(event, Found):
+            lines.append(f"{event.level:<10} {event.title} {event.advice}".rstrip())
+        elif isinstance(event, FINAL_EVENTS):
+            why = " ".join(text for name in ("reason", "advice") if (text := str(getattr(event, name, "") or "")))
+            lines.append(f"ended      {_moment(event.time)}, {event.kind}{f': {why}' if why else ''}")
+    return lines
+
+
+def _format_environment(facts: Mapping[str, Any]) -> list[str]:
+    if not facts:
+        return []
+    machine = ", ".join(str(facts[name]) for name in ("host", "processor", "instructions") if facts.get(name))
+    versions = [f"{name} {facts[name]}" for name in ("torch", "cuda", "cudnn", "driver", "python") if facts.get(name)]
+    seeds, variables = facts.get("seeds"), facts.get("variables")
+    lines = [
+        f"ran on     {facts.get('device')}, {counted(int(facts.get('threads') or 0), 'thread')} ({machine})",
+        f"with       Trainwright {facts.get('trainwright')}, {', '.join(versions)}",
+    ]
+    if isinstance(seeds, Mapping):
+        lines.append(f"seeds      {', '.join(f'{name} {value}' for name, value in seeds.items())}")
+    if facts.get("data"):
+        lines.append(f"data       fingerprint {facts['data']}")
+    if isinstance(variables, Mapping) and variables:
+        lines.append(f"variables  {', '.join(f'{name}={value}' for name, value in variables.items())}")
+    code = facts.get("code")
+    for name, state in code.items() if isinstance(code, Mapping) else ():
+        if isinstance(state, Mapping) and state.get("commit"):
+            dirty = ", with changes that are not committed" if state.get("dirty") else ""
+            lines.append(f"code       {name} at commit {state['commit']}{dirty}")
+    return lines
+
+
+def last_attempt(events: Sequence[Event]) -> list[Event]:
+    """The events of the newest stretch of work, from the preparing of its data on."""
+    starts = [index for index, event in enumerate(events) if isinstance(event, AttemptStarted)]
+    if not starts:
+        return list(events)
+    first = starts[-1]
+    while first and isinstance(events[first - 1], Found | PhaseChanged | DataPrepared):
+        first -= 1
+    return list(events[first:])
+
+
+def _moment(seconds: Any) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(float(seconds or 0.0)))
 
 
 def format_checkpoint(info: CheckpointInfo) -> str:

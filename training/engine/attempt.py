@@ -19,9 +19,11 @@ from training.engine.fit import fit
 from training.engine.hooks import Hooks
 from training.engine.ledger import Emit, Ledger
 from training.engine.memory_watch import MemoryWatch, vanished
+from training.engine.misfits import put_back
+from training.engine.origin import check_data
 from training.engine.outcome import failure
 from training.engine.record import Recorder
-from training.engine.restore import Branch, Restore, Resume, check_data, save_splits
+from training.engine.restore import Branch, Restore, Resume
 from training.engine.rollback import RollBack
 from training.engine.session import Session
 from training.engine.skips import SkipLog
@@ -30,10 +32,14 @@ from training.errors import InputError, TrainingError, counted
 from training.events import Completed, DataPrepared, Event, Found, PhaseChanged, Stopped
 from training.runs.folder import RunFolder, delete_run
 from training.runs.history import read_history
+from training.runs.manifest import read_sealed, seal
+from training.runs.mending import mend_records
+from training.runs.storage import stored
 
 logger = logging.getLogger(__name__)
 
 SHOWN_LEFT_OUT = 20
+AT_ONCE = "Stopped at once, without saving: it goes on from its last checkpoint."
 
 
 class StopRequested(Exception):
@@ -79,6 +85,9 @@ def _begin(
     try:
         place.open()
         return _prepare(place, config, restore, source)
+    except KeyboardInterrupt:
+        place.emit(Stopped(step=int(before["step"] or 0), reason=AT_ONCE))
+        return None
     except StopRequested:
         place.emit(Stopped(step=int(before["step"] or 0), reason=place.control.reason))
         return None
@@ -108,13 +117,13 @@ def _prepare(place: Workplace, config: RunConfig, restore: Restore | None, sourc
     threads = kept_threads(folder, choose_device(config.precision.device)) if config.precision.threads is None else None
     session = assemble(config, report, threads=threads)
     try:
-        check_data(folder, session)
-        write_text(folder.data_file, json.dumps(session.data.report, indent=1) + "\n")
-        save_splits(folder, session)
+        with stored(folder.data_file):
+            check_data(folder, session)
         place.emit(DataPrepared(report=session.data.report))
         _report_left_out(session.data.report, place.emit)
         if restore is not None:
-            restore.apply(folder, session)
+            put_back(restore, folder, session)
+        _mend(folder, session, restore)
         _note_environment(place, session, restore, source)
     except BaseException:
         session.data.close()
@@ -122,12 +131,23 @@ def _prepare(place: Workplace, config: RunConfig, restore: Restore | None, sourc
     return session
 
 
+def _mend(folder: RunFolder, session: Session, restore: Restore | None) -> None:
+    """Make the files around the checkpoints fit to go on with, and say what was damaged."""
+    steps_per_epoch = session.data.steps_per_epoch
+    manifest = restore.manifest if isinstance(restore, Resume) else {}
+    with stored(folder.series_file):
+        found = mend_records(folder, session.progress.step, steps_per_epoch, manifest)
+    if restore is not None:
+        restore.findings.extend(found)
+
+
 def _note_environment(place: Workplace, session: Session, restore: Restore | None, source: Path | None) -> None:
     """Record what this attempt runs on; a resumed run is told what of it is not as it was."""
     folder, step = place.folder, session.progress.step
     place.environment = environment(session, source)
-    if not folder.environment_file.exists():
-        write_text(folder.environment_file, json.dumps(place.environment, indent=1) + "\n")
+    if not read_sealed(folder.environment_file):
+        with stored(folder.environment_file):
+            write_text(folder.environment_file, json.dumps(seal(place.environment), indent=1) + "\n")
     if isinstance(restore, Resume):
         restore.findings.extend(compare(earlier_environment(folder, step), place.environment, step))
 
@@ -164,7 +184,7 @@ def _work(place: Workplace, session: Session, restore: Restore | None) -> None:
     skips = SkipLog(session, place.emit)
     recorder = Recorder(session, folder, skips, flushed)  # cuts the series before anyone hears of the attempt
     keeper = Keeper(folder, session.config.checkpoints.keep_last, place.emit)
-    ledger = Ledger(session, recorder, keeper, place.emit)
+    ledger = Ledger(session, recorder, keeper, place.emit, place.evidence)
     roll_back = RollBack(place, session, recorder, keeper, ledger)
     try:
         _announce(place, session, restore)
@@ -175,6 +195,8 @@ def _work(place: Workplace, session: Session, restore: Restore | None) -> None:
         fit(session, place.control, recorder, ledger, roll_back)
         ledger.report_skips(skipped)
         final = _finish(session, place.control, recorder, ledger, keeper)
+    except KeyboardInterrupt:  # the second Ctrl+C: not even the step is finished
+        final = Stopped(step=progress.step, reason=AT_ONCE)
     except Exception as error:
         logger.exception("The run failed")
         final = failure(error, session.progress.step, session.config, place.phase)

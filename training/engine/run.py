@@ -20,8 +20,8 @@ from training.errors import CheckpointError, ConfigError, InputError
 from training.events import Found
 from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.manifest import verify
+from training.runs.mending import mend_config, refuse_changed_config, standing
 from training.runs.places import DATA, DEVICE, KEPT, config_here, remember
-from training.runs.series import read_series
 from training.runs.workspace import find_target
 
 __all__ = ["Hooks", "Intent", "branch_run", "intend_resume", "resume_run", "start_run"]
@@ -47,28 +47,32 @@ class Intent:
     checkpoint: Path | None  # as asked for; None means the newest whole one
     before: RunConfig
     wanted: RunConfig
-    changes: tuple[Change, ...]
+    changed: tuple[Change, ...]
 
     @property
     def same_run(self) -> bool:
         """Whether the run itself goes on; otherwise a new one is made."""
-        return keeps_run(self.changes)
+        return keeps_run(self.changed)
 
-    def sheet(self) -> Sheet | None:
-        """What would be taken over; None where there is no checkpoint yet and everything begins from the start.
+    def sheet(self) -> tuple[Path | None, Sheet | None]:
+        """From which checkpoint what would be taken over; None where there is none yet and everything begins anew.
 
         Raises CheckpointError as the resume itself would.
         """
-        checkpoint, manifest, _ = _pick(self.folder, self.checkpoint)
+        checkpoint, manifest, _ = _pick(self.folder, self.checkpoint, ahead=not self.same_run)
         if checkpoint is None:
-            return None
+            return None, None
         make = resume_sheet if self.same_run else branch_sheet
-        return make(parse_config(manifest["config"], str(checkpoint), paths=False), self.wanted, manifest)
+        sheet = make(parse_config(manifest["config"], str(checkpoint), paths=False), self.wanted, manifest)
+        refuse_by_sheet(checkpoint, sheet)
+        return checkpoint, sheet
 
 
 def intend_resume(target: str, workspace: Path, overrides: Sequence[str] = ()) -> Intent:
-    """Find what ``target`` names and read it with ``overrides``; changes nothing. Raises InputError."""
+    """Find what ``target`` names and read it with ``overrides``;
+    changes nothing but a configuration file that is damaged. Raises InputError."""
     folder, checkpoint = find_target(target, workspace)
+    mend_config(folder)
     before = config_here(folder)
     data = config_data(before)
     apply_overrides(data, overrides)
@@ -92,7 +96,7 @@ def resume_run(
     if not intent.same_run:
         return _branch_off(intent, workspace, hooks)
     folder = intent.folder
-    places = {change.path: change.new for change in intent.changes if change.path in KEPT}
+    places = {change.path: change.new for change in intent.changed if change.path in KEPT}
     if DEVICE in places:
         choose_device(intent.wanted.precision.device)  # asked for just now: not having it is a mistake
     config, moved = _on_this_machine(intent.wanted)
@@ -106,11 +110,12 @@ def resume_run(
             hooks.planned(resume_sheet(before, config, manifest))
             restore = Resume(checkpoint, manifest, refused, moved, places)
         else:
+            refuse_changed_config(folder)
             remember(folder, places)
     except BaseException:
         release(folder)
         raise
-    return work_on(folder, config, hooks, restore=restore, new=False, changes=tuple(map(str, intent.changes)))
+    return work_on(folder, config, hooks, restore=restore, new=False, changes=tuple(map(str, intent.changed)))
 
 
 def branch_run(checkpoint: Path, config: RunConfig, workspace: Path, hooks: Hooks | None = None) -> dict[str, Any]:
@@ -126,7 +131,7 @@ def _branch_off(intent: Intent, workspace: Path, hooks: Hooks) -> dict[str, Any]
         return _branch_from(checkpoint, manifest, intent.wanted, beside, hooks)
     choose_device(intent.wanted.precision.device)
     new = create_run(beside, intent.wanted, parent={"run": folder.id})
-    return work_on(new, intent.wanted, hooks, restore=Anew(folder, list(intent.changes)), new=True)
+    return work_on(new, intent.wanted, hooks, restore=Anew(folder, list(intent.changed)), new=True)
 
 
 def _branch_from(
@@ -169,7 +174,7 @@ def _pick(
     """The checkpoint to go on from, verified, with its manifest and a sentence for each newer one that is damaged; None
     (from the beginning) when the run was cut off before its first. ``ahead`` allows one the run was taken back before.
     """
-    rows = len(read_series(folder.series_file))
+    rows = standing(folder)
     if checkpoint is None:
         return newest_good(folder, rows)
     manifest = verify(checkpoint)
