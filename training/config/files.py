@@ -15,7 +15,7 @@ from training.errors import ConfigError, InputError, Problem
 from training.reading import MEGABYTE, read_bytes, visible
 
 _MOST_BYTES = MEGABYTE
-_MOST_DOTS = 200  # in a line
+_MOST_WORK = 20_000  # the squares of the dots in each line: one of 140, or thousands of two or three
 _MOST_LEVELS = 16  # of tables and lists inside each other
 _MOST_BITS = 1024  # of a whole number; Python itself refuses to print those of more than 4300 digits
 
@@ -60,7 +60,7 @@ def read_toml(text: str, source: str) -> dict[str, Any]:
 
 def _parsed(text: str) -> dict[str, Any]:
     """``tomllib.loads``; raises ValueError, or RecursionError for what nests deeper than any configuration."""
-    if any(line.count(".") > _MOST_DOTS for line in text.split("\n")):
+    if sum(line.count(".") ** 2 for line in text.split("\n")) > _MOST_WORK:
         raise RecursionError  # told before it is parsed: tomllib's work grows with the square of a key's parts
     data = tomllib.loads(text)
     level: list[Any] = [data]
