@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from studio.state.setting_specs import defaults
 from studio.theme import SPACING, IconRole
 from studio.widgets import IconLabel, label
+from training.config.diff import Change
 from training.config.sheet import Sheet
 
 _Group = tuple[str, str, IconRole, Sequence[str]]
@@ -50,12 +52,36 @@ class SheetView(QWidget):
         return "\n".join(f"{title}: {'; '.join(lines)}" for title, _picture, _role, lines in groups)
 
 
+def telling(changes: Sequence[Change]) -> list[Change]:
+    """``changes`` without what another kind brings along: the old one's settings, and the new one's defaults."""
+    usual = {
+        f"{section}.{name}": value
+        for section, kind in (
+            (change.path.partition(".")[0], str(change.new)) for change in changes if change.path.endswith(".kind")
+        )
+        for name, value in defaults(section, kind).items()
+    }
+    replaced = {path.partition(".")[0] for path in usual}
+    return [
+        change
+        for change in changes
+        if change.path.partition(".")[0] not in replaced
+        or change.path.endswith(".kind")
+        or (change.path in usual and change.new != usual[change.path])
+    ]
+
+
 def _groups(sheet: Sheet) -> list[_Group]:
     if sheet.refused:
         return [("Not possible", "cross", "danger", (_sentence(sheet.refused),))]
     groups: list[_Group] = [
         ("Restored", "check", "success", [_sentence(text) for text in sheet.restored]),
-        ("Changed", "sliders", "accent", [str(change) for change in sheet.changed] or ["No setting is changed yet."]),
+        (
+            "Changed",
+            "sliders",
+            "accent",
+            [str(change) for change in telling(sheet.changed)] or ["No setting is changed yet."],
+        ),
         ("Ignored", "cross", "muted", [_sentence(text) for text in sheet.ignored]),
         ("Note", "info", "warning", [_sentence(text) for text in sheet.notes]),
     ]

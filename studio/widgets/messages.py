@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QEnterEvent
+from PySide6.QtGui import QEnterEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from studio.theme import SPACING, IconRole, Tone, Variant, font, icon, set_property
@@ -18,6 +18,9 @@ _TONE_ICONS: dict[Tone, tuple[str, IconRole]] = {
     "warning": ("warning", "warning"),
     "danger": ("warning", "danger"),
 }
+
+
+_MOST_FOR_BUTTONS = 0.45  # of a banner's width; more of them go below the words
 
 
 class EmptyState(QWidget):
@@ -93,20 +96,24 @@ class Banner(QFrame):
         self._close.clicked.connect(self._on_close_clicked)
         if not closable:
             self._close.hide()
-        words = QVBoxLayout()
-        words.setSpacing(3)
-        words.addWidget(self._title)
-        words.addWidget(self._text)
-        self._actions = QHBoxLayout()
+        self._words = QVBoxLayout()
+        self._words.setSpacing(3)
+        self._words.addWidget(self._title)
+        self._words.addWidget(self._text)
+        self._buttons = QWidget()
+        self._actions = QHBoxLayout(self._buttons)
+        self._actions.setContentsMargins(0, 0, 0, 0)
         self._actions.setSpacing(SPACING.s)
+        self._beside = True
         top = Qt.AlignmentFlag.AlignTop
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACING.m + 2, SPACING.m, SPACING.m, SPACING.m)
         row.setSpacing(SPACING.m)
         row.addWidget(self._picture, 0, top)
-        row.addLayout(words, 1)
-        row.addLayout(self._actions)
+        row.addLayout(self._words, 1)
+        row.addWidget(self._buttons)
         row.addWidget(self._close, 0, top)
+        self._row = row
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.set_message(title, text, tone)
 
@@ -126,6 +133,20 @@ class Banner(QFrame):
         made.clicked.connect(lambda: callback())
         self._actions.addWidget(made)
         return made
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        beside = self._buttons.sizeHint().width() <= _MOST_FOR_BUTTONS * event.size().width()
+        if beside == self._beside:
+            return
+        self._beside = beside
+        if beside:
+            self._words.removeWidget(self._buttons)
+            self._row.insertWidget(2, self._buttons)
+        else:  # below the words, which would be a narrow column beside them
+            self._row.removeWidget(self._buttons)
+            self._words.addWidget(self._buttons, 0, Qt.AlignmentFlag.AlignLeft)
+        self._actions.setContentsMargins(0, 0 if beside else SPACING.s, 0, 0)
 
     def clear_actions(self) -> None:
         """Take all buttons away."""

@@ -6,9 +6,9 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
-from studio.panels.sheet_view import SheetView
+from studio.panels.sheet_view import SheetView, telling
 from studio.state.context import AppContext, BranchSource
-from studio.theme import SPACING
+from studio.theme import SPACING, icon
 from studio.widgets import Card, button, label, scroll_area
 from training.config.sheet import Sheet, branch_sheet
 
@@ -30,13 +30,13 @@ class BranchSheet(QWidget):
         super().__init__()
         self._context = context
         self._sheet: Sheet | None = None
-        self._unfolded_by_size = False
+        self._unfolded = self._unfolded_by_size = False
         self.card = Card("Branch", "branch")
         self.summary = label("", wrap=True)
         self.view = SheetView()
         self._area = scroll_area(self.view)
         self.more = button("Show sheet", "chevron-down", "ghost", tooltip="What is restored, changed and ignored")
-        self.more.clicked.connect(lambda: self._unfold(self._area.isHidden()))
+        self.more.clicked.connect(lambda: self._unfold(not self._unfolded))
         cancel = button("Cancel", tooltip="Start anew instead")
         cancel.clicked.connect(context.cancel_branch)
         self.card.add_action(self.more)
@@ -65,6 +65,7 @@ class BranchSheet(QWidget):
         if self._sheet is not None and self._sheet != before:
             self.summary.setText(_summary(self._sheet))
             self.view.show_sheet(self._sheet)
+            self._show_area()
             self.card.setAccessibleDescription(self.view.text())
             QTimer.singleShot(0, self, self._fit_height)  # rows are laid out by then
         if self._sheet != before:
@@ -74,9 +75,23 @@ class BranchSheet(QWidget):
         config = self._context.draft.usable_config()
         return branch_sheet(branch.config, config, branch.manifest) if config is not None else self._sheet
 
+    def make_room(self) -> None:
+        """Something else has to be seen on this page: fold, unless there is room for both."""
+        page = self.parentWidget()
+        if page is not None and page.height() < _ROOMY:
+            self._unfold(False)
+
     def _unfold(self, unfolded: bool) -> None:
-        self._area.setVisible(unfolded)
+        self._unfolded = unfolded
         self.more.setText("Hide sheet" if unfolded else "Show sheet")
+        self.more.setIcon(icon("chevron-up" if unfolded else "chevron-down"))
+        self._show_area()
+
+    def _show_area(self) -> None:
+        """A refusal is told whole in the summary: there is nothing to unfold."""
+        refused = self._sheet is not None and bool(self._sheet.refused)
+        self.more.setVisible(not refused)
+        self._area.setVisible(self._unfolded and not refused)
         self._fit_height()
 
     def _fit_height(self) -> None:
@@ -104,5 +119,6 @@ def _summary(sheet: Sheet) -> str:
     begin = "It goes on at that step" if sheet.continues else "It begins at step 0 with the weights of that step"
     if not sheet.changed:
         return f"{begin}. No setting is changed yet."
-    more = f" and {len(sheet.changed) - _MOST_CHANGES} more" if len(sheet.changed) > _MOST_CHANGES else ""
-    return f"{begin}. Changed: {'; '.join(str(change) for change in sheet.changed[:_MOST_CHANGES])}{more}."
+    changes = telling(sheet.changed)
+    more = f" and {len(changes) - _MOST_CHANGES} more" if len(changes) > _MOST_CHANGES else ""
+    return f"{begin}. Changed: {'; '.join(str(change) for change in changes[:_MOST_CHANGES])}{more}."

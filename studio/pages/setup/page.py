@@ -123,6 +123,7 @@ class SetupPage(QWidget):
         self.sheet.changed.connect(self._update)
         self.bar.start_asked.connect(self.start)
         self.bar.check_asked.connect(self.checking.check)
+        self.bar.check_asked.connect(self.sheet.make_room)
         self.bar.problem_chosen.connect(self.go_to)
         for form in self.forms:
             # Later, because the rows of a form are replaced in the middle of an event of theirs.

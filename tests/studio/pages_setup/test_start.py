@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
@@ -125,3 +125,32 @@ def test_a_refused_check_marks_the_field(page: SetupPage, context: FakeContext) 
     context.engine.checks[-1].failed(refusal("does not fit these pictures.", "model.channels"))
     assert page.findings.isVisible()
     assert page.problem_sentences() == [("model.channels", "Channels: does not fit these pictures.")]
+
+
+def test_what_a_finding_proposes_is_applied_to_the_draft_and_checked_again(
+    qtbot: QtBot, page: SetupPage, context: FakeContext
+) -> None:
+    page.bar.check_button.click()
+    fix = {"loop.batch_size": 8, "loop.accumulation": 2, "loader.workers": None}
+    context.engine.checks[-1].done(
+        {"findings": [{"level": "warning", "title": "Too large.", "fix": fix}, {"level": "ok", "title": "Fine."}]}
+    )
+    (apply,) = [made for made in page.findings.findChildren(QPushButton) if made.text() == "Apply"]
+    assert "loop.batch_size = 8" in apply.toolTip()
+    qtbot.mouseClick(apply, Qt.MouseButton.LeftButton)
+    assert context.draft.value("loop.batch_size") == 8
+    assert context.draft.value("loop.accumulation") == 2
+    assert len(context.engine.checks) == 2
+    assert context.engine.checks[-1].config["loop"]["batch_size"] == 8
+    context.draft.undo()
+    assert context.draft.value("loop.batch_size") != 8
+    assert context.draft.value("loop.accumulation") == 1, "one step back takes all of it back"
+
+
+def test_a_proposal_for_a_setting_that_is_gone_changes_nothing(page: SetupPage, context: FakeContext) -> None:
+    heard: list[str] = []
+    context.notifier.notified.connect(lambda notice: heard.append(notice.text))
+    before = context.draft.data()
+    page.findings.apply_asked.emit({"loop.batch_size": 8, "optimizer.wings": 2})
+    assert context.draft.data() == before
+    assert "optimizer.wings" in heard[0]

@@ -1,0 +1,78 @@
+"""The sheet of a branch on the Setup page: what is restored, changed and ignored, as the draft stands."""
+
+from typing import cast
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from studio.pages.setup.page import SetupPage
+from studio.state.context import BranchSource
+from tests.studio.pages_setup.fakes import FakeContext, words
+from training.runs.manifest import CheckpointInfo
+
+
+@pytest.fixture
+def branching(page: SetupPage, context: FakeContext) -> SetupPage:
+    """The page, about to branch from step 1,400 of the sample."""
+    config = context.draft.config()
+    assert config is not None
+    checkpoint = CheckpointInfo.__new__(CheckpointInfo)
+    object.__setattr__(checkpoint, "step", 1400)
+    manifest = {"step": 1400, "epoch": 3, "averaged": False}
+    context.set_branch(BranchSource(cast("object", None), checkpoint, config, manifest))  # type: ignore[arg-type]
+    return page
+
+
+def said_by(page: SetupPage) -> str:
+    """Title, summary and sheet."""
+    return f"{words(page.sheet)}\n{page.sheet.view.text()}"
+
+
+def test_the_sheet_follows_the_draft(branching: SetupPage, context: FakeContext) -> None:
+    said = said_by(branching)
+    assert "It goes on at that step. No setting is changed yet." in said
+    assert "The step and the place in the data." in said
+    context.draft.set("optimizer.lr", 0.5)
+    assert "optimizer.lr: 0.001 → 0.5" in said_by(branching)
+    assert "The learning rate is another from here on, because of optimizer.lr." in said_by(branching)
+    context.draft.set("seed", 7)
+    said = said_by(branching)
+    assert "It begins at step 0 with the weights of that step." in said
+    assert "The step, the place in the data and the state of the random numbers, because" in said
+    context.draft.undo()
+    context.draft.undo()
+    assert "No setting is changed yet." in said_by(branching)
+
+
+def test_another_kind_does_not_list_what_it_brings_along(branching: SetupPage, context: FakeContext) -> None:
+    context.draft.set_kind("schedule", "plateau")
+    context.draft.set("schedule.factor", 0.25)
+    said = said_by(branching)
+    assert "schedule.kind" in said
+    assert "schedule.factor: none → 0.25" in said
+    assert "schedule.patience" not in said
+    assert "pct_start" not in said
+
+
+def test_what_cannot_be_done_cannot_be_started(branching: SetupPage, context: FakeContext) -> None:
+    context.draft.set_kind("model", "mlp")
+    assert "This cannot be done: the weights belong to another model" in said_by(branching)
+    assert not branching.sheet.more.isVisible()
+    assert not branching.bar.start_button.isEnabled()
+    assert "This branch cannot start: the weights belong to another model" in branching.bar.reason.text()
+    branching.start()
+    assert context.started == []
+    context.cancel_branch()
+    assert branching.bar.start_button.isEnabled()
+
+
+def test_folding_and_making_room(qtbot: QtBot, branching: SetupPage) -> None:
+    view = branching.sheet.view
+    assert view.isVisible(), "a page this high has room for the sheet"
+    branching.sheet.more.click()
+    assert not view.isVisible()
+    branching.sheet.more.click()
+    assert view.isVisible()
+    branching.resize(700, 540)
+    branching.bar.check_asked.emit()
+    assert not view.isVisible()
