@@ -12,8 +12,10 @@ import torch
 from torch import Tensor
 
 from training.engine.session import Session
+from training.engine.skips import Skip, SkipLog
 from training.runs.folder import RunFolder
-from training.runs.series import FLUSH_ROW, STEP_ROW, SeriesWriter
+from training.runs.series import FLUSH_ROW, STEP_ROW, Rows, SeriesWriter
+from training.runs.storage import stored
 
 
 class Recorder:
@@ -23,15 +25,23 @@ class Recorder:
     only: validation and saving are left out.
     """
 
-    def __init__(self, session: Session, folder: RunFolder, on_flush: Callable[[np.void], None] | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        folder: RunFolder,
+        skips: SkipLog,
+        on_flush: Callable[[np.void], None] | None = None,
+    ) -> None:
         self._session = session
+        self._folder = folder
+        self._skips = skips
         self._on_flush = on_flush
         self._series = SeriesWriter(folder.series_file, STEP_ROW)
         self._telemetry = SeriesWriter(folder.telemetry_file, FLUSH_ROW)
         self._series.truncate(session.progress.step)  # what came after the checkpoint is done again
         self._process = psutil.Process()
         self._process.cpu_percent()
-        self._pending: list[tuple[int, int, float, int]] = []
+        self._pending: list[tuple[int, int, float, int, int]] = []
         self._losses: list[Tensor] = []
         self._norms: list[Tensor] = []
         self._trained_samples = 0
@@ -47,7 +57,7 @@ class Recorder:
     def add(self, lr: float, samples: int, loss: Tensor, norm: Tensor) -> None:
         """Note the step that was just attempted with rate ``lr`` over ``samples`` samples."""
         progress = self._session.progress
-        self._pending.append((progress.step, progress.epoch, lr, samples))
+        self._pending.append((progress.step, progress.epoch, lr, samples, progress.window))
         self._losses.append(loss)
         self._norms.append(norm)
         self._flush_samples += samples
@@ -58,7 +68,11 @@ class Recorder:
         self._session.data.waited = 0.0
 
     def flush(self) -> None:
-        """Fetch what is pending, append it to the series, fold it into the session's progress."""
+        """Fetch what is pending, append it to the series, fold it into the session's progress, tell of skipped steps.
+
+        Raises TooManySkips where a row of them is too long: at the very step that made it so, however many were pending
+        behind it. Those never count. Whatever is saved or measured is preceded by a flush, so nothing rests on them.
+        """
         if not self._pending:
             self.restart_clock()
             return
@@ -68,25 +82,51 @@ class Recorder:
         rows["step"], rows["epoch"], rows["lr"] = columns[0], columns[1], columns[2]
         rows["loss"], rows["grad_norm"] = fetched
         rows["skipped"] = ~np.isfinite(fetched[1])
-        self._series.append(rows)
-        self._fold(rows, columns[3])
+        self.forget()
+        skips = self._fold(rows, columns[3], columns[4])
+        with stored(self._folder.series_file):
+            self._series.append(rows[rows["step"] <= self._session.progress.step])
+        self._note_flush()
+        for skip in skips:
+            self._skips.note(skip)
+        if skips:
+            self._last_flush = time.perf_counter()  # looking for a cause is no training time
+            self._skips.refuse()
+
+    def forget(self) -> None:
+        """Drop what is pending."""
         self._pending.clear()
         self._losses.clear()
         self._norms.clear()
-        self._note_flush()
 
-    def _fold(self, rows: np.ndarray[Any, np.dtype[np.void]], samples: tuple[int, ...]) -> None:
-        progress = self._session.progress
+    def cut(self) -> None:
+        """Drop whatever lies behind the session's present step."""
+        self.forget()
+        self._series.truncate(self._session.progress.step)
+        self._flush_samples = 0
+        self.restart_clock()
+
+    def _fold(self, rows: Rows, samples: tuple[int, ...], windows: tuple[int, ...]) -> list[Skip]:
+        """Count ``rows`` one by one, up to the one that makes too many skips in a row; returns the skips."""
+        progress, limit = self._session.progress, self._session.config.loop.max_skipped_steps
+        skips: list[Skip] = []
         # One after the other in float64: the sum must not depend on how steps fell into flushes.
-        for skipped, loss, count in zip(rows["skipped"].tolist(), rows["loss"].tolist(), samples, strict=True):
+        for index, (skipped, loss) in enumerate(zip(rows["skipped"].tolist(), rows["loss"].tolist(), strict=True)):
+            count = samples[index]
             progress.samples += count
-            if skipped:
-                progress.skipped += 1
-                progress.skipped_in_a_row += 1
+            if not skipped:
+                progress.skipped_in_a_row = 0
+                progress.loss_sum += loss * count
+                progress.loss_samples += count
                 continue
-            progress.skipped_in_a_row = 0
-            progress.loss_sum += loss * count
-            progress.loss_samples += count
+            progress.skipped += 1
+            progress.skipped_in_a_row += 1
+            step, epoch = int(rows["step"][index]), int(rows["epoch"][index])
+            skips.append(Skip(step, epoch, windows[index] - 1, progress.skipped_in_a_row))
+            if progress.skipped_in_a_row >= limit:
+                progress.step, progress.epoch, progress.window = step, epoch, windows[index]
+                break
+        return skips
 
     def _note_flush(self) -> None:
         now = time.perf_counter()
@@ -103,12 +143,17 @@ class Recorder:
         row["cpu_share"] = self._process.cpu_percent() / 100.0 / (psutil.cpu_count() or 1)
         row["gpu_memory_mb"] = torch.cuda.memory_reserved(device) / 2**20 if device.type == "cuda" else 0.0
         row["gpu_share"] = np.nan
-        self._telemetry.append(row)
+        with stored(self._folder.telemetry_file):
+            self._telemetry.append(row)
         self._flush_samples = 0
         self._last_flush = now
         self._session.data.waited = 0.0
         if self._on_flush is not None:
             self._on_flush(row[0])
+
+    def evidence(self) -> dict[str, Any]:
+        """What the series holds by now; asked right after a flush."""
+        return self._series.evidence()
 
     def sync(self) -> None:
         """Make the series survive a power cut; done before a checkpoint refers to it."""
