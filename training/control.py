@@ -12,7 +12,7 @@ import threading
 from enum import StrEnum
 from pathlib import Path
 
-from training.errors import InputError
+from training.errors import InputError, TrainingError
 from training.reading import parse_json
 
 COMMANDS_FILE = "commands.jsonl"
@@ -55,16 +55,21 @@ class Control:
         self.stop = False
         self.discard = False  # stop without saving
         self.reason = ""  # why it stops, when not because a person said so
+        self.fault: TrainingError | None = None  # why it cannot go on
         self.save = False
         self.validate = False
         self.paused = threading.Event()
         self._file: Path | None = None
-        self._offset = 0
+        self._inode = self._offset = 0
 
     def watch(self, run_folder: Path) -> None:
         """Follow the run's commands from now on; what was asked of an earlier attempt is not obeyed again."""
         self._file = run_folder / COMMANDS_FILE
-        self._offset = self._file.stat().st_size if self._file.exists() else 0
+        try:
+            status = os.stat(self._file)
+            self._inode, self._offset = status.st_ino, status.st_size
+        except OSError:
+            self._inode, self._offset = 0, 0
 
     def request_stop(self, reason: str = "") -> None:
         """Stop after the current step and keep everything (also what SIGINT and SIGTERM mean).
@@ -75,19 +80,28 @@ class Control:
         self.stop = True
         self.paused.clear()
 
+    def give_up(self, fault: TrainingError) -> None:
+        """End after the current step as failed, without saving: the folder is gone, or another process's."""
+        self.fault = fault
+        self.discard = True
+        self.request_stop()
+
     def poll(self) -> None:
         """Read commands that came since the last look; costs one ``stat`` when there are none."""
         if self._file is None:
             return
         try:
-            size = os.stat(self._file).st_size
-        except FileNotFoundError:
-            return
-        if size <= self._offset:
-            return
-        with self._file.open("rb") as stream:
-            stream.seek(self._offset)
-            chunk = stream.read(_MOST_AT_ONCE)
+            status = os.stat(self._file)
+            if status.st_ino != self._inode:  # deleted, and begun anew by who had something to ask
+                self._inode, self._offset = status.st_ino, 0
+            if status.st_size <= self._offset:
+                self._offset = status.st_size
+                return
+            with self._file.open("rb") as stream:
+                stream.seek(self._offset)
+                chunk = stream.read(_MOST_AT_ONCE)
+        except OSError:
+            return  # not there, or nothing that can be read: steering must never end a run
         if len(chunk) == _MOST_AT_ONCE and b"\n" not in chunk:
             self._offset += len(chunk)  # no command is that long
             return

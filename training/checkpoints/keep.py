@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -25,6 +26,9 @@ from training.runs.manifest import (
     read_labels,
     write_labels,
 )
+from training.runs.storage import storage_error
+
+logger = logging.getLogger(__name__)
 
 _MOST_MEMORY = 1 << 30  # bytes of snapshots that wait to be written; one may be larger
 
@@ -46,6 +50,7 @@ class Keeper:
         self._lock = threading.Lock()
         self.newest_step = -1  # step of the newest snapshot handed over in this attempt
         self.row_began: int | None = None  # first step of the row of skipped steps that is open, if one is
+        self._labels = read_labels(folder)  # from now on here: were the file damaged, the best would not be spared
         folder.checkpoints.mkdir(exist_ok=True)
         remove_leftovers(folder.checkpoints)
 
@@ -68,11 +73,8 @@ class Keeper:
             try:
                 self._pending.popleft().result()
             except (OSError, RuntimeError) as error:  # torch has its own for a full disk
-                why = getattr(error, "strerror", None) or str(error)
-                raise TrainingError(
-                    f"A checkpoint could not be written to {self._folder.checkpoints} ({why}).",
-                    "Free some space or repair the folder, then resume; the checkpoints before it are untouched.",
-                ) from error
+                why = storage_error(error, self._folder.checkpoints)
+                raise TrainingError(f"A checkpoint could not be written. {why.message}", why.advice) from error
 
     def close(self) -> None:
         """Let go of the thread; what was handed over is finished first."""
@@ -82,7 +84,8 @@ class Keeper:
         """Make the labels true after a resume from ``last``: it may lie further back, and a kill may have come between
         a checkpoint and its labels. "best" goes to the checkpoint of ``best_step``, or to none when that is gone."""
         with self._lock:
-            labels = read_labels(self._folder) | {LAST: last}
+            labels = self._labels
+            labels[LAST] = last
             if best_step is not None and (self._folder.checkpoints / checkpoint_name(best_step)).is_dir():
                 labels[BEST] = checkpoint_name(best_step)
             else:
@@ -101,17 +104,18 @@ class Keeper:
 
     def best_path(self) -> Path | None:
         """Folder of the checkpoint labelled best."""
-        name = read_labels(self._folder).get(BEST)
-        return self._folder.checkpoints / str(name) if name else None
+        path = self._folder.checkpoints / str(self._labels.get(BEST, ""))
+        return path if BEST in self._labels and path.is_dir() else None
 
     def _write(self, snapshot: Snapshot, best: bool, first: Callable[[], None]) -> None:
         try:
             first()
+            self._folder.checkpoints.mkdir(exist_ok=True)  # it alone may have been deleted meanwhile
             path = write_checkpoint(snapshot, self._folder.checkpoints)
         finally:
             snapshot.release()
         with self._lock:
-            labels = read_labels(self._folder)
+            labels = self._labels
             labels[LAST] = path.name
             if best:
                 labels[BEST] = path.name
@@ -130,5 +134,9 @@ class Keeper:
         began = self.row_began or 0
         spared = next((info for info in behind if info.planned and info.step < began), None)
         for info in behind[self._keep_last :]:
-            if not info.labels and info is not spared:
+            if info.labels or info is spared:
+                continue
+            try:
                 remove_checkpoint(info.path)
+            except OSError as error:  # Windows moves nothing that another program reads; the next tidying tries again
+                logger.warning("%s was not deleted: %s", info.path, error)

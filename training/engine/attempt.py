@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,21 @@ def _report_left_out(report: Mapping[str, Any], emit: Emit) -> None:
 
 def _work(place: Workplace, session: Session, restore: Restore | None) -> None:
     """Train and end in exactly one final event, whatever happens."""
+    final: Event
+    place.book.session = session
+    try:
+        with ExitStack() as closing:
+            final = _train(place, session, restore, closing)
+    except KeyboardInterrupt:  # the second Ctrl+C: not even the step is finished
+        final = Stopped(step=session.progress.step, reason=AT_ONCE)
+    except Exception as error:
+        logger.exception("The run failed")
+        final = failure(error, session.progress.step, session.config, place.phase)
+    place.emit(final)
+
+
+def _train(place: Workplace, session: Session, restore: Restore | None, closing: ExitStack) -> Event:
+    """Train until done or stopped; returns what to tell last. What is opened is closed with ``closing``."""
 
     def flushed(row: Any) -> None:
         place.book.samples_per_second = recorder.samples_per_second
@@ -177,33 +193,25 @@ def _work(place: Workplace, session: Session, restore: Restore | None) -> None:
         for finding in watch.look():
             place.emit(finding)
 
-    final: Event
-    place.book.session = session
     watch = MemoryWatch(session)
     progress, folder = session.progress, place.folder
     skips = SkipLog(session, place.emit)
-    recorder = Recorder(session, folder, skips, flushed)  # cuts the series before anyone hears of the attempt
-    keeper = Keeper(folder, session.config.checkpoints.keep_last, place.emit)
+    with stored(folder.series_file):
+        recorder = Recorder(session, folder, skips, flushed)  # cuts the series before anyone hears of the attempt
+        closing.callback(recorder.close)
+        keeper = Keeper(folder, session.config.checkpoints.keep_last, place.emit)
+        closing.callback(keeper.close)
     ledger = Ledger(session, recorder, keeper, place.emit, place.evidence)
     roll_back = RollBack(place, session, recorder, keeper, ledger)
-    try:
-        _announce(place, session, restore)
-        if isinstance(restore, Resume):
+    _announce(place, session, restore)
+    if isinstance(restore, Resume):
+        with stored(folder.labels_file):
             keeper.relabel(restore.checkpoint.name, progress.best_saved)
-        skipped = progress.skipped
-        roll_back.prepare()
-        fit(session, place.control, recorder, ledger, roll_back)
-        ledger.report_skips(skipped)
-        final = _finish(session, place.control, recorder, ledger, keeper)
-    except KeyboardInterrupt:  # the second Ctrl+C: not even the step is finished
-        final = Stopped(step=progress.step, reason=AT_ONCE)
-    except Exception as error:
-        logger.exception("The run failed")
-        final = failure(error, session.progress.step, session.config, place.phase)
-    finally:
-        keeper.close()
-        recorder.close()
-    place.emit(final)
+    skipped = progress.skipped
+    roll_back.prepare()
+    fit(session, place.control, recorder, ledger, roll_back)
+    ledger.report_skips(skipped)
+    return _finish(session, place.control, recorder, ledger, keeper)
 
 
 def _announce(place: Workplace, session: Session, restore: Restore | None) -> None:

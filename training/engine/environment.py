@@ -24,8 +24,9 @@ from training.engine.device import describe_device
 from training.engine.session import Session
 from training.events import Found
 from training.optim.optimizers import implementation
-from training.runs.folder import RunFolder, read_json
+from training.runs.folder import RunFolder
 from training.runs.history import read_history
+from training.runs.manifest import read_sealed
 from training.runs.source_state import source_state
 
 VARIABLES = (
@@ -180,12 +181,18 @@ def earlier_environment(folder: RunFolder, step: int) -> dict[str, Any]:
     """Where the steps up to ``step`` were done last: the facts of the newest attempt that had begun before."""
     attempts = read_history(folder.events_file).attempts
     known = [dict(attempt.environment) for attempt in attempts if attempt.environment and attempt.step < step]
-    return known[-1] if known else read_json(folder.environment_file)
+    return known[-1] if known else read_sealed(folder.environment_file)
+
+
+def _first_environment(folder: RunFolder) -> dict[str, Any]:
+    """Where the run began: as its own file says, or, where that is damaged, its first attempt."""
+    attempts = read_history(folder.events_file).attempts
+    return read_sealed(folder.environment_file) or (dict(attempts[0].environment) if attempts else {})
 
 
 def kept_threads(folder: RunFolder, device: torch.device) -> int | None:
     """The number of threads the run began with, while it computes on that kind of device; None to choose anew."""
-    began = read_json(folder.environment_file)
+    began = _first_environment(folder)
     threads = began.get("threads")
     same = began.get("device_type", device.type) == device.type
     return threads if same and isinstance(threads, int) and threads > 0 else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +18,9 @@ from training.engine.evaluate import evaluate
 from training.engine.memory import Shortage
 from training.engine.record import Recorder
 from training.engine.session import Session
-from training.errors import TrainingError, counted
+from training.errors import counted
 from training.events import EpochEnded, Event, Found, PhaseChanged, Validated
+from training.optim.optimizers import implementation
 
 Emit = Callable[[Event], None]
 
@@ -27,8 +28,17 @@ Emit = Callable[[Event], None]
 class Ledger:
     """Keeps the run's books. Every decision here is a function of the step, so that a resumed run decides alike."""
 
-    def __init__(self, session: Session, recorder: Recorder, keeper: Keeper, emit: Emit) -> None:
+    def __init__(
+        self,
+        session: Session,
+        recorder: Recorder,
+        keeper: Keeper,
+        emit: Emit,
+        evidence: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
+        """``evidence`` tells what a checkpoint should note of the files around it."""
         self._session = session
+        self._evidence = evidence
         self._recorder = recorder
         self._keeper = keeper
         self._emit = emit
@@ -46,7 +56,6 @@ class Ledger:
     def end_epoch(self) -> None:
         """Close the epoch's books: its mean training loss, and the position moves to the next epoch."""
         self._recorder.flush()
-        self.refuse_endless_skipping()
         progress = self._session.progress
         progress.epoch += 1
         progress.window = 0
@@ -79,7 +88,7 @@ class Ledger:
                 self._note_train_loss()
         due = progress.step % every_steps == 0 if every_steps else epoch_ended
         if due or improved or progress.finished:
-            self.save(best=improved)
+            self.save(best=improved, planned=True)
             control.save = False
         self.do_what_is_asked(control)
         for notice in session.data.take_notices():
@@ -134,17 +143,22 @@ class Ledger:
         self._recorder.restart_clock()
         return metrics
 
-    def save(self, *, best: bool = False, anew: bool = False) -> None:
-        """Hand a snapshot of this very step to the writer; a step already saved is not saved twice, unless ``anew``."""
+    def save(self, *, best: bool = False, anew: bool = False, planned: bool = False) -> None:
+        """Hand a snapshot of this very step to the writer; a step already saved is not saved twice, unless ``anew``.
+
+        ``planned`` says that the run's own rules call for it: only that is a place to roll back to, or a run whose
+        person saved in between would roll back elsewhere.
+        """
         progress = self._session.progress
         if self._keeper.newest_step == progress.step and not (best or anew):
             return
         self._recorder.flush()
         # The steps a checkpoint stands for must outlive a power cut, too: on disk before it, but behind the loop's back.
-        self._keeper.save(self._snapshot(), best=best, first=self._recorder.sync)
+        self._keeper.row_began = progress.step - progress.skipped_in_a_row + 1 if progress.skipped_in_a_row else None
+        self._keeper.save(self._snapshot(planned), best=best, first=self._recorder.sync)
         self._recorder.restart_clock()
 
-    def _snapshot(self) -> Snapshot:
+    def _snapshot(self, planned: bool) -> Snapshot:
         progress, memory = self._session.progress, self._keeper.memory
         copied = memory.copy(self._content())
         averaged, weights, state = copied.content
@@ -155,7 +169,7 @@ class Ledger:
             averaged=averaged,
             state=state,
             metrics=dict(progress.metrics),
-            facts=self._facts,
+            facts={**self._facts, "planned": planned, "series": self._recorder.evidence(), **self._evidence()},
             arrived=copied.arrived,
             release=lambda: memory.give_back(copied),
         )
@@ -182,21 +196,10 @@ class Ledger:
         progress.metrics.update(metrics)
         self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=False))
 
-    def refuse_endless_skipping(self) -> None:
-        """End with an explanation once too many steps in a row had a gradient that was not finite."""
-        progress, limit = self._session.progress, self._session.config.loop.max_skipped_steps
-        if progress.skipped_in_a_row >= limit:
-            raise TrainingError(
-                f"The gradient was not finite in {progress.skipped_in_a_row} steps in a row, up to step {progress.step}; "
-                "the weights were left as they were before.",
-                "Resume from the best checkpoint as a branch with a learning rate ten times lower, or switch fp16 to "
-                "bf16 or fp32.",
-            )
-
     def report_skips(self, before: int) -> None:
         """Say how many steps this attempt skipped, if any."""
         count = self._session.progress.skipped - before
-        if count:
+        if count > 0:  # a roll back may have gone behind where the attempt began
             self._emit(
                 Found(
                     level="warning",
@@ -219,7 +222,9 @@ def _model_facts(session: Session) -> dict[str, Any]:
             "classes": list(data.classes),
             "mean": list(data.normalisation.mean),
             "std": list(data.normalisation.std),
+            "training_samples": data.plan.n,
         },
         "averaged": session.ema is not None,
         "threads": torch.get_num_threads(),
+        "optimizer": {"implementation": implementation(session.optimizer), "device": session.device.type},
     }

@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
 
-from training.atomic import write_bytes
 from training.checkpoints.load import load_state, load_tensors, load_weights
 from training.checkpoints.write import AVERAGED
 from training.config import parse_config
@@ -22,7 +19,7 @@ from training.engine.session import Progress, Session
 from training.errors import CheckpointError, InputError
 from training.events import EpochEnded, Event, Found, Validated
 from training.optim.optimizers import load_optimizer
-from training.runs.folder import RunFolder, read_json
+from training.runs.folder import RunFolder
 from training.runs.history import read_history
 from training.runs.places import remember
 from training.runs.series import STEP_ROW, SeriesWriter, read_series
@@ -182,7 +179,7 @@ class Branch:
             return []
         history = read_history(self.parent.events_file)
         events: list[Validated | EpochEnded] = [*history.epochs, *history.validations]
-        return [event for event in sorted(events, key=lambda event: event.time) if event.step <= session.progress.step]
+        return [event for event in sorted(events, key=lambda event: event.step) if event.step <= session.progress.step]
 
 
 @dataclass
@@ -258,37 +255,3 @@ def refuse_by_sheet(checkpoint: Path, sheet: Sheet) -> None:
     """Raise CheckpointError where ``sheet`` says that it cannot be done."""
     if sheet.refused:
         raise CheckpointError(f"{checkpoint}: {sheet.refused}.")
-
-
-def check_data(folder: RunFolder, session: Session) -> None:
-    """Refuse a dataset that is not the one the run began with; raises InputError saying what differs."""
-    known = read_json(folder.data_file)
-    if not known:
-        return
-    new = session.data.report
-    if known.get("fingerprint") == new["fingerprint"] and known.get("classes") == new["classes"]:
-        return
-    differing = [
-        f"{name} were {known[name]} and are {new[name]}"
-        for name in ("classes", "samples")
-        if name in known and name in new and known[name] != new[name]
-    ]
-    raise InputError(
-        "The dataset is not the one this run was trained on"
-        + (f" ({'; '.join(differing)[:300]})" if differing else " (the content of its files differs)")
-        + ". Put the old files back, or start a new run or a branch with the new ones."
-    )
-
-
-def save_splits(folder: RunFolder, session: Session) -> None:
-    """Write which sample is in which part; on a later attempt compare instead, raising InputError when they differ."""
-    parts = {name: indices.cpu().contiguous() for name, indices in session.data.splits.items()}
-    if folder.splits_file.exists():
-        try:
-            known = load_file(folder.splits_file)
-        except (OSError, SafetensorError) as error:
-            raise InputError(f"{folder.splits_file}: is damaged ({error}); restore it from a backup.") from error
-        if set(known) != set(parts) or any(not known[name].equal(parts[name]) for name in parts):
-            raise InputError(f"{folder.splits_file}: the split of the data differs from the one this run began with.")
-        return
-    write_bytes(folder.splits_file, save(parts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from typing import Any
@@ -11,15 +12,21 @@ from training.events import CheckpointSaved, Completed, Event, Failed, PhaseChan
 from training.runs.folder import RunFolder
 from training.runs.manifest import BEST, LAST, read_labels
 
+logger = logging.getLogger(__name__)
+
 
 class StatusBook:
-    """Writes ``status.json`` on every rare event; the checkpoint writer's thread may do so too."""
+    """Writes ``status.json`` on every rare event; the checkpoint writer's thread may do so too.
+
+    Everything in it can be told from other files, so a record that cannot be written ends no run.
+    """
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
         self._lock = threading.Lock()
         self._record: dict[str, Any] = folder.status()
         self.session: Session | None = None
+        self.lost = False  # the folder is another process's now: the record lives on in memory only
         self.samples_per_second = 0.0
 
     @property
@@ -52,7 +59,12 @@ class StatusBook:
                 self._record.update(self._numbers(self.session))
             self._record.update(changes)
             self._record["updated"] = time.time()
-            self._folder.write_status(self._record)
+            if self.lost:
+                return
+            try:
+                self._folder.write_status(self._record)
+            except OSError as error:
+                logger.warning("The status record could not be written: %s", error)
 
     def _numbers(self, session: Session) -> dict[str, Any]:
         progress, monitor = session.progress, session.config.checkpoints.monitor

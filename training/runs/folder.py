@@ -9,6 +9,7 @@ checkpoints/step-00000100/ {model.safetensors, state.pt, manifest.json}    label
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -22,13 +23,23 @@ from typing import Any
 
 from training.atomic import write_text
 from training.config import RunConfig, parse_config
-from training.config.files import read_config_text, read_toml, save_config
+from training.config.files import config_data, read_config_text, read_toml, save_config
 from training.errors import InputError
 from training.reading import MEGABYTE, parse_json, read_bytes
 from training.runs.owner import claim, owner_of, refuse_any, release
 from training.runs.record import sound_record
 
-__all__ = ["RunFolder", "claim", "create_run", "delete_run", "first_record", "owner_of", "read_json", "release"]
+__all__ = [
+    "RunFolder",
+    "claim",
+    "config_sum",
+    "create_run",
+    "delete_run",
+    "first_record",
+    "owner_of",
+    "read_json",
+    "release",
+]
 
 
 @dataclass(frozen=True)
@@ -194,7 +205,15 @@ def first_record(folder: RunFolder, config: RunConfig, created: float) -> dict[s
         "dataset": config.dataset.kind,
         "model": getattr(config.model, "name", config.model.kind),
         "parent": None,
+        "config_sum": config_sum(config),
     }
+
+
+def config_sum(config: RunConfig) -> str:
+    """A digest of all settings but where the data lies, which may change."""
+    data = config_data(config)
+    data["dataset"] = {key: value for key, value in data["dataset"].items() if key != "path"}
+    return hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def delete_run(folder: RunFolder) -> None:

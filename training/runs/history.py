@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
+import zlib
+from contextlib import suppress
 from pathlib import Path
 
 from training.events import (
@@ -30,20 +33,50 @@ class EventLog:
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-        size = os.fstat(self._descriptor).st_size
-        if size:  # a kill may have torn the last line: start the next on a line of its own
-            with path.open("rb") as stream:
-                stream.seek(-1, os.SEEK_END)
-                if stream.read(1) != b"\n":
-                    os.write(self._descriptor, b"\n")
+        self._lock = threading.Lock()  # the thread that writes checkpoints tells of them itself
+        self._size, self._sum = sum_of_prefix(path)
+        if self._size and _last_byte(path) != b"\n":
+            self._append(b"\n")  # a kill may have torn the last line: start the next on a line of its own
 
     def emit(self, event: Event) -> None:
-        """Append ``event``."""
-        os.write(self._descriptor, encode(event))
+        """Append ``event``; raises OSError, leaving no part of it behind, when the disk does not take it."""
+        with self._lock:
+            self._append(encode(event))
+
+    def evidence(self) -> dict[str, int]:
+        """What was written so far, for whoever wants to know later whether it is still there unchanged."""
+        with self._lock:
+            return {"bytes": self._size, "crc32": self._sum}
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._descriptor)
+
+    def _append(self, line: bytes) -> None:
+        view = memoryview(line)
+        try:
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - (len(line) - len(view)))
+            raise
+        self._size, self._sum = self._size + len(line), zlib.crc32(line, self._sum)
+
+
+def _last_byte(path: Path) -> bytes:
+    with path.open("rb") as stream:  # os.pread is not to be had on Windows
+        stream.seek(-1, os.SEEK_END)
+        return stream.read(1)
+
+
+def sum_of_prefix(path: Path, size: int | None = None) -> tuple[int, int]:
+    """Length and CRC-32 of the first ``size`` bytes of ``path`` (of all by default), or of what there is of them."""
+    length = total = 0
+    with path.open("rb") as stream:
+        while chunk := stream.read(MEGABYTE if size is None else min(MEGABYTE, size - length)):
+            length, total = length + len(chunk), zlib.crc32(chunk, total)
+    return length, total
 
 
 class History:

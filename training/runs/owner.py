@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from training.atomic import write_text
@@ -22,6 +21,7 @@ from training.errors import InputError, RunBusyError, TrainingError
 from training.process import birth, machine
 from training.reading import MEGABYTE, parse_json, read_bytes, visible
 from training.runs.links import refuse_links
+from training.runs.storage import folder_gone
 
 if TYPE_CHECKING:
     from training.runs.folder import RunFolder
@@ -141,14 +141,6 @@ class Heartbeat:
         except OSError:  # a full disk or a drive that is away for a moment: the run's own writing tells of that
             return folder_gone(self._folder.path) if not self._folder.path.is_dir() else None
         return None
-
-
-def folder_gone(path: Path) -> TrainingError:
-    """What is said when a run's folder disappears under its feet."""
-    return TrainingError(
-        f"The run's folder {path} is gone: it was deleted, moved or its drive was disconnected while the run was working.",
-        "Put it back and resume, or start the run again.",
-    )
 
 
 def _read(folder: RunFolder) -> dict[str, Any] | None:

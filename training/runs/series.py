@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import zlib
 from pathlib import Path
-from typing import Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,9 @@ FLUSH_ROW: Final = np.dtype(
 )
 """One look at the engine, about ten a second."""
 
+GROUP_ROWS: Final = 1024
+"""Rows whose damage is noticed together."""
+
 _MAGIC: Final = b"TRNWRGHT"
 _HEADER: Final = 32
 _MOST_BYTES: Final = 4096 * MEGABYTE  # 134 million steps; a sparse file may claim terabytes
@@ -45,10 +49,12 @@ def _header(dtype: np.dtype[np.void]) -> bytes:
 class SeriesWriter:
     """Appends rows to ``path``. A row reaches the file whole: a torn tail is cut when the file is opened again."""
 
+    HEADER: ClassVar[int] = _HEADER
+
     def __init__(self, path: Path, dtype: np.dtype[np.void]) -> None:
         self._dtype = dtype
         new = not path.exists() or path.stat().st_size < _HEADER
-        self._file = open(path, "wb" if new else "r+b", buffering=0)  # noqa: SIM115, PTH123 - kept open for the run
+        self._file = open(path, "w+b" if new else "r+b", buffering=0)  # noqa: SIM115, PTH123 - kept open for the run
         if new:
             self._file.write(_header(dtype))
         elif self._file.read(_HEADER) != _header(dtype):
@@ -57,7 +63,10 @@ class SeriesWriter:
         self._file.seek(0, os.SEEK_END)
         torn = (self._file.tell() - _HEADER) % dtype.itemsize
         if torn:
-            self.truncate((self._file.tell() - _HEADER) // dtype.itemsize)
+            self._file.truncate(self._file.tell() - torn)
+            self._file.seek(0, os.SEEK_END)
+        self._sums = _GroupSums(dtype.itemsize)
+        self._sum_anew()
 
     @property
     def rows(self) -> int:
@@ -66,14 +75,37 @@ class SeriesWriter:
 
     def append(self, rows: Rows) -> None:
         """Add ``rows`` (of the file's dtype) at the end."""
-        view = memoryview(np.ascontiguousarray(rows).tobytes())
-        while view:
-            view = view[self._file.write(view) :]
+        view, size = memoryview(np.ascontiguousarray(rows).tobytes()), self._file.tell()
+        try:
+            while view:
+                view = view[self._file.write(view) :]
+        except OSError:
+            self._file.truncate(size)  # no part of a row stays behind
+            self._file.seek(0, os.SEEK_END)
+            raise
+        self._sums.add(np.ascontiguousarray(rows).tobytes())
+
+    def evidence(self) -> dict[str, Any]:
+        """What was written so far, for whoever wants to know later whether it is still there unchanged."""
+        return {"rows": self._sums.size // self._dtype.itemsize, "sums": list(self._sums.sums)}
+
+    def _sum_anew(self) -> None:
+        self._sums = _GroupSums(self._dtype.itemsize)
+        self._file.seek(_HEADER)
+        while chunk := self._file.read(MEGABYTE):
+            self._sums.add(chunk)
+
+    @staticmethod
+    def mend_header(path: Path, dtype: np.dtype[np.void]) -> None:
+        """Write the first bytes of ``path``, which are always the same, anew."""
+        with path.open("r+b") as stream:
+            stream.write(_header(dtype))
 
     def truncate(self, rows: int) -> None:
         """Keep only the first ``rows`` rows."""
-        self._file.truncate(_HEADER + rows * self._dtype.itemsize)
-        self._file.seek(0, os.SEEK_END)
+        if rows < self.rows:
+            self._file.truncate(_HEADER + rows * self._dtype.itemsize)
+            self._sum_anew()
 
     def sync(self) -> None:
         """Make everything written so far survive a power cut."""
@@ -82,6 +114,51 @@ class SeriesWriter:
     def close(self) -> None:
         """Close the file; further appends are errors."""
         self._file.close()
+
+
+class _GroupSums:
+    """The CRC-32 of each group of rows, while bytes arrive."""
+
+    def __init__(self, itemsize: int) -> None:
+        self._group = GROUP_ROWS * itemsize
+        self.size = 0
+        self.sums: list[int] = []
+
+    def add(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            filled = self.size % self._group
+            if not filled:
+                self.sums.append(0)
+            part = view[: self._group - filled]
+            self.sums[-1] = zlib.crc32(part, self.sums[-1])
+            self.size += len(part)
+            view = view[len(part) :]
+
+
+def group_sums(path: Path, dtype: np.dtype[np.void], rows: int) -> list[int]:
+    """The CRC-32 of each ``GROUP_ROWS`` rows among the first ``rows`` of ``path``."""
+    sums, left = _GroupSums(dtype.itemsize), rows * dtype.itemsize
+    with path.open("rb") as stream:
+        stream.seek(_HEADER)
+        while left and (chunk := stream.read(min(left, MEGABYTE))):
+            sums.add(chunk)
+            left -= len(chunk)
+    return sums.sums
+
+
+def count_rows(path: Path, dtype: np.dtype[np.void]) -> int:
+    """Whole rows in ``path`` by its size, whatever they hold; 0 when there is no file."""
+    try:
+        return max(os.stat(path).st_size - _HEADER, 0) // dtype.itemsize
+    except OSError:
+        return 0
+
+
+def is_series(path: Path, dtype: np.dtype[np.void]) -> bool:
+    """Whether ``path`` begins as a series of such rows does."""
+    with path.open("rb") as stream:
+        return stream.read(_HEADER) == _header(dtype)
 
 
 class SeriesReader:

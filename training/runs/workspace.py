@@ -35,8 +35,22 @@ def run_folders(workspace: Path) -> list[RunFolder]:
     runs = workspace / "runs"
     if not runs.is_dir():
         return []
-    folders = [RunFolder(path) for path in runs.iterdir() if (path / "config.toml").is_file()]
-    return sorted(folders, key=lambda folder: (folder.config_file.stat().st_mtime, folder.id))
+    folders = [RunFolder(path) for path in runs.iterdir() if _is_run(path)]
+    return sorted(folders, key=lambda folder: (_made(folder), folder.id))
+
+
+def _is_run(path: Path) -> bool:
+    """Also one that lost its configuration: checkpoints know what it said."""
+    return any((path / name).is_file() for name in ("config.toml", "status.json"))
+
+
+def _made(folder: RunFolder) -> int:
+    for path in (folder.config_file, folder.path):
+        try:
+            return os.stat(path).st_mtime_ns
+        except OSError:
+            continue
+    return 0
 
 
 def find_run(text: str, workspace: Path) -> RunFolder:
@@ -45,7 +59,7 @@ def find_run(text: str, workspace: Path) -> RunFolder:
     Raises InputError saying what is known instead.
     """
     path = typed_path(text)
-    if (path / "config.toml").is_file():
+    if _is_run(path):
         return RunFolder(path.resolve())
     if path.is_dir():
         raise InputError(f"{_shown(text)}: this folder holds no run (no config.toml in it); choose a run's own folder.")
@@ -68,7 +82,7 @@ def find_run(text: str, workspace: Path) -> RunFolder:
 def find_target(text: str, workspace: Path) -> tuple[RunFolder, Path | None]:
     """What ``resume`` is given: a run, or one checkpoint of a run (then its folder comes second)."""
     path = typed_path(text)
-    inside_run = path.parent.name == "checkpoints" and (path.parent.parent / "config.toml").is_file()
+    inside_run = path.parent.name == "checkpoints" and _is_run(path.parent.parent)
     if inside_run and (path.is_dir() or path.name.startswith("step-")):
         return RunFolder(path.parent.parent.resolve()), path.resolve()
     if (path / MANIFEST).is_file():

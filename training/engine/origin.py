@@ -1,0 +1,65 @@
+"""The data a run began with: what it held and which sample is in which part, compared on every later attempt."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from training.atomic import write_bytes, write_text
+from training.engine.session import Session
+from training.errors import InputError
+from training.runs.folder import RunFolder
+from training.runs.manifest import read_sealed, seal
+
+logger = logging.getLogger(__name__)
+
+
+def check_data(folder: RunFolder, session: Session) -> None:
+    """Note the dataset and its split, or compare them with what the run began with; raises InputError when they differ.
+
+    Files of a folder that are lost or damaged are written anew: the data itself and the other file tell what they said.
+    """
+    known = read_sealed(folder.data_file)
+    if known:
+        _compare_data(known, session)
+    parts = {name: indices.cpu().contiguous() for name, indices in session.data.splits.items()}
+    digest = hashlib.sha256(b"".join(parts[name].numpy().tobytes() for name in sorted(parts))).hexdigest()
+    _check_split(folder, parts, same=known["split_sha256"] == digest if "split_sha256" in known else None)
+    record = {**session.data.report, "split_sha256": digest}
+    write_text(folder.data_file, json.dumps(seal(record), indent=1) + "\n")
+
+
+def _compare_data(known: dict[str, object], session: Session) -> None:
+    new = session.data.report
+    if known.get("fingerprint") == new["fingerprint"] and known.get("classes") == new["classes"]:
+        return
+    differing = [
+        f"{name} were {known[name]} and are {new[name]}"
+        for name in ("classes", "samples")
+        if name in known and name in new and known[name] != new[name]
+    ]
+    raise InputError(
+        "The dataset is not the one this run was trained on"
+        + (f" ({'; '.join(differing)[:300]})" if differing else " (the content of its files differs)")
+        + ". Put the old files back, or start a new run or a branch with the new ones."
+    )
+
+
+def _check_split(folder: RunFolder, parts: dict[str, Tensor], same: bool | None) -> None:
+    """``same`` says whether the split is the run's first by its digest; None when the digest is lost."""
+    try:
+        written = load_file(folder.splits_file)
+    except (OSError, SafetensorError, ValueError):
+        written = {}
+    if set(written) == set(parts) and all(written[name].equal(parts[name]) for name in parts) and same is not False:
+        return
+    if same is False or (same is None and written):
+        raise InputError(f"{folder.splits_file}: the split of the data differs from the one this run began with.")
+    if folder.splits_file.exists():
+        logger.warning("%s was damaged and is written anew.", folder.splits_file)
+    write_bytes(folder.splits_file, save(parts))

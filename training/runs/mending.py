@@ -1,0 +1,149 @@
+"""A run's own files looked over before it goes on: what can be made anew is, what is lost is said.
+
+The checkpoints have their digests; here it is about the files around them. Each checkpoint notes what the series and the
+events looked like when it was made (``Workplace.evidence``, ``SeriesWriter.evidence``), so a byte that changed since is
+noticed. None of this touches weights: they go on exactly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from training.config import parse_config
+from training.config.files import save_config
+from training.errors import CheckpointError, InputError
+from training.events import AttemptStarted, CheckpointSaved, Found
+from training.runs.folder import RunFolder, config_sum, read_json
+from training.runs.history import History, sum_of_prefix
+from training.runs.manifest import checkpoint_folders, read_manifest
+from training.runs.series import FLUSH_ROW, GROUP_ROWS, STEP_ROW, SeriesWriter, count_rows, group_sums, is_series
+
+
+def standing(folder: RunFolder) -> int:
+    """How many steps the run has behind it: the rows of its series, or, where the series lost some, what its events tell.
+
+    Checkpoints ahead of that belong to a stretch that was taken back.
+    """
+    reached = 0
+    for event in History(folder.events_file).poll():
+        if isinstance(event, AttemptStarted):
+            reached = event.step
+        elif isinstance(event, CheckpointSaved):
+            reached = max(reached, event.step)
+    return max(reached, count_rows(folder.series_file, STEP_ROW))
+
+
+def mend_config(folder: RunFolder) -> None:
+    """Write a configuration that is lost or unreadable anew from the newest checkpoint that knows it; raises InputError
+    when none does."""
+    try:
+        folder.config()
+    except InputError:
+        for checkpoint in checkpoint_folders(folder):
+            with contextlib.suppress(CheckpointError, InputError):
+                config = parse_config(read_manifest(checkpoint)["config"], str(checkpoint), paths=False)
+                if folder.config_file.exists():
+                    folder.config_file.replace(folder.path / "config.damaged")
+                save_config(config, folder.config_file)
+                return
+        raise
+
+
+def refuse_changed_config(folder: RunFolder) -> None:
+    """Raise InputError when the configuration is not the one the run was made with; for a run without a checkpoint, as a
+    checkpoint compares by itself."""
+    known = read_json(folder.status_file).get("config_sum")
+    if known is not None and known != config_sum(folder.config()):
+        raise InputError(
+            f"{folder.config_file}: was changed or damaged since the run was made, and no checkpoint knows what it said; "
+            "put the old file back, or start a new run."
+        )
+
+
+def mend_records(folder: RunFolder, step: int, steps_per_epoch: int, manifest: Mapping[str, Any]) -> list[Found]:
+    """Make series, telemetry and events fit to go on from ``step``, where ``manifest``'s checkpoint stands; a finding for
+    whatever was damaged. To be called before any of them is opened for writing, the events excepted."""
+    found = [
+        Found(level="warning", title=title, advice=advice, step=step)
+        for title, advice in (
+            _mend_series(folder, step, steps_per_epoch, manifest.get("series")),
+            _look_at_events(folder, manifest.get("events")),
+        )
+        if title
+    ]
+    if folder.telemetry_file.exists() and not is_series(folder.telemetry_file, FLUSH_ROW):
+        folder.telemetry_file.unlink()
+        title = "telemetry.bin was damaged and is begun anew."
+        found.append(Found(level="info", title=title, advice="Only the speed before now is lost.", step=step))
+    return found
+
+
+def _mend_series(folder: RunFolder, step: int, steps_per_epoch: int, evidence: Any) -> tuple[str, str]:
+    path = folder.series_file
+    if path.exists() and not is_series(path, STEP_ROW):
+        if os.stat(path).st_size <= SeriesWriter.HEADER:
+            path.unlink()
+        else:
+            SeriesWriter.mend_header(path, STEP_ROW)
+    rows = count_rows(path, STEP_ROW)
+    parts = []
+    if isinstance(evidence, dict) and evidence.get("rows") == step:
+        wrong = _differing(path, min(rows, step), step, evidence.get("sums"))
+        parts += [f"{first:,} to {last:,}" for first, last in wrong]
+    if rows < step:
+        _fill(path, rows, step, steps_per_epoch)
+    if rows < step:
+        lost = f"the numbers of steps {rows + 1:,} to {step:,} are lost"
+        parts = [lost] + [f"those of steps {part} are wrong in places" for part in parts]
+    elif parts:
+        parts = [f"numbers of steps {', '.join(parts)} are wrong in places"]
+    if not parts:
+        return "", ""
+    return (
+        f"series.bin was damaged: {'; '.join(parts)}.",
+        "The weights are exact; only the curves of that stretch are not. To get them again, resume from an earlier "
+        "checkpoint: the same steps are done again.",
+    )
+
+
+def _differing(path: Path, rows: int, step: int, sums: Any) -> list[tuple[int, int]]:
+    """First and last step of each group of rows that is not what it was; groups cut short by a loss are passed over."""
+    if not isinstance(sums, list) or not rows:
+        return []
+    whole = rows // GROUP_ROWS if rows < step else len(sums)
+    now = group_sums(path, STEP_ROW, rows)
+    return [
+        (group * GROUP_ROWS + 1, min((group + 1) * GROUP_ROWS, step))
+        for group, (old, new) in enumerate(zip(sums[:whole], now, strict=False))
+        if old != new
+    ]
+
+
+def _fill(path: Path, rows: int, step: int, steps_per_epoch: int) -> None:
+    """Rows for steps whose numbers are lost: the step is known, everything measured is not a number."""
+    missing = np.zeros(step - rows, STEP_ROW)
+    missing["step"] = np.arange(rows + 1, step + 1)
+    missing["epoch"] = (missing["step"] - 1) // steps_per_epoch
+    for name in ("lr", "loss", "grad_norm"):
+        missing[name] = np.nan
+    writer = SeriesWriter(path, STEP_ROW)
+    writer.append(missing)
+    writer.close()
+
+
+def _look_at_events(folder: RunFolder, evidence: Any) -> tuple[str, str]:
+    if not isinstance(evidence, dict) or not isinstance(evidence.get("bytes"), int):
+        return "", ""
+    if sum_of_prefix(folder.events_file, evidence["bytes"]) == (evidence["bytes"], evidence.get("crc32")):
+        return "", ""
+    return (
+        "events.jsonl was damaged: validations, epochs or findings before this step may be missing or wrong in the charts.",
+        "The weights and the choice of the best checkpoint are exact. To get them again, resume from an earlier checkpoint: "
+        "the same steps are done again.",
+    )
