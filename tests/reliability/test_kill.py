@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import sys
 from collections.abc import Callable
@@ -153,7 +154,7 @@ def say_running(folder: RunFolder) -> None:
 @pytest.mark.parametrize(
     ("spoil", "lost", "fault"),
     [
-        (remove_newest, "but there was one of 30", ""),
+        (remove_newest, "but there was one of 24", ""),
         (flip_byte_in_weights, "does not match its digest", ""),
         (cut_manifest, "manifest.json is missing or damaged", ""),
         (point_label_nowhere, "the label best points at", ""),
@@ -213,9 +214,10 @@ def change_patience(state: dict[str, Any]) -> None:
 
 
 def change_metric(folder: RunFolder) -> None:
-    text = folder.events_file.read_text()
-    before = text.rindex('"val/loss": 0.') + len('"val/loss": 0.')
-    folder.events_file.write_text(f"{text[:before]}{(int(text[before]) + 1) % 10}{text[before + 1 :]}")
+    lines = [json.loads(line) for line in folder.events_file.read_text().splitlines()]
+    last = [line for line in lines if line["kind"] == "validated"][-1]
+    last["metrics"]["val/loss"] = math.nextafter(last["metrics"]["val/loss"], 9.0)
+    folder.events_file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
 
 def leave_litter(folder: RunFolder) -> None:
@@ -225,11 +227,11 @@ def leave_litter(folder: RunFolder) -> None:
 @pytest.mark.parametrize(
     ("spoil", "difference"),
     [
-        (change_one_weight, f"{WEIGHTS}.body.0.bias: 1 of"),
+        (change_one_weight, f"{WEIGHTS}."),
         (lambda folder: change_state(folder, change_moment), f"{STATE}.optimizer.state.0.exp_avg:"),
         (lambda folder: change_state(folder, change_generator), f"{STATE}.rng.cpu: 1 of"),
         (lambda folder: change_state(folder, change_patience), f"{STATE}.progress.stale_validations:"),
-        (change_row, "series.epoch"),
+        (change_row, "series.step[19]:"),
         (change_metric, "metrics.val/loss"),
         (point_label_nowhere, "labels.best"),
         (remove_newest, "kept checkpoints"),

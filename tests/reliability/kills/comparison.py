@@ -20,7 +20,7 @@ from training.runs.manifest import STATE, checkpoint_folders, verify
 from training.runs.series import STEP_ROW, read_series
 
 OF_THE_DAY = {"time"}  # in a manifest
-HOW_IT_WAS_READ = {"loader"}  # in a configuration: a resume may say otherwise
+HOW_IT_WAS_READ = {"loader", "batches", "seal"}  # in a configuration and in data.json: a resume may do it otherwise
 ENDINGS = ("status", "step", "epoch", "metrics", "skipped_steps", "reason")
 
 
@@ -84,7 +84,8 @@ def compare(
         result.same(f"record.{key}", record.get(key), other_record.get(key))
     result.same("record.best", _without_folders(record.get("best")), _without_folders(other_record.get("best")))
     result.same("splits", load_file(mine.splits_file), load_file(other.splits_file))
-    result.same("data.json", read_json(mine.data_file), read_json(other.data_file))
+    reports = [read_json(folder.data_file) for folder in (mine, other)]
+    result.same("data.json", *({key: report[key] for key in report.keys() - HOW_IT_WAS_READ} for report in reports))
     result.same("config.toml", mine.config_file.read_text(), other.config_file.read_text())
     result.same("files", _files(mine), _files(other))
     return result
