@@ -97,6 +97,8 @@ def resume_run(
         return _branch_off(intent, workspace, hooks)
     folder = intent.folder
     places = {change.path: change.new for change in intent.changed if change.path in KEPT}
+    if (path := getattr(intent.wanted.dataset, "path", None)) != getattr(folder.config().dataset, "path", None):
+        places[DATA] = path  # also one that was found, not said: what it was found by may change
     if DEVICE in places:
         choose_device(intent.wanted.precision.device)  # asked for just now: not having it is a mistake
     config, moved = _on_this_machine(intent.wanted)
