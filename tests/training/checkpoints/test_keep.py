@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from training.checkpoints import Keeper
+from training.checkpoints import Keeper, load, newest_good
 from training.checkpoints.snapshot import Snapshot
 from training.config import RunConfig
 from training.errors import TrainingError
@@ -78,7 +78,7 @@ def test_a_full_disk_is_explained_and_leaves_nothing_half_written(
         keeper.save(snapshot(2, **{large: 1 << 20}), best=True)
         with pytest.raises(TrainingError, match="could not be written") as caught:
             keeper.finish()
-    assert "space" in caught.value.advice
+    assert "resume" in caught.value.advice
     assert read_labels(folder) == labels
     assert [path.name for path in folder.checkpoints.iterdir()] == [checkpoint_name(1)]
 
@@ -162,3 +162,24 @@ def test_a_step_saved_again_replaces_what_differs(folder: RunFolder, keeper: Kee
     keeper.finish()
     assert (verify(path)["files"] == before) == damaged
     assert [entry.name for entry in folder.checkpoints.iterdir()] == [path.name]
+
+
+def test_a_checkpoint_tidied_away_while_it_is_looked_at_is_not_a_damaged_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = create_run(tmp_path, RunConfig())
+    keeper = Keeper(folder, 1, lambda saved: None)
+    keeper.save(snapshot(1), best=False)
+    keeper.finish()
+
+    def look(path: Path) -> dict[str, Any]:
+        if path.name == checkpoint_name(1):
+            keeper.save(snapshot(2), best=False)
+            keeper.finish()
+        return verify(path)
+
+    monkeypatch.setattr(load, "verify", look)
+    path, manifest, refused = newest_good(folder, 10)
+    keeper.close()
+    assert path == folder.checkpoints / checkpoint_name(2)
+    assert (manifest["step"], refused) == (2, [])
