@@ -108,8 +108,9 @@ def test_the_third_death_without_a_batch_in_between_is_the_last(tmp_path: Path, 
     feed = Streamed(Mortal(tmp_path), torch.device("cpu"), workers=1)
     passing = feed.passes("train", torch.arange(6), [(0, 2), (2, 4), (4, 6)])
     if deaths == 3:
-        with pytest.raises(TrainingError, match=r"ended unexpectedly, 3 times in a row.*short.*loader\.workers"):
+        with pytest.raises(TrainingError, match=r"ended unexpectedly, 3 times in a row.*short.*loader\.workers") as caught:
             list(passing)
+        assert caught.value.fix == {"loader.workers": 0}
     else:
         assert [raw.samples.flatten().tolist() for raw in passing] == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
     assert len(feed.notices) == 1

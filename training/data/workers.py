@@ -134,6 +134,7 @@ class Workers:
             raise TrainingError(
                 f"A worker process that reads samples ended unexpectedly, {deaths} times in a row; often memory is short.",
                 "Resume with fewer workers (loader.workers), or with 0.",
+                {"loader.workers": 0},
             ) from error
 
     def _make_loader(self) -> DataLoader[Any]:
