@@ -65,7 +65,7 @@ def _host(session: Session, trial: Trial) -> Found:
     )
     if need <= host.available:
         return Found(level="ok", title=f"Memory: {parts}; {in_words(host.available)} are free.")
-    fix = smaller_batches(session.data.plan, session.data.plan.batch_size // 2, session.model)
+    fix = smaller_batches(session.data.plan, session.model)
     smaller = session.device.type == "cpu" and trial.passing > saved and fix
     return Found(
         level="warning",
@@ -85,6 +85,6 @@ def _gpu(session: Session, trial: Trial) -> Found:
     text = f"GPU memory: a step needs {in_words(trial.on_gpu)} of the {in_words(total)} of {name}; others hold {in_words(others)}"
     if trial.on_gpu + others <= TIGHT_SHARE * total:
         return Found(level="ok", title=f"{text}.")
-    fix = smaller_batches(session.data.plan, session.data.plan.batch_size // 2, session.model)
+    fix = smaller_batches(session.data.plan, session.model)
     advice = f"Use {in_settings(fix)}: the same samples in each step, with less memory." if fix else ""
     return Found(level="warning", title=f"{text}, so a longer window may not fit.", advice=advice, fix=fix)

@@ -13,8 +13,15 @@ from training.config import RunConfig
 from training.doctor.memory import Trial, memory_findings, try_step
 from training.engine.assemble import assemble
 from training.engine.device import describe_device, ran_out_of_memory
-from training.engine.memory import saved_bytes, shortage_outside_steps, window_shortage
+from training.engine.memory import (
+    batches_that_fit,
+    saved_bytes,
+    shortage_outside_steps,
+    step_message,
+    step_shortage,
+)
 from training.engine.session import Session
+from training.engine.step import train_step
 from training.errors import ConfigError, TrainingError, counted
 from training.events import Found
 
@@ -110,8 +117,12 @@ def _step(session: Session) -> list[Found]:
     try:
         trial = try_step(session)
     except (RuntimeError, MemoryError) as error:
-        return [_memory(error, "trying a step", session.config, session)]
-    return [_loss(session, trial), *memory_findings(session, trial)]
+        if not ran_out_of_memory(error):
+            raise
+        message = step_message(error, session)
+    else:
+        return [_loss(session, trial), *memory_findings(session, trial)]
+    return [_told(step_shortage(message, session, batches_that_fit(session, train_step)))]
 
 
 def _loss(session: Session, trial: Trial) -> Found:
@@ -136,11 +147,14 @@ def _loss(session: Session, trial: Trial) -> Found:
     )
 
 
-def _memory(error: Exception, phase: str, config: RunConfig, session: Session | None = None) -> Found:
+def _memory(error: Exception, phase: str, config: RunConfig) -> Found:
     """Too little memory as a finding; any other fault goes on its way."""
     if not ran_out_of_memory(error):
         raise error
-    shortage = shortage_outside_steps(error, phase, config) if session is None else window_shortage(error, session)
+    return _told(shortage_outside_steps(error, phase, config))
+
+
+def _told(shortage: TrainingError) -> Found:
     return Found(level="error", title=shortage.message, advice=shortage.advice, fix=shortage.fix)
 
 

@@ -6,8 +6,10 @@ import ctypes
 import gc
 import math
 import re
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import psutil
@@ -36,7 +38,8 @@ Step = tuple[Tensor, Tensor]
 class Shortage:
     """Stands beside whatever a session computes and knows what to do when that does not fit.
 
-    By default the run ends with a TrainingError whose ``fix`` are settings that keep every step's samples. With
+    By default the run ends with a TrainingError whose ``fix`` are settings that keep every step's samples and that were
+    tried. With
     ``loop.on_out_of_memory = "smaller_batches"`` it goes on with them by itself: ``progress`` remembers the size, and
     ``save`` is called before anything is computed with it, so that a run killed later goes on from there alike.
     """
@@ -46,7 +49,6 @@ class Shortage:
         self._emit = emit
         self._save = save
         self._goes_on = session.config.loop.on_out_of_memory == "smaller_batches"
-        self._resident = psutil.Process().memory_info().rss  # before any batch
 
     def attempt(self, train_step: Callable[[Session, Window], Step], window: Window) -> Step | None:
         """What ``train_step`` returns; None when the same window has to be taken again, in smaller batches.
@@ -62,15 +64,18 @@ class Shortage:
                 raise
             if window.used_up:
                 raise _update_shortage(error, session) from error
-            shortage = window_shortage(error, session, self._resident)
-            if random is None or not shortage.fix:
-                raise shortage from error
+            message, trace = step_message(error, session), traceback.format_exc(limit=-12)
         # Out here the error is gone, and with it all that the frames of the failed window held.
-        before = session.data.plan.batch_size
+        plan = session.data.plan
+        fix = smaller_batches(plan, session.model)
+        if random is None or not fix:
+            shortage = step_shortage(message, session, batches_that_fit(session, train_step))
+            shortage.add_note(trace)
+            raise shortage
         self._begin_window_again(random)
-        session.progress.batch_size = shortage.fix["loop.batch_size"]
+        session.progress.batch_size = fix["loop.batch_size"]
         session.cut_batches()
-        self._tell(before, shortage)
+        self._tell(plan.batch_size, fix)
         if session.progress.step:  # a run killed before its first checkpoint begins from the beginning anyway
             self._save()
         return None
@@ -84,7 +89,7 @@ class Shortage:
             torch.cuda.set_rng_state(random[1], session.device)
         free_memory(session.device)
 
-    def _tell(self, before: int, shortage: TrainingError) -> None:
+    def _tell(self, before: int, fix: dict[str, Any]) -> None:
         session = self._session
         now, step = session.data.plan, session.progress.step
         self._emit(
@@ -92,9 +97,10 @@ class Shortage:
                 level="warning",
                 title=f"Memory ran out in step {step + 1:,} with batches of {before:,}; the run goes on with batches of "
                 f"{now.batch_size:,}, {now.accumulation:,} of them to a step.",
-                advice=f"{shortage.advice} A run that begins with these settings is spared the attempt.",
+                advice=f"The samples of each step stay the same{_but(session.model)}. A run that begins with "
+                f"{in_settings(fix)} is spared the attempt.",
                 step=step,
-                fix=shortage.fix,
+                fix=fix,
             )
         )
 
@@ -145,17 +151,39 @@ def free_memory(device: torch.device) -> None:
 # ------------------------------------------------------------------------------------------ what is proposed and told
 
 
-def smaller_batches(plan: Plan, most: int, model: nn.Module) -> dict[str, Any]:
-    """The settings for batches of at most ``most`` samples that give each step the same samples; empty without any.
+def smaller_batches(plan: Plan, model: nn.Module) -> dict[str, Any]:
+    """The settings for batches of at most half the size that give each step the same samples; empty without any.
 
     Batch normalisation cannot learn from single samples, so a model that has it is not given batches of one.
     """
-    finer = plan.smaller(min(max(most, 2 if has_batch_norm(model) else 1), plan.batch_size // 2))
+    finer = plan.smaller(plan.batch_size // 2)
     if finer is None or finer.accumulation > MOST_ACCUMULATION:
         return {}
     if finer.batch_size == 1 and has_batch_norm(model):
         return {}
     return {"loop.batch_size": finer.batch_size, "loop.accumulation": finer.accumulation}
+
+
+def batches_that_fit(session: Session, train_step: Callable[[Session, Window], Step]) -> dict[str, Any]:
+    """The settings for smaller batches one of which really got through a step; empty when not even the smallest did.
+
+    To be called when a batch did not fit and the session has come to its end: it is spent afterwards, but for its
+    ``progress``.
+    """
+    data, progress = session.data, replace(session.progress)
+    while fix := smaller_batches(data.plan, session.model):
+        session.optimizer.zero_grad(set_to_none=True)
+        free_memory(session.device)
+        data.cut(Plan(data.plan.n, fix["loop.batch_size"], fix["loop.accumulation"]), data.evaluation_size)
+        try:
+            batch = next(iter(next(data.train_windows(progress.epoch, progress.window))))
+            train_step(replace(session, progress=replace(progress)), Window(len(batch.targets), 1, iter([batch])))
+        except (RuntimeError, MemoryError) as error:
+            if not ran_out_of_memory(error):
+                raise
+        else:
+            return fix
+    return {}
 
 
 def has_batch_norm(model: nn.Module) -> bool:
@@ -168,19 +196,22 @@ def in_settings(fix: dict[str, Any]) -> str:
     return " and ".join(f"{name} = {value}" for name, value in fix.items())
 
 
-def window_shortage(error: BaseException, session: Session, resident: int | None = None) -> TrainingError:
-    """Too large a batch: smaller ones that make the same steps, or what else helps. ``resident``: bytes of this process
-    before any batch, where that is known."""
-    size = session.data.plan.batch_size
-    fix = smaller_batches(session.data.plan, _most_that_can_fit(error, session, resident), session.model)
-    message = f"The run ran out of memory in step {session.progress.step + 1:,} with batches of {size:,}: {numbers(error, session.device)}."
+def step_message(error: BaseException, session: Session) -> str:
+    """That a step's gradients did not fit, with the numbers; to be called while ``error`` is handled."""
+    size, step = session.data.plan.batch_size, session.progress.step + 1
+    return f"The run ran out of memory in step {step:,} with batches of {size:,}: {numbers(error, session.device)}."
+
+
+def step_shortage(message: str, session: Session, fix: dict[str, Any]) -> TrainingError:
+    """``message`` with the smaller batches that ``fix`` stands for, or what else helps."""
     if not fix:
-        why = "No smaller batches make the same steps" if size > 1 else "There are no smaller batches"
-        return TrainingError(message, f"{why}. {_other_advice(session)}")
-    seen = "; only batch normalisation will see smaller batches" if has_batch_norm(session.model) else ""
-    return TrainingError(
-        message, f"Use {in_settings(fix)}: the same samples in each step, with less memory{seen}.", fix
-    )
+        return TrainingError(message, f"No smaller batches that make the same steps fit. {_other_advice(session)}")
+    advice = f"Use {in_settings(fix)}, which fits: the samples of each step stay the same{_but(session.model)}."
+    return TrainingError(message, advice, fix)
+
+
+def _but(model: nn.Module) -> str:
+    return "; only batch normalisation will see smaller batches" if has_batch_norm(model) else ""
 
 
 def _update_shortage(error: BaseException, session: Session) -> TrainingError:
@@ -246,21 +277,6 @@ def _asked(error: BaseException) -> float:
 def _on_device(error: BaseException, device: torch.device) -> bool:
     """Whether the GPU's memory is meant and not the computer's, which a run on a GPU can use up, too."""
     return device.type == "cuda" and not isinstance(error, MemoryError) and "CPUAllocator" not in str(error)
-
-
-def _most_that_can_fit(error: BaseException, session: Session, resident: int | None) -> int:
-    """An upper bound for the batch size, so that one proposal does for a batch that is far too large: the batch needs at
-    least what it holds and asked for, and there is no more room than what it holds and what is free."""
-    size = session.data.plan.batch_size
-    if _on_device(error, session.device):
-        kept = saved_bytes(session) + sum(parameter.nbytes for parameter in session.parameters)
-        held = torch.cuda.memory_allocated(session.device) - kept
-        free = torch.cuda.mem_get_info(session.device)[0]
-    else:
-        now = psutil.Process().memory_info().rss
-        held, free = now - (now if resident is None else resident), host_memory().available
-    room, need = max(held, 0) + free, max(held, 0) + _asked(error)
-    return int(size * room / need) if need > room else size
 
 
 def saved_bytes(session: Session) -> int:

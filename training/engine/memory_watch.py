@@ -123,7 +123,7 @@ class MemoryWatch:
             return {"loader.workers": batches["workers"] // 2}
         if not on_host:
             return {}
-        return smaller_batches(session.data.plan, session.data.plan.batch_size // 2, session.model)
+        return smaller_batches(session.data.plan, session.model)
 
 
 def vanished(folder: RunFolder, history: History, step: int) -> Found | None:

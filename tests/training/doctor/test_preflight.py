@@ -42,8 +42,22 @@ def test_too_little_memory_is_a_finding(tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setattr(torch.nn.Linear, "forward", fail)
     finding = next(item for item in preflight(tiny(), tmp_path) if item.level == "error")
     assert "memory" in finding.title
-    assert ("smaller model" in finding.advice) == (place == "model")
-    assert finding.fix == ({} if place == "model" else {"loop.batch_size": 1, "loop.accumulation": 32})
+    assert "smaller model" in finding.advice
+    assert finding.fix == {}
+
+
+def test_too_large_a_batch_is_a_finding_with_one_that_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forward = torch.nn.Linear.forward
+
+    def hold_ten(linear: torch.nn.Linear, inputs: torch.Tensor) -> torch.Tensor:
+        if len(inputs) > 10:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
+        return forward(linear, inputs)
+
+    monkeypatch.setattr(torch.nn.Linear, "forward", hold_ten)
+    finding = next(item for item in preflight(tiny(), tmp_path) if item.level == "error")
+    assert "batches of 32" in finding.title
+    assert finding.fix == {"loop.batch_size": 8, "loop.accumulation": 4}
 
 
 def test_a_run_without_memory_says_so_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,7 +154,8 @@ def test_a_run_that_does_not_fit_ends_with_settings_that_do(
     assert failed["fix"] == {"loop.batch_size": 16, "loop.accumulation": 2}
     assert "in step 1 with batches of 32" in failed["reason"]
     assert "21 MB more were asked for" in failed["reason"]
-    assert "loop.batch_size = 16 and loop.accumulation = 2: the same samples in each step" in failed["advice"]
+    assert "Tried to allocate 20.00 MiB" in RunFolder(Path(failed["folder"])).log_file.read_text()
+    assert "Use loop.batch_size = 16 and loop.accumulation = 2, which fits" in failed["advice"]
     final = read_history(RunFolder(Path(failed["folder"])).events_file).final
     assert getattr(final, "fix", None) == failed["fix"]
     Console().ended(failed)
@@ -175,6 +176,14 @@ def test_a_run_that_does_not_fit_ends_with_settings_that_do(
 def settings(record: Mapping[str, Any]) -> list[str]:
     """The fix as the console writes it for ``--set``."""
     return [f"{name}={value}" for name, value in record["fix"].items()]
+
+
+def test_what_is_proposed_was_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(Card(holds=3), monkeypatch)
+    failed = start_run(tiny("loop.accumulation=3"), tmp_path)
+    assert (failed["step"], failed["fix"]) == (0, {"loop.batch_size": 2, "loop.accumulation": 48})
+    assert "batches of 32:" in failed["reason"]
+    assert resume_run(failed["folder"], tmp_path, settings(failed))["status"] == "completed"
 
 
 def test_resumed_with_the_fix_it_goes_on_at_its_step_with_everything(
@@ -217,7 +226,7 @@ def test_single_samples_that_do_not_fit_end_with_other_advice(
     failed = start_run(config, tmp_path)
     assert failed["status"] == "failed"
     assert failed["fix"] == {}
-    assert "no smaller batches" in failed["advice"]
+    assert "No smaller batches" in failed["advice"]
     assert "loop.ema_decay" in failed["advice"]
 
 
