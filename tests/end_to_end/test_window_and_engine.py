@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,33 +19,16 @@ from pytestqt.qtbot import QtBot
 from studio.engine.state import RunState
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
+from tests.end_to_end.steps import LONG, at_work, ended, steps, wait_for_steps
 from tests.studio.window_driver import answer_next_question, open_window, train_page
 from training.config import RunConfig, save_config
 from training.control import Command
-from training.runs.folder import RunFolder, owner_of
+from training.runs.folder import owner_of
 from training.runs.manifest import list_checkpoints
 from training.runs.series import read_series
 
 MakeConfig = Callable[..., RunConfig]
 MakeContext = Callable[..., AppContext]
-
-LONG = 60_000  # milliseconds: loading torch on a busy machine
-
-
-def ended(qtbot: QtBot, context: AppContext, state: RunState) -> RunFolder:
-    qtbot.waitUntil(lambda: context.live.state is state and not context.engine.training, timeout=LONG)
-    assert context.live.folder is not None
-    return context.live.folder
-
-
-def at_work(qtbot: QtBot, context: AppContext, step: int = 3) -> RunFolder:
-    qtbot.waitUntil(lambda: context.live.progress.step >= step, timeout=LONG)
-    assert context.live.folder is not None
-    return context.live.folder
-
-
-def steps(folder: RunFolder) -> list[int]:
-    return [int(step) for step in read_series(folder.series_file)["step"]]
 
 
 def test_start_pause_stop_resume_and_export(
@@ -186,7 +168,7 @@ def test_the_program_itself_starts_a_config_and_ends_politely(
     save_config(tiny(epochs=100_000), config)
     program = subprocess.Popen([sys.executable, "-m", "studio", str(config), "--start"], env={**os.environ})
     try:
-        folder = _wait_for_steps(workspace, program)
+        folder = wait_for_steps(workspace, program)
         program.send_signal(number)
         assert program.wait(timeout=60) == 0
     finally:
@@ -196,31 +178,3 @@ def test_the_program_itself_starts_a_config_and_ends_politely(
     assert status["status"] == "stopped"
     assert owner_of(folder) is None
     assert list_checkpoints(folder)[0].step == status["step"]
-
-
-def test_the_program_killed_leaves_a_run_that_is_stopped_and_kept(
-    isolated_home: Path, tiny: MakeConfig, workspace: Path, tmp_path: Path
-) -> None:
-    config = tmp_path / "run.toml"
-    save_config(tiny(epochs=100_000), config)
-    program = subprocess.Popen([sys.executable, "-m", "studio", str(config), "--start"], env={**os.environ})
-    try:
-        folder = _wait_for_steps(workspace, program)
-    finally:
-        program.kill()
-        program.wait()
-    deadline = time.monotonic() + 60
-    while owner_of(folder) is not None and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert folder.status()["status"] == "stopped"
-
-
-def _wait_for_steps(workspace: Path, program: subprocess.Popen[bytes]) -> RunFolder:
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline:
-        assert program.poll() is None, "the program ended before it trained"
-        for path in workspace.glob("runs/*"):
-            if len(read_series(path / "series.bin")) > 5:
-                return RunFolder(path)
-        time.sleep(0.1)
-    raise AssertionError("no run made a step")

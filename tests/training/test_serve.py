@@ -203,6 +203,7 @@ def test_a_window_that_reads_nothing_holds_up_no_run(tmp_path: Path) -> None:
             process.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_a_crash_in_native_code_leaves_a_record(tmp_path: Path) -> None:
     log = tmp_path / "engine.log"
