@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,10 @@ import pytest
 from tests.training.tiny import tiny
 from training.cli import CONTRACT, main
 from training.config import save_config
+from training.console import Console
+from training.events import Event, Stopped
+from training.runs.folder import RunFolder
+from training.runs.history import read_history
 from training.runs.manifest import digest, seal
 
 Captured = pytest.CaptureFixture[str]
@@ -231,3 +236,232 @@ def test_ctrl_c_stops_after_the_step_and_the_run_can_be_resumed(config: Path) ->
     record = json.loads(output.strip().splitlines()[-1])
     assert record["status"] == "stopped"
     assert Path(record["last_checkpoint"]).name == f"step-{record['step']:08d}"
+
+
+def stopped_run(config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, at: int = 8) -> dict[str, Any]:
+    """A run stopped by Ctrl+C at the end of an epoch."""
+    real = Console.event
+
+    def event(console: Console, event: Event) -> None:
+        real(console, event)
+        if event.kind == "epoch_ended" and getattr(event, "step", 0) == at:
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as person:
+        person.setattr(Console, "event", event)
+        assert main(["run", str(config), "--json"]) == 130
+    return json_line(capsys)
+
+
+def test_a_second_ctrl_c_ends_at_once_with_a_record(
+    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def event(_console: Console, event: Event) -> None:
+        if event.kind == "validated" and getattr(event, "step", 0) == 16:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as person:
+        person.setattr(Console, "event", event)
+        assert main(["run", str(config), "--json"]) == 130
+    record = json_line(capsys)
+    assert (record["status"], record["step"]) == ("stopped", 16)
+    folder = RunFolder(Path(record["folder"]))
+    assert isinstance(read_history(folder.events_file).final, Stopped)
+    assert max(path.name for path in folder.checkpoints.iterdir()) == "step-00000012"  # 16 was not saved
+    assert main(["resume", record["run"], "--json"]) == 0
+    assert json_line(capsys)["step"] == 24
+
+
+def test_a_second_ctrl_c_while_data_is_prepared_ends_with_a_record(
+    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def event(_console: Console, event: Event) -> None:
+        if getattr(event, "phase", "") == "building the model":
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as person:
+        person.setattr(Console, "event", event)
+        assert main(["run", str(config), "--json"]) == 130
+    record = json_line(capsys)
+    assert (record["status"], record["step"]) == ("stopped", 0)
+    assert main(["resume", record["run"], "--json"]) == 0
+
+
+def test_two_signals_to_a_real_process_end_in_one_record(config: Path) -> None:
+    command = [sys.executable, "-m", "training", "run", str(config), "--set", "loop.epochs=5000", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            for line in process.stderr:
+                if "step" in line and "val/loss" in line:
+                    break
+            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGINT)
+            output, error = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert "Traceback" not in error
+    assert json.loads(output.strip().splitlines()[-1])["status"] == "stopped"
+
+
+def test_a_dry_run_tells_what_a_resume_would_do_and_does_nothing(
+    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = stopped_run(config, capsys, monkeypatch)
+    before = {path: path.stat().st_mtime_ns for path in Path(run["folder"]).rglob("*")}
+    options = ["--set", "optimizer.kind=sgd", "--set", "loader.workers=0", "--dry-run"]
+    assert main(["resume", run["run"], *options]) == 0
+    text = capsys.readouterr().err
+    assert "branches off and goes on where the checkpoint stands" in text
+    assert "  restored  the weights\n" in text
+    assert "  changed   optimizer.kind: adamw → sgd\n" in text
+    assert "  ignored   AdamW's moments and step counts, because the optimizer is SGD now\n" in text
+    assert "  note      no result depends on loader.workers\n" in text
+    assert main(["resume", run["run"], *options, "--json"]) == 0
+    sheet = json_line(capsys)
+    assert not sheet["same_run"]
+    assert sheet["continues"]
+    assert {"setting": "optimizer.kind", "from": "adamw", "to": "sgd"} in sheet["changed"]
+    assert Path(sheet["checkpoint"]).name == "step-00000008"
+    assert {path: path.stat().st_mtime_ns for path in Path(run["folder"]).rglob("*")} == before
+    assert len(list(Path(run["folder"]).parent.iterdir())) == 1
+
+
+def test_a_dry_run_of_what_is_refused_is_the_refusal(
+    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = stopped_run(config, capsys, monkeypatch)
+    for options in (["--dry-run"], []):
+        assert "another model" in refused(["resume", run["run"], "--set", "model.hidden=[8, 8]", *options], capsys)
+
+
+def test_a_resume_with_set_tells_its_sheet_before_it_trains(
+    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = stopped_run(config, capsys, monkeypatch)
+    assert main(["resume", run["run"], "--set", "optimizer.weight_decay=0.5"]) == 0
+    text = capsys.readouterr().err
+    assert text.index("  changed   optimizer.weight_decay: 0.01 → 0.5") < text.index("epoch   2")
+    assert main(["resume", run["run"], "--set", "checkpoints.keep_last=9"]) == 0
+    text = capsys.readouterr().err
+    assert text.startswith("The same run goes on.\n")
+    assert "no result depends on checkpoints.keep_last" in text
+
+
+def test_runs_are_listed_in_columns_and_branches_are_marked(config: Path, capsys: Captured) -> None:
+    options = ["--set", "loop.batch_size=1", "--set", "loop.epochs=5", "--set", "checkpoints.every_steps=none"]
+    main(["run", str(config), *options, "--json"])
+    long = json_line(capsys)
+    main(["run", str(config), "--set", "name=a rather longer name than the other", "--json"])
+    main(["resume", long["run"], "--set", "loop.epochs=6", "--json"])
+    branch = json_line(capsys)
+    assert main(["runs"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len({line.index(" step ") for line in lines}) == 1
+    assert len({line.index("val/accuracy") for line in lines}) == 1
+    assert "step 1,200/1,200" in lines[2]
+    assert lines[0].startswith(branch["run"])
+    assert lines[0].endswith(f"branch of {long['run']}")
+    assert main(["show", branch["run"]]) == 0
+    assert f"branch of  {long['run']}, step-00001200" in capsys.readouterr().out
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
+    ended = subprocess.run(["git", "-C", str(folder), *who, *arguments], capture_output=True, text=True, check=True)
+    return ended.stdout.strip()
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_show_tells_what_a_run_ran_on_and_the_commit_of_its_configuration(
+    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    git(config.parent, "init", "-q")
+    git(config.parent, "add", config.name)
+    git(config.parent, "commit", "-q", "-m", "Begin")
+    run = stopped_run(config, capsys, monkeypatch)
+    main(["resume", run["run"], "--set", "checkpoints.keep_last=7"])
+    capsys.readouterr()
+    assert main(["show", run["run"], "--json"]) == 0
+    shown = json_line(capsys)
+    first, second = shown["attempts"]
+    commit = git(config.parent, "rev-parse", "HEAD")
+    assert first["environment"]["code"]["config"] == {"file": str(config), "commit": commit, "dirty": False}
+    assert (first["step"], second["step"]) == (0, 8)
+    assert second["changes"] == ["checkpoints.keep_last: 3 → 7"]
+    facts = shown["environment"]
+    assert facts == second["environment"]
+    for name in (
+        "torch",
+        "python",
+        "numpy",
+        "processor",
+        "instructions",
+        "platform",
+        "threads",
+        "device",
+        "data",
+        "optimizer",
+    ):
+        assert facts[name], name
+    assert facts["seeds"] == {"seed": 0, "dataset.split_seed": 0, "dataset.data_seed": 0}
+    assert facts["variables"]["OMP_NUM_THREADS"] == "1"
+    assert main(["show", run["run"]]) == 0
+    text = capsys.readouterr().out
+    assert "attempt    2, " in text
+    assert "from step 8, with checkpoints.keep_last: 3 → 7\n" in text
+    assert "ran on     processor, " in text
+    assert "variables  " in text
+    assert "completed: all steps done\n" in text
+    config.write_text(config.read_text() + "\n# changed\n")
+    main(["run", str(config), "--json"])
+    main(["show", json_line(capsys)["run"]])
+    assert f"config at commit {commit}, with changes that are not committed\n" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_a_hostile_repository_around_a_configuration_runs_nothing(
+    config: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / ".gitattributes").write_text("* filter=evil diff=evil\n")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "Begin")
+    done = tmp_path / "executed"
+    for key in (
+        "core.fsmonitor",
+        "core.hooksPath",
+        "filter.evil.clean",
+        "filter.evil.process",
+        "diff.evil.textconv",
+        "core.pager",
+    ):
+        git(tmp_path, "config", key, f"sh -c 'touch {done}'")
+    config.write_text(config.read_text() + "\n# changed\n")
+    assert main(["run", str(config), "--json"]) == 0
+    folder = RunFolder(Path(json_line(capsys)["folder"]))
+    assert read_history(folder.events_file).attempts[0].environment["code"]["config"]["dirty"]
+    assert not done.exists()
+    subprocess.run(["git", "-C", str(tmp_path), "status"], capture_output=True, check=False)
+    assert done.exists()  # the trap was a real one
+
+
+def test_show_tells_the_findings_of_the_last_attempt_and_why_it_ended(config: Path, capsys: Captured) -> None:
+    wild = ("optimizer.kind=sgd", "optimizer.lr=100.0", "optimizer.weight_decay=10.0", "schedule.kind=constant")
+    more = ("loop.clip_norm=none", "loop.max_skipped_steps=3", "loop.epochs=8")
+    options = [item for setting in (*wild, *more) for item in ("--set", setting)]
+    assert main(["run", str(config), *options, "--json"]) == 1
+    run = json_line(capsys)["run"]
+    main(["show", run])
+    text = capsys.readouterr().out
+    assert "failed: The gradient was not finite in" in text
+    assert main(["show", run, "--json"]) == 0
+    shown = json_line(capsys)
+    assert shown["findings"]
+    assert [item["level"] for item in shown["findings"]] == [
+        line.split()[0] for line in text.splitlines() if line.startswith(("info ", "warning ", "error "))
+    ]
