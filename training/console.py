@@ -206,7 +206,7 @@ def _format_environment(facts: Mapping[str, Any]) -> list[str]:
     versions = [f"{name} {facts[name]}" for name in ("torch", "cuda", "cudnn", "driver", "python") if facts.get(name)]
     seeds, variables = facts.get("seeds"), facts.get("variables")
     lines = [
-        f"ran on     {facts.get('device')}, {counted(int(facts.get('threads') or 0), 'thread')} ({machine})",
+        f"ran on     {facts.get('device')} with {facts.get('threads')} processor threads ({machine})",
         f"with       Trainwright {facts.get('trainwright')}, {', '.join(versions)}",
     ]
     if isinstance(seeds, Mapping):
@@ -235,7 +235,10 @@ def last_attempt(events: Sequence[Event]) -> list[Event]:
 
 
 def _moment(seconds: Any) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(float(seconds or 0.0)))
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(float(seconds or 0.0)))
+    except (TypeError, ValueError, OverflowError, OSError):  # a file that somebody else wrote
+        return "at no possible time"
 
 
 def format_checkpoint(info: CheckpointInfo) -> str:

@@ -414,7 +414,7 @@ def test_show_tells_what_a_run_ran_on_and_the_commit_of_its_configuration(
     text = capsys.readouterr().out
     assert "attempt    2, " in text
     assert "from step 8, with checkpoints.keep_last: 3 → 7\n" in text
-    assert "ran on     processor, " in text
+    assert "ran on     processor with " in text
     assert "variables  " in text
     assert "completed: all steps done\n" in text
     config.write_text(config.read_text() + "\n# changed\n")

@@ -5,6 +5,7 @@ environment.json   versions, device, threads      events.jsonl  rare events     
 data.json          what the dataset held          commands.jsonl requests          telemetry.bin  one row a flush
 splits.safetensors which sample is in which part  owner.json    the working process   log.txt
 checkpoints/step-00000100/ {model.safetensors, state.pt, manifest.json}    labels.json    exports/
+places.json        where the data lies and what computes on machines the run was carried to
 """
 
 from __future__ import annotations
