@@ -10,13 +10,14 @@ from random import Random
 from tests.reliability.kills.comparison import Comparison, compare
 from tests.reliability.kills.engine import Ended, attempt, still_alive
 from tests.reliability.kills.inspection import Inspector
-from tests.reliability.kills.moments import AFTER_ALL_STEPS, FROM_THE_START, RESUME, START_UP, draw
+from tests.reliability.kills.moments import AFTER_ALL_STEPS, ANYWHERE, NEVER, RESUME, START_UP, draw
 from tests.reliability.kills.scenarios import READ_BY_ONE, READ_BY_THREAD, READ_BY_THREE, RESIDENT, Scenario
 from training.runs.folder import RunFolder
 from training.runs.series import read_series
 from training.runs.workspace import run_folders
 
 LOADINGS = (RESIDENT, RESIDENT, READ_BY_THREAD, READ_BY_ONE, READ_BY_THREE)
+INSTEAD = "instead"  # begins the words about a kill whose moment did not come in time
 MOST_LINES = 30  # about what is wrong with one run
 CHANCE_OF_OTHER_LOADING = 0.3
 TRIES = 3  # to come upon a moment of a run that is done already
@@ -103,13 +104,14 @@ class Campaign:
         while True:
             kind = due.pop(0) if due else ""
             done = len(outcome.kills)
-            moment = draw(kind, self.random, self._gate(kind, done, steps)) if kind else None
+            moment = draw(kind, self.random, *self._room(kind, done, steps)) if kind else None
             ended = attempt(self._arguments(), self._workspace, moment, self.sabotage if done else "")
             if mark:
                 outcome.faults += [f"{name} outlived the engine it worked for" for name in still_alive(mark)]
             mark = ended.mark
             if ended.killed:
                 standing = self._look(inspector)
+                kind = ANYWHERE if ended.moment.startswith(INSTEAD) else kind
                 outcome.kills.append(Kill(kind, ended.moment, standing))
                 self.tell(f"{self.scenario.name}: {kind}: {ended.moment} ({standing})")
                 continue
@@ -119,13 +121,13 @@ class Campaign:
             if ended.code != 0 or not due:
                 return ended
 
-    def _gate(self, kind: str, done: int, steps: int) -> int:
-        """From how many steps on the kill may come, so that all find room in one run."""
+    def _room(self, kind: str, done: int, steps: int) -> tuple[int, int]:
+        """From how many steps on the kill may come, and by when it must, so that all find room in one run."""
         if kind in AFTER_ALL_STEPS:
-            return steps
-        if kind in FROM_THE_START:
-            return 0
-        return int(steps * (done + self.random.random() * 0.7) / (len(self.kinds) + 1))
+            return steps, NEVER
+        share = steps / (len(self.kinds) + 1)
+        first = int(share * (done + 0.7 * self.random.random()))
+        return first, int(first + 1.5 * share)
 
     def _arguments(self) -> list[str]:
         folders = run_folders(self._workspace)

@@ -19,7 +19,7 @@ from training.runs.history import read_history
 from training.runs.manifest import STATE, checkpoint_folders, verify
 from training.runs.series import STEP_ROW, read_series
 
-OF_THE_DAY = {"time"}  # in a manifest
+OF_THE_DAY = {"time", "events"}  # in a manifest; a killed run has more events
 HOW_IT_WAS_READ = {"loader", "batches", "seal"}  # in a configuration and in data.json: a resume may do it otherwise
 ENDINGS = ("status", "step", "epoch", "metrics", "skipped_steps", "reason")
 

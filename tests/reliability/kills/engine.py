@@ -86,17 +86,20 @@ def _environment(mark: str, note: Path, moment: Trigger | FromOutside | None, sa
 
 def _strike(process: subprocess.Popen[bytes], moment: FromOutside, workspace: Path) -> str:
     """Kill ``process`` when its moment has come; says so, or nothing when it ended before."""
-    deadline = time.monotonic() + LONGEST
-    while moment.rows is not None and _rows(workspace) < moment.rows:
-        if process.poll() is not None or time.monotonic() > deadline:
+    began = time.monotonic()
+    due = began + (moment.delay if moment.rows is None else LONGEST)
+    while time.monotonic() < due:
+        if process.poll() is not None:
             return ""
+        rows = _rows(workspace)
+        if rows >= moment.latest:
+            break
+        if moment.rows is not None and rows >= moment.rows:
+            due = min(due, time.monotonic() + moment.delay)
         time.sleep(0.004)
-    time.sleep(moment.delay)
-    if process.poll() is not None:
-        return ""
     process.kill()
-    since = "its start" if moment.rows is None else f"{moment.rows} steps"
-    return f"from outside {moment.delay:.3f} s after {since}"
+    since = "its start" if moment.rows is None else f"it had {moment.rows} steps"
+    return f"from outside, {moment.delay:.3f} s after {since} or when it had {moment.latest}"
 
 
 def _rows(workspace: Path) -> int:

@@ -20,6 +20,7 @@ START_UP, TRAINING, VALIDATION, WRITE, REGISTRATION, RETENTION, SERIES, REPLACEM
     "anywhere",
 )
 
+NEVER = 10**9  # more rows than any series has
 BOTH = ("before", "after")
 WRITING = ("before", "half", "after")
 _TEMPORARY = r"/\.writing-step-[^/]*"
@@ -30,13 +31,15 @@ _FILES = rf"{_TEMPORARY}/(ema\.safetensors|model\.safetensors|state\.pt|manifest
 class Trigger:
     """The engine kills itself ``when`` ("before", "half" of the bytes, "after") the ``count``-th ``operation`` whose
     subject (a path; "old -> new" for a rename; path and line for an event) has ``pattern`` in it, counted from the moment
-    the series holds ``rows`` rows; ``delay`` seconds after it, where ``when`` is "after"."""
+    the series holds ``rows`` rows; ``delay`` seconds after it, where ``when`` is "after". If that does not come before the
+    series holds ``latest`` rows, it dies there, so that a run has room for many kills."""
 
     operation: str
     pattern: str
     when: str
     count: int = 1
     rows: int = 0
+    latest: int = NEVER
     delay: float = 0.0
     share: float = 0.5
 
@@ -47,10 +50,12 @@ class Trigger:
 
 @dataclass(frozen=True)
 class FromOutside:
-    """The harness kills the engine ``delay`` seconds after the series has ``rows`` rows; after the start, if None."""
+    """The harness kills the engine ``delay`` seconds after the series has ``rows`` rows; after the start, if None. In any
+    case once it has ``latest`` rows."""
 
     rows: int | None
     delay: float
+    latest: int = NEVER
 
 
 @dataclass(frozen=True)
@@ -138,9 +143,9 @@ _CHOICES: dict[str, list[_Choice]] = {
         _Choice("write", r"/series\.bin$", WRITING),
     ],
     END: [
+        *_replaced(r"status\.json", 2),
         _event('"saving"'),
-        _event('"testing"', ("after",), delay=0.01),
-        _event('"testing"'),
+        _event('"saving"', ("after",), delay=0.05),  # the test part is measured then, where there is one
         _event('"completed"'),
         _Choice("remove", r"/owner\.json$"),
     ],
@@ -150,12 +155,14 @@ AFTER_ALL_STEPS = (END,)
 FROM_THE_START = (START_UP, RESUME)
 
 
-def draw(kind: str, random: Random, rows: int) -> Trigger | FromOutside:
-    """A moment of class ``kind``, not before the series holds ``rows`` rows."""
+def draw(kind: str, random: Random, rows: int, latest: int = NEVER) -> Trigger | FromOutside:
+    """A moment of class ``kind``, not before the series holds ``rows`` rows, nor long after it holds ``latest``."""
+    if kind == TRAINING:
+        return FromOutside(rows, random.uniform(0.0, 0.15), latest)
     if kind == ANYWHERE:
-        return FromOutside(None, random.uniform(0.2, 7.0))
-    if kind == TRAINING or (kind == START_UP and random.random() < 0.15):
-        return FromOutside(rows, random.uniform(0.0, 0.15)) if kind == TRAINING else FromOutside(None, random.random())
+        return FromOutside(random.choice((None, rows)), random.uniform(0.0, 4.0), latest)
+    if kind == START_UP and random.random() < 0.15:
+        return FromOutside(None, random.uniform(0.0, 2.0), latest)
     choice = random.choice(_CHOICES[kind])
     return Trigger(
         operation=choice.operation,
@@ -163,6 +170,7 @@ def draw(kind: str, random: Random, rows: int) -> Trigger | FromOutside:
         when=random.choice(choice.whens),
         count=random.randint(1, choice.most),
         rows=0 if kind in FROM_THE_START else rows,
+        latest=latest,
         delay=random.uniform(0.0, choice.delay),
         share=random.random(),
     )

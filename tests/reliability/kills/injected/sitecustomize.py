@@ -34,6 +34,7 @@ class Killer:
         self._when: str = trigger["when"]
         self._left: int = trigger["count"]
         self._rows: int = trigger["rows"]
+        self._latest: int = trigger["latest"]
         self._delay: float = trigger["delay"]
         self._share: float = trigger["share"]
         self._note = note
@@ -43,15 +44,17 @@ class Killer:
 
     def call(self, operation: str, subject: str, original: Callable[..., Any], *args: Any, **named: Any) -> Any:
         """Do ``original``, which is ``operation`` on ``subject``, unless this is the moment."""
+        if subject == self._series and operation == "write" and self._rows_so_far() >= self._latest:
+            self._die("instead:", operation, subject)
         if not self._now(operation, subject):
             return original(*args, **named)
         if self._when == "half":
             self._half(original, *args)
-            self._die(operation, subject)
+            self._die(self._when, operation, subject)
         if self._when == "before":
-            self._die(operation, subject)
+            self._die(self._when, operation, subject)
         result = original(*args, **named)
-        self._die(operation, subject)
+        self._die(self._when, operation, subject)
         return result
 
     def saw_series(self, path: str) -> None:
@@ -67,7 +70,7 @@ class Killer:
         return self._left == 0
 
     def _rows_so_far(self) -> int:
-        if not self._rows or not self._series:
+        if not self._series:
             return 0
         return (os.stat(self._series).st_size - SERIES_HEADER) // SERIES_ROW
 
@@ -75,12 +78,12 @@ class Killer:
         """Write the first part of the bytes, as a kill inside the system's write may leave it."""
         original(target, memoryview(data).cast("B")[: int(memoryview(data).nbytes * self._share)])
 
-    def _die(self, operation: str, subject: str) -> None:
-        line = f"{self._when} {operation} {subject}".replace("\n", " ")
+    def _die(self, when: str, operation: str, subject: str) -> None:
+        line = f"{when} {operation} {subject}".replace("\n", " ")
         descriptor = self._open(self._note, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         self._write(descriptor, f"{line[:400]}\n".encode())
         os.close(descriptor)
-        if self._delay and self._when == "after":
+        if self._delay and when == "after":
             threading.Thread(target=self._die_later, daemon=True).start()
         else:
             os.kill(self._process, signal.SIGKILL)
