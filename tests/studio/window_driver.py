@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.actions.question import Question
@@ -51,3 +51,24 @@ def answer_next_question(qtbot: QtBot, text: str) -> list[str]:
 
     QTimer.singleShot(50, press)
     return asked
+
+
+def answer_next_dialog(qtbot: QtBot, kind: type[QDialog], text: str) -> list[str]:
+    """Press the button ``text`` of the next dialog of ``kind``; the list tells all that could be read in it."""
+    read: list[str] = []
+
+    def answer() -> None:
+        dialog = QApplication.activeModalWidget()
+        if not isinstance(dialog, kind):
+            QTimer.singleShot(50, answer)
+            return
+        read.append("\n".join(label.text() for label in dialog.findChildren(QLabel)))
+        press(dialog, text)
+
+    QTimer.singleShot(50, answer)
+    return read
+
+
+def press(parent: QWidget, text: str) -> None:
+    """Click the button ``text`` somewhere in ``parent``."""
+    next(button for button in parent.findChildren(QPushButton) if button.text() == text).click()
