@@ -60,6 +60,7 @@ class Stopwatch:
             if self.hooks.control.stop:
                 return
             blocking = self._saves % 2 == 1
+            self._written.wait()  # on a busy computer the one before may still be written
             self._written.clear()
             began = time.perf_counter()
             save(ledger, **settings)
@@ -104,7 +105,7 @@ def measure(name: str, model: dict[str, str], steps: int, rounds: int, place: Pa
     size = list_checkpoints(folder)[0].size
     first, stalls, blocking = watch.stalls[0], watch.stalls[1:], watch.blocking[1:]
     shares = [100 * stall / whole for stall, whole in zip(stalls, blocking, strict=True)]
-    beside, quiet = statistics.fmean(watch.beside), statistics.fmean(watch.quiet)
+    beside, quiet = statistics.median(watch.beside), statistics.median(watch.quiet)
     print(f"\n{name}, {size / 1e6:.1f} MB, {rounds} rounds interleaved")
     print(f"  the loop stands still  {spread(stalls)}; the very first time {1e3 * first:.2f}")
     print(f"  a blocking write       {spread(blocking)}")
