@@ -204,9 +204,10 @@ def _format_environment(facts: Mapping[str, Any]) -> list[str]:
         return []
     machine = ", ".join(str(facts[name]) for name in ("host", "processor", "instructions") if facts.get(name))
     versions = [f"{name} {facts[name]}" for name in ("torch", "cuda", "cudnn", "driver", "python") if facts.get(name)]
-    seeds, variables = facts.get("seeds"), facts.get("variables")
+    seeds, variables, number = facts.get("seeds"), facts.get("variables"), facts.get("threads")
+    threads = counted(number, "thread") if isinstance(number, int) else "an unknown number of threads"
     lines = [
-        f"ran on     {facts.get('device')} with {facts.get('threads')} processor threads ({machine})",
+        f"ran on     {facts.get('device')} with {threads} ({machine})",
         f"with       Trainwright {facts.get('trainwright')}, {', '.join(versions)}",
     ]
     if isinstance(seeds, Mapping):

@@ -131,7 +131,7 @@ def resume_sheet(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any
         restored=_restored(parts, after),
         changed=tuple(changes),
         ignored=() if changes == every else ("the new name, because a run keeps its own",),
-        notes=tuple(_clauses(changes)),
+        notes=tuple(_clauses(changes, after)),
         parts=parts,
         same_run=True,
     )
@@ -158,7 +158,7 @@ def branch_sheet(
         restored=_restored(parts, after),
         changed=changes,
         ignored=tuple(_ignored(before, after, manifest, parts, reasons)),
-        notes=(*_clauses(changes), *_notes(changes, before, after, parts)),
+        notes=(*_clauses(changes, after), *_notes(changes, before, after, parts)),
         parts=parts,
     )
 
@@ -302,6 +302,8 @@ def _notes(changes: Sequence[Change], before: RunConfig, after: RunConfig, parts
     """What begins anew, and what cannot be known yet."""
     paths = {change.path for change in changes}
     notes = []
+    if "optimizer.lr" in paths and _rate_of_its_own(after):
+        notes.append("optimizer.lr is not used, because schedule.max_lr says the highest rate")
     if "position" not in parts:
         notes.append("the new run begins at step 0, and so does its learning rate")
     elif "loop.batch_size" in paths:
@@ -341,10 +343,17 @@ def _optimizer_numbers(config: RunConfig) -> str:
     return "SGD's momentum buffers" if _has_momentum(config) else ""
 
 
-def _clauses(changes: Sequence[Change]) -> list[str]:
+def _rate_of_its_own(config: RunConfig) -> bool:
+    """Whether the schedule knows the highest rate by itself and the optimizer's is not asked for."""
+    return isinstance(config.schedule, OneCycle) and config.schedule.max_lr is not None
+
+
+def _clauses(changes: Sequence[Change], after: RunConfig) -> list[str]:
     """What the changed settings do, those that act alike in one clause."""
     sorts: dict[Effect, list[str]] = {}
     for change in _telling(changes):
+        if change.path == "optimizer.lr" and _rate_of_its_own(after):
+            continue
         sorts.setdefault(effect_of(change), []).append(change.path)
     return [words.format(_listed(sorts[effect])) for effect, words in _CLAUSES.items() if effect in sorts]
 

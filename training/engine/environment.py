@@ -20,6 +20,7 @@ import torch
 
 import training
 from training.config import RunConfig
+from training.data.processes import core_count
 from training.engine.device import describe_device
 from training.engine.session import Session
 from training.events import Found
@@ -110,7 +111,7 @@ def _machine() -> dict[str, Any]:
         "platform": platform.platform(),
         "processor": _processor(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
-        "cores": os.cpu_count(),
+        "cores": core_count(),
         "memory_mb": psutil.virtual_memory().total // 2**20,
     }
 

@@ -134,6 +134,14 @@ def test_a_longer_run_under_a_schedule_over_the_whole_says_that_the_rate_jumps()
     assert not any("jumps" in note for note in sheet("loop.epochs=5", before=("schedule.kind=constant",)).notes)
 
 
+def test_a_rate_that_the_schedule_does_not_ask_for_is_said_to_be_unused() -> None:
+    assert sheet("optimizer.lr=0.5").notes == (
+        "optimizer.lr is not used, because schedule.max_lr says the highest rate",
+    )
+    used = sheet("optimizer.lr=0.5", before=("schedule.max_lr=none",)).notes
+    assert used == ("the learning rate is another from here on, because of optimizer.lr",)
+
+
 def test_data_found_to_differ_makes_the_sheet_stricter() -> None:
     before = tiny()
     assert branch_sheet(before, before, MANIFEST, same_data=True) == branch_sheet(before, before, MANIFEST)
