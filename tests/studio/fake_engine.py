@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from training.config import RunConfig, parse_config
+from training.config import RunConfig, apply_overrides, parse_config
+from training.config.files import config_data
 from training.control import Control
 from training.events import (
     AttemptStarted,
@@ -207,6 +208,11 @@ class FakeEngine:
             if inside or newest:
                 checkpoint = str(target if inside else newest[-1])
                 first_step = int(Path(checkpoint).name.removeprefix("step-"))
+            if request["overrides"]:  # a branch, or a new run where there is no checkpoint yet
+                data = config_data(config)
+                apply_overrides(data, request["overrides"])
+                config = parse_config(data)
+                folder = create_run(folder.path.parent.parent, config, {"run": folder.id})
         else:
             config = parse_config(request["config"])
             if config.name == "refused":
@@ -231,7 +237,13 @@ class FakeEngine:
                 record = run.work()
             except RuntimeError as error:
                 run.emit(
-                    Failed(step=run.step, reason=f"Oh no: {error}.", advice="Buy more numbers.", log="line 1\nline 2")
+                    Failed(
+                        step=run.step,
+                        reason=f"Oh no: {error}.",
+                        advice="Buy more numbers.",
+                        log="line 1\nline 2",
+                        fix={"name": "better"},
+                    )
                 )
                 record = run.status("failed", str(error))
             run.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,14 +14,17 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.state import RunState
 from studio.pages.train.numbers import NumbersRow
+from studio.panels.fix_dialog import APPLY, FixDialog
 from studio.panels.outcome_banner import OutcomeBanner
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
-from studio.widgets import Toast
-from tests.studio.window_driver import open_window, train_page
+from studio.widgets import Banner, Toast
+from tests.studio.window_driver import answer_next_dialog, open_window, press, train_page
 from training.config import RunConfig
 from training.control import Command
-from training.events import Failed, Validated
+from training.events import AttemptStarted, Failed, Found, PhaseChanged, Stopped, Validated
+from training.runs.folder import claim, create_run, release
+from training.runs.history import EventLog
 from training.runs.series import STEP_ROW
 
 MakeConfig = Callable[..., RunConfig]
@@ -99,7 +103,7 @@ def test_a_failed_run_says_why_and_offers_to_go_on(qtbot: QtBot, context: AppCon
     context.start_run(config("fails"))
     qtbot.waitUntil(lambda: page.outcome.isVisible(), timeout=20000)
     buttons = {button.text(): button for button in page.outcome.findChildren(QPushButton)}
-    assert set(buttons) == {"Show log", "Copy", "Resume"}
+    assert set(buttons) == {"Show log", "Copy", "Resume", "Apply and resume"}
     click(qtbot, buttons["Copy"])
     copied = QApplication.clipboard().text()
     assert "Oh no: the numbers ran out. Buy more numbers." in copied
@@ -110,6 +114,54 @@ def test_a_failed_run_says_why_and_offers_to_go_on(qtbot: QtBot, context: AppCon
     qtbot.waitUntil(lambda: context.live.state is not RunState.FAILED, timeout=10000)
     assert not page.outcome.isVisible()
     qtbot.waitUntil(lambda: context.live.state is RunState.FAILED and not context.engine.training, timeout=20000)
+
+
+def test_what_a_failure_proposes_is_shown_and_applied(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    page = train_page(open_window(qtbot, context))
+    context.start_run(config("fails"))
+    qtbot.waitUntil(lambda: page.outcome.isVisible() and not context.start_problem(), timeout=20000)
+    assert context.live.folder is not None
+    failed = context.live.folder
+    assert page.outcome._banner is not None
+    assert "Proposed: name: fails → better" in page.outcome._banner.accessibleName()
+    answer_next_dialog(qtbot, FixDialog, "Cancel")
+    press(page.outcome, APPLY)
+    assert context.live.folder == failed
+    shown = answer_next_dialog(qtbot, FixDialog, APPLY)
+    press(page.outcome, APPLY)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED, timeout=20000)
+    assert "The run has no checkpoint yet: a new run begins from the start with these settings." in shown[0]
+    assert "name: fails → better" in shown[0]
+    assert context.live.folder != failed
+    assert context.live.folder.status()["parent"]["run"] == failed.id
+
+
+def test_findings_are_shown_for_a_run_that_is_looked_at_again(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
+) -> None:
+    """Those of the last attempt, also what it found in its data before it was announced; the process is named."""
+    folder = create_run(workspace, config())
+    log = EventLog(folder.events_file)
+    attempt = AttemptStarted(attempt=1, step=0, total_steps=9, steps_per_epoch=3, epochs=3, device="cpu")
+    for event in (
+        PhaseChanged(phase="preparing data"), Found(level="warning", title="Of an attempt that is over."), attempt,
+        Stopped(step=0),
+        PhaseChanged(phase="preparing data"), Found(level="warning", title="Left out: 3 files."), attempt,
+        Found(level="warning", title="The loader is slow.", step=4, fix={"loader.workers": 2}),
+    ):  # fmt: skip
+        log.emit(event)
+    log.close()
+    claim(folder)
+    page = train_page(open_window(qtbot, context))
+    context.watch(folder.path)
+    names = [banner.accessibleName() for banner in page.findings.findChildren(Banner)]
+    assert len(names) == 2
+    assert any(name.startswith("Left out: 3 files.") for name in names)
+    assert any(name == "The loader is slow. (step 4). Proposed: loader.workers: none → 2" for name in names)
+    assert f"Process {os.getpid()} trains it" in page.header.owner.text()
+    release(folder)
+    qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED, timeout=5000)
+    assert page.header.owner.isHidden()
 
 
 def test_a_killed_engine_says_so_with_its_log(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
