@@ -105,7 +105,7 @@ _CHOICES: dict[str, list[_Choice]] = {
         _Choice("mkdir", _TEMPORARY, ("after",), delay=0.02),
         _Choice("mkdir", _TEMPORARY),
         _Choice("open", _FILES, BOTH, 4),
-        _Choice("write", _FILES, WRITING, 12),
+        _Choice("write", _FILES, WRITING, 6),
         _Choice("fsync", _FILES, BOTH, 4),
         _Choice("fsync", rf"{_TEMPORARY}$"),
         _Choice("rename", rf"{_TEMPORARY} -> ", ("before",)),
