@@ -24,7 +24,6 @@ TRIES = 3  # to come upon a moment of a run that is done already
 MET_AGAIN = (RESUME, *AFTER_ALL_STEPS)  # by a run that is done and resumed
 
 Tell = Callable[[str], None]
-Tamper = Callable[[RunFolder], None]
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,8 @@ class Outcome:
 
 @dataclass
 class Campaign:
-    """Kills ``scenario``'s run once for each of ``kinds``. ``tamper`` is done after each kill and ``sabotage`` goes on
-    inside each resumed engine: with one of them the campaign must end with differences or losses."""
+    """Kills ``scenario``'s run once for each of ``kinds``. With ``sabotage`` going on inside each resumed engine it must end
+    with differences."""
 
     scenario: Scenario
     kinds: Sequence[str]
@@ -63,7 +62,6 @@ class Campaign:
     data: Path
     place: Path
     tell: Tell
-    tamper: Tamper | None = None
     sabotage: str = ""
 
     def run(self) -> Outcome:
@@ -145,6 +143,4 @@ class Campaign:
             return "no run yet"
         if len(folders) > 1:
             inspector.faults.append(f"one run has become {len(folders)}")
-        if self.tamper is not None:
-            self.tamper(folders[0])
         return inspector.look(folders[0])
