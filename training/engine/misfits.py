@@ -42,6 +42,10 @@ def _misfit(session: Session) -> str:
         return "it stands at a step that the run does not have"
     for parameter, numbers in session.optimizer.state.items():
         for name, value in numbers.items():
-            if isinstance(value, Tensor) and value.numel() > 1 and value.shape != parameter.shape:
-                return f"the optimizer's {visible(str(name), 60)} has another shape than its parameter"
+            if name == "step":
+                fits = isinstance(value, int | float) or (isinstance(value, Tensor) and value.numel() == 1)
+            else:  # fused kernels look at no shape but the parameter's
+                fits = value is None or (isinstance(value, Tensor) and value.shape == parameter.shape)
+            if not fits:
+                return f"the optimizer's {visible(str(name), 60)} has another form than its parameter"
     return ""

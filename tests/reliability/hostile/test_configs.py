@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reliability.hostile.configs import ORDINARY, CONFIGS, OVERRIDES
+from tests.reliability.hostile.configs import CONFIGS, ORDINARY, OVERRIDES
 from tests.reliability.hostile.trial import attempt, guarded
 
 pytestmark = pytest.mark.timeout(60)
@@ -21,7 +21,9 @@ def test_a_hostile_configuration_is_one_sentence(name: str, tmp_path: Path, monk
         CONFIGS[name](folder / "config.toml")
         before = sorted(folder.iterdir())
         for command in ("run", "check"):
-            attempt(command, folder / "config.toml", "--workspace", workspace).judge(2)
+            outcome = attempt(command, folder / "config.toml", "--workspace", workspace)
+            outcome.judge(2)
+            assert outcome.err.count("\n") == 1
         assert sorted(folder.iterdir()) == before
         assert not list(tmp_path.glob("workspace/runs/*"))
 
