@@ -183,6 +183,19 @@ class Branch:
 
 
 @dataclass
+class FromStart:
+    """The same run begins again, because it was cut off before its first checkpoint."""
+
+    findings: list[Found]
+    places: Mapping[str, Any]
+    checkpoint: None = None
+
+    def apply(self, folder: RunFolder, session: Session) -> None:
+        """There is nothing to take over; what was said about this machine has proved right."""
+        remember(folder, self.places)
+
+
+@dataclass
 class Anew:
     """A run that ended before its first checkpoint begins again from the start, as a new run with changed settings."""
 

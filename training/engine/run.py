@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,13 @@ from training.config.sheet import Sheet, branch_sheet, keeps_run, resume_sheet
 from training.engine.attempt import work_on
 from training.engine.device import choose_device, device_here
 from training.engine.hooks import Hooks
-from training.engine.restore import Anew, Branch, Resume, refuse_by_sheet
+from training.engine.restore import Anew, Branch, FromStart, Resume, refuse_by_sheet
 from training.errors import CheckpointError, ConfigError, InputError
 from training.events import Found
 from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.manifest import verify
 from training.runs.mending import mend_config, refuse_changed_config, standing
-from training.runs.places import DATA, DEVICE, KEPT, config_here, remember
+from training.runs.places import DATA, DEVICE, KEPT, config_here
 from training.runs.workspace import find_target
 
 __all__ = ["Hooks", "Intent", "branch_run", "intend_resume", "resume_run", "start_run"]
@@ -106,14 +106,14 @@ def resume_run(
     claim(folder)
     try:
         checkpoint, manifest, refused = _pick(folder, intent.checkpoint)
-        restore = None
+        restore: Resume | FromStart = FromStart(moved, places)
         if checkpoint is not None:
             before = parse_config(manifest["config"], str(checkpoint), paths=False)
             hooks.planned(resume_sheet(before, config, manifest))
+            moved = [replace(found, step=int(manifest["step"])) for found in moved]
             restore = Resume(checkpoint, manifest, refused, moved, places)
         else:
             refuse_changed_config(folder)
-            remember(folder, places)
     except BaseException:
         release(folder)
         raise

@@ -223,6 +223,22 @@ def test_a_device_chosen_for_this_machine_is_kept_and_one_it_lacks_is_refused(
     assert findings(said) == []  # the attempt before was here already
 
 
+@no_gpu
+def test_a_run_cut_off_before_its_first_checkpoint_begins_again_on_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = start_run(tiny(), tmp_path)
+    folder = begun_elsewhere(tiny("precision.device=cuda"), tmp_path, monkeypatch, **GPU)
+    shutil.rmtree(folder.checkpoints)
+    folder.checkpoints.mkdir()
+    folder.series_file.write_bytes(b"")
+    said: list[Event] = []
+    record = resume_run(str(folder.path), tmp_path, ["precision.threads=1"], listening(said))
+    assert weights(record) == weights(whole)
+    assert any("asks for cuda" in item.title for item in findings(said))
+    assert read_json(folder.path / PLACES) == {HERE: {"precision.threads": 1}}
+
+
 @pytest.mark.parametrize(
     ("facts", "level", "words"),
     [
