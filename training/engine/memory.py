@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from typing import Any, TypeVar
 
 import psutil
@@ -165,7 +166,7 @@ def smaller_batches(plan: Plan, model: nn.Module) -> dict[str, Any]:
 
 
 def batches_that_fit(session: Session, train_step: Callable[[Session, Window], Step]) -> dict[str, Any]:
-    """The settings for smaller batches one of which really got through a step; empty when not even the smallest did.
+    """The settings for smaller batches that really got through a step; empty when not even the smallest did.
 
     To be called when a batch did not fit and the session has come to its end: it is spent afterwards, but for its
     ``progress``.
@@ -176,8 +177,9 @@ def batches_that_fit(session: Session, train_step: Callable[[Session, Window], S
         free_memory(session.device)
         data.cut(Plan(data.plan.n, fix["loop.batch_size"], fix["loop.accumulation"]), data.evaluation_size)
         try:
-            batch = next(iter(next(data.train_windows(progress.epoch, progress.window))))
-            train_step(replace(session, progress=replace(progress)), Window(len(batch.targets), 1, iter([batch])))
+            whole = next(data.train_windows(progress.epoch, progress.window))
+            two = Window(whole.samples, 2, islice(iter(whole), 2))  # the second finds gradients in place
+            train_step(replace(session, progress=replace(progress)), two)
         except (RuntimeError, MemoryError) as error:
             if not ran_out_of_memory(error):
                 raise
