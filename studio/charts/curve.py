@@ -1,4 +1,4 @@
-"""One curve: its samples and the two lines that draw it."""
+"""One curve: its samples, the two lines that draw it, and the dot that stands for a line of one sample."""
 
 import numpy as np
 import pyqtgraph as pg
@@ -17,6 +17,7 @@ Line = tuple[Floats, Floats]
 
 _RAW_SHARE = 0.34  # of the curve's colour in the raw line, while the smoothed one is what is read
 _SMOOTH_POINTS = 400
+_DOT = 7  # pixels
 _FEW_POINTS = 600  # up to here a thin line is worth the time that antialiasing takes
 
 
@@ -28,6 +29,7 @@ class Curve:
         self.series = Series(may_be_smoothed=is_noisy)
         self.raw_item = CurveItem()
         self.smooth_item = CurveItem()
+        self.dot_item = pg.ScatterPlotItem(size=_DOT, pen=None)
         self._is_noisy = is_noisy
 
     def lines(self, first: float, last: float, pixels: int, scale: ValueScale) -> tuple[Line, Line]:
@@ -40,12 +42,16 @@ class Curve:
         """Hand lines to the plot that shows `bounds`."""
         self.raw_item.set_line(*raw, bounds, antialias=not self._is_noisy or len(raw[0]) <= _FEW_POINTS)
         self.smooth_item.set_line(*smooth, bounds, antialias=True)
+        alone = len(self.series) == 1
+        if alone or len(self.dot_item.points()):
+            self.dot_item.setData(*(raw if alone else (np.empty(0), np.empty(0))))
 
     def dress(self, palette: Palette, device_pixel_ratio: float) -> None:
         """Take on a theme's colours."""
         color = QColor(palette.curves[self.color_index % len(palette.curves)])
         wide = 2 * device_pixel_ratio  # pyqtgraph counts a pen's width in device pixels
         self.smooth_item.setPen(pg.mkPen(color, width=wide))
+        self.dot_item.setBrush(color)
         if self.series.is_smoothed:
             # Mixed, not transparent: transparent lines take three times as long.
             color = mixed(QColor(palette.surface), color, _RAW_SHARE)

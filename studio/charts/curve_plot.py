@@ -72,7 +72,7 @@ class CurvePlot(QWidget):
         curve = Curve(index, is_noisy=is_noisy)
         curve.series.set_smoothing(self._smoothing)
         self._curves[name] = curve
-        for item in (curve.raw_item, curve.smooth_item):
+        for item in (curve.raw_item, curve.smooth_item, curve.dot_item):
             self._canvas.addItem(item, ignoreBounds=True)
         self._legend.add_entry(name, label, curve.color_index)
         curve.dress(theme().palette, self.devicePixelRatioF())

@@ -48,6 +48,12 @@ class RunSummary:
         return str(self.record.get("status", ""))
 
     @property
+    def parent(self) -> str:
+        """The run it was branched from; "" for one that began anew."""
+        parent = self.record.get("parent")
+        return str(parent.get("run") or "") if isinstance(parent, dict) else ""
+
+    @property
     def lost_window(self) -> bool:
         """Whether it was stopped because its window had gone, and not been resumed since."""
         return self.status == "stopped" and self.record.get("reason") == WINDOW_GONE

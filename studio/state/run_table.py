@@ -20,6 +20,7 @@ from PySide6.QtCore import (
 from studio.state.formats import format_ago, format_duration, format_metric
 from studio.state.progress import best_of
 from studio.state.run_library import RunLibrary, RunSummary
+from studio.theme import icon
 
 RUN_ROLE = Qt.ItemDataRole.UserRole
 SORT_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -141,8 +142,12 @@ class RunTableModel(QAbstractTableModel):
             return run.losses
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _ALIGNMENT
+        if role == Qt.ItemDataRole.DecorationRole and index.column() == NAME and run.parent:
+            return icon("branch", "muted")
         if role == Qt.ItemDataRole.ToolTipRole and index.column() == NAME:
-            return str(run.folder.path)
+            return f"Branched from {run.parent}\n{run.folder.path}" if run.parent else str(run.folder.path)
+        if role == Qt.ItemDataRole.ToolTipRole and index.column() == STATUS:
+            return str(run.record.get("reason") or "") or None
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == LOSS and run.losses:
             return f"loss {run.losses[-1]:.4g}"
         return None

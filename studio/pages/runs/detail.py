@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -24,7 +25,7 @@ from studio.state.run_library import RunSummary
 from studio.state.run_reading import RunReading, read_run
 from studio.theme import SPACING, set_role
 from studio.widgets import Card, ElidedLabel, StatusPill, button, icon_button, label
-from training.events import Failed
+from training.events import Event, Failed, Stopped
 
 logger = logging.getLogger(__name__)
 
@@ -81,12 +82,7 @@ class RunDetail(QWidget):
         self._pill.set_status(*status_words(run.status))
         self._facts.setText(_facts(run))
         record = run.record
-        failed = Failed(
-            step=int(record.get("step") or 0),
-            reason=str(record.get("reason") or ""),
-            advice=str(record.get("advice") or ""),
-        )
-        self.outcome.show_outcome(state, failed, can_resume=False)
+        self.outcome.show_outcome(state, _final(record, state), can_resume=False)
         self.checkpoints.set_run(run.folder, state)
         if another:
             self.curves.clear("Reading the curves …")
@@ -179,6 +175,14 @@ class RunDetail(QWidget):
         self.curves.clear(f"The curves cannot be read: {error}")
 
 
+def _final(record: dict[str, Any], state: RunState) -> Event:
+    """The run's last event, as its record tells it."""
+    step, reason = int(record.get("step") or 0), str(record.get("reason") or "")
+    if state is RunState.STOPPED:
+        return Stopped(step=step, reason=reason)
+    return Failed(step=step, reason=reason, advice=str(record.get("advice") or ""))
+
+
 def _facts(run: RunSummary) -> str:
     record, parts = run.record, []
     best = best_of(record)
@@ -188,7 +192,6 @@ def _facts(run: RunSummary) -> str:
     parts.append(f"step {step:,} of {total:,}" if total else f"step {step:,}")
     parts.append(f"{record.get('model', '')} on {record.get('dataset', '')}")
     parts.append(format_duration(run.duration))
-    parent = record.get("parent")
-    if isinstance(parent, dict) and parent.get("run"):
-        parts.append(f"branched from {parent['run']}")
+    if run.parent:
+        parts.append(f"branched from {run.parent}")
     return " · ".join(parts)

@@ -146,6 +146,21 @@ def test_an_all_gap_curve_and_an_empty_one_are_drawn_without_complaint(plot: Cur
         plot.refresh()
 
 
+def test_a_single_sample_is_a_dot_until_there_is_a_line(plot: CurvePlot) -> None:
+    plot.add_curve("alone", is_noisy=False)
+    plot.append("alone", [5], [0.5])
+    plot.refresh()
+    dot = plot._curves["alone"].dot_item
+    (point,) = dot.points()
+    assert (point.pos().x(), point.pos().y()) == (5, 0.5)
+    plot.append("alone", [6], [0.75])
+    plot.refresh()
+    assert len(dot.points()) == 0
+    plot.truncate(5)
+    plot.refresh()
+    assert len(dot.points()) == 1
+
+
 def test_the_board_cuts_and_clears_all_its_plots(qtbot: QtBot) -> None:
     board = MetricsBoard()
     qtbot.addWidget(board)

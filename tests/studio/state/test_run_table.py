@@ -18,6 +18,7 @@ from studio.state.checkpoint_list import CheckpointListModel
 from studio.state.run_library import RunLibrary, thin
 from studio.state.run_table import BEST, NAME, STATUS, STEP, RunFilter, RunTableModel
 from training.config import RunConfig
+from training.control import WINDOW_GONE
 from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, write_labels
 from training.runs.series import STEP_ROW, SeriesWriter
@@ -100,6 +101,23 @@ def test_deleting_removes_the_folder_and_refuses_a_run_at_work(
         library.delete(run, failures.append)
     assert not folder.path.exists()
     assert library.runs == ()
+
+
+def test_branches_are_marked_and_reasons_told(
+    qtbot: QtBot, background: Background, workspace: Path, config: MakeConfig
+) -> None:
+    library = RunLibrary(workspace, background)
+    model = RunTableModel(library)
+    lab = make_run(workspace, config("lab"), "stopped", reason=WINDOW_GONE)
+    branch = make_run(workspace, config("branch"), "completed", parent={"run": lab.id, "checkpoint": "step-00000010"})
+    refreshed(qtbot, library)
+    rows = {run_id: model.row_of(run_id) or 0 for run_id in (lab.id, branch.id)}
+    decoration, tip = Qt.ItemDataRole.DecorationRole, Qt.ItemDataRole.ToolTipRole
+    assert model.index(rows[lab.id], NAME).data(decoration) is None
+    assert model.index(rows[branch.id], NAME).data(decoration) is not None
+    assert f"Branched from {lab.id}" in model.index(rows[branch.id], NAME).data(tip)
+    assert model.index(rows[lab.id], STATUS).data(tip) == WINDOW_GONE
+    assert [run.id for run in library.interrupted()] == [lab.id]
 
 
 def test_checkpoints_come_and_go_without_losing_the_selection(

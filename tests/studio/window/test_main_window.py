@@ -23,8 +23,8 @@ from studio.window.preferences import PreferencesDialog
 from tests.studio.conftest import MakeHost
 from tests.studio.window_driver import answer_next_question, open_window, train_page
 from training.config import RunConfig
-from training.control import Command, send
-from training.runs.folder import RunFolder, owner_of
+from training.control import WINDOW_GONE, Command, send
+from training.runs.folder import RunFolder, create_run, owner_of
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -156,6 +156,31 @@ def test_an_interrupted_run_is_offered_at_the_next_start(
     qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED, timeout=20000)
 
 
+def test_a_notice_put_away_does_not_come_back_for_the_same_run(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
+) -> None:
+    for number, name in enumerate(("early", "late")):
+        folder = create_run(workspace, config(name))
+        reason = WINDOW_GONE if name == "late" else None
+        status = "stopped" if name == "late" else "running"
+        folder.write_status(
+            {**folder.status(), "status": status, "reason": reason, "created": float(number), "step": 7}
+        )
+
+    def offered() -> list[Banner]:
+        window = open_window(qtbot, context, "setup")
+        with qtbot.waitSignal(context.library.refreshed, timeout=10000):
+            context.library.refresh()
+        return window.notices.findChildren(Banner)
+
+    (banner,) = offered()
+    said = banner.accessibleName()
+    assert said.startswith("“late” was stopped. The window that showed the run ended unexpectedly")
+    assert "It waits at step 7. 1 more under Runs." in said
+    banner._close.click()
+    assert offered() == []
+
+
 def test_a_dead_engine_is_shown_and_can_be_tried_again(
     qtbot: QtBot, make_host: MakeHost, workspace: Path, context: AppContext
 ) -> None:
@@ -178,8 +203,11 @@ def test_preferences_are_checked_and_taken_over(qtbot: QtBot, context: AppContex
     assert "There is no file" in dialog.problem.text()
     dialog.python.set_path(sys.executable)
     dialog.theme.set_current("dark")
+    assert dialog.if_window_ends.current() == "keep"
+    dialog.if_window_ends.set_current("stop")
     dialog._on_accepted()
     settings = context.settings.get()
+    assert not settings.keep_training
     assert (settings.theme, settings.engine_python) == ("dark", sys.executable)
 
 
