@@ -19,6 +19,7 @@ from training.config import RunConfig, parse_config
 from training.config.files import config_data
 from training.errors import ConfigError
 from training.runs.folder import RunFolder, read_json
+from training.runs.storage import stored
 
 PLACES = "places.json"
 DATA, DEVICE, THREADS = "dataset.path", "precision.device", "precision.threads"
@@ -33,7 +34,8 @@ def remember(folder: RunFolder, settings: Mapping[str, Any]) -> None:
     known = read_json(folder.path / PLACES)
     here = known.get(socket.gethostname())
     known[socket.gethostname()] = {**(here if isinstance(here, dict) else {}), **settings}
-    write_text(folder.path / PLACES, json.dumps(known, indent=1) + "\n")
+    with stored(folder.path / PLACES):
+        write_text(folder.path / PLACES, json.dumps(known, indent=1) + "\n")
 
 
 def config_here(folder: RunFolder) -> RunConfig:
