@@ -10,10 +10,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from training.checkpoints.snapshot import Snapshot, SnapshotMemory
 from training.checkpoints.write import remove_checkpoint, remove_leftovers, write_checkpoint
+from training.data.host_memory import host_memory
 from training.errors import TrainingError
 from training.events import CheckpointSaved
 from training.runs.folder import RunFolder
@@ -26,7 +25,7 @@ from training.runs.manifest import (
     read_labels,
     write_labels,
 )
-from training.runs.storage import storage_error
+from training.runs.storage import is_gone, storage_error
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +45,7 @@ class Keeper:
         self._on_saved = on_saved
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="checkpoint-writer")
         self._pending: deque[Future[None]] = deque()
-        self.memory = SnapshotMemory(min(_MOST_MEMORY, psutil.virtual_memory().available // 8))
+        self.memory = SnapshotMemory(min(_MOST_MEMORY, host_memory().available // 8))
         self._lock = threading.Lock()
         self.newest_step = -1  # step of the newest snapshot handed over in this attempt
         self.row_began: int | None = None  # first step of the row of skipped steps that is open, if one is
@@ -110,8 +109,13 @@ class Keeper:
     def _write(self, snapshot: Snapshot, best: bool, first: Callable[[], None]) -> None:
         try:
             first()
-            self._folder.checkpoints.mkdir(exist_ok=True)  # it alone may have been deleted meanwhile
-            path = write_checkpoint(snapshot, self._folder.checkpoints)
+            try:
+                path = write_checkpoint(snapshot, self._folder.checkpoints)
+            except FileNotFoundError:
+                if is_gone(self._folder.path):
+                    raise
+                self._folder.checkpoints.mkdir(exist_ok=True)  # it alone was deleted meanwhile
+                path = write_checkpoint(snapshot, self._folder.checkpoints)
         finally:
             snapshot.release()
         with self._lock:

@@ -20,7 +20,7 @@ from training.runs.folder import RunFolder
 from training.runs.history import EventLog
 from training.runs.index import index_run
 from training.runs.owner import Heartbeat, claim, release
-from training.runs.storage import free_reserve, keep_reserve, remove_leftovers, stored
+from training.runs.storage import free_reserve, is_gone, keep_reserve, remove_leftovers, stored
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class Workplace:
             index_run(self.folder)
 
     def _lose(self, fault: TrainingError) -> None:
-        self.book.lost = self.folder.path.is_dir()  # it is there, so another process has it: nothing more is written
+        self.book.lost = not is_gone(self.folder.path)  # it is there, so another process has it: write nothing more
         self.control.give_up(fault)
 
     @property

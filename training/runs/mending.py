@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from training.config import parse_config
-from training.config.files import save_config
+from training.config.files import read_config_text, read_toml, save_config
 from training.errors import CheckpointError, InputError
 from training.events import AttemptStarted, CheckpointSaved, Found
 from training.runs.folder import RunFolder, config_sum, read_json
@@ -40,19 +40,31 @@ def standing(folder: RunFolder) -> int:
 
 
 def mend_config(folder: RunFolder) -> None:
-    """Write a configuration that is lost or unreadable anew from the newest checkpoint that knows it; raises InputError
-    when none does."""
+    """Write a configuration that is lost, unreadable or cut short anew from the newest checkpoint that knows it; raises
+    InputError when it cannot be read and none does."""
+    fault = None
     try:
         folder.config()
-    except InputError:
-        for checkpoint in checkpoint_folders(folder):
-            with contextlib.suppress(CheckpointError, InputError):
-                config = parse_config(read_manifest(checkpoint)["config"], str(checkpoint), paths=False)
-                if folder.config_file.exists():
-                    folder.config_file.replace(folder.path / "config.damaged")
-                save_config(config, folder.config_file)
+    except InputError as error:
+        fault = error
+    for checkpoint in checkpoint_folders(folder):
+        with contextlib.suppress(CheckpointError, InputError):
+            known = read_manifest(checkpoint)["config"]
+            if fault is None and _names(known) <= _names(read_toml(read_config_text(folder.config_file), "")):
                 return
-        raise
+            config = parse_config(known, str(checkpoint), paths=False)
+            if folder.config_file.exists():
+                folder.config_file.replace(folder.path / "config.damaged")
+            save_config(config, folder.config_file)
+            return
+    if fault is not None:
+        raise fault
+
+
+def _names(settings: Mapping[str, Any]) -> set[str]:
+    """Every setting's dotted name: the file is written with all of them."""
+    sections = {name: value for name, value in settings.items() if isinstance(value, dict)}
+    return set(settings) | {f"{name}.{key}" for name, section in sections.items() for key in section}
 
 
 def refuse_changed_config(folder: RunFolder) -> None:

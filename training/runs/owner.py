@@ -21,7 +21,7 @@ from training.errors import InputError, RunBusyError, TrainingError
 from training.process import birth, machine
 from training.reading import MEGABYTE, parse_json, read_bytes, visible
 from training.runs.links import refuse_links
-from training.runs.storage import folder_gone
+from training.runs.storage import folder_gone, is_gone
 
 if TYPE_CHECKING:
     from training.runs.folder import RunFolder
@@ -126,6 +126,8 @@ class Heartbeat:
     def _look(self) -> TrainingError | None:
         """Touch the claim, make it anew where it was damaged or deleted; the reason when it is not ours any more."""
         record, path = _read(self._folder), self._folder.path / OWNER_FILE
+        if is_gone(self._folder.path):
+            return folder_gone(self._folder.path)
         try:
             if record is not None and _is_mine(record):
                 os.utime(path)
@@ -134,12 +136,10 @@ class Heartbeat:
                     f"The run was taken over by {_named(record)}, so it was given up here.",
                     "Nothing is lost: it goes on there.",
                 )
-            elif not self._folder.path.is_dir():
-                return folder_gone(self._folder.path)
             else:
                 write_text(path, json.dumps(_mine(None)), durable=False)
         except OSError:  # a full disk or a drive that is away for a moment: the run's own writing tells of that
-            return folder_gone(self._folder.path) if not self._folder.path.is_dir() else None
+            return None
         return None
 
 

@@ -55,18 +55,20 @@ class SeriesWriter:
         self._dtype = dtype
         new = not path.exists() or path.stat().st_size < _HEADER
         self._file = open(path, "w+b" if new else "r+b", buffering=0)  # noqa: SIM115, PTH123 - kept open for the run
-        if new:
-            self._file.write(_header(dtype))
-        elif self._file.read(_HEADER) != _header(dtype):
-            self._file.close()
-            raise InputError(f"{path}: is not a series of this program; the run cannot be continued.")
-        self._file.seek(0, os.SEEK_END)
-        torn = (self._file.tell() - _HEADER) % dtype.itemsize
-        if torn:
-            self._file.truncate(self._file.tell() - torn)
+        try:
+            if new:
+                self._write(_header(dtype))
+            elif self._file.read(_HEADER) != _header(dtype):
+                raise InputError(f"{path}: is not a series of this program; the run cannot be continued.")
             self._file.seek(0, os.SEEK_END)
-        self._sums = _GroupSums(dtype.itemsize)
-        self._sum_anew()
+            torn = (self._file.tell() - _HEADER) % dtype.itemsize
+            if torn:
+                self._file.truncate(self._file.tell() - torn)
+            self._sums = _GroupSums(dtype.itemsize)
+            self._sum_anew()
+        except BaseException:
+            self._file.close()
+            raise
 
     @property
     def rows(self) -> int:
@@ -75,15 +77,19 @@ class SeriesWriter:
 
     def append(self, rows: Rows) -> None:
         """Add ``rows`` (of the file's dtype) at the end."""
-        view, size = memoryview(np.ascontiguousarray(rows).tobytes()), self._file.tell()
+        data = np.ascontiguousarray(rows).tobytes()
+        self._write(data)
+        self._sums.add(data)
+
+    def _write(self, data: bytes) -> None:
+        view, size = memoryview(data), self._file.tell()
         try:
             while view:
                 view = view[self._file.write(view) :]
         except OSError:
             self._file.truncate(size)  # no part of a row stays behind
-            self._file.seek(0, os.SEEK_END)
+            self._file.seek(size)
             raise
-        self._sums.add(np.ascontiguousarray(rows).tobytes())
 
     def evidence(self) -> dict[str, Any]:
         """What was written so far, for whoever wants to know later whether it is still there unchanged."""
@@ -92,7 +98,7 @@ class SeriesWriter:
     def _sum_anew(self) -> None:
         self._sums = _GroupSums(self._dtype.itemsize)
         self._file.seek(_HEADER)
-        while chunk := self._file.read(MEGABYTE):
+        while chunk := self._file.read(MEGABYTE):  # ends where the next row goes
             self._sums.add(chunk)
 
     @staticmethod

@@ -27,7 +27,7 @@ def storage_error(error: BaseException, path: Path) -> TrainingError:
     """The sentence for ``error``, met while ``path`` in (or below) a run's folder was written."""
     number, why = getattr(error, "errno", None), getattr(error, "strerror", None) or str(error)
     kept = "then resume; everything up to the last checkpoint is kept."
-    if not path.parent.is_dir():
+    if is_gone(path.parent):
         return folder_gone(path.parent)
     if number in _FULL or "No space left" in why:
         return TrainingError(f"The disk of {path.parent} is full ({why}).", f"Free some space, {kept}")
@@ -37,6 +37,11 @@ def storage_error(error: BaseException, path: Path) -> TrainingError:
             f"Raise the limit on the size of files or free some space, {kept}",
         )
     return TrainingError(f"{path} cannot be written ({why}).", f"Make the folder writable or repair its disk, {kept}")
+
+
+def is_gone(folder: Path) -> bool:
+    """Whether a run's folder was taken away, or is just being deleted: its configuration is written once and stays."""
+    return not (folder / "config.toml").is_file()
 
 
 def folder_gone(folder: Path) -> TrainingError:
