@@ -19,7 +19,9 @@ COMMANDS_FILE = "commands.jsonl"
 _MOST_AT_ONCE = 1 << 20
 
 WINDOW_GONE = "The window that showed the run ended unexpectedly, so the run was stopped and kept."
-"""Why a run stopped whose window vanished; the next window recognises it and offers to go on."""
+SYSTEM_ENDS = "The system asked the engine to end, so the run was stopped and kept."
+UNASKED = frozenset({WINDOW_GONE, SYSTEM_ENDS})
+"""Why a run stopped that no person stopped: the next window offers to go on."""
 
 
 class Command(StrEnum):

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from training.control import WINDOW_GONE, Control
+from training.control import SYSTEM_ENDS, WINDOW_GONE, Control
 from training.errors import ConfigError, InputError, TrainingError
 from training.process import tune_process
 
@@ -281,8 +281,7 @@ class _Signals:
     def _on_signal(self, number: int, _frame: Any) -> None:
         self._received = signal.Signals(number)
         signal.signal(number, signal.SIG_DFL)
-        name = self._received.name
-        self._server.end(f"The engine was asked to end ({name}), so the run was stopped and kept.")
+        self._server.end(SYSTEM_ENDS)
         self._requests.put(None)
 
     def die_of_it(self) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 import signal
 import sys
+from pathlib import Path
 
 from studio.engine.messages import EngineDeath
 
 _ERROR = re.compile(r"^((?:\w+\.)*\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
 _ABSENT = re.compile(r": No module named ([\w.]+)\s*$")  # how Python itself says it, for what -m names
 _MISSING = re.compile(r"No module named '?([A-Za-z0-9_.]+)'?")
+
+_PLACE = re.compile(r'^Current thread .*\(most recent call first\):\n  File "(.+)", line (\d+) in (\S+)', re.MULTILINE)
+"""Where a native crash happened, as faulthandler writes it."""
 
 _OTHER_PYTHON = "Choose another Python in Preferences, Engine."
 
@@ -80,5 +84,11 @@ def _explain_signal(number: int, log: str) -> EngineDeath:
         )
         return EngineDeath(f"The engine {how} (SIGKILL).", advice, log)
     if name in ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"):
-        return EngineDeath(f"The engine crashed in native code ({name}).", "The log may name the cause.", log)
+        place = _PLACE.search(log)
+        where = (
+            f"It was in {place[3]} ({Path(place[1]).name}, line {place[2]})."
+            if place
+            else "The log may name the cause."
+        )
+        return EngineDeath(f"The engine crashed in native code ({name}).", where, log)
     return EngineDeath(f"The engine was ended by {name}.", "", log)

@@ -12,7 +12,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.services.background import Background
-from training.control import WINDOW_GONE
+from training.control import UNASKED
 from training.errors import InputError
 from training.runs.folder import RunFolder, delete_run, owner_of
 from training.runs.series import read_series
@@ -54,9 +54,9 @@ class RunSummary:
         return str(parent.get("run") or "") if isinstance(parent, dict) else ""
 
     @property
-    def lost_window(self) -> bool:
-        """Whether it was stopped because its window had gone, and not been resumed since."""
-        return self.status == "stopped" and self.record.get("reason") == WINDOW_GONE
+    def cut_short(self) -> bool:
+        """Whether it was stopped because its window had gone, or the system went down, and not been resumed since."""
+        return self.status == "stopped" and self.record.get("reason") in UNASKED
 
     @property
     def duration(self) -> float:
@@ -114,8 +114,8 @@ class RunLibrary(QObject):
         return [run for run in self.runs if run.status in ("running", "paused", "created") and owner_of(run.folder)]
 
     def interrupted(self) -> list[RunSummary]:
-        """Runs whose process vanished, or whose window did and that were stopped for it; newest first."""
-        return [run for run in self.runs if run.status == "interrupted" or run.lost_window]
+        """Runs whose process vanished, or that were stopped by no person; newest first."""
+        return [run for run in self.runs if run.status == "interrupted" or run.cut_short]
 
     def _open_index(self) -> Index:
         # In the background thread, not at the top: the database library is a third of what the window would load.

@@ -56,7 +56,7 @@ class StartNotices(QWidget):
         run = runs[0]
         name, step = run.record.get("name", run.id), int(run.record.get("step") or 0)
         more = f" {len(runs) - 1} more under Runs." if len(runs) > 1 else ""
-        if run.lost_window:
+        if run.cut_short:
             title, text = f"“{name}” was stopped", f"{run.record['reason']} It waits at step {step:,}.{more}"
         else:
             title = f"“{name}” was interrupted"

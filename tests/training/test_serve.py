@@ -16,7 +16,7 @@ import pytest
 
 from tests.training.tiny import tiny
 from training.config.files import config_data
-from training.control import WINDOW_GONE, Command, send
+from training.control import SYSTEM_ENDS, WINDOW_GONE, Command, send
 from training.runs.folder import RunFolder, owner_of
 from training.runs.series import read_series
 from training.runs.workspace import run_folders
@@ -175,7 +175,7 @@ def test_asked_to_end_by_the_system_the_run_is_kept_and_the_signal_obeyed(
     assert read(child)["result"]["status"] == "stopped"
     assert child.wait(timeout=60) == -signal.SIGTERM
     status = folder.status()
-    assert "SIGTERM" in status["reason"]
+    assert status["reason"] == SYSTEM_ENDS
     assert Path(status["last_checkpoint"]).name == f"step-{status['step']:08d}"
 
 

@@ -157,6 +157,15 @@ def test_every_end_of_an_engine_has_a_sentence(code: int, log: str, words: str) 
     assert words in explain_exit(code, log, "/usr/bin/python").sentence
 
 
+def test_a_native_crash_names_the_place() -> None:
+    log = (
+        "Fatal Python error: Segmentation fault\n\nThread 0x7f01 (most recent call first):\n"
+        '  File "/a/serve.py", line 7 in _lines\n\nCurrent thread 0x7f02 (most recent call first):\n'
+        '  File "/a/torch/conv.py", line 453 in forward\n  File "/a/module.py", line 9 in call\n'
+    )
+    assert explain_exit(-11, log, "python").advice == "It was in forward (conv.py, line 453)."
+
+
 def test_a_python_without_trainwright_says_so() -> None:
     empty = subprocess.run(
         [sys.executable, "-I", "-S", "-m", "training", "serve"], capture_output=True, text=True, check=False
