@@ -1,10 +1,12 @@
 """What the non-finite guard costs: our step with it against the same step with a plain ``optimizer.step()``.
 
-    python -m tests.benchmarks.guard [--rounds 100] [--seconds 0.03] [--device auto] [--set optimizer.kind=sgd ...]
+    python -m tests.benchmarks.guard [--rounds 100] [--seconds 0.03] [--device auto] [--clock cpu] [--set optimizer.kind=sgd ...]
 
 Both contestants share one session: the same weights, the same batches, the same memory. They take turns in short blocks
 of steps, so that whatever else the machine does hits both alike; the figure is the median ratio of neighbouring blocks.
-The third column is the same with the plain step against itself: what the measurement can tell apart.
+``--clock cpu`` counts the process's own time, for a machine that is busy otherwise.
+The column "noise" is the same with the plain step against itself: what the measurement can tell apart. "alone" is
+the guard around an optimizer that does nothing, many times in a row: finer than any comparison of whole steps.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +26,7 @@ from training.data import Batch
 from training.engine.assemble import assemble
 from training.engine.session import Session
 from training.engine.step import train_step
-from training.optim import Guard
+from training.optim import Guard, make_guard
 
 SHAPES = {"kind": "shapes", "samples": 1200, "image_size": 32}
 JOBS: dict[str, dict[str, Any]] = {
@@ -67,15 +69,28 @@ class Unguarded:
         """Nothing to remember."""
 
 
-def block(session: Session, guard: Guard, window: Any, steps: int) -> float:
+class Idle:
+    """An optimizer that does nothing, as a fused one."""
+
+    def __init__(self) -> None:
+        self.param_groups = [{"fused": True}]
+
+    def step(self) -> None:
+        """Nothing."""
+
+
+Clock = Callable[[], float]
+
+
+def block(session: Session, guard: Guard, window: Any, steps: int, clock: Clock) -> float:
     """Seconds a step."""
     session.guard = guard
     synchronize(session.device)
-    began = time.perf_counter()
+    began = clock()
     for _ in range(steps):
         train_step(session, window)
     synchronize(session.device)
-    return (time.perf_counter() - began) / steps
+    return (clock() - began) / steps
 
 
 def synchronize(device: torch.device) -> None:
@@ -83,24 +98,39 @@ def synchronize(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
-def measure(session: Session, rounds: int, seconds: float) -> tuple[float, float, float]:
+def measure(session: Session, rounds: int, seconds: float, clock: Clock) -> tuple[float, float, float]:
     """Median ratio with guard, the same of the plain step with itself, and the plain step's seconds."""
     first = next(session.data.train_windows(0))
     window = Repeated(list(first), first.samples)
     guarded, plain = session.guard, Unguarded(session.optimizer)
-    pace = min(block(session, plain, window, 3) for _ in range(3))
+    pace = min(block(session, plain, window, 3, clock) for _ in range(3))
     steps = max(1, round(seconds / pace))
-    block(session, guarded, window, 20)  # buffers that stand still are found out
+    block(session, guarded, window, 20, clock)  # buffers that stand still are found out
     guard_ratios, null_ratios, times = [], [], []
     for turn in range(rounds):
         # plain, guarded, plain in turn: the guarded block lies between the two it is compared with
-        before = block(session, plain, window, steps)
-        between = block(session, guarded, window, steps)
-        after = block(session, plain, window, steps)
+        before = block(session, plain, window, steps, clock)
+        between = block(session, guarded, window, steps, clock)
+        after = block(session, plain, window, steps, clock)
         guard_ratios.append(2 * between / (before + after))
         null_ratios.append(after / before if turn % 2 else before / after)
         times += [before, after]
     return statistics.median(guard_ratios), statistics.median(null_ratios), statistics.median(times)
+
+
+def alone(session: Session, clock: Clock, calls: int = 2000) -> float:
+    """Seconds a step that the guard itself takes: the test of the norm and the care for the model's buffers."""
+    guard = make_guard(Idle(), session.device, session.model.buffers())  # type: ignore[arg-type]
+    norm = torch.ones((), device=session.device)
+    times = []
+    for _ in range(11):
+        synchronize(session.device)
+        began = clock()
+        for _ in range(calls // 10):
+            guard.step(norm)
+        synchronize(session.device)
+        times.append((clock() - began) / (calls // 10))
+    return statistics.median(times)
 
 
 def main() -> None:
@@ -108,16 +138,20 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=0.03, help="length of a block")
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall")
     parser.add_argument("--set", action="append", default=[], dest="overrides")
     options = parser.parse_args()
-    print(f"{'job':32}{'step':>12}{'guard':>10}{'noise':>10}")
+    clock = time.perf_counter if options.clock == "wall" else time.process_time
+    print(f"{'job':32}{'step':>12}{'guard':>10}{'noise':>10}{'alone':>20}")
     for name, job in JOBS.items():
         data: dict[str, Any] = {"name": "guard", **{key: dict(value) for key, value in job.items()}}
         apply_overrides(data, [f"precision.device={options.device}", *options.overrides])
         session = assemble(parse_config(data), lambda phase, fraction: None)
-        guard, null, seconds = measure(session, options.rounds, options.seconds)
+        guard, null, seconds = measure(session, options.rounds, options.seconds, clock)
+        own = alone(session, clock)
         session.data.close()
-        print(f"{name:32}{1e3 * seconds:9.3f} ms{100 * (guard - 1):+9.2f}%{100 * (null - 1):+9.2f}%", flush=True)
+        ratios = f"{100 * (guard - 1):+9.2f}%{100 * (null - 1):+9.2f}%"
+        print(f"{name:32}{1e3 * seconds:9.3f} ms{ratios}{1e6 * own:9.1f} us {100 * own / seconds:+7.3f}%", flush=True)
 
 
 if __name__ == "__main__":
