@@ -132,7 +132,16 @@ class RunFolder:
                 return {}
         if record.get("status") in ("running", "paused", "created") and owner_of(self) is None:
             record["status"] = "interrupted"
-        return sound_record(record) | {"run": self.id, "folder": str(self.path)}  # folders may have been moved since
+        record = sound_record(record) | {"run": self.id, "folder": str(self.path)}  # folders may have been moved since
+        record["last_checkpoint"] = self._here(record.get("last_checkpoint"))
+        if record.get("best"):
+            record["best"] = {**record["best"], "checkpoint": self._here(record["best"].get("checkpoint"))}
+        return record
+
+    def _here(self, checkpoint: Any) -> str | None:
+        """The place of a checkpoint whose path was written where the run lay then, on whatever system."""
+        name = re.split(r"[\\/]", str(checkpoint))[-1] if checkpoint else ""
+        return str(self.checkpoints / name) if name else None
 
     def write_status(self, record: Mapping[str, Any]) -> None:
         """Replace the status record; not waiting for the disk, since every line of it can be told from other files."""

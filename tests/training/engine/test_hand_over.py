@@ -82,6 +82,9 @@ def test_a_copied_run_is_the_same_run_with_its_data_somewhere_else(pictures: Pat
     folder = begun(pictures, tmp_path / "old")
     config = folder.config_file.read_bytes()
     moved = carry(folder, tmp_path / "new" / folder.id)
+    record = moved.status()
+    assert Path(record["last_checkpoint"]).parent == Path(record["best"]["checkpoint"]).parent == moved.checkpoints
+    assert Path(record["last_checkpoint"]).is_dir()
     (tmp_path / "old" / "data").rename(tmp_path / "elsewhere")
     with pytest.raises(InputError, match=r"--set dataset\.path"):
         resume_run(str(moved.path), tmp_path)
