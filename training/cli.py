@@ -23,6 +23,7 @@ from training.console import (
     format_checkpoint,
     format_origin,
     format_run,
+    format_skips,
     format_runs,
     format_sheet,
     format_value,
@@ -212,7 +213,10 @@ def _dry_run(arguments: argparse.Namespace, workspace: Path) -> int:
 
 
 def _stop_on_signals(hooks: Any) -> None:
-    """The first SIGINT or SIGTERM stops after the step and keeps everything; a second SIGINT ends at once, unsaved."""
+    """The first SIGINT, SIGTERM or SIGHUP stops after the step and keeps everything; a second SIGINT ends at once, unsaved.
+
+    SIGHUP says that the terminal was closed; under ``nohup`` it stays ignored.
+    """
 
     def stop(_number: int, _frame: Any) -> None:
         hooks.control.request_stop()
@@ -220,6 +224,8 @@ def _stop_on_signals(hooks: Any) -> None:
 
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, stop)
 
 
 def _ended(arguments: argparse.Namespace, record: dict[str, Any], console: Console) -> int:
@@ -333,11 +339,17 @@ def _show(arguments: argparse.Namespace) -> int:
             }
             for item in history.attempts
         ]
+        skipped = [
+            {"step": item.step, "epoch": item.epoch, "samples": item.samples, "names": item.names}
+            for item in history.skipped
+        ]
         shown = {"checkpoints": listed, "validations": validations, "findings": findings, "attempts": attempts}
+        shown["skipped"] = skipped
         _print_json(record | shown | {"environment": began[-1] if began else facts, "config": config})
         return 0
     lines = [format_run(record), f"folder     {folder.path}", *format_origin(record)]
     lines += format_attempt(events, began[-1] if began else facts)
+    lines += format_skips(history.skipped)
     lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.get("metrics", {}).items()]
     lines += [format_checkpoint(info) for info in checkpoints]
     sys.stdout.write("\n".join(visible(line) for line in lines) + "\n\n" + visible_lines(config))

@@ -6,6 +6,7 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from training.events import (
     Event,
     Found,
     PhaseChanged,
+    StepSkipped,
     Validated,
 )
 from training.reading import visible, visible_lines
@@ -28,6 +30,7 @@ from training.runs.folder import RunFolder
 from training.runs.manifest import CheckpointInfo
 
 REDRAW_SECONDS = 0.25
+SHOWN_SKIPS = 5
 
 
 class Console:
@@ -108,14 +111,17 @@ class Console:
     def _line(self, text: str) -> None:
         clear = "\r" + " " * self._drawn + "\r" if self._drawn else ""
         self._drawn = 0
-        sys.stderr.write(f"{clear}{visible_lines(text)}\n")  # names in it may be a stranger's
-        sys.stderr.flush()
+        self._write(f"{clear}{visible_lines(text)}\n")  # names in it may be a stranger's
 
     def _draw(self, text: str) -> None:
         text = visible(text)
-        sys.stderr.write("\r" + text.ljust(self._drawn))
-        sys.stderr.flush()
+        self._write("\r" + text.ljust(self._drawn))
         self._drawn = len(text)
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError):  # the terminal was closed, or the reader of the pipe has gone: the run goes on
+            sys.stderr.write(text)
+            sys.stderr.flush()
 
 
 def resume_command(folder: Any, fix: Mapping[str, Any]) -> str:
@@ -196,6 +202,16 @@ def format_attempt(events: Sequence[Event], facts: Mapping[str, Any]) -> list[st
         elif isinstance(event, FINAL_EVENTS):
             why = " ".join(text for name in ("reason", "advice") if (text := str(getattr(event, name, "") or "")))
             lines.append(f"ended      {_moment(event.time)}, {event.kind}{f': {why}' if why else ''}")
+    return lines
+
+
+def format_skips(skipped: Sequence[StepSkipped]) -> list[str]:
+    """The last few skipped steps with some of their samples."""
+    lines = []
+    for event in skipped[-SHOWN_SKIPS:]:
+        more = len(event.samples) - len(event.names)
+        rest = f" and {more:,} more" if more > 0 else ""
+        lines.append(f"skipped    step {event.step:,} with {', '.join(event.names)}{rest}: its gradient was not finite")
     return lines
 
 

@@ -13,6 +13,7 @@ import pytest
 from tests.training.tiny import tiny
 from training.config import RunConfig
 from training.engine.run import Hooks, resume_run, start_run
+from training.errors import InputError
 from training.events import Event, Validated
 from training.process import machine
 from training.runs import owner
