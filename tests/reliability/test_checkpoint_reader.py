@@ -47,6 +47,7 @@ def snapshot(step: int, value: float) -> Snapshot:
         averaged={"w": torch.full((100_000,), -value)},
         state={"progress": {}, "optimizer": {}, "rng": {}, "numbers": torch.full((100_000,), value)},
         metrics={},
+        facts={"config": {}, "data": {"fingerprint": ""}},
     )
 
 

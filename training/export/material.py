@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,11 @@ from training.config import RunConfig, parse_config
 from training.data.normalise import Normalisation
 from training.errors import CheckpointError
 from training.models import make_model
+from training.reading import visible
 from training.runs.folder import RunFolder
 from training.runs.manifest import verify
+
+_MOST_VALUES = 1 << 28  # in a sample
 
 SAMPLES = 16
 """Inputs that every proof compares on."""
@@ -59,6 +63,26 @@ class Material:
         return outputs
 
 
+def _fault(classes: tuple[Any, ...], shape: tuple[Any, ...], normalisation: Normalisation, threads: Any) -> str:
+    """What of this no run of ours writes; "" when a model may be built from it and a script be written with it."""
+    if not all(isinstance(name, str) and name.encode() for name in classes) or not 2 <= len(set(classes)) == len(
+        classes
+    ):
+        return "its classes are no different names"
+    if not all(type(side) is int and side > 0 for side in shape) or not 0 < math.prod(shape) <= _MOST_VALUES:
+        return "its shape is no shape"
+    if len(shape) != {"image": 3, "vector": 1}.get(normalisation.layout):
+        return "its layout is another than its shape"
+    numbers = (*normalisation.mean, *normalisation.std)
+    if not all(type(number) is float and math.isfinite(number) for number in numbers) or min(normalisation.std) <= 0.0:
+        return "its mean and spread are no ordinary numbers"
+    if not len(normalisation.mean) == len(normalisation.std) == shape[0]:
+        return "its mean and spread are of other channels"
+    if type(threads) is not int or not 1 <= threads <= 1024:
+        return "its number of threads is none"
+    return ""
+
+
 def load_material(checkpoint: Path) -> Material:
     """Verify ``checkpoint`` and load it. Raises CheckpointError, having loaded nothing, when it is not whole."""
     checkpoint = checkpoint.expanduser().absolute()
@@ -66,13 +90,15 @@ def load_material(checkpoint: Path) -> Material:
     try:
         config = parse_config(manifest["config"], str(checkpoint), paths=False)
         data = manifest["data"]
-        classes, shape = tuple(map(str, data["classes"])), tuple(map(int, data["shape"]))
-        mean, std = tuple(map(float, data["mean"])), tuple(map(float, data["std"]))
-        normalisation = Normalisation(mean, std, data["layout"])
-    except (KeyError, TypeError, ValueError) as error:
+        classes, shape = tuple(data["classes"]), tuple(data["shape"])
+        normalisation = Normalisation(tuple(data["mean"]), tuple(data["std"]), data["layout"])
+        fault = _fault(classes, shape, normalisation, manifest.get("threads"))
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        fault = visible(f"{type(error).__name__}: {error}", 200)
+    if fault:
         raise CheckpointError(
-            f"{checkpoint}: its manifest does not say enough about data and model ({error}); choose another checkpoint."
-        ) from error
+            f"{checkpoint}: its manifest does not say enough about data and model ({fault}); choose another checkpoint."
+        )
     model = make_model(config.model, shape, len(classes), config.seed)
     averaged = AVERAGED in manifest["files"]  # a file the manifest does not name was not verified
     load_weights(checkpoint, model, averaged=averaged)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import psutil
 import torch
 from torch import nn
 
 from training import catalog
 from training.config.model import Mlp, SmallCnn, TorchvisionModel
+from training.errors import InputError
 
 Shape = tuple[int, ...]
 
@@ -20,7 +22,20 @@ def make_model(config: SmallCnn | Mlp | TorchvisionModel, shape: Shape, classes:
     as before. Raises InputError when the network cannot take such samples.
     """
     make: Callable[..., nn.Module] = catalog.resolve(catalog.entry("model", config.kind))
+    if not isinstance(config, TorchvisionModel):  # those have a known size
+        _refuse_more_than_memory(lambda: make(config, shape, classes))
     with torch.random.fork_rng(devices=[]):
         # Not torch.manual_seed, which would reach into every GPU's generator as well.
         torch.default_generator.manual_seed(seed)
         return make(config, shape, classes)
+
+
+def _refuse_more_than_memory(make: Callable[[], nn.Module]) -> None:
+    """Raise InputError for a network whose weights alone exceed this machine's memory: the system would not refuse it but
+    end the process in the middle of drawing them."""
+    with torch.device("meta"):
+        size = sum(parameter.numel() * parameter.element_size() for parameter in make().parameters())
+    if size > psutil.virtual_memory().total:
+        raise InputError(
+            f"model: its weights alone need {size / 1e9:,.0f} GB of memory, more than this machine has; make it smaller."
+        )

@@ -106,8 +106,11 @@ def _fault(manifest: Mapping[str, Any]) -> str:
         return "is incomplete"
     if not is_time(manifest.get("time", 0.0)) or not is_metrics(manifest.get("metrics", {})):
         return "holds a time or a metric that is no number"
-    if not all(isinstance(manifest.get(name, {}), dict) for name in ("config", "data")):
+    data = manifest.get("data")
+    if not isinstance(manifest.get("config"), dict) or not isinstance(data, dict):
         return "does not tell settings and data"
+    if not isinstance(data.get("fingerprint"), str):
+        return "does not tell which data was trained on"
     for name, facts in files.items():
         if not _PLAIN_NAME.fullmatch(name) or Path(name).name != name:
             return "names a file outside the checkpoint"

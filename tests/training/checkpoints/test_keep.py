@@ -35,6 +35,7 @@ def snapshot(step: int, value: float = 0.0, weights: int = 4, state: int = 4) ->
         averaged={},
         state=STATE_OF_NOTHING | {"numbers": torch.full((state,), value)},
         metrics={},
+        facts={"config": {}, "data": {"fingerprint": ""}},
     )
 
 
