@@ -1,0 +1,136 @@
+"""The index of runs lost, locked, damaged or in the way: runs go on, and the list is true to the folders."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.training.tiny import tiny
+from training.engine.run import resume_run, start_run
+from training.runs.folder import RunFolder
+from training.runs.index import Index
+
+LOCKED = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+connection.execute("BEGIN EXCLUSIVE")
+print("locked", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def ended(tmp_path: Path) -> RunFolder:
+    return RunFolder(Path(start_run(tiny("loader.mode=resident"), tmp_path)["folder"]))
+
+
+def statuses(workspace: Path) -> list[tuple[str, str]]:
+    index = Index(workspace)
+    found = [(record["run"], record["status"]) for record in index.runs()]
+    index.close()
+    return found
+
+
+def rows(workspace: Path) -> dict[str, str]:
+    with closing(sqlite3.connect(workspace / "index.sqlite")) as connection:
+        return dict(connection.execute("SELECT id, status FROM run_records").fetchall())
+
+
+def another_run(workspace: Path) -> str:
+    record = start_run(tiny("loop.epochs=1", "loader.mode=resident"), workspace)
+    assert record["status"] == "completed"
+    return str(record["run"])
+
+
+def overwrite_middle(path: Path) -> None:
+    """Behind the header, where only reading the rows finds it."""
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    path.write_bytes(data)
+
+
+def remove_journals(workspace: Path) -> None:
+    with closing(sqlite3.connect(workspace / "index.sqlite")) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+@pytest.mark.parametrize("damage", ["deleted", "no database", "cut short", "damaged inside", "empty"])
+def test_a_lost_or_damaged_index_is_made_anew_from_the_folders(tmp_path: Path, ended: RunFolder, damage: str) -> None:
+    assert statuses(tmp_path) == [(ended.id, "completed")]
+    remove_journals(tmp_path)
+    path = tmp_path / "index.sqlite"
+    if damage == "deleted":
+        path.unlink()
+    elif damage == "no database":
+        path.write_bytes(b"not a database" * 1000)
+    elif damage == "cut short":
+        path.write_bytes(path.read_bytes()[:5000])
+    elif damage == "damaged inside":
+        overwrite_middle(path)
+    else:
+        path.write_bytes(b"")
+    assert statuses(tmp_path) == [(ended.id, "completed")]
+    assert rows(tmp_path) == {ended.id: "completed"}
+    second = another_run(tmp_path)
+    assert statuses(tmp_path) == [(second, "completed"), (ended.id, "completed")]
+
+
+def test_a_changed_byte_in_a_row_is_not_believed(tmp_path: Path, ended: RunFolder) -> None:
+    assert statuses(tmp_path) == [(ended.id, "completed")]
+    with closing(sqlite3.connect(tmp_path / "index.sqlite")) as connection, connection:
+        connection.execute("""UPDATE run_records SET record = replace(record, '"step": 24', '"step": 99')""")
+    index = Index(tmp_path)
+    assert [record["step"] for record in index.runs()] == [24]
+    index.close()
+
+
+def test_a_status_file_is_read_again_whenever_it_is_another_one(tmp_path: Path, ended: RunFolder) -> None:
+    """Also when the clock was set back meanwhile, so that the newer file bears the older time."""
+    assert statuses(tmp_path) == [(ended.id, "completed")]
+    ended.write_status(ended.status() | {"status": "failed"})
+    os.utime(ended.status_file, (1e9, 1e9))
+    assert statuses(tmp_path) == [(ended.id, "failed")]
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Another program holds the database for as long as it likes."""
+    with subprocess.Popen(
+        [sys.executable, "-c", LOCKED, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "locked\n"
+            yield
+        finally:
+            process.kill()
+
+
+def test_a_locked_index_holds_up_neither_runs_nor_the_list(tmp_path: Path, ended: RunFolder) -> None:
+    remove_journals(tmp_path)
+    with locked(tmp_path / "index.sqlite"):
+        second = another_run(tmp_path)
+        assert statuses(tmp_path) == [(second, "completed"), (ended.id, "completed")]
+    assert statuses(tmp_path) == [(second, "completed"), (ended.id, "completed")]
+    assert rows(tmp_path) == {ended.id: "completed", second: "completed"}
+
+
+def test_a_folder_in_the_index_s_place_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "index.sqlite").mkdir()
+    run = another_run(tmp_path)
+    assert statuses(tmp_path) == [(run, "completed")]
+    assert resume_run(run, tmp_path)["status"] == "completed"
+    assert (tmp_path / "index.sqlite").is_dir()
+
+
+def test_an_index_is_not_made_where_the_workspace_is_gone(tmp_path: Path) -> None:
+    assert statuses(tmp_path / "gone") == []
+    assert not (tmp_path / "gone").exists()
