@@ -23,9 +23,9 @@ from training.console import (
     format_checkpoint,
     format_origin,
     format_run,
-    format_skips,
     format_runs,
     format_sheet,
+    format_skips,
     format_value,
     last_attempt,
 )

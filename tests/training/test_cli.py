@@ -459,9 +459,11 @@ def test_show_tells_the_findings_of_the_last_attempt_and_why_it_ended(config: Pa
     main(["show", run])
     text = capsys.readouterr().out
     assert "failed: The gradient was not finite in" in text
+    assert "skipped    step " in text
     assert main(["show", run, "--json"]) == 0
     shown = json_line(capsys)
     assert shown["findings"]
+    assert shown["skipped"][-1]["samples"]
     assert [item["level"] for item in shown["findings"]] == [
         line.split()[0] for line in text.splitlines() if line.startswith(("info ", "warning ", "error "))
     ]

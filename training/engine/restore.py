@@ -11,7 +11,7 @@ import torch
 
 from training.checkpoints.load import load_state, load_tensors, load_weights
 from training.checkpoints.write import AVERAGED
-from training.config import parse_config
+from training.config import RunConfig, parse_config
 from training.config.diff import Change, diff
 from training.config.sheet import Sheet, branch_sheet, keeps_run
 from training.engine.environment import earlier_environment
@@ -118,6 +118,7 @@ class Branch:
         session.guard.remember()  # a first step that is skipped must put these buffers back, not fresh ones
         if sheet.continues:
             session.progress = _continued(state["progress"])
+            self._settle_rate(before, session)
             self._refuse_past_end(session)
             self._copy_series(folder, session.progress.step)
         if "random numbers" in sheet.parts:
@@ -125,6 +126,23 @@ class Branch:
         session.apply_schedule()
         self.sheet = sheet
         self._tell(announced, sheet, session.progress.step)
+
+    def _settle_rate(self, before: RunConfig, session: Session) -> None:
+        """Roll backs of the parent lowered its rate; that stays only where the branch has no rate of its own."""
+        progress, after = session.progress, session.config
+        progress.roll_backs, factor = 0, progress.rate_factor
+        if factor == 1.0:
+            return
+        kept = before.optimizer == after.optimizer and before.schedule == after.schedule
+        progress.rate_factor = factor if kept else 1.0
+        self.findings.append(
+            Found(
+                level="info",
+                title=f"Roll backs had lowered the parent's learning rate to {factor:.3g} of the schedule's; the branch "
+                + ("goes on with that." if kept else "goes by its own settings."),
+                step=progress.step,
+            )
+        )
 
     def _load_optimizer(self, session: Session, state: dict[str, Any]) -> None:
         optimizer = session.optimizer

@@ -44,7 +44,7 @@ class RollBack:
         """Put the session where the newest checkpoint before ``row`` stood; raises ``row`` itself where that is not
         wanted, was done too often, or no checkpoint is left."""
         session, loop = self._session, self._session.config.loop
-        count = session.progress.roll_backs + 1
+        count, factor = session.progress.roll_backs + 1, session.progress.rate_factor * loop.roll_back_factor
         checkpoint = self._newest_before(row.first) if self._wanted and count <= MOST_ROLL_BACKS else None
         if checkpoint is None:
             raise row
@@ -52,7 +52,7 @@ class RollBack:
         self._keeper.cut(checkpoint)
         take_over(checkpoint, session)
         progress = session.progress
-        progress.roll_backs, progress.rate_factor = count, loop.roll_back_factor**count
+        progress.roll_backs, progress.rate_factor = count, factor
         session.apply_schedule()
         self._recorder.cut()
         self._keeper.relabel(checkpoint.name, progress.best_saved)

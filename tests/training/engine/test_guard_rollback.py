@@ -194,6 +194,21 @@ def test_a_stop_right_after_a_row_is_a_stop_where_the_run_went_back_to(
     assert_same_run(RunFolder(Path(record["folder"])), usual)
 
 
+@pytest.mark.parametrize(
+    ("change", "factor"), [("loop.epochs=4", 0.25), ("optimizer.weight_decay=0.5", 1.0), ("schedule.max_lr=0.001", 1.0)]
+)
+def test_a_branch_keeps_the_lowered_rate_unless_it_has_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, factor: float
+) -> None:
+    parent = train(tmp_path, monkeypatch, fast_rates_fail)
+    monkeypatch.setattr(fit, "train_step", train_step)
+    changes = [change] if "epochs" in change else [change, "loop.epochs=4"]
+    branch = RunFolder(Path(resume_run(str(parent.path), tmp_path, changes)["folder"]))
+    progress = content(branch)[2]
+    assert (progress["roll_backs"], progress["rate_factor"]) == (0, factor)
+    assert [item.title for item in read_history(branch.events_file).findings if "had lowered" in item.title]
+
+
 def kill_at(event: Event, place: str) -> bool:
     if place == "announced":
         return isinstance(event, AttemptStarted) and bool(event.changes)
