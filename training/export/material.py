@@ -90,6 +90,8 @@ def load_material(checkpoint: Path) -> Material:
     try:
         config = parse_config(manifest["config"], str(checkpoint), paths=False)
         data = manifest["data"]
+        if not isinstance(data["classes"], list):
+            raise TypeError("its classes are no list")
         classes, shape = tuple(data["classes"]), tuple(data["shape"])
         normalisation = Normalisation(tuple(data["mean"]), tuple(data["std"]), data["layout"])
         fault = _fault(classes, shape, normalisation, manifest.get("threads"))

@@ -89,7 +89,7 @@ def render(material: Material, file: str) -> str:
     text = environment.get_template("script.jinja").render(describe_run(material, file))
     used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     imports = "\n".join(line for name, line in _IMPORTS.items() if name in used or not name)
-    text = text.replace("#IMPORTS#", imports)
+    text = text.replace("\n#IMPORTS#\n", f"\n{imports}\n")  # a line of its own, which no name can be
     text = re.sub(r"\n{3,}(?=[ ])", "\n\n", text)  # where a part was left out, its blank lines stay behind
     return re.sub(r"\n{4,}", "\n\n\n", text).rstrip("\n") + "\n"
 

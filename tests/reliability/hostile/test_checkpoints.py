@@ -32,7 +32,8 @@ def test_hostile_weights_are_one_sentence(name: str, run: Run, tmp_path: Path) -
 def test_a_hostile_manifest_is_one_sentence(name: str, run: Run) -> None:
     MANIFESTS[name](run)
     attempt("show", run.path, "--json").judge(0)
-    attempt("resume", run.checkpoint, "--set", "loop.epochs=3").judge(2)
+    others = name == "fingerprint of another dataset"  # which a branch may well be trained on
+    attempt("resume", run.checkpoint, "--set", "loop.epochs=3").judge(0 if others else 2)
     attempt("resume", run.path).judge(0, 2)  # 0: it went on from the checkpoint before
 
 
