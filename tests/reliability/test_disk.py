@@ -122,7 +122,7 @@ MOMENTS: dict[str, Callable[[Event], bool]] = {
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.parametrize("spare", [0, 4096, 20480])
+@pytest.mark.parametrize("spare", [0, *(pytest.param(size, marks=pytest.mark.slow) for size in (4096, 20480))])
 def test_a_disk_that_fills_up_ends_the_run_with_a_sentence(
     small_disk: Path, whole: RunFolder, moment: str, spare: int
 ) -> None:
@@ -147,7 +147,9 @@ def test_a_disk_that_is_full_from_the_start_is_said_and_nothing_is_left(small_di
     assert not list((small_disk / "runs").glob("*"))
 
 
-@pytest.mark.parametrize("size", [1 << 10, 6 << 10, 12 << 10])
+@pytest.mark.parametrize(
+    "size", [pytest.param(1 << 10, marks=pytest.mark.slow), 6 << 10, pytest.param(12 << 10, marks=pytest.mark.slow)]
+)
 def test_a_limit_on_files_ends_the_command_with_a_sentence(tmp_path: Path, whole: RunFolder, size: int) -> None:
     """What is refused depends on the limit: the configuration, the environment, a checkpoint, the series."""
     config_file = tmp_path / "config.toml"

@@ -116,7 +116,7 @@ def test_every_file_of_a_run_is_damaged_below(broken_off: RunFolder) -> None:
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
-        (name, damage)
+        pytest.param(name, damage, marks=[pytest.mark.slow] if damage in ("hole", "empty") else [])
         for name in (*FILES, *NEWEST)
         for damage in DAMAGES
         if (name, damage) != ("config.toml", "flipped")  # may still be read, and is refused then: see test_resume
