@@ -108,7 +108,9 @@ def test_the_third_death_without_a_batch_in_between_is_the_last(tmp_path: Path, 
     feed = Streamed(Mortal(tmp_path), torch.device("cpu"), workers=1)
     passing = feed.passes("train", torch.arange(6), [(0, 2), (2, 4), (4, 6)])
     if deaths == 3:
-        with pytest.raises(TrainingError, match=r"ended unexpectedly, 3 times in a row.*short.*loader\.workers") as caught:
+        with pytest.raises(
+            TrainingError, match=r"ended unexpectedly, 3 times in a row.*short.*loader\.workers"
+        ) as caught:
             list(passing)
         assert caught.value.fix == {"loader.workers": 0}
     else:
@@ -121,20 +123,22 @@ def test_the_third_death_without_a_batch_in_between_is_the_last(tmp_path: Path, 
 @pytest.mark.parametrize("seconds", [5, pytest.param(60, marks=pytest.mark.slow)])
 def test_an_engine_stopped_for_a_while_ends_as_if_it_had_not_been(tmp_path: Path, seconds: int) -> None:
     """SIGSTOP, as a laptop's lid or a debugger does it; its workers go on, fill their queues and wait."""
-    config = shapes("loader.mode=streamed", "loader.workers=2", "loop.epochs=8")
-    undisturbed = outcome(run(shapes("loader.mode=resident", "loop.epochs=8"), tmp_path / "whole"))
+    config = shapes("loader.mode=streamed", "loader.workers=2", "loop.epochs=5")
+    undisturbed = outcome(run(shapes("loader.mode=resident", "loop.epochs=5"), tmp_path / "whole"))
     save_config(config, tmp_path / "config.toml")
     command = [sys.executable, "-m", "training", "run", str(tmp_path / "config.toml"), "--workspace", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            folder = wait_for_steps(tmp_path, 70, process)
+            folder = wait_for_steps(tmp_path, 50, process)
             os.kill(process.pid, signal.SIGSTOP)
+            while psutil.Process(process.pid).status() != psutil.STATUS_STOPPED:
+                time.sleep(0.01)
             rows = len(read_series(folder.series_file))
             time.sleep(seconds)
             assert len(read_series(folder.series_file)) == rows
             assert folder.status()["status"] == "running"
             os.kill(process.pid, signal.SIGCONT)
-            assert process.wait(timeout=120) == 0
+            assert process.wait(timeout=200) == 0
         finally:
             process.kill()
     assert rows < len(read_series(folder.series_file)), "the run was over before it was stopped"
