@@ -89,4 +89,5 @@ def _groups(sheet: Sheet) -> list[_Group]:
 
 
 def _sentence(clause: str) -> str:
-    return f"{clause[:1].upper()}{clause[1:].rstrip('.')}."
+    is_name = "." in clause.partition(" ")[0]  # a setting keeps its spelling
+    return f"{clause[:1] if is_name else clause[:1].upper()}{clause[1:].rstrip('.')}."

@@ -32,15 +32,18 @@ def test_the_sheet_follows_the_draft(branching: SetupPage, context: FakeContext)
     said = said_by(branching)
     assert "It goes on at that step. No setting is changed yet." in said
     assert "The step and the place in the data." in said
+    context.draft.set("optimizer.weight_decay", 0.5)
+    assert "optimizer.weight_decay: 0.01 → 0.5" in said_by(branching)
+    assert "from here on, because of optimizer.weight_decay." in said_by(branching)
     context.draft.set("optimizer.lr", 0.5)
-    assert "optimizer.lr: 0.001 → 0.5" in said_by(branching)
-    assert "The learning rate is another from here on, because of optimizer.lr." in said_by(branching)
+    assert "Note: " in said_by(branching)
+    assert "Optimizer.lr" not in said_by(branching), "a setting keeps its spelling"
     context.draft.set("seed", 7)
     said = said_by(branching)
     assert "It begins at step 0 with the weights of that step." in said
     assert "The step, the place in the data and the state of the random numbers, because" in said
-    context.draft.undo()
-    context.draft.undo()
+    for _ in range(3):
+        context.draft.undo()
     assert "No setting is changed yet." in said_by(branching)
 
 
