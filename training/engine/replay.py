@@ -269,7 +269,7 @@ def _remedy(session: Session, cause: Cause) -> tuple[str, dict[str, Any]]:
             session.config
         )
     if session.numerics.scaler is not None and cause.largest < HUGE:
-        other = "bf16" if session.device.type != "cuda" or torch.cuda.is_bf16_supported() else "fp32"
+        other = instead_of_fp16(session.device)
         return f"fp16 holds no number above 65,504: compute in {other}.", {"precision.compute": other}
     if cause.largest >= HUGE:
         return "The numbers have grown out of bounds: lower the learning rate or clip the gradient's norm.", lower_rate(
@@ -290,6 +290,11 @@ def _general_advice(session: Session) -> str:
     if session.numerics.scaler is not None:
         return "With fp16 a few are normal; many mean that bf16 or fp32 should be used."
     return "If there are many, lower the learning rate."
+
+
+def instead_of_fp16(device: torch.device) -> str:
+    """The number format with the range of float32 that costs least."""
+    return "bf16" if device.type != "cuda" or torch.cuda.is_bf16_supported() else "fp32"
 
 
 def lower_rate(config: RunConfig) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from training.engine.replay import explain, lower_rate, sample_names
+from training.engine.replay import explain, instead_of_fp16, lower_rate, sample_names
 from training.engine.session import Session
 from training.errors import TrainingError, counted
 from training.events import Event, Found, StepSkipped
@@ -86,7 +86,8 @@ class SkipLog:
             "weights were left as they were before."
         )
         if self._session.numerics.scaler is not None:
-            advice = "Resume from the best checkpoint as a branch in bf16 or fp32."
-            raise TooManySkips(message, advice, {"precision.compute": "fp32"}, progress.step, count)
-        advice = "Resume from the best checkpoint as a branch with a learning rate ten times lower."
+            other = instead_of_fp16(self._session.device)
+            advice = f"Resume as a branch that computes in {other}, which holds larger numbers than fp16."
+            raise TooManySkips(message, advice, {"precision.compute": other}, progress.step, count)
+        advice = "Resume as a branch with a learning rate ten times lower, from the best checkpoint or the last."
         raise TooManySkips(message, advice, lower_rate(config), progress.step, count)

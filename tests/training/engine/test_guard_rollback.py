@@ -19,7 +19,7 @@ from tests.training.tiny import tiny
 from training.checkpoints import load_state
 from training.checkpoints.load import load_tensors
 from training.control import Control
-from training.engine import fit
+from training.engine import fit, rollback
 from training.engine.hooks import Hooks
 from training.engine.run import resume_run, start_run
 from training.engine.session import Session
@@ -229,12 +229,15 @@ def run_until_killed(workspace: str, place: str) -> None:
             signal.raise_signal(signal.SIGKILL)
 
     killed.watch = watch
-    with patch.object(fit, "train_step", poisoning(fast_rates_fail)):
-        start_run(tiny(*ROLL_BACK), Path(workspace), killed)
+    patch.object(fit, "train_step", poisoning(fast_rates_fail)).start()
+    unfinished = {"checkpoints cut": "take_over", "series cut": "read_history"}
+    if place in unfinished:
+        patch.object(rollback, unfinished[place], lambda *_: signal.raise_signal(signal.SIGKILL)).start()
+    start_run(tiny(*ROLL_BACK), Path(workspace), killed)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
-@pytest.mark.parametrize("place", ["announced", "told", "saved"])
+@pytest.mark.parametrize("place", ["checkpoints cut", "series cut", "announced", "told", "saved"])
 def test_killed_after_going_back_it_is_still_the_same_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
