@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from training.config import parse_config
-from training.config.files import read_config_text, read_toml, save_config
+from training.config.files import config_data, read_config_text, read_toml, save_config
 from training.errors import CheckpointError, InputError
 from training.events import AttemptStarted, CheckpointSaved, Found
 from training.runs.folder import RunFolder, config_sum, read_json
@@ -50,7 +50,9 @@ def mend_config(folder: RunFolder) -> None:
     for checkpoint in checkpoint_folders(folder):
         with contextlib.suppress(CheckpointError, InputError):
             known = read_manifest(checkpoint)["config"]
-            if fault is None and _names(known) <= _names(read_toml(read_config_text(folder.config_file), "")):
+            written = _names(read_toml(read_config_text(folder.config_file), "")) if fault is None else set()
+            # An attempt may have had more: with --set a loader of its own, which the run's configuration leaves open.
+            if fault is None and _names(known) & _names(config_data(folder.config())) <= written:
                 return
             config = parse_config(known, str(checkpoint), paths=False)
             if folder.config_file.exists():
