@@ -45,7 +45,7 @@ def preflight(config: RunConfig, workspace: Path, report: Report = lambda text, 
     except ConfigError as error:
         return [Found(level="error", title=str(problem)) for problem in error.problems]
     except TrainingError as error:
-        return [Found(level="error", title=error.message, advice=error.advice)]
+        return [Found(level="error", title=error.message, advice=error.advice, fix=error.fix)]
     except (RuntimeError, MemoryError) as error:
         return [_memory(error, phase, config)]
     try:
