@@ -159,3 +159,16 @@ def test_a_configuration_that_changed_before_the_first_checkpoint_is_refused(
         resume_run(str(folder.path), tmp_path)
     folder.config_file.write_text(text)
     assert resume_run(str(folder.path), tmp_path)["status"] == "completed"
+
+
+def test_facts_that_were_changed_are_not_believed(tmp_path: Path, broken_off: RunFolder, whole: RunFolder) -> None:
+    """Neither that the data was other data, nor that another number of threads adds up."""
+    folder = copy_of(broken_off, tmp_path)
+    data, environment = json.loads(folder.data_file.read_text()), json.loads(folder.environment_file.read_text())
+    folder.data_file.write_text(json.dumps(data | {"fingerprint": "0" * 64}))
+    folder.environment_file.write_text(json.dumps(environment | {"threads": environment["threads"] + 1}))
+    assert resume_run(str(folder.path), tmp_path)["status"] == "completed"
+    assert digests(folder) == digests(whole)
+    assert read_history(folder.events_file).attempts[-1].environment["threads"] == environment["threads"]
+    assert json.loads(folder.data_file.read_text()) == data
+    assert json.loads(folder.environment_file.read_text())["threads"] == environment["threads"]
