@@ -4,6 +4,7 @@ config.toml        as it ran, never edited        status.json   the run in one r
 environment.json   versions, device, threads      events.jsonl  rare events        series.bin     one row a step
 data.json          what the dataset held          commands.jsonl requests          telemetry.bin  one row a flush
 splits.safetensors which sample is in which part  owner.json    the working process   log.txt
+.reserve           room for the last words on a full disk
 checkpoints/step-00000100/ {model.safetensors, state.pt, manifest.json}    labels.json    exports/
 places.json        where the data lies and what computes on machines the run was carried to
 """
