@@ -23,7 +23,7 @@ from training.runs.workspace import run_folders
 ROOT = Path(__file__).parents[3]
 INJECTED = Path(__file__).parent / "injected"
 MARK = "TRAINWRIGHT_KILLS_MARK"
-LONGEST = 240.0  # seconds that an attempt may take
+LONGEST = 600.0  # seconds that an attempt may take
 
 
 @dataclass(frozen=True)
