@@ -1,0 +1,57 @@
+"""What a disk takes only a part of leaves no part behind."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from training.events import Found, PhaseChanged
+from training.runs.history import EventLog, read_history
+from training.runs.series import STEP_ROW, SeriesWriter, read_series
+
+if sys.platform == "win32":
+    pytest.skip("has no limit on a file's size", allow_module_level=True)
+import resource
+
+
+@contextmanager
+def files_no_larger_than(size: int) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_row_that_does_not_fit_leaves_no_part(tmp_path: Path) -> None:
+    writer, rows = SeriesWriter(tmp_path / "series.bin", STEP_ROW), np.zeros(3, STEP_ROW)
+    rows["step"] = [1, 2, 3]
+    writer.append(rows)
+    before = writer.evidence()
+    with files_no_larger_than(200), pytest.raises(OSError, match="too large"):
+        writer.append(rows)
+    assert (tmp_path / "series.bin").stat().st_size == 128
+    assert writer.evidence() == before
+    rows["step"] = [4, 5, 6]
+    writer.append(rows)
+    writer.close()
+    assert read_series(tmp_path / "series.bin")["step"].tolist() == [1, 2, 3, 4, 5, 6]
+
+
+def test_an_event_that_does_not_fit_leaves_no_part(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    log = EventLog(path)
+    log.emit(PhaseChanged(phase="training"))
+    before = path.read_bytes()
+    with files_no_larger_than(len(before) + 50), pytest.raises(OSError, match="too large"):
+        log.emit(Found(level="info", title="long" * 100))
+    assert path.read_bytes() == before
+    log.emit(Found(level="info", title="short"))
+    log.close()
+    assert [item.title for item in read_history(path).findings] == ["short"]
