@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 from training.control import Control
 from training.engine.ledger import Ledger
@@ -24,7 +25,7 @@ def fit(session: Session, control: Control, recorder: Recorder, ledger: Ledger, 
     """
     ledger.phase("training")
     recorder.restart_clock()
-    looks = _Looks()
+    looks = _looks()
     while not session.progress.finished and session.progress.epoch < session.config.loop.epochs:
         try:
             _train_epoch(session, control, recorder, ledger, looks)
@@ -34,23 +35,16 @@ def fit(session: Session, control: Control, recorder: Recorder, ledger: Ledger, 
             break
 
 
-class _Looks:
-    """When to look at what the person asks for. A clock of its own: saving and validating flush too, and epochs may be
-    short; neither must put this off for ever."""
-
-    def __init__(self) -> None:
-        self._last = time.perf_counter()
-
-    def due(self) -> bool:
-        """Whether it is time again."""
-        now = time.perf_counter()
-        if now - self._last < LOOK_SECONDS:
-            return False
-        self._last = now
-        return True
+def _looks() -> Iterator[bool]:
+    """After each step: is it time to look at what the person asks for? A clock of its own, whatever flushes or ends."""
+    last = time.perf_counter()
+    while True:
+        due = time.perf_counter() - last >= LOOK_SECONDS
+        last = time.perf_counter() if due else last
+        yield due
 
 
-def _train_epoch(session: Session, control: Control, recorder: Recorder, ledger: Ledger, looks: _Looks) -> None:
+def _train_epoch(session: Session, control: Control, recorder: Recorder, ledger: Ledger, looks: Iterator[bool]) -> None:
     """Train to the end of the epoch, or until ``control`` says stop, or until the windows have to be cut anew."""
     progress = session.progress
     for window in session.data.train_windows(progress.epoch, progress.window):
@@ -61,7 +55,7 @@ def _train_epoch(session: Session, control: Control, recorder: Recorder, ledger:
         loss, norm = step
         progress.window += 1
         recorder.add(lr, window.samples, loss, norm)
-        if looks.due():
+        if next(looks):
             recorder.flush()
             control.poll()
         if progress.window == session.data.steps_per_epoch:
