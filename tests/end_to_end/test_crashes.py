@@ -45,6 +45,7 @@ def test_errors_of_slots_and_threads_are_shown_now_and_offered_later_to_who_did_
     assert "Uncaught exception" in second.stdout, "the log is part of the report"
     assert "banner" not in start("look").stdout, "what was looked at is not offered again"
     assert len(reports(isolated_home)) == 3, "and yet it is kept"
+    assert list(isolated_home.rglob("native-*.txt")) == [], "an orderly end leaves no watch behind"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
@@ -60,10 +61,4 @@ def test_a_native_crash_is_offered_with_its_stack_at_the_next_start(
     assert "banner: The program crashed last time" in second.stdout
     assert "Fatal Python error" in second.stdout
     assert f'{PROGRAM}", line' in second.stdout, "the stack names the place"
-    assert list(isolated_home.rglob("native-*.txt")) == []
-
-
-def test_an_orderly_end_leaves_nothing_to_offer(isolated_home: Path) -> None:
-    assert "banner" not in start("look").stdout
-    assert reports(isolated_home) == []
     assert list(isolated_home.rglob("native-*.txt")) == []

@@ -166,6 +166,7 @@ def test_a_window_that_says_goodbye_stops_the_run_whatever_was_wished_for_its_de
     assert folder.status()["reason"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_asked_to_end_by_the_system_the_run_is_kept_and_the_signal_obeyed(
     child: subprocess.Popen[bytes], tmp_path: Path
