@@ -196,7 +196,7 @@ def kept_threads(folder: RunFolder, device: torch.device) -> int | None:
     began = _first_environment(folder)
     threads = began.get("threads")
     same = began.get("device_type", device.type) == device.type
-    return threads if same and isinstance(threads, int) and threads > 0 else None
+    return threads if same and isinstance(threads, int) and 0 < threads <= 1024 else None
 
 
 def compare(before: Mapping[str, Any], now: Mapping[str, Any], step: int) -> list[Found]:

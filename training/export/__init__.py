@@ -20,6 +20,8 @@ def export_checkpoint(checkpoint: Path, to: str, out: Path) -> dict[str, Any]:
     the checkpoint's model and the exported one, loaded again) and ``summary`` (one sentence). Raises CheckpointError for
     a checkpoint that is not whole, InputError when ``out`` cannot be used; then nothing was written.
     """
+    if "\0" in str(out):
+        raise InputError(f"--out {out}: holds a zero byte, which no path can; choose another name.")
     if to == "script":
         return export_script(lambda: load_material(checkpoint), out)
     if to not in FORMATS:

@@ -21,6 +21,7 @@ from training.export.material import SAMPLES, Material
 from training.export.place import make_parents, remove_made
 from training.models import make_model
 from training.optim import parameter_groups
+from training.reading import MEGABYTE, UnfitFile, read_bytes
 from training.schedules import make_schedule
 
 _MARK = "Written by Trainwright "
@@ -72,8 +73,15 @@ def _refuse_to_overwrite(out: Path) -> None:
         raise InputError(f"{out}: a script's name must end in .py; choose another name.")
     if out.is_dir():
         raise InputError(f"{out}: a folder is in the way; choose another name.")
-    if out.exists() and _MARK not in out.read_text(encoding="utf-8", errors="replace")[:2000]:
+    if out.exists() and not _is_ours(out):
         raise InputError(f"{out}: is there already and not an export of ours; choose another name.")
+
+
+def _is_ours(out: Path) -> bool:
+    try:
+        return _MARK.encode() in read_bytes(out, MEGABYTE)[:8000]
+    except UnfitFile:  # a pipe or a device, or larger than any script
+        return False
 
 
 def render(material: Material, file: str) -> str:

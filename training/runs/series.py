@@ -61,6 +61,8 @@ class SeriesWriter:
             elif self._file.read(_HEADER) != _header(dtype):
                 raise InputError(f"{path}: is not a series of this program; the run cannot be continued.")
             self._file.seek(0, os.SEEK_END)
+            if self._file.tell() > _MOST_BYTES:
+                raise InputError(f"{path}: is larger than any run's; put the run's own file back.")
             torn = (self._file.tell() - _HEADER) % dtype.itemsize
             if torn:
                 self._file.truncate(self._file.tell() - torn)

@@ -58,7 +58,7 @@ def _cut(suffix: str) -> Build:
     return build
 
 
-def _also(change: Callable[[Path], None]) -> Build:
+def _also(change: Callable[[Path], object]) -> Build:
     def build(folder: Path) -> None:
         _good(folder)
         change(folder)
@@ -161,9 +161,7 @@ PICTURES: dict[str, Build] = {
     "a name of a bidi mark": _with("a\u202egnp.png", b"x"),
     "a name that is no UTF-8": _with(b"\xff\xfe.png", b"x"),
     "a class of escapes": _also(lambda folder: (folder / "dog").rename(folder / "\x1b[31m\u202e\n")),
-    "a class that is no UTF-8": _also(
-        lambda folder: os.rename(os.fsencode(folder / "dog"), os.fsencode(folder) + b"/\xff\xfe")
-    ),
+    "a class that is no UTF-8": _also(lambda folder: (folder / "dog").rename(folder / os.fsdecode(b"\xff\xfe"))),
     "a class called ../x": _also(lambda folder: (folder / "..x").mkdir()),
     "a class of code": _also(lambda folder: (folder / "dog").rename(folder / "');__import__('os')#")),
     "a folder 10,000 deep": _also(_deep),

@@ -99,15 +99,51 @@ def _grown_series(run: Run) -> None:
 
 
 def _splits(value: torch.Tensor) -> Spoil:
-    return lambda run: save_file({"train": value, "validation": value}, run.path / "splits.safetensors")
+    return lambda run: save_file({"train": value, "validation": value.clone()}, run.path / "splits.safetensors")
 
 
-_OF_WRONG_TYPES = (None, True, -1, 10**30, 1.5, float("nan"), "\x1b[31m", "\ud800", [], {}, [[]], "x" * 100_000)
+_OF_WRONG_TYPES: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    10**30,
+    1.5,
+    float("nan"),
+    "\x1b[31m",
+    "\ud800",
+    [],
+    {},
+    [[]],
+    "x" * 100_000,
+)
 
 TEXTS: dict[str, Spoil] = {
     f"{name}: {title}": _written(name, data) for name in _NAMES for title, data in _TEXTS.items()
 }
 
+_LABELLED: tuple[Any, ...] = (
+    "../../../../../outside",
+    "/etc",
+    "..",
+    "a\0b",
+    "step-1",
+    "step-" + "9" * 5000,
+    7,
+    [],
+    {},
+    None,
+    "\x1b[31m",
+)
+_OWNERS: tuple[Any, ...] = (
+    {"pid": "x"},
+    {"pid": -1},
+    {"pid": 10**30},
+    {"pid": float("inf")},
+    {"pid": []},
+    {"pid": 1, "machine": [], "host": {}},
+    {"pid": 1, "born": "\x1b[31m", "since": "\x1b[2J"},
+)
+_OF_NO_EVENT: tuple[Any, ...] = (None, -1, 10**30, "\x1b[31m", [], {})
 RECORDS: dict[str, Spoil] = {
     **{
         f"status: all of them {value!a:.20}": _status(
@@ -141,34 +177,8 @@ RECORDS: dict[str, Spoil] = {
     "status: reason of escapes": _status(reason="\x1b[2J\u202e\r\n", advice="\x07"),
     "status: another run's folder": _status(folder="/", run="../../../outside"),
     "status: created in year 10^300": _status(created=1e300),
-    **{
-        f"labels: {name!a:.30}": _labels(name)
-        for name in (
-            "../../../../../outside",
-            "/etc",
-            "..",
-            "a\0b",
-            "step-1",
-            "step-" + "9" * 5000,
-            7,
-            [],
-            {},
-            None,
-            "\x1b[31m",
-        )
-    },
-    **{
-        f"owner: {record!a:.40}": _written("owner.json", json.dumps(record).encode())
-        for record in (
-            {"pid": "x"},
-            {"pid": -1},
-            {"pid": 10**30},
-            {"pid": float("inf")},
-            {"pid": []},
-            {"pid": 1, "machine": [], "host": {}},
-            {"pid": 1, "born": "\x1b[31m", "since": "\x1b[2J"},
-        )
-    },
+    **{f"labels: {name!a:.30}": _labels(name) for name in _LABELLED},
+    **{f"owner: {record!a:.40}": _written("owner.json", json.dumps(record).encode()) for record in _OWNERS},
     **{
         f"events: {kind} of {value!a:.20}": _events(
             {
@@ -213,7 +223,7 @@ RECORDS: dict[str, Spoil] = {
             "checkpoint_saved",
             "step_skipped",
         )
-        for value in (None, -1, 10**30, "\x1b[31m", [], {})
+        for value in _OF_NO_EVENT
     },
     "events: unknown kinds": _events({"kind": "x"}, {"kind": []}, {"kind": {}}, {}, [], 1, None, {"kind": "__class__"}),
     "events: findings of escapes": _events(

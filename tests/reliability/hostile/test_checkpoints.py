@@ -9,7 +9,7 @@ import pytest
 
 from tests.reliability.hostile.checkpoints import EXPORTED, MANIFESTS, WEIGHTS
 from tests.reliability.hostile.material import Run, copy_run
-from tests.reliability.hostile.trial import attempt, guarded
+from tests.reliability.hostile.trial import attempt, guarded, some_of
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -21,14 +21,14 @@ def refuse_export(run: Run, out: Path, *kinds: str) -> None:
     assert not out.exists()
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("name", some_of(WEIGHTS, 6))
 def test_hostile_weights_are_one_sentence(name: str, run: Run, tmp_path: Path) -> None:
     WEIGHTS[name](run)
     refuse_export(run, tmp_path / "exported", "safetensors")
     attempt("resume", run.path).judge(2)
 
 
-@pytest.mark.parametrize("name", MANIFESTS)
+@pytest.mark.parametrize("name", some_of(MANIFESTS, 6))
 def test_a_hostile_manifest_is_one_sentence(name: str, run: Run) -> None:
     MANIFESTS[name](run)
     attempt("show", run.path, "--json").judge(0)
@@ -37,7 +37,7 @@ def test_a_hostile_manifest_is_one_sentence(name: str, run: Run) -> None:
     attempt("resume", run.path).judge(0, 2)  # 0: it went on from the checkpoint before
 
 
-@pytest.mark.parametrize("name", EXPORTED)
+@pytest.mark.parametrize("name", some_of(EXPORTED, 4))
 def test_hostile_facts_are_not_exported(name: str, run: Run, tmp_path: Path) -> None:
     EXPORTED[name](run)
     refuse_export(run, tmp_path / "exported", "safetensors", "script")
