@@ -31,11 +31,12 @@ def all_digests(record: dict[str, Any]) -> dict[str, str]:
 
 
 def stopping_at(step: int) -> Hooks:
-    """Hooks that ask for a stop once ``step`` steps are done, as Ctrl+C would."""
+    """Hooks that ask for a stop once ``step`` steps are done, as Ctrl+C would; at the next validation at the latest,
+    because the word of a checkpoint comes from its writer's thread and may come late."""
     hooks = Hooks()
 
     def watch(event: Event) -> None:
-        if getattr(event, "step", 0) >= step and event.kind == "checkpoint_saved":
+        if getattr(event, "step", 0) >= step and event.kind in ("checkpoint_saved", "validated"):
             hooks.control.request_stop()
 
     hooks.watch = watch
@@ -295,12 +296,14 @@ def test_saving_and_looking_are_done_at_once_while_paused(tmp_path: Path) -> Non
     hooks = Hooks()
     folders: list[RunFolder] = []
     hooks.started = folders.append
+    asked: list[Event] = []
     done: list[Event] = []
 
     def watch(event: Event) -> None:
         if event.kind == "attempt_started":
             hooks.control.paused.set()
-        if getattr(event, "phase", "") == "paused" and not done:
+        if getattr(event, "phase", "") == "paused" and not asked:
+            asked.append(event)
             send(folders[0].path, Command.VALIDATE)
             send(folders[0].path, Command.SAVE)
         if event.kind in ("validated", "checkpoint_saved") and hooks.control.paused.is_set():
