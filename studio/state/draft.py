@@ -24,7 +24,7 @@ from studio.state.setting_specs import (
     split_path,
 )
 from training.config import RunConfig, load_config, parse_config, save_config
-from training.config.files import read_toml, with_absolute_paths
+from training.config.files import read_config_text, read_toml, with_absolute_paths
 from training.config.run import SECTIONS
 from training.errors import ConfigError, Problem
 from training.presets import preset_text
@@ -230,7 +230,7 @@ class Draft(QObject):
         try:
             self.set_config(load_config(path))
         except ConfigError:
-            text = path.read_text(encoding="utf-8")
+            text = read_config_text(path)
             return self.set_data(with_absolute_paths(read_toml(text, str(path)), path.resolve().parent))
         return []
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from training.events import AttemptStarted, CheckpointSaved, Event, Found, Validated, decode
+from training.events import AttemptStarted, CheckpointSaved, Event, Found, Validated
 from training.runs.folder import RunFolder
+from training.runs.history import History
 from training.runs.series import Rows, read_series
 
 
@@ -21,14 +22,11 @@ class RunReading:
 def read_run(folder: RunFolder) -> RunReading:
     """Read the series and the events of ``folder``; raises OSError or InputError when they cannot be read."""
     rows = read_series(folder.series_file)
-    text = folder.events_file.read_bytes() if folder.events_file.exists() else b""
     events: list[Event] = []
-    for line in text.splitlines():
-        event = decode(line)
+    for event in History(folder.events_file).poll():
         if isinstance(event, AttemptStarted):
             events = [item for item in events if not _is_void(item, event.step)]
-        if event is not None:
-            events.append(event)
+        events.append(event)
     return RunReading(folder, rows, tuple(events))
 
 

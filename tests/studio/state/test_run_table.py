@@ -37,7 +37,8 @@ def checkpoint(folder: RunFolder, step: int) -> Path:
     path = folder.checkpoints / checkpoint_name(step)
     path.mkdir()
     files = {name: {"bytes": size, "sha256": "0" * 64} for name, size in ((WEIGHTS, 1000), (STATE, 500))}
-    manifest = seal({"format": FORMAT, "step": step, "epoch": 1, "time": 0.0, "files": files})
+    origin: dict[str, Any] = {"config": {}, "data": {"fingerprint": ""}}
+    manifest = seal({"format": FORMAT, "step": step, "epoch": 1, "time": 0.0, "files": files, **origin})
     (path / MANIFEST).write_text(json.dumps(manifest))
     return path
 

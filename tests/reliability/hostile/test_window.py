@@ -1,0 +1,44 @@
+"""What the window opens and reads in its own process."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("PySide6")
+
+from studio.state.draft import Draft
+from studio.state.run_reading import read_run
+from tests.reliability.hostile.configs import CONFIGS
+from tests.reliability.hostile.material import Run
+from tests.reliability.hostile.run_folders import PLACES, RECORDS, TEXTS
+from tests.reliability.hostile.trial import some_of
+from training.errors import InputError
+from training.runs.folder import RunFolder
+
+pytestmark = pytest.mark.timeout(60)
+READ = {name: spoil for name, spoil in (TEXTS | RECORDS | PLACES).items() if name.startswith(("events", "series"))}
+
+
+@pytest.mark.parametrize("name", some_of(CONFIGS, 6))
+def test_a_hostile_configuration_is_opened_or_refused_in_a_sentence(name: str, tmp_path: Path) -> None:
+    CONFIGS[name](tmp_path / "config.toml")
+    draft = Draft()
+    refused, left_out = "", []
+    try:
+        left_out = draft.load_file(tmp_path / "config.toml")
+    except InputError as error:
+        refused = str(error)
+    # Only its content tells that the folder is no dataset; a table where a number belongs has no place in the form.
+    silent = name in ("the folder of devices", "seed: a table")
+    assert refused or left_out or draft.problems() or silent, "the command line refuses it"
+    assert len(refused) < 2000
+
+
+@pytest.mark.parametrize("name", some_of(READ, 6))
+def test_a_hostile_run_is_read_or_refused(name: str, run: Run) -> None:
+    READ[name](run)
+    with suppress(InputError, OSError):
+        read_run(RunFolder(run.path))
