@@ -20,7 +20,7 @@ from tests.reliability.kills.campaign import Campaign
 from tests.reliability.kills.comparison import compare
 from tests.reliability.kills.engine import attempt
 from tests.reliability.kills.inspection import Inspector
-from tests.reliability.kills.moments import TRAINING, FromOutside
+from tests.reliability.kills.moments import TRAINING, FromOutside, Trigger
 from tests.reliability.kills.scenarios import (
     READ_BY_ONE,
     READ_BY_THREAD,
@@ -76,6 +76,22 @@ def test_one_digest_however_batches_are_read_and_whether_killed_or_not(tmp_path:
 
 def weights_of(record: dict[str, Any]) -> str:
     return digest(Path(record["last_checkpoint"]) / WEIGHTS)
+
+
+@pytest.mark.parametrize("ending", ["tested", "labelled"])
+def test_killed_while_it_ends(tmp_path: Path, ending: str) -> None:
+    """Found by the harness: a second test measurement in the history, a checkpoint too many that nothing deleted."""
+    SCENARIOS[0].lasting(2).save(write_data(tmp_path / "data"), tmp_path / "config.toml")
+    whole = attempt(["run", str(tmp_path / "config.toml")], tmp_path / "whole").record
+    if ending == "tested":
+        trigger = Trigger("write", '/events.jsonl .*"completed"', "before")
+    else:
+        trigger = Trigger("rename", "-> .*/labels.json$", "after", rows=whole["step"])
+    killed = attempt(["run", str(tmp_path / "config.toml")], tmp_path / "killed", trigger)
+    assert killed.killed, killed.errors
+    resumed = attempt(["resume", "pictures"], tmp_path / "killed").record
+    folders = [RunFolder(Path(record["folder"])) for record in (resumed, whole)]
+    assert compare(folders[0], folders[1], resumed, whole).differences == []
 
 
 def test_the_harness_notices_a_resume_that_forgets_the_random_state(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ class Keeper:
         self.memory = SnapshotMemory(min(_MOST_MEMORY, host_memory().available // 8))
         self._lock = threading.Lock()
         self.newest_step = -1  # step of the newest snapshot handed over in this attempt
-        self.row_began: int | None = None  # first step of the row of skipped steps that is open, if one is
+        self.keep_all = False  # while the run may still go back behind what is saved
         self._labels = read_labels(folder)  # from now on here: were the file damaged, the best would not be spared
         folder.checkpoints.mkdir(exist_ok=True)
         remove_leftovers(folder.checkpoints)
@@ -78,6 +78,9 @@ class Keeper:
     def close(self) -> None:
         """Let go of the thread; what was handed over is finished first."""
         self._thread.shutdown(wait=True)
+        for write in self._pending:  # nobody asks any more: the run ends for another reason
+            if (error := write.exception()) is not None:
+                logger.warning("A checkpoint could not be written: %s", error)
 
     def relabel(self, last: str, best_step: int | None) -> None:
         """Make the labels true after a resume from ``last``: it may lie further back, and a kill may have come between
@@ -99,7 +102,7 @@ class Keeper:
             if path.name > checkpoint.name:
                 remove_checkpoint(path)
         self.newest_step = int(checkpoint.name.rpartition("-")[2])
-        self.row_began = None
+        self.keep_all = False
 
     def best_path(self) -> Path | None:
         """Folder of the checkpoint labelled best."""
@@ -124,19 +127,20 @@ class Keeper:
             if best:
                 labels[BEST] = path.name
             write_labels(self._folder, labels)
-        self._tidy(snapshot.step)
+        self.tidy(snapshot.step)
         mine = tuple(label for label in (LAST, BEST) if labels.get(label) == path.name)
         self._on_saved(CheckpointSaved(step=snapshot.step, epoch=snapshot.epoch, checkpoint=path.name, labels=mine))
 
-    def _tidy(self, step: int) -> None:
-        """Delete what is neither among the newest nor labelled.
+    def tidy(self, step: int) -> None:
+        """Delete what is neither among the newest, nor labelled, nor the newest that the run itself planned: to that it
+        would roll back, however many a person saved since.
 
-        Checkpoints ahead of ``step`` stem from before a resume further back; they stay until the run passes them. While
-        a row of skipped steps is open, what the run would roll back to stays.
+        Checkpoints ahead of ``step`` stem from before a resume further back; they stay until the run passes them.
         """
+        if self.keep_all:
+            return
         behind = [info for info in list_checkpoints(self._folder) if info.step <= step]
-        began = self.row_began or 0
-        spared = next((info for info in behind if info.planned and info.step < began), None)
+        spared = next((info for info in behind if info.planned), None)
         for info in behind[self._keep_last :]:
             if info.labels or info is spared:
                 continue

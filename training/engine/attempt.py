@@ -240,5 +240,6 @@ def _finish(session: Session, control: Control, recorder: Recorder, ledger: Ledg
         return Stopped(step=progress.step, reason=control.reason)
     ledger.phase("saving")
     keeper.finish()
+    keeper.tidy(progress.step)  # a kill may have come between the last checkpoint and what it makes superfluous
     ledger.test()
     return Completed(step=progress.step, reason=progress.finished)

@@ -79,6 +79,11 @@ def sum_of_prefix(path: Path, size: int | None = None) -> tuple[int, int]:
     return length, total
 
 
+def _is_test(event: Validated) -> bool:
+    """Whether this is the measurement that ends a run: each attempt that gets so far makes it anew."""
+    return any(name.startswith("test/") for name in event.metrics)
+
+
 class History:
     """Events of one run so far. ``poll`` reads what is new; the attributes hold the state after it.
 
@@ -120,7 +125,7 @@ class History:
     def _fold(self, event: Event) -> None:
         if isinstance(event, AttemptStarted):
             self.attempts.append(event)
-            self.validations = [item for item in self.validations if item.step <= event.step]
+            self.validations = [item for item in self.validations if item.step <= event.step and not _is_test(item)]
             self.epochs = [item for item in self.epochs if item.step <= event.step]
             self.findings = [item for item in self.findings if item.step <= event.step]
             self.skipped = [item for item in self.skipped if item.step <= event.step]

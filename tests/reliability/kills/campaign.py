@@ -125,7 +125,7 @@ class Campaign:
             return steps, NEVER
         share = steps / (len(self.kinds) + 1)
         first = int(share * (done + 0.7 * self.random.random()))
-        return first, int(first + 2.5 * share)
+        return first, int(min(first + 2.5 * share, 0.9 * steps))
 
     def _arguments(self) -> list[str]:
         folders = run_folders(self._workspace)

@@ -35,7 +35,7 @@ def kill_runs(kills: int, seed: int, jobs: int, epochs: int, place: Path, tell: 
                 scenario = next(scenarios).lasting(epochs)
                 campaigns.append(Campaign(scenario, chosen, own, data, place / str(number), tell))
             outcomes += pool.map(Campaign.run, campaigns)
-            if any(not outcome.kills for outcome in outcomes):
+            if any(outcome.faults and not outcome.kills for outcome in outcomes):
                 break  # a run that cannot be killed is broken; going on would not end
     return outcomes
 
