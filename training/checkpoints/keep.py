@@ -39,7 +39,13 @@ class Keeper:
     at the next ``save`` or ``finish``. Snapshots are made in ``memory``, which bounds how many wait.
     """
 
-    def __init__(self, folder: RunFolder, keep_last: int, on_saved: Callable[[CheckpointSaved], None]) -> None:
+    def __init__(
+        self,
+        folder: RunFolder,
+        keep_last: int,
+        on_saved: Callable[[CheckpointSaved], None],
+        rolls_back: bool = False,
+    ) -> None:
         self._folder = folder
         self._keep_last = keep_last
         self._on_saved = on_saved
@@ -48,7 +54,8 @@ class Keeper:
         self.memory = SnapshotMemory(min(_MOST_MEMORY, host_memory().available // 8))
         self._lock = threading.Lock()
         self.newest_step = -1  # step of the newest snapshot handed over in this attempt
-        self.keep_all = False  # while the run may still go back behind what is saved
+        self._rolls_back = rolls_back
+        self.row_is_open = False  # of skipped steps: a run that rolls back may go back to before it
         self._labels = read_labels(folder)  # from now on here: were the file damaged, the best would not be spared
         folder.checkpoints.mkdir(exist_ok=True)
         remove_leftovers(folder.checkpoints)
@@ -102,7 +109,7 @@ class Keeper:
             if path.name > checkpoint.name:
                 remove_checkpoint(path)
         self.newest_step = int(checkpoint.name.rpartition("-")[2])
-        self.keep_all = False
+        self.row_is_open = False
 
     def best_path(self) -> Path | None:
         """Folder of the checkpoint labelled best."""
@@ -132,15 +139,15 @@ class Keeper:
         self._on_saved(CheckpointSaved(step=snapshot.step, epoch=snapshot.epoch, checkpoint=path.name, labels=mine))
 
     def tidy(self, step: int) -> None:
-        """Delete what is neither among the newest, nor labelled, nor the newest that the run itself planned: to that it
-        would roll back, however many a person saved since.
+        """Delete what is neither among the newest, nor labelled, nor what the run would roll back to: the newest that it
+        planned itself, however many a person saved since.
 
         Checkpoints ahead of ``step`` stem from before a resume further back; they stay until the run passes them.
         """
-        if self.keep_all:
+        if self._rolls_back and self.row_is_open:  # what was the best before the row is needed again, too
             return
         behind = [info for info in list_checkpoints(self._folder) if info.step <= step]
-        spared = next((info for info in behind if info.planned), None)
+        spared = next((info for info in behind if info.planned and self._rolls_back), None)
         for info in behind[self._keep_last :]:
             if info.labels or info is spared:
                 continue

@@ -199,7 +199,8 @@ def _train(place: Workplace, session: Session, restore: Restore | None, closing:
     with stored(folder.series_file):
         recorder = Recorder(session, folder, skips, flushed)  # cuts the series before anyone hears of the attempt
         closing.callback(recorder.close)
-        keeper = Keeper(folder, session.config.checkpoints.keep_last, place.emit)
+        rolls_back = session.config.loop.after_skips == "roll_back"
+        keeper = Keeper(folder, session.config.checkpoints.keep_last, place.emit, rolls_back)
         closing.callback(keeper.close)
     ledger = Ledger(session, recorder, keeper, place.emit, place.evidence)
     roll_back = RollBack(place, session, recorder, keeper, ledger)

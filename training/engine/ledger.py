@@ -42,7 +42,8 @@ class Ledger:
         self._recorder = recorder
         self._keeper = keeper
         self._emit = emit
-        self.shortage = Shortage(session, emit, lambda: self.save(anew=True))
+        # Planned, as what it replaces may be: it was the person's settings that called for it, not the person.
+        self.shortage = Shortage(session, emit, lambda: self.save(anew=True, planned=True))
         self._facts = _model_facts(session)
         self._phase = ""
         self._prepared = False
@@ -154,7 +155,7 @@ class Ledger:
             return
         self._recorder.flush()
         # The steps a checkpoint stands for must outlive a power cut, too: on disk before it, but behind the loop's back.
-        self._keeper.row_began = progress.step - progress.skipped_in_a_row + 1 if progress.skipped_in_a_row else None
+        self._keeper.row_is_open = progress.skipped_in_a_row > 0 and not progress.finished
         self._keeper.save(self._snapshot(planned), best=best, first=self._recorder.sync)
         self._recorder.restart_clock()
 

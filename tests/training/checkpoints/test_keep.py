@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,16 @@ from training.config import RunConfig
 from training.errors import TrainingError
 from training.events import CheckpointSaved
 from training.runs.folder import RunFolder, create_run
-from training.runs.manifest import MANIFEST, STATE, WEIGHTS, checkpoint_name, read_labels, read_manifest, verify
+from training.runs.manifest import (
+    MANIFEST,
+    STATE,
+    WEIGHTS,
+    checkpoint_name,
+    list_checkpoints,
+    read_labels,
+    read_manifest,
+    verify,
+)
 
 if sys.platform != "win32":
     import resource
@@ -37,6 +47,12 @@ def snapshot(step: int, value: float = 0.0, weights: int = 4, state: int = 4) ->
         metrics={},
         facts={"config": {}, "data": {"fingerprint": ""}},
     )
+
+
+def planned(step: int) -> Snapshot:
+    """One that the run's own rules called for."""
+    unasked = snapshot(step)
+    return replace(unasked, facts={**unasked.facts, "planned": True})
 
 
 @pytest.fixture
@@ -135,6 +151,52 @@ def test_a_fault_is_raised_at_the_next_save_without_waiting(keeper: Keeper) -> N
 
     with pytest.raises(TrainingError, match="No space left"):
         go_on_saving()
+
+
+def test_a_run_that_ends_for_another_reason_logs_the_checkpoint_it_could_not_write(
+    folder: RunFolder, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise OSError(28, "No space left on device")
+
+    keeper = Keeper(folder, 3, lambda saved: None)
+    keeper.save(snapshot(1), best=False, first=fail)
+    keeper.close()
+    assert "No space left on device" in caplog.text
+
+
+def kept_steps(folder: RunFolder) -> list[int]:
+    return sorted(info.step for info in list_checkpoints(folder))
+
+
+@pytest.mark.parametrize(("rolls_back", "kept"), [(True, [1, 3]), (False, [3])])
+def test_the_place_to_go_back_to_outlives_what_a_person_saves(
+    folder: RunFolder, rolls_back: bool, kept: list[int]
+) -> None:
+    keeper = Keeper(folder, 1, lambda saved: None, rolls_back)
+    keeper.save(planned(1), best=False)
+    for step in (2, 3):
+        keeper.save(snapshot(step), best=False)
+    keeper.finish()
+    assert kept_steps(folder) == kept
+    keeper.save(planned(4), best=False)
+    keeper.close()
+    assert kept_steps(folder) == [4]
+
+
+def test_the_best_before_a_row_of_skips_is_the_best_again_after_going_back(folder: RunFolder) -> None:
+    keeper = Keeper(folder, 1, lambda saved: None, rolls_back=True)
+    keeper.save(planned(1), best=True)
+    keeper.save(planned(2), best=False)
+    keeper.finish()
+    keeper.row_is_open = True
+    keeper.save(planned(3), best=True)  # validated for the first time since step 2, already in the row
+    keeper.cut(folder.checkpoints / checkpoint_name(2))
+    keeper.relabel(checkpoint_name(2), best_step=1)
+    assert read_labels(folder) == {"last": checkpoint_name(2), "best": checkpoint_name(1)}
+    keeper.save(planned(4), best=True)
+    keeper.close()
+    assert kept_steps(folder) == [4]
 
 
 def test_a_step_saved_again_with_the_same_content_is_left_alone(folder: RunFolder, keeper: Keeper) -> None:
