@@ -254,7 +254,10 @@ def _check(arguments: argparse.Namespace) -> int:
         sys.stderr.write(visible(f"{marks[finding.level]}  {finding.title}{advice}") + "\n")
     healthy = all(finding.level != "error" for finding in findings)
     if arguments.json:
-        shown = [{"level": item.level, "title": item.title, "advice": item.advice} for item in findings]
+        shown = [
+            {"level": item.level, "title": item.title, "advice": item.advice, "fix": dict(item.fix)}
+            for item in findings
+        ]
         _print_json({"ok": healthy, "findings": shown})
     return 0 if healthy else 2
 

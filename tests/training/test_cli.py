@@ -94,6 +94,7 @@ def test_check_finds_nothing_wrong_with_a_good_config_and_writes_nothing(config:
     text = " ".join(finding["title"] for finding in report["findings"])
     for word in ("data opens", "loss", "processor", "checkpoints"):
         assert word in text
+    assert all("fix" in finding for finding in report["findings"])
     assert not Path(os.environ["TRAINWRIGHT_WORKSPACE"]).exists()
 
 
