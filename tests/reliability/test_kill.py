@@ -78,7 +78,7 @@ def weights_of(record: dict[str, Any]) -> str:
     return digest(Path(record["last_checkpoint"]) / WEIGHTS)
 
 
-@pytest.mark.parametrize("ending", ["tested", "labelled"])
+@pytest.mark.parametrize("ending", ["tested", "saved"])
 def test_killed_while_it_ends(tmp_path: Path, ending: str) -> None:
     """Found by the harness: a second test measurement in the history, a checkpoint too many that nothing deleted."""
     SCENARIOS[0].lasting(2).save(write_data(tmp_path / "data"), tmp_path / "config.toml")
@@ -86,7 +86,7 @@ def test_killed_while_it_ends(tmp_path: Path, ending: str) -> None:
     if ending == "tested":
         trigger = Trigger("write", '/events.jsonl .*"completed"', "before")
     else:
-        trigger = Trigger("rename", "-> .*/labels.json$", "after", rows=whole["step"])
+        trigger = Trigger("rename", f"-> .*/step-{whole['step']:08d}$", "after")
     killed = attempt(["run", str(tmp_path / "config.toml")], tmp_path / "killed", trigger)
     assert killed.killed, killed.errors
     resumed = attempt(["resume", "pictures"], tmp_path / "killed").record
