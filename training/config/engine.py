@@ -134,7 +134,8 @@ class Loop(Section):
     max_skipped_steps: int = setting(
         20,
         title="Skips in a row",
-        help="So many steps in a row whose gradient was not finite are too many; what happens then is the next setting.",
+        help="After this many steps in a row whose gradient was not finite, the run stops or goes back, as the next "
+        "setting says.",
         unit="steps",
         advanced=True,
         affects_result=False,
@@ -153,7 +154,7 @@ class Loop(Section):
         help="The whole schedule is multiplied by this at each roll back.",
         advanced=True,
         gt=0.0,
-        le=1.0,
+        lt=1.0,
     )
     on_out_of_memory: Literal["stop", "smaller_batches"] = setting(
         "stop",

@@ -15,6 +15,7 @@ from training.errors import CheckpointError
 from training.events import Found
 from training.runs.history import read_history
 from training.runs.manifest import checkpoint_folders, checkpoint_name, verify
+from training.runs.storage import stored
 
 MOST_ROLL_BACKS = 3
 
@@ -49,13 +50,15 @@ class RollBack:
         if checkpoint is None:
             raise row
         # Later checkpoints first: a kill in between must not leave the run to resume from what was given up.
-        self._keeper.cut(checkpoint)
+        with stored(self._place.folder.labels_file):
+            self._keeper.cut(checkpoint)
         take_over(checkpoint, session)
         progress = session.progress
         progress.roll_backs, progress.rate_factor = count, factor
         session.apply_schedule()
-        self._recorder.cut()
-        self._keeper.relabel(checkpoint.name, progress.best_saved)
+        with stored(self._place.folder.series_file):
+            self._recorder.cut()
+            self._keeper.relabel(checkpoint.name, progress.best_saved)
         skips = row.step - row.first + 1
         change = f"learning rate: {progress.rate_factor:.3g} of the schedule's"
         attempt = len(read_history(self._place.folder.events_file).attempts) + 1

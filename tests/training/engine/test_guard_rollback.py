@@ -21,6 +21,7 @@ from training.checkpoints.load import load_tensors
 from training.control import Control
 from training.engine import fit, rollback
 from training.engine.hooks import Hooks
+from training.engine.record import Recorder
 from training.engine.run import resume_run, start_run
 from training.engine.session import Session
 from training.engine.step import train_step
@@ -154,6 +155,16 @@ def test_the_fourth_time_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert isinstance(history.final, Failed)
     assert history.final.step == 19
     assert "after 3 roll backs" in history.final.reason
+
+
+def test_a_disk_that_fails_while_going_back_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(_recorder: Recorder) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(Recorder, "cut", cut)
+    final = read_history(train(tmp_path, monkeypatch, fast_rates_fail).events_file).final
+    assert isinstance(final, Failed)
+    assert "series.bin cannot be written (Input/output error)" in final.reason
 
 
 def test_a_row_at_the_very_beginning_goes_back_to_the_beginning(
