@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from training.atomic import write_text
+from training.atomic import sync_folder, write_text
 from training.config import RunConfig, parse_config
 from training.config.files import config_data, read_config_text, read_toml, save_config
 from training.errors import InputError
@@ -157,6 +157,7 @@ def create_run(workspace: Path, config: RunConfig, parent: Mapping[str, Any] | N
         folder = _new_folder(runs, re.sub(r"[^a-z0-9]+", "-", config.name.lower()).strip("-")[:40] or "run")
         try:
             _write_first(folder, config, parent)
+            sync_folder(runs)  # or a power cut takes the run's name away, and with it all its checkpoints
         except BaseException:
             shutil.rmtree(folder.path, ignore_errors=True)
             raise

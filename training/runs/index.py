@@ -97,11 +97,6 @@ class Index:
             self._try(lambda session: _update(session, changed, gone))
         return records
 
-    def rebuild(self) -> int:
-        """Make the index anew from the folders; returns the number of runs."""
-        self._try(lambda session: session.execute(delete(RunRow)))
-        return len(self.runs())
-
     def close(self) -> None:
         """Let go of the database."""
         if self._engine is not None:
