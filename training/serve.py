@@ -6,7 +6,6 @@ and a callable). Watching and steering a run go through its folder, not through 
 
 from __future__ import annotations
 
-import faulthandler
 import json
 import os
 import queue
@@ -188,7 +187,6 @@ def serve(requests: Iterable[Request], reply: Reply) -> None:
 
 def serve_standard_streams() -> int:
     """The child process: requests from stdin, replies to stdout, everything else, a native crash included, to stderr."""
-    faulthandler.enable()
     replies = Replies()
     server = Server(replies.send)
     requests: Requests = queue.SimpleQueue()
