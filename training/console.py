@@ -16,7 +16,6 @@ from training.errors import counted
 from training.events import (
     FINAL_EVENTS,
     AttemptStarted,
-    CheckpointSaved,
     DataPrepared,
     EpochEnded,
     Event,
@@ -75,8 +74,6 @@ class Console:
         elif isinstance(event, PhaseChanged) and self._live:
             share = "" if event.fraction is None else f" {event.fraction:.0%}"
             self._draw(f"{event.phase}{share}...")
-        elif isinstance(event, CheckpointSaved) and "best" not in event.labels and not self._live:
-            return
 
     def flushed(self, row: Any) -> None:
         """A telemetry row arrived; redraws the live line now and then."""
