@@ -21,7 +21,7 @@ from training.errors import CheckpointError, InputError
 from training.events import AttemptStarted, CheckpointSaved, Found
 from training.runs.folder import RunFolder, config_sum, read_json
 from training.runs.history import History, sum_of_prefix
-from training.runs.manifest import checkpoint_folders, read_manifest
+from training.runs.manifest import checkpoint_folders, checkpoint_name, read_manifest
 from training.runs.series import FLUSH_ROW, GROUP_ROWS, STEP_ROW, SeriesWriter, count_rows, group_sums, is_series
 
 
@@ -36,7 +36,10 @@ def standing(folder: RunFolder) -> int:
             reached = event.step
         elif isinstance(event, CheckpointSaved):
             reached = max(reached, event.step)
-    return max(reached, count_rows(folder.series_file, STEP_ROW))
+    rows = count_rows(folder.series_file, STEP_ROW)
+    if 0 < rows < reached and (folder.checkpoints / checkpoint_name(rows)).is_dir():
+        return rows  # cut for this checkpoint, and killed before it was told: the steps behind it are done again
+    return max(reached, rows)
 
 
 def mend_config(folder: RunFolder) -> None:
