@@ -37,9 +37,14 @@ def standing(folder: RunFolder) -> int:
         elif isinstance(event, CheckpointSaved):
             reached = max(reached, event.step)
     rows = count_rows(folder.series_file, STEP_ROW)
-    if 0 < rows < reached and (folder.checkpoints / checkpoint_name(rows)).is_dir():
-        return rows  # cut for this checkpoint, and killed before it was told: the steps behind it are done again
-    return max(reached, rows)
+    return rows if 0 < rows < reached and _was_cut_to(folder, rows) else max(reached, rows)
+
+
+def _was_cut_to(folder: RunFolder, rows: int) -> bool:
+    """Whether the series ends exactly at a checkpoint: an attempt that goes back to one cuts it there, and may be killed
+    before its events tell. The steps behind it are done again, which loses nothing, whatever cut it."""
+    size = SeriesWriter.HEADER + rows * STEP_ROW.itemsize
+    return os.stat(folder.series_file).st_size == size and (folder.checkpoints / checkpoint_name(rows)).is_dir()
 
 
 def mend_config(folder: RunFolder) -> None:
