@@ -125,7 +125,7 @@ def test_a_process_of_another_machine_that_shows_life_is_left_alone(run: RunFold
     assert json.loads((run.path / OWNER_FILE).read_text()) == FAR
 
 
-@pytest.mark.parametrize("clock", [time.time(), 4e9, 1e9])
+@pytest.mark.parametrize("clock", [time.time(), 4e9, 1e9], ids=["now", "ahead", "behind"])
 def test_what_a_dead_process_of_another_machine_left_behind_is_taken_over(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch, clock: float
 ) -> None:
