@@ -9,6 +9,9 @@ from training.config.files import config_data
 from training.config.problems import alternatives
 from training.config.run import SECTIONS, RunConfig
 
+_DECIDE_ROLL_BACKS = ("loop.max_skipped_steps", "checkpoints.every_steps")
+"""When a run goes back, and to where."""
+
 
 @dataclass(frozen=True)
 class Change:
@@ -17,6 +20,7 @@ class Change:
     path: str
     old: Any
     new: Any
+    decides_roll_back: bool = False  # it changes no result by itself, but these runs may go back to a checkpoint
 
     def __str__(self) -> str:
         return f"{self.path}: {_shown(self.old)} → {_shown(self.new)}"
@@ -24,6 +28,8 @@ class Change:
     @property
     def affects_result(self) -> bool:
         """Whether the two runs can end in different weights or metrics because of this setting."""
+        if self.decides_roll_back:
+            return True
         section, _, name = self.path.partition(".")
         if section not in SECTIONS:
             return section != "name"
@@ -41,8 +47,9 @@ def _shown(value: Any) -> str:
 def diff(old: RunConfig, new: RunConfig) -> list[Change]:
     """Settings that differ, in the order of the file."""
     left, right = _flat(old), _flat(new)
+    roll_back = "roll_back" in (old.loop.after_skips, new.loop.after_skips)
     return [
-        Change(path, left.get(path), right.get(path))
+        Change(path, left.get(path), right.get(path), roll_back and path in _DECIDE_ROLL_BACKS)
         for path in dict.fromkeys([*left, *right])
         if left.get(path) != right.get(path)
     ]

@@ -38,7 +38,8 @@ class TooManySkips(TrainingError):
 
 
 class SkipLog:
-    """Tells of skipped steps. What it tells is a function of the step, whenever the numbers were fetched."""
+    """Tells of skipped steps. Which it tells of is a function of the step, whenever the numbers were fetched; the cause
+    of the first is sought with the weights as they are then, and the text says so."""
 
     def __init__(self, session: Session, emit: Callable[[Event], None]) -> None:
         self._session = session

@@ -11,7 +11,7 @@ import pytest
 from tests.training.tiny import tiny
 from training.config import RunConfig
 from training.config.describe import describe
-from training.config.diff import Change
+from training.config.diff import Change, diff
 from training.config.fields import Section
 from training.config.problems import alternatives
 from training.config.run import SECTIONS
@@ -165,6 +165,15 @@ def test_a_run_stays_the_same_run_unless_what_it_computes_changes(overrides: tup
     plan = plan_sheet(before, after, MANIFEST)
     assert plan.same_run == same
     assert plan.continues
+
+
+@pytest.mark.parametrize("override", ["loop.max_skipped_steps=3", "checkpoints.every_steps=3"])
+def test_what_decides_a_roll_back_changes_the_result_of_a_run_that_rolls_back(override: str) -> None:
+    for after_skips, same in (("stop", True), ("roll_back", False)):
+        before = (f"loop.after_skips={after_skips}",)
+        changes = diff(tiny(*before), tiny(*before, override))
+        assert keeps_run(changes) is same
+        assert any("no result depends on" in note for note in sheet(override, before=before).notes) is same
 
 
 def test_what_changes_no_result_is_said_to() -> None:

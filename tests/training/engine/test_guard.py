@@ -17,12 +17,13 @@ from training.data.sources.spiral import Spiral
 from training.engine import assemble as assembly
 from training.engine import skips
 from training.engine.assemble import assemble
+from training.engine.record import Recorder
 from training.engine.replay import explain
 from training.engine.run import start_run
 from training.engine.session import Session, rng_state
 from training.engine.step import train_step
 from training.events import Found
-from training.runs.folder import RunFolder
+from training.runs.folder import RunFolder, create_run
 from training.runs.history import History, read_history
 from training.runs.series import read_series
 
@@ -314,6 +315,7 @@ def test_steps_on_the_gpu_wait_for_nothing(tmp_path: Path, monkeypatch: pytest.M
     """Guard, clipping, logging and averaging on, one window poisoned."""
     small_model(monkeypatch)
     session = session_for("precision.device=cuda", "loader.mode=resident", *ALWAYS, "loop.batch_size=8")
+    recorder = Recorder(session, create_run(tmp_path, session.config), skips.SkipLog(session, lambda event: None))
     windows = session.data.train_windows(0)
     numbers: list[tuple[Tensor, Tensor]] = [train_step(session, next(windows))]
     torch.cuda.synchronize()
@@ -324,10 +326,13 @@ def test_steps_on_the_gpu_wait_for_nothing(tmp_path: Path, monkeypatch: pytest.M
             if step == 2:
                 handle = session.model.register_forward_hook(lambda module, inputs, outputs: outputs * poison)
             numbers.append(train_step(session, window))
+            recorder.add(session.lr, window.samples, *numbers[-1])
             if step == 2:
                 handle.remove()
     finally:
         torch.cuda.set_sync_debug_mode("default")
+    recorder.flush()
+    recorder.close()
     norms = torch.stack([norm for _, norm in numbers])
     assert int((~norms.isfinite()).sum()) == 1
     assert session.ema is not None
