@@ -224,7 +224,7 @@ def _announce(place: Workplace, session: Session, restore: Restore | None) -> No
     for finding in ([lost] if lost else []) + (restore.findings if restore else []):
         place.emit(finding)
     if isinstance(restore, Branch):
-        for earlier in restore.earlier_events(session):
+        for earlier in restore.earlier_events(place.folder, session):
             place.emit(earlier)
 
 

@@ -96,6 +96,7 @@ class Branch:
     manifest: dict[str, Any]
     parent: RunFolder
     findings: list[Found] = field(default_factory=list)
+    places: Mapping[str, Any] = field(default_factory=dict)
     sheet: Sheet | None = None  # as carried out, known after ``apply``
 
     def apply(self, folder: RunFolder, session: Session) -> None:
@@ -124,6 +125,7 @@ class Branch:
         if "random numbers" in sheet.parts:
             session.load_random_state(state["rng"])
         session.apply_schedule()
+        remember(folder, self.places)
         self.sheet = sheet
         self._tell(announced, sheet, session.progress.step)
 
@@ -188,16 +190,24 @@ class Branch:
                 f"{self.parent.series_file}: holds {len(rows)} of the {steps} steps before this checkpoint."
             )
         writer = SeriesWriter(folder.series_file, STEP_ROW)
+        writer.truncate(0)  # an attempt that was cut off before its first checkpoint left rows of its own
         writer.append(rows)
         writer.close()
 
-    def earlier_events(self, session: Session) -> list[Event]:
-        """The parent's validations and epochs up to the branch."""
+    def earlier_events(self, folder: RunFolder, session: Session) -> list[Event]:
+        """The parent's validations and epochs up to the branch, as far as ``folder`` does not tell them yet."""
         if self.sheet is None or not self.sheet.continues:
             return []
+        told = read_history(folder.events_file)
+        before: list[Validated | EpochEnded] = [*told.epochs, *told.validations]
+        known = {(event.kind, event.step) for event in before}
         history = read_history(self.parent.events_file)
         events: list[Validated | EpochEnded] = [*history.epochs, *history.validations]
-        return [event for event in sorted(events, key=lambda event: event.step) if event.step <= session.progress.step]
+        return [
+            event
+            for event in sorted(events, key=lambda event: event.step)
+            if event.step <= session.progress.step and (event.kind, event.step) not in known
+        ]
 
 
 @dataclass
@@ -244,7 +254,8 @@ def _fits(saved: dict[str, Any], optimizer: torch.optim.Optimizer) -> bool:
 
 
 def _continued(saved: dict[str, Any]) -> Progress:
-    """The parent's progress for a branch: the best of a run is one of its own checkpoints, so it is sought anew."""
+    """The parent's progress for a branch: the best of a run is one of its own checkpoints, so it is sought anew, and a
+    row of skips under the old settings says nothing about the new ones."""
     return replace(
         Progress(**saved),
         finished="",
@@ -252,6 +263,7 @@ def _continued(saved: dict[str, Any]) -> Progress:
         best_step=0,
         counted_value=None,
         stale_validations=0,
+        skipped_in_a_row=0,
         batch_size=0,
         evaluation_size=0,
     )

@@ -106,7 +106,7 @@ def resume_run(
     claim(folder)
     try:
         checkpoint, manifest, refused = _pick(folder, intent.checkpoint)
-        restore: Resume | FromStart = FromStart(moved, places)
+        restore: Resume | Branch | FromStart
         if checkpoint is not None:
             before = parse_config(manifest["config"], str(checkpoint), paths=False)
             hooks.planned(resume_sheet(before, config, manifest))
@@ -114,6 +114,10 @@ def resume_run(
             restore = Resume(checkpoint, manifest, refused, moved, places)
         else:
             refuse_changed_config(folder)
+            branched = _branched_from(folder)
+            restore = FromStart(moved, places)
+            if branched is not None:
+                restore = Branch(branched, verify(branched), RunFolder(branched.parent.parent), moved, places)
     except BaseException:
         release(folder)
         raise
@@ -146,6 +150,26 @@ def _branch_from(
     parent = RunFolder(checkpoint.parent.parent)
     folder = create_run(workspace, config, parent={"run": parent.id, "checkpoint": str(checkpoint)})
     return work_on(folder, config, hooks, restore=Branch(checkpoint, manifest, parent), new=True)
+
+
+def _branched_from(folder: RunFolder) -> Path | None:
+    """The checkpoint that a branch began with; None for a run that began from nothing.
+
+    A branch that was cut off before its own first checkpoint goes on from there. Raises CheckpointError when it is gone:
+    beginning from nothing would be another run.
+    """
+    parent = folder.status().get("parent") or {}
+    if not parent.get("checkpoint"):
+        return None
+    there = Path(parent["checkpoint"])
+    beside = folder.path.parent / str(parent.get("run")) / "checkpoints" / there.name  # both may have been moved
+    found = next((path for path in (there, beside) if path.is_dir()), None)
+    if found is None:
+        raise CheckpointError(
+            f"The run {folder.id} has no checkpoint of its own yet, and the one it was branched from, {there}, is gone; "
+            "make a new branch from another checkpoint."
+        )
+    return found
 
 
 def _on_this_machine(config: RunConfig) -> tuple[RunConfig, list[Found]]:

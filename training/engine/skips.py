@@ -90,5 +90,8 @@ class SkipLog:
             other = instead_of_fp16(self._session.device)
             advice = f"Resume as a branch that computes in {other}, which holds larger numbers than fp16."
             raise TooManySkips(message, advice, {"precision.compute": other}, progress.step, count)
-        advice = "Resume as a branch with a learning rate ten times lower, from the best checkpoint or the last."
+        advice = (
+            "Resume as a branch with a learning rate ten times lower, from the best checkpoint or the last; where the loss "
+            "had grown long before, start a new run with it."
+        )
         raise TooManySkips(message, advice, lower_rate(config), progress.step, count)

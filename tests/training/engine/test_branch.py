@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ from training.config.sheet import Part, branch_sheet
 from training.data.plan import plan
 from training.engine.assemble import assemble
 from training.engine.restore import Branch
-from training.engine.run import Hooks, branch_run, start_run
+from training.engine.run import Hooks, branch_run, resume_run, start_run
 from training.engine.session import Session
 from training.errors import CheckpointError, InputError
-from training.events import Event, Found
+from training.events import Event, Found, PhaseChanged
 from training.runs.folder import RunFolder, create_run
+from training.runs.history import read_history
 from training.runs.manifest import WEIGHTS, verify
 from training.runs.series import read_series
 
@@ -245,3 +247,51 @@ def test_another_model_is_refused_before_a_folder_is_made(parent: RunFolder, tmp
     with pytest.raises(CheckpointError, match=r"another model, because model\.hidden is changed"):
         branch_run(parent.checkpoints / "step-00000016", tiny("model.hidden=[8, 8]"), tmp_path)
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_branch_cut_off_before_its_first_checkpoint_goes_on_from_its_parents(
+    parent: RunFolder, tmp_path: Path
+) -> None:
+    changed = tiny("loop.epochs=4", "optimizer.weight_decay=0.02")
+    whole = branch_run(parent.checkpoints / "step-00000016", changed, tmp_path)
+    cut = cut_off(parent, changed, tmp_path)
+    resumed = resume_run(str(cut.path), tmp_path)
+    assert resumed["status"] == "completed"
+    assert resumed["metrics"] == whole["metrics"]
+    assert digests_of(resumed) == digests_of(whole)
+    folders = [RunFolder(Path(record["folder"])) for record in (resumed, whole)]
+    assert read_series(folders[0].series_file).tobytes() == read_series(folders[1].series_file).tobytes()
+    there, here = (read_history(folder.events_file) for folder in folders)
+    assert [item.step for item in there.validations] == [item.step for item in here.validations]
+    assert [item.step for item in there.epochs] == [item.step for item in here.epochs]
+
+
+def test_a_branch_without_a_checkpoint_is_refused_when_its_parents_is_gone(tmp_path: Path) -> None:
+    parent = RunFolder(Path(start_run(tiny(), tmp_path)["folder"]))
+    cut = cut_off(parent, tiny("loop.epochs=4"), tmp_path)
+    shutil.rmtree(parent.path)
+    with pytest.raises(CheckpointError, match=r"step-00000016, is gone; make a new branch"):
+        resume_run(str(cut.path), tmp_path)
+    assert not list(cut.checkpoints.iterdir())
+
+
+def cut_off(parent: RunFolder, config: RunConfig, workspace: Path) -> RunFolder:
+    """A branch of ``parent`` that ended before it saved anything."""
+    hooks = Hooks()
+
+    def watch(event: Event) -> None:
+        if isinstance(event, PhaseChanged) and event.phase == "training":
+            hooks.control.discard = True
+            hooks.control.request_stop()
+
+    hooks.watch = watch
+    record = branch_run(parent.checkpoints / "step-00000016", config, workspace, hooks)
+    folder = RunFolder(Path(record["folder"]))
+    assert record["status"] == "stopped"
+    assert not list(folder.checkpoints.iterdir())
+    return folder
+
+
+def digests_of(record: dict[str, Any]) -> dict[str, Any]:
+    files: dict[str, Any] = verify(Path(record["last_checkpoint"]))["files"]
+    return files
