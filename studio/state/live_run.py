@@ -173,7 +173,10 @@ class LiveRun(QObject):
         if self._monitor is not None:
             self._monitor.check_owner()
             self._monitor.look()
+        before = self.state
         self._update()
+        if self.state is before:  # its owner was missed before its end was explained: say it again, with the reason
+            self.state_changed.emit(self.state)
 
     def look(self) -> None:
         """Read what is new now, without waiting for the timer."""

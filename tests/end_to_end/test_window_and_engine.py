@@ -111,7 +111,7 @@ def test_an_engine_killed_while_training_is_resumed_to_one_curve(
     assert owner is not None
     psutil.Process(owner["pid"]).kill()
     qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED, timeout=LONG)
-    assert context.live.death is not None
+    qtbot.waitUntil(lambda: context.live.death is not None, timeout=LONG)  # the run's owner may be missed first
     qtbot.waitUntil(lambda: not context.start_problem(), timeout=LONG)
     context.resume(folder.path)
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=LONG)
