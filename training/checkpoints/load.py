@@ -43,7 +43,10 @@ def newest_good(folder: RunFolder, steps: int) -> tuple[Path | None, dict[str, A
             return path, manifest, refused
         refused.append(f"{path}: says that it belongs to step {manifest['step']}; do not trust it.")
     if refused:
-        raise CheckpointError(f"No checkpoint of this run is whole. {refused[0]}")
+        raise CheckpointError(
+            f"No checkpoint of this run is whole, so it cannot go on: {refused[0].partition(';')[0]}.",
+            "Put the files back from a backup, or start a new run.",
+        )
     if paths:
         raise CheckpointError(
             f"{folder.series_file}: holds only {steps} steps, fewer than came before the oldest checkpoint; put the file "

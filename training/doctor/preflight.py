@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from training.config import RunConfig
+from training.data.placement import in_words
 from training.doctor.memory import Trial, memory_findings, try_step
 from training.engine.assemble import assemble
 from training.engine.device import describe_device, ran_out_of_memory
@@ -164,7 +165,7 @@ def _disk(session: Session, workspace: Path) -> Found:
     count = session.config.checkpoints.keep_last + 2  # the best, and the one being written
     existing = next(folder for folder in (workspace, *workspace.parents) if folder.exists())
     free = shutil.disk_usage(existing).free
-    text = f"{count} checkpoints of {size / 2**20:.1f} MB need {count * size / 2**20:.0f} MB; {free / 2**30:.1f} GB are free"
+    text = f"{count} checkpoints of {size / 2**20:.1f} MB need {count * size / 2**20:.0f} MB; {in_words(free)} are free"
     if free < count * size * 1.2:
         return Found(
             level="error", title=f"{text}.", advice="Free some space, keep fewer, or choose another workspace."

@@ -55,7 +55,10 @@ class Resume:
 
     def apply(self, folder: RunFolder, session: Session) -> None:
         """Load weights, averaged weights and training state."""
-        self._refuse_other_settings(folder, session)
+        if self.manifest["data"]["fingerprint"] != session.data.source.fingerprint:
+            raise CheckpointError(
+                f"{self.checkpoint}: was trained on other data than there is now; put the old files back, or branch."
+            )
         load_weights(self.checkpoint, session.model)
         state = load_state(self.checkpoint)
         if session.ema is not None:
@@ -73,18 +76,14 @@ class Resume:
                 )
             )
 
-    def _refuse_other_settings(self, folder: RunFolder, session: Session) -> None:
-        """A configuration edited by hand would go on as the same run without being it."""
-        before = parse_config(self.manifest["config"], str(self.checkpoint), paths=False)
-        for change in diff(before, session.config):
-            if not keeps_run([change]):
-                raise CheckpointError(
-                    f"{folder.config_file}: was changed since this run was saved ({change}); change it back, or resume "
-                    "with --set, which makes a branch."
-                )
-        if self.manifest["data"]["fingerprint"] != session.data.source.fingerprint:
+
+def refuse_other_settings(folder: RunFolder, before: RunConfig, now: RunConfig) -> None:
+    """A configuration edited by hand would go on as the same run without being it; raises CheckpointError then."""
+    for change in diff(before, now):
+        if not keeps_run([change]):
             raise CheckpointError(
-                f"{self.checkpoint}: was trained on other data than there is now; put the old files back, or branch."
+                f"{folder.config_file}: was changed since this run was saved ({change}); change it back, or resume "
+                "with --set, which makes a branch."
             )
 
 

@@ -15,7 +15,7 @@ from training.config.sheet import Sheet, branch_sheet, keeps_run, resume_sheet
 from training.engine.attempt import work_on
 from training.engine.device import choose_device, device_here
 from training.engine.hooks import Hooks
-from training.engine.restore import Anew, Branch, FromStart, Resume, refuse_by_sheet
+from training.engine.restore import Anew, Branch, FromStart, Resume, refuse_by_sheet, refuse_other_settings
 from training.errors import CheckpointError, ConfigError, InputError
 from training.events import Found
 from training.runs.folder import RunFolder, claim, create_run, release
@@ -48,6 +48,7 @@ class Intent:
     before: RunConfig
     wanted: RunConfig
     changed: tuple[Change, ...]
+    mended: list[Found]  # what was damaged and is whole again
 
     @property
     def same_run(self) -> bool:
@@ -72,14 +73,14 @@ def intend_resume(target: str, workspace: Path, overrides: Sequence[str] = ()) -
     """Find what ``target`` names and read it with ``overrides``;
     changes nothing but a configuration file that is damaged. Raises InputError."""
     folder, checkpoint = find_target(target, workspace)
-    mend_config(folder)
+    mended = mend_config(folder)
     before = config_here(folder)
     data = config_data(before)
     apply_overrides(data, overrides)
     if data["dataset"].get("path") != getattr(before.dataset, "path", None):
         data = with_absolute_paths(data, Path.cwd())
     wanted = parse_config(data, "--set", paths=False)
-    return Intent(folder, checkpoint, before, wanted, tuple(diff(before, wanted)))
+    return Intent(folder, checkpoint, before, wanted, tuple(diff(before, wanted)), mended)
 
 
 def resume_run(
@@ -102,6 +103,7 @@ def resume_run(
     if DEVICE in places:
         choose_device(intent.wanted.precision.device)  # asked for just now: not having it is a mistake
     config, moved = _on_this_machine(intent.wanted)
+    moved = [*intent.mended, *moved]
     _refuse_missing_files(folder, config)
     claim(folder)
     try:
@@ -109,6 +111,7 @@ def resume_run(
         restore: Resume | Branch | FromStart
         if checkpoint is not None:
             before = parse_config(manifest["config"], str(checkpoint), paths=False)
+            refuse_other_settings(folder, before, config)
             hooks.planned(resume_sheet(before, config, manifest))
             moved = [replace(found, step=int(manifest["step"])) for found in moved]
             restore = Resume(checkpoint, manifest, refused, moved, places)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -47,9 +48,9 @@ def _was_cut_to(folder: RunFolder, rows: int) -> bool:
     return os.stat(folder.series_file).st_size == size and (folder.checkpoints / checkpoint_name(rows)).is_dir()
 
 
-def mend_config(folder: RunFolder) -> None:
-    """Write a configuration that is lost, unreadable or cut short anew from the newest checkpoint that knows it; raises
-    InputError when it cannot be read and none does."""
+def mend_config(folder: RunFolder) -> list[Found]:
+    """Write a configuration that is lost, unreadable or cut short anew from the newest checkpoint that knows it, and say
+    so; raises InputError when it cannot be read and none does."""
     fault = None
     try:
         folder.config()
@@ -61,14 +62,18 @@ def mend_config(folder: RunFolder) -> None:
             written = _names(read_toml(read_config_text(folder.config_file), "")) if fault is None else set()
             # An attempt may have had more: with --set a loader of its own, which the run's configuration leaves open.
             if fault is None and _names(known) & _names(config_data(folder.config())) <= written:
-                return
+                return []
             config = parse_config(known, str(checkpoint), paths=False)
-            if folder.config_file.exists():
-                folder.config_file.replace(folder.path / "config.damaged")
+            kept = "It was lost."
+            if folder.config_file.exists():  # copied, not moved: without its configuration a folder is no run
+                shutil.copyfile(folder.config_file, folder.path / "config.damaged")
+                kept = "What was there is kept as config.damaged."
             save_config(config, folder.config_file)
-            return
+            title = f"config.toml was damaged and was made anew from {checkpoint.name}."
+            return [Found(level="warning", title=title, advice=kept)]
     if fault is not None:
         raise fault
+    return []
 
 
 def _names(settings: Mapping[str, Any]) -> set[str]:

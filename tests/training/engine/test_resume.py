@@ -172,3 +172,27 @@ def test_an_unexpected_fault_before_the_first_step_is_a_finding_not_a_traceback(
     assert folder.status()["status"] == "failed"
     assert folder.status()["fix"] == {"loader.mode": "streamed"}
     assert "Traceback" in folder.log_file.read_text()
+
+
+def test_a_damaged_configuration_is_made_anew_and_said(tmp_path: Path) -> None:
+    folder = run_of_three_epochs(tmp_path)
+    whole = folder.config_file.read_text()
+    folder.config_file.write_text(whole + "x = [")
+    said: list[Event] = []
+    resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))
+    assert folder.config_file.read_text() == whole
+    assert (folder.path / "config.damaged").read_text() == whole + "x = ["
+    assert [event.title for event in said if isinstance(event, Found)] == [
+        "config.toml was damaged and was made anew from step-00000024."
+    ]
+
+
+def test_an_edited_configuration_is_refused_before_a_sheet_says_the_opposite(tmp_path: Path) -> None:
+    folder = run_of_three_epochs(tmp_path)
+    text = folder.config_file.read_text()
+    folder.config_file.write_text(text.replace("weight_decay = 0.01", "weight_decay = 0.02"))
+    assert folder.config_file.read_text() != text
+    sheets: list[object] = []
+    with pytest.raises(CheckpointError, match=r"optimizer.weight_decay: 0.01 → 0.02.*; change it back"):
+        resume_run(str(folder.path), tmp_path, hooks=Hooks(planned=sheets.append))
+    assert sheets == []

@@ -70,6 +70,11 @@ class ImageFolder:
         return torch.from_numpy(pictures)
 
     def _lost(self, index: int, reason: str) -> TrainingError:
+        if not self.root.is_dir():
+            return TrainingError(
+                f"The folder of the pictures, {shown(str(self.root))}, is gone.",
+                "Put it back, or reconnect its drive, and resume the run.",
+            )
         return TrainingError(
             f"{shown(str(self.root / self.paths[index]))} is not the picture it was when the run began ({reason}).",
             "Put the file back as it was and resume the run, or start a new run with the files as they are.",
