@@ -22,6 +22,7 @@ from training.runs.manifest import list_checkpoints, read_manifest
 logger = logging.getLogger(__name__)
 
 APPLY = "Apply and resume"
+APPLY_ANEW = "Apply and start"  # without a checkpoint there is nothing to go on from
 _WIDTH = 620
 
 
@@ -32,10 +33,11 @@ class FixDialog(QDialog):
         self, folder: RunFolder, config: RunConfig, fix: Mapping[str, Any], live: bool, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self.setWindowTitle(APPLY)
         after = fixed(config, fix)
         sheet, where = _sheet(folder, config, after, live)
-        self.apply = button(APPLY, "resume", "primary")
+        action = APPLY if sheet or live else APPLY_ANEW
+        self.setWindowTitle(action)
+        self.apply = button(action, "resume" if action == APPLY else "play", "primary")
         self.apply.clicked.connect(self.accept)
         self.apply.setEnabled(not (sheet and sheet.refused))
         cancel = button("Cancel")
@@ -61,20 +63,24 @@ class FixDialog(QDialog):
         self.resize(_WIDTH, min(180 + max(room, 40), 560))
 
 
-def apply_fix(context: AppContext, parent: QWidget, fix: Mapping[str, Any]) -> None:
-    """Ask, then go on with the run shown and the settings of ``fix``; a run at work is stopped and kept first."""
-    folder, config = context.live.folder, context.live.config()
+def apply_fix(
+    context: AppContext, parent: QWidget, fix: Mapping[str, Any], folder: RunFolder | None, config: RunConfig | None
+) -> None:
+    """Ask, then go on with the run in ``folder`` and the settings of ``fix``; if it is at work, it is stopped and kept
+    first."""
     if folder is None or config is None:
         return
+    shown = folder == context.live.folder
     try:
-        dialog = FixDialog(folder, config, fix, context.live.live, parent)
+        dialog = FixDialog(folder, config, fix, shown and context.live.live, parent)
     except TrainingError as error:
         context.notifier.notify(str(error), "danger", title="The proposed settings do not fit this run")
         return
     wanted = dialog.exec() == QDialog.DialogCode.Accepted
     dialog.deleteLater()
     if wanted:
-        context.resume_changed(folder.path, overrides(fix))
+        resume = context.resume_changed if shown else context.resume  # never stop another run for this one
+        resume(folder.path, overrides(fix))
 
 
 def proposed_changes(config: RunConfig | None, fix: Mapping[str, Any]) -> str:

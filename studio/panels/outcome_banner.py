@@ -53,13 +53,13 @@ class OutcomeBanner(QWidget):
         can_resume: bool = True,
         config: RunConfig | None = None,
     ) -> None:
-        """Say what ``state`` means; ``final`` is the run's last event, ``death`` how its engine ended, ``config`` what
-        a proposal is compared with."""
+        """Say what ``state`` means; ``final`` is the run's last event, ``death`` how its engine ended, ``can_resume``
+        whether Resume is offered here, ``config`` what a proposal is compared with."""
         self._clear()
         if state is RunState.FAILED and isinstance(final, Failed):
             proposal = proposed_changes(config, final.fix)
             text = "\n".join(part for part in (f"{final.reason} {final.advice}".strip(), proposal) if part)
-            fix = final.fix if proposal and can_resume else {}
+            fix = final.fix if proposal else {}
             self._say("danger", "The run failed", text, final.log, can_resume, fix)
         elif state is RunState.STOPPED and isinstance(final, Stopped) and final.reason:
             self._say("info", "The run was stopped", final.reason, "", False)

@@ -72,12 +72,12 @@ class Run:
     def emit(self, event: Event) -> None:
         self.log.emit(event)
 
-    def status(self, status: str, reason: str | None = None) -> dict[str, Any]:
+    def status(self, status: str, reason: str | None = None, **changes: Any) -> dict[str, Any]:
         record = json.loads(self.folder.status_file.read_text(encoding="utf-8"))
         record.update(
             status=status, step=self.step, epoch=self.epoch, epochs=self.config.loop.epochs, total_steps=self.total,
             best=self.best, reason=reason, updated=time.time(), samples_per_second=1000.0, metrics={}, skipped_steps=0,
-            ended=time.time() if status != "running" else None,
+            ended=time.time() if status != "running" else None, **changes,
         )  # fmt: skip
         self.folder.write_status(record)
         return record
@@ -246,7 +246,7 @@ class FakeEngine:
                         fix={"name": "better"},
                     )
                 )
-                record = run.status("failed", str(error))
+                record = run.status("failed", str(error), fix={"name": "better"})
             run.close()
         finally:
             self.current = None

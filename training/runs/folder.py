@@ -164,7 +164,7 @@ def create_run(workspace: Path, config: RunConfig, parent: Mapping[str, Any] | N
     except OSError as error:
         raise InputError(
             f"The workspace {workspace} cannot be written ({error.strerror or error}); free some space or make it writable, "
-            "or choose another with --workspace."
+            "or choose another workspace: Preferences in the window, --workspace in a terminal."
         ) from error
     return folder
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal, Slot
@@ -15,6 +15,7 @@ from studio.engine.state import RunState
 from studio.pages.runs.config_view import ConfigView
 from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
+from studio.panels.fix_dialog import apply_fix
 from studio.panels.outcome_banner import OutcomeBanner
 from studio.panels.run_curves import RunCurves
 from studio.panels.run_words import status_words
@@ -25,6 +26,8 @@ from studio.state.run_library import RunSummary
 from studio.state.run_reading import RunReading, read_run
 from studio.theme import SPACING, set_role
 from studio.widgets import Card, ElidedLabel, StatusPill, button, icon_button, label
+from training.config import RunConfig
+from training.errors import TrainingError
 from training.events import Event, Failed, Stopped
 
 logger = logging.getLogger(__name__)
@@ -82,7 +85,7 @@ class RunDetail(QWidget):
         self._pill.set_status(*status_words(run.status))
         self._facts.setText(_facts(run))
         record = run.record
-        self.outcome.show_outcome(state, _final(record, state), can_resume=False)
+        self.outcome.show_outcome(state, _final(record, state), can_resume=False, config=_proposed_for(run))
         self.checkpoints.set_run(run.folder, state)
         if another:
             self.curves.clear("Reading the curves …")
@@ -129,6 +132,7 @@ class RunDetail(QWidget):
         self.delete.clicked.connect(self._with_run(lambda run: delete_run(self._context, self, run)))
         self.resume.clicked.connect(self._with_run(lambda run: self._context.resume(run.folder.path)))
         self.close_button.clicked.connect(self.closed)
+        self.outcome.apply_asked.connect(self._apply)
         self.curves.checkpoint_clicked.connect(self.checkpoints.choose)
         self.checkpoints.model.refreshed.connect(self._update_buttons)
         self._context.start_problem_changed.connect(self._update_buttons)
@@ -139,6 +143,11 @@ class RunDetail(QWidget):
                 act(self._run)
 
         return call
+
+    @Slot(object)
+    def _apply(self, fix: Mapping[str, Any]) -> None:
+        if self._run is not None:
+            apply_fix(self._context, self, fix, self._run.folder, _proposed_for(self._run))
 
     @Slot()
     def _on_branch_clicked(self) -> None:
@@ -180,7 +189,18 @@ def _final(record: dict[str, Any], state: RunState) -> Event:
     step, reason = int(record.get("step") or 0), str(record.get("reason") or "")
     if state is RunState.STOPPED:
         return Stopped(step=step, reason=reason)
-    return Failed(step=step, reason=reason, advice=str(record.get("advice") or ""))
+    return Failed(step=step, reason=reason, advice=str(record.get("advice") or ""), fix=record.get("fix") or {})
+
+
+def _proposed_for(run: RunSummary) -> RunConfig | None:
+    """The settings that a proposal would change; None where nothing is proposed, or they cannot be read."""
+    if not run.record.get("fix"):
+        return None
+    try:
+        return run.folder.config()
+    except TrainingError as error:
+        logger.warning("The settings of a run cannot be read: %s", error)
+        return None
 
 
 def _facts(run: RunSummary) -> str:

@@ -67,7 +67,7 @@ class RunHeader(Card):
         """Say that another process than this window's engine works on the run; None takes the words away."""
         self.owner.setVisible(process is not None)
         self.owner.setText(
-            f"Process {process} trains it, in the background or for another window. It can be watched and steered here."
+            f"It trains in the background or in another window (process {process}). It can be watched and steered here."
         )
 
     def show_state(self, state: RunState, resumable: bool = True) -> None:

@@ -26,7 +26,7 @@ class NumbersRow(Card):
         self.norm = BigNumber("Gradient norm")
         self.speed = BigNumber("Samples / s")
         self._losses: list[float] = []
-        self._skipped = 0
+        self._skipped: list[int] = []  # their steps
         self._best: Validated | None = None
         host = QWidget()
         grid = QGridLayout(host)
@@ -41,7 +41,7 @@ class NumbersRow(Card):
     def clear(self) -> None:
         """Forget the run shown."""
         self._losses.clear()
-        self._skipped = 0
+        self._skipped.clear()
         self._best = None
         for number in (self.loss, self.quality, self.rate, self.norm, self.speed):
             number.set_value("–")
@@ -56,14 +56,14 @@ class NumbersRow(Card):
         self.loss.set_delta(f"mean of {len(self._losses)} steps" if len(self._losses) > 1 else "of 1 step")
         self.rate.set_value(format_number(float(last["lr"]), 3))
         self.norm.set_value(format_number(float(last["grad_norm"]), 3))
-        self._skipped += int(rows["skipped"].sum())
-        if self._skipped:
-            plural = "s" if self._skipped > 1 else ""
-            self.norm.set_delta(f"{self._skipped:,} step{plural} skipped", "warning")
+        self._skipped += rows["step"][rows["skipped"] > 0].tolist()
+        self._show_skipped()
 
     def truncate(self, step: int) -> None:
         """Steps after ``step`` are void."""
         self._losses.clear()
+        self._skipped = [skipped for skipped in self._skipped if skipped <= step]
+        self._show_skipped()
         if self._best is not None and self._best.step > step:
             self._best = None
 
@@ -86,3 +86,7 @@ class NumbersRow(Card):
         """Throughput."""
         if progress.samples_per_second:
             self.speed.set_value(format_rate(progress.samples_per_second))
+
+    def _show_skipped(self) -> None:
+        count = len(self._skipped)
+        self.norm.set_delta(f"{count:,} step{'s' if count > 1 else ''} skipped" if count else "", "warning")

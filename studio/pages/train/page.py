@@ -159,7 +159,7 @@ class TrainPage(QWidget):
 
     @Slot(object)
     def _apply(self, fix: Mapping[str, Any]) -> None:
-        apply_fix(self._context, self, fix)
+        apply_fix(self._context, self, fix, self._live.folder, self._live.config())
 
     @Slot(str)
     def _on_start_problem_changed(self, problem: str) -> None:

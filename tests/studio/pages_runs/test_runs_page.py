@@ -11,8 +11,9 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.state import RunState
 from studio.pages.runs.page import RunsPage
+from studio.panels.fix_dialog import APPLY, APPLY_ANEW, FixDialog
 from studio.state.context import AppContext
-from tests.studio.window_driver import answer_next_question, open_window, runs_page
+from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, runs_page
 from training.config import RunConfig
 from training.control import Command
 from training.runs.folder import create_run
@@ -79,6 +80,23 @@ def test_an_interrupted_run_can_be_resumed_from_here(qtbot: QtBot, context: AppC
     click(qtbot, page.detail.resume)
     assert seen[0] is RunState.STARTING
     qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED, timeout=20000)
+
+
+def test_what_a_failure_proposes_is_applied_from_here(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    page = runs_page(open_window(qtbot, context, "runs"))
+    context.start_run(config("fails"))
+    qtbot.waitUntil(lambda: context.live.state is RunState.FAILED and not context.start_problem(), timeout=20000)
+    failed = context.live.folder
+    assert failed is not None
+    listed(qtbot, page, 1)
+    context.show_page("runs")
+    page.choose(failed.id)
+    assert page.detail.outcome._banner is not None
+    assert "Proposed: name: fails → better" in page.detail.outcome._banner.accessibleName()
+    answer_next_dialog(qtbot, FixDialog, APPLY_ANEW)
+    press(page.detail.outcome, APPLY)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED, timeout=20000)
+    assert context.live.folder not in (None, failed)
 
 
 def test_branching_opens_the_setup_page(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
