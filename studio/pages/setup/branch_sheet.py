@@ -13,6 +13,7 @@ from studio.widgets import Card, button, label, scroll_area
 from training.config.sheet import Sheet, branch_sheet
 
 _MOST_HEIGHT = 230
+_LEAST_HEIGHT = 64
 _ROOMY = 700  # a page as high as this has room for the whole sheet from the start
 _MOST_CHANGES = 3
 
@@ -67,7 +68,7 @@ class BranchSheet(QWidget):
             self.view.show_sheet(self._sheet)
             self._show_area()
             self.card.setAccessibleDescription(self.view.text())
-            QTimer.singleShot(0, self, self._fit_height)  # rows are laid out by then
+            QTimer.singleShot(0, self, self.fit_height)  # rows are laid out by then
         if self._sheet != before:
             self.changed.emit()
 
@@ -92,17 +93,29 @@ class BranchSheet(QWidget):
         refused = self._sheet is not None and bool(self._sheet.refused)
         self.more.setVisible(not refused)
         self._area.setVisible(self._unfolded and not refused)
-        self._fit_height()
+        self.fit_height()
 
-    def _fit_height(self) -> None:
-        """As high as the lines at this width, within reason; then they scroll."""
+    def fit_height(self) -> None:
+        """As high as the lines at this width, within reason and as far as the page has room; then they scroll."""
         width = max(self.card.width() - 4 * SPACING.l, 320)
-        self._area.setFixedHeight(min(max(self.view.heightForWidth(width), 24) + 4, _MOST_HEIGHT))
+        wanted = min(max(self.view.heightForWidth(width), 24) + 4, _MOST_HEIGHT)
+        page = self.parentWidget()
+        column = page.layout() if page is not None else None
+        if page is not None and column is not None and self._area.isVisible():
+            inner = self._area.parentWidget()
+            while (
+                inner is not None and inner is not page
+            ):  # or what was measured at the former height would be measured again
+                inner.updateGeometry()
+                inner = inner.parentWidget()
+            needed = column.minimumHeightForWidth(page.width()) - self._area.minimumHeight()
+            wanted = max(min(wanted, page.height() - needed), _LEAST_HEIGHT)  # or the card would cut its last lines off
+        self._area.setFixedHeight(wanted)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
-            self._fit_height()
+            self.fit_height()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -79,3 +79,21 @@ def test_folding_and_making_room(qtbot: QtBot, branching: SetupPage) -> None:
     branching.resize(700, 540)
     branching.bar.check_asked.emit()
     assert not view.isVisible()
+
+
+def test_a_small_page_cuts_no_line_off(qtbot: QtBot, branching: SetupPage, context: FakeContext) -> None:
+    for path, value in (("optimizer.lr", 0.5), ("optimizer.weight_decay", 0.5), ("loop.epochs", 9)):
+        context.draft.set(path, value)
+    area = branching.sheet._area
+
+    def hidden() -> int:
+        """Lines of pixels of the sheet that neither the card nor the scroll bar shows."""
+        return area.height() - area.visibleRegion().boundingRect().height()
+
+    for height in (900, 540, 500, 900):
+        branching.resize(700, height)
+        qtbot.waitUntil(lambda: hidden() == 0, timeout=5000)
+        scrolled = area.verticalScrollBar().maximum()
+        assert area.viewport().height() + scrolled >= branching.sheet.view.heightForWidth(area.viewport().width())
+        assert area.height() >= 64
+    assert area.height() > 150, "it grows again with the page"
