@@ -103,9 +103,7 @@ class BranchSheet(QWidget):
         column = page.layout() if page is not None else None
         if page is not None and column is not None and self._area.isVisible():
             inner = self._area.parentWidget()
-            while (
-                inner is not None and inner is not page
-            ):  # or what was measured at the former height would be measured again
+            while inner is not None and inner is not page:  # forgets what was measured at the former height
                 inner.updateGeometry()
                 inner = inner.parentWidget()
             needed = column.minimumHeightForWidth(page.width()) - self._area.minimumHeight()
