@@ -57,7 +57,8 @@ def test_thirty_kills_leave_no_trace() -> None:
 def test_one_digest_however_batches_are_read_and_whether_killed_or_not(tmp_path: Path, kind: str) -> None:
     """0, 1 and 3 workers, resident or streamed, killed and resumed in another way or left alone: the same weights."""
     data = write_data(tmp_path / "data")
-    scenario = next(scenario for scenario in SCENARIOS if scenario.data == kind).lasting(6)
+    epochs = {"idx": 6, "folder": 24}[kind]  # the folder's are of three steps
+    scenario = next(scenario for scenario in SCENARIOS if scenario.data == kind).lasting(epochs)
     scenario.save(data, tmp_path / "config.toml")
     ways = [RESIDENT, READ_BY_THREAD, READ_BY_ONE, READ_BY_THREE]
     found: dict[str, str] = {}

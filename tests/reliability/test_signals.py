@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -181,11 +182,9 @@ def test_a_closed_terminal_stops_the_run_and_loses_nothing(tmp_path: Path, whole
 @pytest.mark.slow
 def test_a_reader_of_the_output_that_goes_away_stops_nothing(tmp_path: Path, whole: tuple[Any, ...]) -> None:
     save_config(streamed(), tmp_path / "config.toml")
-    command = " ".join(
-        [*COMMAND, "run", str(tmp_path / "config.toml"), "--workspace", str(tmp_path), "2>&1 | head -n 1"]
-    )
+    command = shlex.join([*COMMAND, "run", str(tmp_path / "config.toml"), "--workspace", str(tmp_path)])
     assert shutil.which("sh")
-    subprocess.run(["sh", "-c", command], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(["sh", "-c", f"{command} 2>&1 | head -n 1"], stdout=subprocess.DEVNULL, check=True)
     [folder] = run_folders(tmp_path)
     deadline = time.monotonic() + 120
     while folder.status()["status"] == "running" and time.monotonic() < deadline:
