@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from training.catalog import metric
+from training.config.files import overrides_of
 from training.config.sheet import Sheet
 from training.errors import counted
 from training.events import (
@@ -123,7 +124,7 @@ class Console:
 
 def resume_command(folder: Any, fix: Mapping[str, Any]) -> str:
     """What to type to go on with the run in ``folder``, with the settings of ``fix`` changed."""
-    changes = [f"--set {shlex.quote(f'{name}={value}')}" for name, value in fix.items()]
+    changes = [f"--set {shlex.quote(override)}" for override in overrides_of(fix)]
     return " ".join(["python -m training resume", shlex.quote(str(folder)), *changes])
 
 

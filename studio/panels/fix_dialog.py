@@ -10,10 +10,11 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from studio.panels.sheet_view import SheetView
 from studio.state.context import AppContext
-from studio.state.fixes import changes, fixed, overrides
+from studio.state.fixes import changes, fixed
 from studio.theme import SPACING
 from studio.widgets import button, label, scroll_area
 from training.config import RunConfig
+from training.config.files import overrides_of
 from training.config.sheet import Sheet, plan_sheet
 from training.errors import TrainingError
 from training.runs.folder import RunFolder
@@ -80,7 +81,7 @@ def apply_fix(
     dialog.deleteLater()
     if wanted:
         resume = context.resume_changed if shown else context.resume  # never stop another run for this one
-        resume(folder.path, overrides(fix))
+        resume(folder.path, overrides_of(fix))
 
 
 def proposed_changes(config: RunConfig | None, fix: Mapping[str, Any]) -> str:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.diff import Change, diff
-from training.config.files import config_data
-
-
-def overrides(fix: Mapping[str, Any]) -> list[str]:
-    """``fix`` as the command line's ``--set`` takes it: "section.key=value" with TOML values."""
-    return [f"{path}={'none' if value is None else json.dumps(value)}" for path, value in fix.items()]
+from training.config.files import config_data, overrides_of
 
 
 def fixed(config: RunConfig, fix: Mapping[str, Any]) -> RunConfig:
     """``config`` with the settings of ``fix``; raises TrainingError when they do not fit it."""
     data = config_data(config)
-    apply_overrides(data, overrides(fix))
+    apply_overrides(data, overrides_of(fix))
     return parse_config(data, "the proposed settings", paths=False)
 
 

@@ -65,13 +65,13 @@ class SnapshotMemory:
         twice in another way than two equal ones: a resumed run's file would differ from the unbroken run's though
         every number in it agrees.
         """
-        size = max(sum(tensor.nbytes for tensor in _tensors(content)), self._limit // _MOST_WAITING)
+        size = max(sum(tensor.nbytes for tensor in tensors_in(content)), self._limit // _MOST_WAITING)
         with self._changed:
             self._changed.wait_for(lambda: not self._in_use or self._in_use + size <= self._limit)
             self._in_use += size
         copied = Copied(None, size)
         copied.content = self._copied(content, copied.buffers)
-        gpus = {tensor.device for tensor in _tensors(content) if tensor.device.type == "cuda"}
+        gpus = {tensor.device for tensor in tensors_in(content) if tensor.device.type == "cuda"}
         events = [torch.cuda.current_stream(gpu).record_event() for gpu in gpus]
 
         def arrived() -> None:
@@ -92,7 +92,7 @@ class SnapshotMemory:
 
     def prepare(self, content: Any) -> Callable[[], None]:
         """What makes the first copy of such ``content`` as fast as later ones; for another thread, as it takes a while."""
-        wanted = [(tensor.shape, tensor.stride(), tensor.dtype, tensor.device.type) for tensor in _tensors(content)]
+        wanted = [(tensor.shape, tensor.stride(), tensor.dtype, tensor.device.type) for tensor in tensors_in(content)]
 
         def touch() -> None:
             for key in wanted:
@@ -122,15 +122,16 @@ class SnapshotMemory:
         return value
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
+def tensors_in(value: Any) -> Iterator[Tensor]:
+    """The tensors in nested tuples, lists and mappings."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, Mapping):
         for item in value.values():
-            yield from _tensors(item)
+            yield from tensors_in(item)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _tensors(item)
+            yield from tensors_in(item)
 
 
 def _filled(buffer: Tensor, value: Tensor) -> Tensor:

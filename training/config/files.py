@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -158,6 +159,18 @@ def _override_value(text: str) -> Any:
     except (ValueError, RecursionError):
         return text
     return text if len(parsed) > 1 else parsed["value"]
+
+
+def overrides_of(fix: Mapping[str, Any]) -> list[str]:
+    """Settings that are proposed, as ``--set`` takes them: "section.key=value" with TOML values."""
+    return [f"{path}={_written(value)}" for path, value in fix.items()]
+
+
+def _written(value: Any) -> str:
+    """``value`` as ``_override_value`` reads it; a word that it takes as it stands is easier to type without quotes."""
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) and _override_value(value) == value else json.dumps(value)
 
 
 def config_data(config: RunConfig) -> dict[str, Any]:

@@ -29,6 +29,8 @@ GONE_IN_SECONDS = 60.0
 TREND_SHARE = 0.5  # while more than this is free, a run may still be settling in
 NEARLY_FULL = 0.8  # share of all memory that a vanished run must have held to be told that it was too much
 
+_WARNS = "Memory is"  # how the titles of the watch's own warnings begin
+
 
 class Look(NamedTuple):
     """One moment: seconds, free bytes, bytes held by this process."""
@@ -82,7 +84,7 @@ class MemoryWatch:
         if host.available >= min(LOW_SHARE * host.total, LOW_BYTES):
             return None
         return self._warning(
-            f"Memory is nearly full: {in_words(host.available)} of the {in_words(host.total)} {host.bound} are free, and "
+            f"{_WARNS} nearly full: {in_words(host.available)} of the {in_words(host.total)} {host.bound} are free, and "
             f"this run holds {in_words(self._looks[-1].held)}. The system may end it without a word."
         )
 
@@ -97,7 +99,7 @@ class MemoryWatch:
         grown = last.held - first.held
         who = "this run" if 2 * grown > lost else "mostly other programs"
         return self._warning(
-            f"Memory is running out: {in_words(lost)} were taken in {seconds:.0f} seconds ({who}), and the "
+            f"{_WARNS} running out: {in_words(lost)} were taken in {seconds:.0f} seconds ({who}), and the "
             f"{in_words(last.free)} that are left will be gone in about {left:.0f} seconds."
         )
 
@@ -138,7 +140,7 @@ def vanished(folder: RunFolder, history: History, step: int) -> Found | None:
     if not len(rows):
         return None
     held, total = float(rows["memory_mb"][-1]) * 2**20, host_memory().total
-    warned = [item for item in history.findings if item.time >= since and item.title.startswith("Memory is ")]
+    warned = [item for item in history.findings if item.time >= since and item.title.startswith(_WARNS)]
     if held < NEARLY_FULL * total and not warned:
         return None
     when = time.strftime("%H:%M:%S", time.localtime(float(rows["time"][-1])))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from training.checkpoints.snapshot import tensors_in
 from training.config import RunConfig
 from training.engine.session import Session
 from training.errors import counted
@@ -105,7 +106,7 @@ def _search(session: Session, epoch: int, number: int) -> Cause:
 
 
 def _loss_cause(outputs: Any, indices: Tensor) -> Cause:
-    largest = max((_largest(tensor) for tensor in _tensors(outputs)), default=0.0)
+    largest = max((_largest(tensor) for tensor in _numbers(outputs)), default=0.0)
     return Cause(
         "loss",
         "the loss was not finite, though the model's output was",
@@ -143,7 +144,7 @@ class _Watch:
 
     def _before(self, name: str) -> Any:
         def look(module: nn.Module, inputs: Any) -> None:
-            if self.forward is None and not all(_finite(tensor) for tensor in _tensors(inputs)):
+            if self.forward is None and not all(_finite(tensor) for tensor in _numbers(inputs)):
                 text = f"what goes into {name} was not finite, though every module before it gave finite numbers"
                 self.forward = Cause("forward", text, "", 0.0, tuple(self.indices.tolist()))
 
@@ -151,7 +152,7 @@ class _Watch:
 
     def _after(self, name: str) -> Any:
         def look(module: nn.Module, inputs: Any, outputs: Any) -> None:
-            for tensor in _tensors(outputs):
+            for tensor in _numbers(outputs):
                 if self.forward is None and not _finite(tensor):
                     self.forward = _forward_cause(name, module, inputs, tensor, self.indices)
                 if tensor.requires_grad:
@@ -182,7 +183,7 @@ class _Watch:
 
 
 def _forward_cause(name: str, module: nn.Module, inputs: Any, output: Tensor, indices: Tensor) -> Cause:
-    entered = max((_largest(tensor) for tensor in _tensors(inputs)), default=0.0)
+    entered = max((_largest(tensor) for tensor in _numbers(inputs)), default=0.0)
     weights = max((_largest(parameter) for parameter in module.parameters(recurse=False)), default=0.0)
     bad = _bad_rows(output, len(indices))
     numbers = f"The largest number that went in was {entered:.3g}"
@@ -196,17 +197,9 @@ def _forward_cause(name: str, module: nn.Module, inputs: Any, output: Tensor, in
     )
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
-    """The floating-point tensors in nested tuples, lists and mappings."""
-    if isinstance(value, Tensor):
-        if value.is_floating_point():
-            yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _tensors(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _tensors(item)
+def _numbers(value: Any) -> Iterator[Tensor]:
+    """The floating-point tensors in ``value``."""
+    return (tensor for tensor in tensors_in(value) if tensor.is_floating_point())
 
 
 def _finite(tensor: Tensor) -> bool:

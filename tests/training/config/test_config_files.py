@@ -11,7 +11,7 @@ import pytest
 from training.catalog import entries
 from training.config import RunConfig, apply_overrides, dump_config, load_config, parse_config, save_config
 from training.config.engine import Checkpoints, Loop
-from training.config.files import config_data, read_toml
+from training.config.files import config_data, overrides_of, read_toml
 from training.config.model import Mlp, SmallCnn
 from training.config.objective import Classification
 from training.config.optimizer import AdamW, Sgd
@@ -304,3 +304,14 @@ class TestOverrides:
     def test_section_that_is_no_table(self) -> None:
         with pytest.raises(ConfigError, match="loop: must be a section of keys"):
             apply_overrides({"loop": 3}, ["loop.epochs=3"])
+
+
+@pytest.mark.parametrize(
+    "value", [None, 3, 0.1, True, "streamed", "none", "true", "5", "two words", 'a "quoted" one', [1, 2]]
+)
+def test_a_proposal_is_written_as_set_reads_it(value: object) -> None:
+    [text] = overrides_of({"dataset.path": value})
+    data: dict[str, Any] = {"dataset": {}}
+    apply_overrides(data, [text])
+    assert data["dataset"]["path"] == ("" if value is None else value)
+    assert ('"' in text) == (value in ("none", "true", "5", 'a "quoted" one'))
