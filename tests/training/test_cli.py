@@ -9,6 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -254,16 +256,26 @@ def stopped_run(config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch,
     return json_line(capsys)
 
 
-def test_a_second_ctrl_c_ends_at_once_with_a_record(
-    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@contextmanager
+def pressing_ctrl_c_twice(monkeypatch: pytest.MonkeyPatch, when: Callable[[Event], bool]) -> Iterator[None]:
+    """Inside, SIGINT comes twice as soon as the run tells an event that ``when`` knows."""
+
     def event(_console: Console, event: Event) -> None:
-        if event.kind == "validated" and getattr(event, "step", 0) == 16:
+        if when(event):
             signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGINT)
 
     with monkeypatch.context() as person:
         person.setattr(Console, "event", event)
+        yield
+
+
+def test_a_second_ctrl_c_ends_at_once_with_a_record(
+    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pressing_ctrl_c_twice(
+        monkeypatch, lambda event: event.kind == "validated" and getattr(event, "step", 0) == 16
+    ):
         assert main(["run", str(config), "--json"]) == 130
     record = json_line(capsys)
     assert (record["status"], record["step"]) == ("stopped", 16)
@@ -277,13 +289,7 @@ def test_a_second_ctrl_c_ends_at_once_with_a_record(
 def test_a_second_ctrl_c_while_data_is_prepared_ends_with_a_record(
     config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def event(_console: Console, event: Event) -> None:
-        if getattr(event, "phase", "") == "building the model":
-            signal.raise_signal(signal.SIGINT)
-            signal.raise_signal(signal.SIGINT)
-
-    with monkeypatch.context() as person:
-        person.setattr(Console, "event", event)
+    with pressing_ctrl_c_twice(monkeypatch, lambda event: getattr(event, "phase", "") == "building the model"):
         assert main(["run", str(config), "--json"]) == 130
     record = json_line(capsys)
     assert (record["status"], record["step"]) == ("stopped", 0)

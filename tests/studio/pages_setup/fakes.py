@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QLabel, QWidget
@@ -16,6 +16,7 @@ from training.config import RunConfig, parse_config
 from training.config.files import read_toml
 from training.errors import Problem
 from training.presets import preset_text
+from training.runs.manifest import CheckpointInfo
 
 
 @dataclass
@@ -147,6 +148,16 @@ def answer(context: FakeContext, train: int = 4800) -> None:
     """Answer both previews."""
     context.engine.inspections[-1].done(report(train))
     context.engine.summaries[-1].done(model_summary())
+
+
+def branch_from_draft(context: FakeContext) -> None:
+    """Let the page be about to branch from step 1,400 of a run with the draft's settings."""
+    config = context.draft.config()
+    assert config is not None
+    checkpoint = CheckpointInfo.__new__(CheckpointInfo)
+    object.__setattr__(checkpoint, "step", 1400)
+    manifest = {"step": 1400, "epoch": 3, "averaged": False}
+    context.set_branch(BranchSource(cast("object", None), checkpoint, config, manifest))  # type: ignore[arg-type]
 
 
 def words(widget: QWidget) -> str:

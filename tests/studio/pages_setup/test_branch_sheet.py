@@ -1,25 +1,16 @@
 """The sheet of a branch on the Setup page: what is restored, changed and ignored, as the draft stands."""
 
-from typing import cast
-
 import pytest
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
-from studio.state.context import BranchSource
-from tests.studio.pages_setup.fakes import FakeContext, words
-from training.runs.manifest import CheckpointInfo
+from tests.studio.pages_setup.fakes import FakeContext, branch_from_draft, words
 
 
 @pytest.fixture
 def branching(page: SetupPage, context: FakeContext) -> SetupPage:
     """The page, about to branch from step 1,400 of the sample."""
-    config = context.draft.config()
-    assert config is not None
-    checkpoint = CheckpointInfo.__new__(CheckpointInfo)
-    object.__setattr__(checkpoint, "step", 1400)
-    manifest = {"step": 1400, "epoch": 3, "averaged": False}
-    context.set_branch(BranchSource(cast("object", None), checkpoint, config, manifest))  # type: ignore[arg-type]
+    branch_from_draft(context)
     return page
 
 

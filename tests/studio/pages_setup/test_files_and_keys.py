@@ -1,7 +1,6 @@
 """Presets, files, drops, branches, search, keyboard."""
 
 from pathlib import Path
-from typing import cast
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
@@ -11,9 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
 from studio.services.notifier import Notification
-from studio.state.context import BranchSource
-from tests.studio.pages_setup.fakes import FakeContext, words
-from training.runs.manifest import CheckpointInfo
+from tests.studio.pages_setup.fakes import FakeContext, branch_from_draft, words
 
 
 def said(context: FakeContext) -> list[str]:
@@ -98,12 +95,7 @@ def test_a_folder_without_data_changes_nothing_and_says_so(
 def test_a_branch_says_where_it_comes_from_and_what_is_changed(
     qtbot: QtBot, page: SetupPage, context: FakeContext
 ) -> None:
-    config = context.draft.config()
-    assert config is not None
-    checkpoint = CheckpointInfo.__new__(CheckpointInfo)
-    object.__setattr__(checkpoint, "step", 1400)
-    manifest = {"step": 1400, "epoch": 3, "averaged": False}
-    context.set_branch(BranchSource(cast("object", None), checkpoint, config, manifest))  # type: ignore[arg-type]
+    branch_from_draft(context)
     assert page.sheet.isVisible()
     assert "Branching from shapes, step 1,400" in words(page.sheet)
     assert page.bar.start_button.text() == "Start branch"

@@ -6,7 +6,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.training.small_files import files_no_larger_than
 from training.checkpoints import Keeper, load, newest_good
 from training.checkpoints.snapshot import Snapshot
 from training.config import RunConfig
@@ -32,7 +32,7 @@ from training.runs.manifest import (
 )
 
 if sys.platform != "win32":
-    import resource
+    pass
 
 STATE_OF_NOTHING: dict[str, Any] = {"progress": {}, "optimizer": {}, "rng": {}}
 
@@ -70,17 +70,6 @@ def keeper(folder: RunFolder, saved: list[CheckpointSaved]) -> Iterator[Keeper]:
     keeper = Keeper(folder, 3, saved.append)
     yield keeper
     keeper.close()
-
-
-@contextmanager
-def files_no_larger_than(size: int) -> Iterator[None]:
-    """The system refuses to let a file grow further, as it does on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limit on a file's size")

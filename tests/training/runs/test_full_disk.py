@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.training.small_files import files_no_larger_than
 from training.events import Found, PhaseChanged
 from training.runs.history import EventLog, read_history
 from training.runs.series import STEP_ROW, SeriesWriter, read_series
-
-if sys.platform == "win32":
-    pytest.skip("has no limit on a file's size", allow_module_level=True)
-import resource
-
-
-@contextmanager
-def files_no_larger_than(size: int) -> Iterator[None]:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_row_that_does_not_fit_leaves_no_part(tmp_path: Path) -> None:
