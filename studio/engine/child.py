@@ -22,6 +22,10 @@ from studio.engine.messages import EngineDeath
 logger = logging.getLogger(__name__)
 
 _LOG_TAIL = 6000  # bytes of the technical record shown after a death
+_STACKS = (
+    64 * 1024
+)  # a crash in native code writes the stacks of all threads: as far back as its first line is looked for
+_FATAL = b"Fatal Python error: "
 
 
 def engine_command(python: str) -> list[str]:
@@ -147,11 +151,15 @@ class ChildLink:
 
 
 def tail_of(log: Path) -> str:
-    """The end of an engine's technical record."""
+    """The end of an engine's technical record; all that a crash in native code wrote."""
     with log.open("rb") as stream:
         stream.seek(0, os.SEEK_END)
-        stream.seek(max(0, stream.tell() - _LOG_TAIL))
-        return stream.read().decode("utf-8", "replace").strip()
+        stream.seek(max(0, stream.tell() - _STACKS))
+        end = stream.read()
+    fatal = end.rfind(_FATAL)
+    return (
+        end[min(fatal if fatal >= 0 else len(end), max(0, len(end) - _LOG_TAIL)) :].decode("utf-8", "replace").strip()
+    )
 
 
 def open_log(folder: Path | None) -> IO[bytes]:

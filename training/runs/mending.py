@@ -7,7 +7,6 @@ noticed. None of this touches weights: they go on exactly.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 from collections.abc import Mapping
@@ -22,6 +21,7 @@ from training.errors import CheckpointError, InputError
 from training.events import AttemptStarted, CheckpointSaved, Found
 from training.runs.folder import RunFolder, config_sum, read_json
 from training.runs.history import History, sum_of_prefix
+from training.runs.links import refuse_links
 from training.runs.manifest import checkpoint_folders, checkpoint_name, read_manifest
 from training.runs.series import FLUSH_ROW, GROUP_ROWS, STEP_ROW, SeriesWriter, count_rows, group_sums, is_series
 
@@ -57,20 +57,23 @@ def mend_config(folder: RunFolder) -> list[Found]:
     except InputError as error:
         fault = error
     for checkpoint in checkpoint_folders(folder):
-        with contextlib.suppress(CheckpointError, InputError):
+        try:
             known = read_manifest(checkpoint)["config"]
             written = _names(read_toml(read_config_text(folder.config_file), "")) if fault is None else set()
             # An attempt may have had more: with --set a loader of its own, which the run's configuration leaves open.
             if fault is None and _names(known) & _names(config_data(folder.config())) <= written:
                 return []
             config = parse_config(known, str(checkpoint), paths=False)
-            kept = "It was lost."
-            if folder.config_file.exists():  # copied, not moved: without its configuration a folder is no run
-                shutil.copyfile(folder.config_file, folder.path / "config.damaged")
-                kept = "What was there is kept as config.damaged."
-            save_config(config, folder.config_file)
-            title = f"config.toml was damaged and was made anew from {checkpoint.name}."
-            return [Found(level="warning", title=title, advice=kept)]
+        except (CheckpointError, InputError):
+            continue
+        refuse_links(folder.path)  # neither read through a link nor written through one
+        kept = "It was lost."
+        if folder.config_file.exists():  # copied, not moved: without its configuration a folder is no run
+            shutil.copyfile(folder.config_file, folder.path / "config.damaged")
+            kept = "What was there is kept as config.damaged."
+        save_config(config, folder.config_file)
+        title = f"config.toml was damaged and was made anew from {checkpoint.name}."
+        return [Found(level="warning", title=title, advice=kept)]
     if fault is not None:
         raise fault
     return []
