@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -49,6 +49,10 @@ class Progress:
         return self.best_step if self.best_value is not None else None
 
 
+def _no_watch(_part: str) -> None:
+    """Nobody wants to know where a step's time goes."""
+
+
 @dataclass
 class Session:
     """Everything a run computes with. ``raw_model`` is the module whose weights are saved."""
@@ -67,6 +71,7 @@ class Session:
     total_steps: int
     progress: Progress = field(default_factory=Progress)
     absent_generators: list[Tensor] = field(default_factory=list)  # of GPUs that only another machine has
+    lap: Callable[[str], None] = _no_watch  # told the name of each part of a step as it ends, for a profile
 
     @property
     def lr(self) -> float:

@@ -21,18 +21,23 @@ def train_step(session: Session, window: Window) -> tuple[Tensor, Tensor]:
 
     optimizer.zero_grad(set_to_none=True)
     for batch in window:
+        session.lap("data")
         with numerics.autocast():
             outputs = session.model(batch.inputs)
         part = session.objective.loss_sum(outputs, batch.targets) / window.samples
+        session.lap("forward")
         numerics.backward(part)
         loss += part.detach()
+        session.lap("backward")
     numerics.unscale(optimizer)
     norm = gradient_norm(session.parameters)
     clip_gradients_(session.parameters, norm, session.config.loop.clip_norm, session.config.loop.clip_value)
+    session.lap("clip")
     took_place = session.guard.step(norm)
     numerics.update_scale()
     if session.ema is not None:
         session.ema.update(took_place)
     session.progress.step += 1
     session.apply_schedule()
+    session.lap("update")
     return loss, norm
