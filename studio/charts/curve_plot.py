@@ -180,7 +180,7 @@ class CurvePlot(QWidget):
         bounds = QRectF(first, scale.bottom, last - first, scale.top - scale.bottom)
         for curve, (raw, smooth) in zip(curves, lines, strict=True):
             curve.draw(raw, smooth, bounds)
-        self._markers.draw(self._marker_height, theme().palette)
+        self._markers.draw(first, last, self._canvas.pixels(), self._marker_height, theme().palette)
         is_empty = self._extent() is None
         self._empty.setVisible(is_empty)
         self._canvas.setVisible(not is_empty)

@@ -64,6 +64,26 @@ def test_a_marker_lies_on_the_curve_and_goes_with_the_cut(plot: CurvePlot) -> No
     assert plot.markers().keys() == ["a"]
 
 
+def test_of_many_markers_only_those_are_drawn_that_fit_beside_each_other(plot: CurvePlot) -> None:
+    plot.append("train", np.arange(20_001), np.ones(20_001))
+    for step in range(1, 20_001):
+        plot.add_marker("checkpoint", step, f"Checkpoint at step {step}", step)
+    plot.add_marker("best", 7, "Best", "best")
+    plot.refresh()
+    points = plot.markers()._points.points()
+    assert 50 < len(points) < 200  # 600 pixels wide
+    assert plot.markers().point_at(20_000) is not None  # the newest of those that lie over each other
+    assert points[-1].data().key == "best"  # over the checkpoint that it is
+    covered = sum(point.data().covered for point in points)
+    assert covered + len(points) == 20_001
+    canvas = plot.findChild(QWidget, "canvas")
+    assert canvas is not None
+    canvas.moved_by_hand.emit(4.5, 15.5)  # type: ignore[attr-defined]
+    plot.refresh()
+    assert {point.data().key for point in plot.markers()._points.points()} == {*range(5, 16), "best"}
+    assert not any(point.data().covered for point in plot.markers()._points.points())
+
+
 def test_hidden_plots_are_not_drawn_and_catch_up_when_shown(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = 0
     draw = CurvePlot.refresh
