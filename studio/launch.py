@@ -1,19 +1,16 @@
-"""Everything of the start that needs Qt; see ``studio.app`` for the order."""
+"""Everything of the start that follows the first paint; see ``studio.app`` for the order."""
 
 from __future__ import annotations
 
-import locale
 import logging
 import os
 import signal
 import socket
 
-from PySide6.QtCore import QCoreApplication, QObject, QSocketNotifier, QTimer, Signal, Slot
-from PySide6.QtGui import QIcon
+from PySide6.QtCore import QObject, QSocketNotifier, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
 import studio.theme
-from studio import identity
 from studio.engine.host import EngineHost
 from studio.engine.link import EngineChoice, EngineLink
 from studio.engine.pool import LinkFactory
@@ -26,6 +23,7 @@ from studio.services.native_faults import NativeFaults
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext, workspace_of
 from studio.state.staying_awake import StayingAwake
+from studio.window.application import theme_mode
 from studio.window.main_window import MainWindow
 
 logger = logging.getLogger(__name__)
@@ -37,9 +35,17 @@ _REMEMBER_AFTER = 1500  # milliseconds of rest after an edit: what was typed sur
 class Launch(QObject):
     """Holds what lives as long as the process."""
 
-    def __init__(self, settings: AppSettings, make_link: LinkFactory, first_engine: EngineLink) -> None:
-        self.app = make_application()
+    def __init__(
+        self,
+        app: QApplication,
+        window: MainWindow,
+        settings: SettingsStore,
+        make_link: LinkFactory,
+        first_engine: EngineLink,
+    ) -> None:
         super().__init__()
+        self.app = app
+        self.window = window
         self.logs = LogFiles(log_folder())
         log_qt_messages()
         crashes = log_folder() / "crashes"
@@ -47,43 +53,34 @@ class Launch(QObject):
         self.crashes.install()
         self.faults = NativeFaults(crashes)
         self.crashes.keep_native(self.faults.left_behind())
-        self.settings = SettingsStore(settings=settings)
-        studio.theme.apply(self.app, _mode(settings))
-        choice = EngineChoice(settings.engine_python, settings.engine_in_process)
+        self.settings = settings
+        chosen = settings.get()
+        choice = EngineChoice(chosen.engine_python, chosen.engine_in_process)
         engine = EngineHost(choice, make_link, first_engine)
-        engine.set_keep_training(settings.keep_training)
+        engine.set_keep_training(chosen.keep_training)
         self.context = AppContext(workspace_of(self.settings), self.settings, engine, self)
         self.awake = StayingAwake(self.context.live, self.settings, KeepAwake(), self)
         self.settings.changed.connect(self._on_settings_changed)
-        self.window: MainWindow | None = None
+        self._on_settings_changed(chosen)  # the appearance may have been changed while there was only the frame
         self._remembering = QTimer(self, singleShot=True, interval=_REMEMBER_AFTER)
         self._remembering.timeout.connect(self.context.remember)
         self._signals = PoliteSignals(self)
 
     def open_window(self, config: str | None, start: bool) -> None:
-        """Show the window; the first page is built after it was painted."""
+        """Furnish the window that is on the screen, and do what the command line asks for."""
         self.context.recall()
         self.context.draft.changed.connect(self._remembering.start)
-        window = MainWindow(self.context)
-        self.window = window
-        self.crashes.reported.connect(window.crashes.show)
-        self._signals.asked.connect(window.closing.stop_and_close)
-        window.closed.connect(self.app.quit)
-        window.show()
-        window.crashes.offer_unread(self.crashes.reports)
-        QTimer.singleShot(0, self, lambda: self._begin(window, config, start))
-
-    def _begin(self, window: MainWindow, config: str | None, start: bool) -> None:
-        page = self.settings.get().page
-        known = page if page in window.rail.keys() and config is None else "setup"  # noqa: SIM118 - not a dict
-        window.show_page(known)
+        self.window.furnish(self.context)
+        conduct = self.window.conduct
+        self.crashes.reported.connect(conduct.crashes.show)
+        self._signals.asked.connect(conduct.closing.stop_and_close)
+        conduct.crashes.offer_unread(self.crashes.reports)
         if config is not None and self.context.open_config(config) and start:
             self.context.start_draft()
         self.context.library.refresh()
 
-    def run(self) -> int:
-        """The event loop, and the end in the order nothing can be lost."""
-        code = self.app.exec()
+    def end(self) -> None:
+        """After the event loop: the end in the order nothing can be lost."""
         self.awake.leave()
         self.crashes.uninstall()
         self.faults.close()
@@ -93,32 +90,13 @@ class Launch(QObject):
             logger.error("The engine's thread did not end; the process ends without it.")
             logging.shutdown()
             os._exit(1)
-        return code
 
     @Slot(object)
     def _on_settings_changed(self, settings: AppSettings) -> None:
         if studio.theme.theme().mode != settings.theme:
-            studio.theme.theme().set_mode(_mode(settings))
+            studio.theme.theme().set_mode(theme_mode(settings))
         self.context.engine.set_keep_training(settings.keep_training)
         self.context.engine.choose(EngineChoice(settings.engine_python, settings.engine_in_process))
-
-
-def make_application() -> QApplication:
-    """The QApplication under the program's own name, with C numbers whatever the system's language is."""
-    existing = QCoreApplication.instance()
-    if isinstance(existing, QApplication):
-        return existing
-    app = QApplication([identity.APP_ID])
-    # QApplication takes the system's locale over into C, where a decimal comma breaks libraries that parse numbers.
-    locale.setlocale(locale.LC_NUMERIC, "C")
-    app.setApplicationName(identity.APP_NAME)
-    app.setApplicationDisplayName(identity.APP_NAME)
-    app.setOrganizationName(identity.ORGANISATION)
-    app.setApplicationVersion(identity.VERSION)
-    app.setDesktopFileName(identity.APP_ID)
-    app.setWindowIcon(QIcon(str(identity.APP_ICON)))
-    app.setQuitOnLastWindowClosed(False)  # the window says when nothing holds the process any more
-    return app
 
 
 class PoliteSignals(QObject):
@@ -153,7 +131,3 @@ class PoliteSignals(QObject):
             logging.shutdown()
             os._exit(130)
         self.asked.emit()
-
-
-def _mode(settings: AppSettings) -> studio.theme.Mode:
-    return settings.theme if settings.theme in ("light", "dark") else "system"  # type: ignore[return-value]

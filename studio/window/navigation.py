@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
 
-from studio.state.context import AppContext
+if TYPE_CHECKING:
+    from studio.state.context import AppContext
 
 
 @dataclass(frozen=True)

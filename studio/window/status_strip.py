@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from studio.engine.messages import EngineState
-from studio.state.context import AppContext
 from studio.theme import SPACING, IconRole
 from studio.widgets import ElidedLabel, IconLabel, button, label
 
+if TYPE_CHECKING:
+    from studio.state.context import AppContext
+
+_WARMING_UP = "Engine warming up"
+
 
 class StatusStrip(QWidget):
-    """Engine state at the left, the workspace at the right."""
+    """Engine state at the left, the workspace at the right; warming up until there is an engine to ask."""
 
-    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._context = context
+        self._context: AppContext | None = None
         self._dot = IconLabel("dot", 10)
-        self.text = label("", "caption")
+        self._dot.set_icon("dot", "warning")
+        self.text = label(_WARMING_UP, "caption")
         self.retry = button("Try again", "refresh", "ghost")
-        self.retry.clicked.connect(context.engine.restart)
-        workspace = ElidedLabel(str(context.workspace))
-        workspace.setProperty("role", "caption")
-        workspace.setMaximumWidth(360)
+        self.retry.hide()
+        self._workspace = ElidedLabel("")
+        self._workspace.setProperty("role", "caption")
+        self._workspace.setMaximumWidth(360)
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACING.l, SPACING.xs, SPACING.l, SPACING.xs)
         row.setSpacing(SPACING.s)
@@ -32,7 +39,13 @@ class StatusStrip(QWidget):
         row.addWidget(self.retry)
         row.addStretch(1)
         row.addWidget(IconLabel("folder", 14))
-        row.addWidget(workspace)
+        row.addWidget(self._workspace)
+
+    def follow(self, context: AppContext) -> None:
+        """Tell of the engine and the workspace of ``context`` from now on."""
+        self._context = context
+        self._workspace.setText(str(context.workspace))
+        self.retry.clicked.connect(context.engine.restart)
         context.engine.state_changed.connect(self.refresh)
         context.live.state_changed.connect(self.refresh)
         self.refresh()
@@ -40,10 +53,12 @@ class StatusStrip(QWidget):
     @Slot()
     def refresh(self) -> None:
         """Say how the engine is."""
+        if self._context is None:
+            return
         engine = self._context.engine
         role: IconRole = "muted"
         if engine.state is EngineState.STARTING:
-            text = "Engine warming up"
+            text = _WARMING_UP
             role = "warning"
         elif engine.state is EngineState.READY:
             text = f"Engine ready: {engine.info}"

@@ -36,7 +36,7 @@ def say(text: str) -> None:
 
 def look(window: MainWindow) -> None:
     """Say what is offered, open it, close it, and close the window."""
-    for banner in window.notices.findChildren(Banner):
+    for banner in window.conduct.notices.findChildren(Banner):
         say(f"banner: {banner.accessibleName()}")
         buttons = {button.text(): button for button in banner.findChildren(QPushButton)}
         say(f"buttons: {sorted(text for text in buttons if text)}")

@@ -74,9 +74,9 @@ def wait_until_left(folder: RunFolder) -> None:
 
 def notice(qtbot: QtBot, window: MainWindow) -> Banner:
     """What the start offers."""
-    window.context.library.refresh()
-    qtbot.waitUntil(lambda: bool(window.notices.findChildren(Banner)), timeout=LONG)
-    return window.notices.findChildren(Banner)[0]
+    window.conduct.context.library.refresh()
+    qtbot.waitUntil(lambda: bool(window.conduct.notices.findChildren(Banner)), timeout=LONG)
+    return window.conduct.notices.findChildren(Banner)[0]
 
 
 def test_the_window_killed_leaves_a_run_that_goes_on_and_is_steered_by_the_next(
@@ -166,7 +166,7 @@ def test_a_background_run_that_is_killed_is_mourned_on_every_page(
             sys.stderr.write(f"said after {time.monotonic() - killed:.2f} s\n")
         finally:
             process.kill()
-    told = [label.text() for toast in window.toasts.toasts() for label in toast.findChildren(QLabel)]
+    told = [label.text() for toast in window.conduct.toasts.toasts() for label in toast.findChildren(QLabel)]
     assert "“tiny” was interrupted" in told
     page = train_page(window)
     assert page.outcome.isVisible()

@@ -76,7 +76,7 @@ def test_a_fresh_window_trains_the_sample_to_its_end_and_knows_it_at_the_next_st
     context = make_context()
     window = open_window(qtbot, context)
     context.draft.set_config(tiny())
-    window.actions_.actions["start"].trigger()
+    window.conduct.actions.actions["start"].trigger()
     folder = ended(qtbot, context, RunState.COMPLETED)
     assert folder.status()["best"]["metric"] == "val/accuracy"
     with qtbot.waitSignal(window.closed, timeout=LONG):

@@ -15,11 +15,12 @@ from studio.window.main_window import MainWindow
 
 def open_window(qtbot: QtBot, context: AppContext, page: str = "train") -> MainWindow:
     """A window that is shown, on ``page``."""
-    window = MainWindow(context)
+    window = MainWindow(context.settings)
+    window.show_page(page)
     with qtbot.waitActive(window):
         window.show()
         window.activateWindow()
-    window.show_page(page)
+    window.furnish(context)
     return window
 
 

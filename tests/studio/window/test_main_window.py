@@ -48,14 +48,14 @@ def test_pages_come_by_rail_and_by_key(qtbot: QtBot, context: AppContext) -> Non
 
 def test_every_command_has_someone_who_carries_it_out(qtbot: QtBot, context: AppContext) -> None:
     window = open_window(qtbot, context)
-    assert set(window.actions_.actions) == {action.id for action in ACTIONS}
+    assert set(window.conduct.actions.actions) == {action.id for action in ACTIONS}
     keys = [action.shortcut for action in ACTIONS if action.shortcut]
     assert len(keys) == len(set(keys))
 
 
 def test_commands_follow_the_run(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     window = open_window(qtbot, context)
-    actions = window.actions_.actions
+    actions = window.conduct.actions.actions
 
     def enabled() -> set[str]:
         return {key for key in ("start", "pause", "stop", "save", "resume") if actions[key].isEnabled()}
@@ -144,8 +144,8 @@ def test_an_interrupted_run_is_offered_at_the_next_start(
     context.live.detach()
     window = open_window(qtbot, context, "setup")
     context.library.refresh()
-    qtbot.waitUntil(lambda: bool(window.notices.findChildren(Banner)), timeout=10000)
-    banner = window.notices.findChildren(Banner)[0]
+    qtbot.waitUntil(lambda: bool(window.conduct.notices.findChildren(Banner)), timeout=10000)
+    banner = window.conduct.notices.findChildren(Banner)[0]
     assert banner.accessibleName().startswith("“lab” was interrupted")
     qtbot.waitUntil(lambda: context.start_problem() == "", timeout=20000)
     buttons = {button.text(): button for button in banner.findChildren(QPushButton)}
@@ -171,7 +171,7 @@ def test_a_notice_put_away_does_not_come_back_for_the_same_run(
         window = open_window(qtbot, context, "setup")
         with qtbot.waitSignal(context.library.refreshed, timeout=10000):
             context.library.refresh()
-        return window.notices.findChildren(Banner)
+        return window.conduct.notices.findChildren(Banner)
 
     (banner,) = offered()
     said = banner.accessibleName()
@@ -190,7 +190,7 @@ def test_a_dead_engine_is_shown_and_can_be_tried_again(
     assert "could not be started" in window.status.text.text()
     assert "could not be started" in broken.start_problem()
     assert not train_page(window).empty.button.isEnabled()
-    assert not window.actions_.actions["start"].isEnabled()
+    assert not window.conduct.actions.actions["start"].isEnabled()
     broken.background.close()
 
 

@@ -1,0 +1,36 @@
+"""The QApplication, and nothing that takes time to import."""
+
+from __future__ import annotations
+
+import locale
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QApplication
+
+from studio import identity
+from studio.services.app_settings import AppSettings
+from studio.theme import Mode
+
+
+def make_application() -> QApplication:
+    """The QApplication under the program's own name, with C numbers whatever the system's language is."""
+    existing = QCoreApplication.instance()
+    if isinstance(existing, QApplication):
+        return existing
+    app = QApplication([identity.APP_ID])
+    # QApplication takes the system's locale over into C, where a decimal comma breaks libraries that parse numbers.
+    locale.setlocale(locale.LC_NUMERIC, "C")
+    app.setApplicationName(identity.APP_NAME)
+    app.setApplicationDisplayName(identity.APP_NAME)
+    app.setOrganizationName(identity.ORGANISATION)
+    app.setApplicationVersion(identity.VERSION)
+    app.setDesktopFileName(identity.APP_ID)
+    app.setWindowIcon(QIcon(str(identity.APP_ICON)))
+    app.setQuitOnLastWindowClosed(False)  # the window says when nothing holds the process any more
+    return app
+
+
+def theme_mode(settings: AppSettings) -> Mode:
+    """The preference as the theme knows it."""
+    return settings.theme if settings.theme in ("light", "dark") else "system"  # type: ignore[return-value]

@@ -1,0 +1,190 @@
+"""What the main window does: its commands, what it says about the run, how it closes. Made after the first paint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import QFileDialog, QMainWindow
+
+from studio import identity
+from studio.actions.build import ActionSet
+from studio.actions.files import reveal
+from studio.engine.messages import EngineDeath
+from studio.engine.state import LIVE, RunState
+from studio.panels.run_words import STATE_WORDS
+from studio.services.notifier import Notification
+from studio.state.context import AppContext
+from studio.state.progress import Progress
+from studio.widgets import NavigationRail, ToastArea
+from studio.window.closing import CloseChoice, Closing, ask_about_run
+from studio.window.crash_notices import CrashNotices
+from studio.window.dialogs import AboutDialog
+from studio.window.preferences import PreferencesDialog
+from studio.window.start_notices import StartNotices
+from training.errors import TrainingError
+
+_TOML = "Run configuration (*.toml)"
+
+
+class Conduct(QObject):
+    """Ties a window to the objects behind it."""
+
+    def __init__(self, context: AppContext, window: QMainWindow, rail: NavigationRail) -> None:
+        super().__init__(window)
+        self.context = context
+        self._window = window
+        self._rail = rail
+        self._last_state = RunState.IDLE
+        self.closing = Closing(context, self)
+        self.notices = StartNotices(context)
+        self.crashes = CrashNotices(self.notices, window)
+        self.actions = ActionSet(
+            context,
+            window,
+            {
+                "open_config": self._open_config,
+                "save_config": self._save_config,
+                "open_workspace": self._open_workspace,
+                "preferences": self.show_preferences,
+                "about": lambda: AboutDialog(window).exec(),
+                "quit": window.close,
+            },
+        )
+        self.toasts = ToastArea(window)
+        context.notifier.notified.connect(self._on_notified)
+        context.live.state_changed.connect(self._on_run_state)
+        context.live.progress_changed.connect(self._on_progress)
+        context.engine.run_started.connect(self.toasts.dismiss_all)
+        self.closing.failed.connect(self._on_not_handed_over)
+
+    # ------------------------------------------------------------------------------------------- commands
+
+    @Slot()
+    def show_preferences(self) -> None:
+        """Open the preferences."""
+        PreferencesDialog(self.context, self._window).exec()
+
+    @Slot()
+    def _open_config(self) -> None:
+        chosen, _filter = QFileDialog.getOpenFileName(self._window, "Open configuration", str(Path.home()), _TOML)
+        if chosen and self.context.open_config(chosen):
+            self.context.show_page("setup")
+
+    @Slot()
+    def _save_config(self) -> None:
+        config = self.context.draft.config()
+        suggested = f"{config.name if config else 'run'}.toml"
+        chosen, _filter = QFileDialog.getSaveFileName(
+            self._window, "Save configuration", str(Path.home() / suggested), _TOML
+        )
+        if not chosen:
+            return
+        try:
+            self.context.draft.save_file(Path(chosen))
+        except TrainingError as error:
+            self.context.notifier.notify(str(error), "danger")
+
+    @Slot()
+    def _open_workspace(self) -> None:
+        self.context.workspace.mkdir(parents=True, exist_ok=True)
+        reveal(self.context.workspace)
+
+    # -------------------------------------------------------------------------------------------- showing
+
+    @Slot(object)
+    def _on_notified(self, notice: Notification) -> None:
+        seconds = 0.0 if notice.tone == "danger" else 8.0
+        self.toasts.show_message(
+            notice.text,
+            notice.tone,
+            title=notice.title,
+            details=notice.details,
+            seconds=seconds,
+            action_text=notice.action_text,
+            action=notice.action,
+        )
+
+    @Slot(object)
+    def _on_run_state(self, state: RunState) -> None:
+        self._rail.set_dot("train", STATE_WORDS[state][1] if state is not RunState.IDLE else None)
+        if state is RunState.INTERRUPTED and self._last_state in LIVE and self._rail.current() != "train":
+            self._tell_of_interruption()
+        self._last_state = state
+        self._show_title()
+
+    def _tell_of_interruption(self) -> None:
+        live = self.context.live
+        config = live.config()
+        self.context.notifier.notify(
+            live.death.sentence if live.death else "Its process ended without a word.",
+            "danger",
+            title=f"“{config.name if config else live.title}” was interrupted",
+            action_text="Look at it",
+            action=lambda: self.context.show_page("train"),
+        )
+
+    @Slot(object)
+    def _on_progress(self, _progress: Progress) -> None:
+        self._show_title()
+
+    def _show_title(self) -> None:
+        live = self.context.live
+        share = live.progress.fraction
+        working = live.live and share is not None
+        self._window.setWindowTitle(
+            f"{share:.0%} – {identity.APP_NAME}" if working and share is not None else identity.APP_NAME
+        )
+
+    # -------------------------------------------------------------------------------------------- closing
+
+    def answer_close(self, event: QCloseEvent) -> None:
+        """The person wants to close the window: ask what is to become of a run, and let it go when all has ended."""
+        if self.closing.done:
+            event.accept()
+            return
+        event.ignore()
+        if self.closing.begun:
+            self._offer_to_end_now()
+            return
+        if self.closing.must_ask:
+            live = self.context.live
+            config = live.config()
+            choice = ask_about_run(self._window, config.name if config else live.title)
+            if choice is CloseChoice.CANCEL:
+                return
+            if choice is CloseChoice.BACKGROUND and self.closing.must_ask:
+                self._window.hide()
+                self._remember()
+                self.closing.leave_in_background()
+                return
+            if self.closing.must_ask:
+                self.context.show_page("train")
+                self.context.notifier.notify(
+                    "The window closes when the checkpoint is written.", "info", title="Stopping"
+                )
+        self._remember()
+        self.closing.stop_and_close()
+
+    def _offer_to_end_now(self) -> None:
+        self.context.notifier.notify(
+            "The run is being saved. Ending the engine now loses the steps since the last checkpoint.",
+            "warning",
+            title="Still stopping",
+            action_text="End now",
+            action=self.closing.end_now,
+        )
+
+    def _remember(self) -> None:
+        geometry = bytes(self._window.saveGeometry().toBase64().data()).decode()
+        self.context.settings.update(geometry=geometry)
+        self.context.remember()
+
+    @Slot(object)
+    def _on_not_handed_over(self, death: EngineDeath) -> None:
+        self._window.show()
+        self.context.show_page("train")
+        self.context.notifier.notify(
+            f"{death} The run is stopped and kept.", "danger", title="Not moved to the background", details=death.log
+        )
