@@ -1,4 +1,4 @@
-"""Requests to a running engine: stop, stop now, pause, continue, save now, validate now.
+"""Requests to a running engine: stop, stop now, pause, continue, save now, validate now, profile.
 
 A request is one JSON line appended to ``commands.jsonl`` in the run folder, so the window, the command line or a later
 start of the window can all steer a run, wherever it works. The engine looks at the file's size a few times a second.
@@ -33,6 +33,7 @@ class Command(StrEnum):
     CONTINUE = "continue"
     SAVE = "save"
     VALIDATE = "validate"
+    PROFILE = "profile"  # measure where the time of the next steps goes
 
 
 def send(run_folder: Path, command: Command) -> None:
@@ -60,6 +61,7 @@ class Control:
         self.fault: TrainingError | None = None  # why it cannot go on
         self.save = False
         self.validate = False
+        self.profile = False
         self.paused = threading.Event()
         self._file: Path | None = None
         self._inode = self._offset = 0
@@ -125,5 +127,7 @@ class Control:
             self.paused.clear()
         elif command is Command.SAVE:
             self.save = True
+        elif command is Command.PROFILE:
+            self.profile = True
         else:
             self.validate = True

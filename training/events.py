@@ -108,6 +108,25 @@ class CheckpointSaved(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProfileBegun(Event):
+    """Where the time goes is measured from ``step`` on, for ``seconds`` and at least ``steps`` steps."""
+
+    kind: ClassVar[str] = "profile_begun"
+    step: int
+    steps: int
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profiled(Event):
+    """The profile of the ``steps`` steps up to ``step`` lies in the run folder."""
+
+    kind: ClassVar[str] = "profiled"
+    step: int
+    steps: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Found(Event):
     """A finding: something the person should know, with evidence and advice."""
 
@@ -162,6 +181,8 @@ _KINDS: dict[str, type[Event]] = {
         StepSkipped,
         EpochEnded,
         CheckpointSaved,
+        ProfileBegun,
+        Profiled,
         Found,
         Completed,
         Stopped,

@@ -23,6 +23,7 @@ from training.engine.memory_watch import MemoryWatch, vanished
 from training.engine.misfits import put_back
 from training.engine.origin import check_data
 from training.engine.outcome import failure
+from training.engine.profile import Profiler
 from training.engine.record import Recorder
 from training.engine.restore import Branch, Restore, Resume
 from training.engine.rollback import RollBack
@@ -192,9 +193,11 @@ def _train(place: Workplace, session: Session, restore: Restore | None, closing:
         place.tell(place.hooks.flushed, row)
         for finding in watch.look():
             place.emit(finding)
+        profiler.look(place.control)
 
     watch = MemoryWatch(session)
     progress, folder = session.progress, place.folder
+    profiler = Profiler(session, folder, place.emit)
     skips = SkipLog(session, place.emit)
     with stored(folder.series_file):
         recorder = Recorder(session, folder, skips, flushed)  # cuts the series before anyone hears of the attempt
@@ -210,6 +213,9 @@ def _train(place: Workplace, session: Session, restore: Restore | None, closing:
             keeper.relabel(restore.checkpoint.name, progress.best_saved)
     skipped = progress.skipped
     roll_back.prepare()
+    closing.callback(profiler.end)  # also of a run that fails
+    if place.hooks.profile:
+        profiler.watch_all()
     fit(session, place.control, recorder, ledger, roll_back)
     ledger.report_skips(skipped)
     return _finish(session, place.control, recorder, ledger, keeper)

@@ -60,7 +60,6 @@ def _train_epoch(session: Session, control: Control, recorder: Recorder, ledger:
             control.poll()
         if progress.window == session.data.steps_per_epoch:
             ledger.end_epoch()
-        session.lap("logging")
         ledger.do_what_is_due(control)
         if control.paused.is_set():
             _wait(control, recorder, ledger)

@@ -15,10 +15,11 @@ from training.runs.folder import RunFolder
 @dataclass
 class Hooks:
     """``planned`` hears what is taken over, before anything is made, ``started`` of the run folder, ``watch`` of every
-    event, ``flushed`` of each telemetry row."""
+    event, ``flushed`` of each telemetry row. ``profile``: measure where the time of all the steps goes."""
 
     planned: Callable[[Sheet], None] = lambda sheet: None
     started: Callable[[RunFolder], None] = lambda folder: None
     watch: Callable[[Event], None] = lambda event: None
     flushed: Callable[[Any], None] = lambda row: None
     control: Control = field(default_factory=Control)
+    profile: bool = False

@@ -21,8 +21,10 @@ from training.engine.session import Session
 from training.errors import counted
 from training.events import EpochEnded, Event, Found, PhaseChanged, Validated
 from training.optim.optimizers import implementation
+from training.runs.profile_record import Lap
 
 Emit = Callable[[Event], None]
+_LAPS: dict[str, Lap] = {"validating": "validation", "testing": "validation", "saving": "saving", "paused": "paused"}
 
 
 class Ledger:
@@ -51,6 +53,7 @@ class Ledger:
     def phase(self, name: str) -> None:
         """Tell what the engine is busy with."""
         if name != self._phase:
+            self._session.lap(_LAPS.get(self._phase, "logging"))
             self._phase = name
             self._emit(PhaseChanged(phase=name))
 
@@ -94,6 +97,7 @@ class Ledger:
         self.do_what_is_asked(control)
         for notice in session.data.take_notices():
             self._emit(Found(level="warning", title=notice.title, advice=notice.advice, step=progress.step))
+        session.lap("logging")
 
     def do_what_is_asked(self, control: Control) -> None:
         """Validate and save because the person said so, at this very step, also while the run is paused."""
@@ -154,10 +158,12 @@ class Ledger:
         if self._keeper.newest_step == progress.step and not (best or anew):
             return
         self._recorder.flush()
+        self._session.lap("logging")
         # The steps a checkpoint stands for must outlive a power cut, too: on disk before it, but behind the loop's back.
         self._keeper.row_is_open = progress.skipped_in_a_row > 0 and not progress.finished
         self._keeper.save(self._snapshot(planned), best=best, first=self._recorder.sync)
         self._recorder.restart_clock()
+        self._session.lap("saving")
 
     def _snapshot(self, planned: bool) -> Snapshot:
         progress, memory = self._session.progress, self._keeper.memory

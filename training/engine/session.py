@@ -17,6 +17,7 @@ from training.objectives import Objective
 from training.optim.ema import Ema
 from training.optim.guard import Guard
 from training.optim.optimizers import load_optimizer, set_rate
+from training.runs.profile_record import Lap
 from training.schedules import Schedule
 
 
@@ -49,7 +50,7 @@ class Progress:
         return self.best_step if self.best_value is not None else None
 
 
-def _no_watch(_part: str) -> None:
+def no_watch(_part: Lap) -> None:
     """Nobody wants to know where a step's time goes."""
 
 
@@ -71,7 +72,7 @@ class Session:
     total_steps: int
     progress: Progress = field(default_factory=Progress)
     absent_generators: list[Tensor] = field(default_factory=list)  # of GPUs that only another machine has
-    lap: Callable[[str], None] = _no_watch  # told the name of each part of a step as it ends, for a profile
+    lap: Callable[[Lap], None] = no_watch  # told the name of each part of a step as it ends, for a profile
 
     @property
     def lr(self) -> float:

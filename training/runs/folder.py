@@ -7,6 +7,7 @@ splits.safetensors which sample is in which part  owner.json    the working proc
 .reserve           room for the last words on a full disk
 checkpoints/step-00000100/ {model.safetensors, state.pt, manifest.json}    labels.json    exports/
 places.json        where the data lies and what computes on machines the run was carried to
+profile.json       where the time of its steps went, once somebody asked
 """
 
 from __future__ import annotations
@@ -104,6 +105,11 @@ class RunFolder:
     def environment_file(self) -> Path:
         """Versions and device of the first attempt."""
         return self.path / "environment.json"
+
+    @property
+    def profile_file(self) -> Path:
+        """Where the time of its steps went."""
+        return self.path / "profile.json"
 
     @property
     def log_file(self) -> Path:
