@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from training.data import Window
@@ -16,10 +15,12 @@ def train_step(session: Session, window: Window) -> tuple[Tensor, Tensor]:
     Each micro-batch's loss is its sum over samples divided by the window's real number of samples, so the gradient is
     that of the mean over the window however short its last batch is. Nothing here waits for the device.
     """
-    numerics, optimizer = session.numerics, session.optimizer
-    loss = torch.zeros((), device=session.device)
+    numerics = session.numerics
+    loss: Tensor | None = None
 
-    optimizer.zero_grad(set_to_none=True)
+    for parameter in session.parameters:
+        parameter.grad = None
+    session.lap("update")
     for batch in window:
         session.lap("data")
         with numerics.autocast():
@@ -27,9 +28,9 @@ def train_step(session: Session, window: Window) -> tuple[Tensor, Tensor]:
         part = session.objective.loss_sum(outputs, batch.targets) / window.samples
         session.lap("forward")
         numerics.backward(part)
-        loss += part.detach()
+        loss = part.detach() if loss is None else loss + part.detach()
         session.lap("backward")
-    numerics.unscale(optimizer)
+    numerics.unscale(session.optimizer)
     norm = gradient_norm(session.parameters)
     clip_gradients_(session.parameters, norm, session.config.loop.clip_norm, session.config.loop.clip_value)
     session.lap("clip")
@@ -40,4 +41,5 @@ def train_step(session: Session, window: Window) -> tuple[Tensor, Tensor]:
     session.progress.step += 1
     session.apply_schedule()
     session.lap("update")
+    assert loss is not None, "a window has at least one batch"
     return loss, norm

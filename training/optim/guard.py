@@ -11,6 +11,7 @@ from torch import Tensor
 
 from training.optim.buffers import DeviceBuffers, HostBuffers
 from training.optim.optimizers import implementation
+from training.optim.update import Update
 
 
 class Guard(Protocol):
@@ -43,13 +44,13 @@ class HostGuard:
     """For the processor, where the norm can be looked at: a bad step is simply not made, whatever the optimizer."""
 
     def __init__(self, optimizer: torch.optim.Optimizer, device: torch.device, buffers: Iterable[Tensor] = ()) -> None:
-        self._optimizer = optimizer
+        self._update = Update(optimizer)
         self._buffers = HostBuffers(buffers)
 
     def step(self, norm: Tensor) -> bool:
         ok = math.isfinite(norm.item())
         if ok:
-            self._optimizer.step()
+            self._update()
             self._buffers.accept()
         else:
             self._buffers.put_back()
@@ -62,7 +63,7 @@ class HostGuard:
 class DeviceGuard:
     """For devices the host must not wait for: the decision is taken and carried out there.
 
-    * Fused optimizers read ``optimizer.found_inf`` (float32, exactly 0 or 1) in their kernels.
+    * Fused optimizers read ``found_inf`` (float32, exactly 0 or 1) in their kernels.
     * The others ignore that, or refuse it. For them parameters and state are copied before the step and chosen with
       ``torch.where`` after it, which costs one more copy of both. Their state must exist before the first step
       (``create_state``) and lie on the device (``capturable``); ValueError otherwise.
@@ -70,6 +71,7 @@ class DeviceGuard:
 
     def __init__(self, optimizer: torch.optim.Optimizer, device: torch.device, buffers: Iterable[Tensor] = ()) -> None:
         self._optimizer = optimizer
+        self._update = Update(optimizer)
         self._device = device
         # Kept from step to step, as CUDA graphs need.
         self._found_inf = torch.zeros((), dtype=torch.float32, device=device)
@@ -81,7 +83,7 @@ class DeviceGuard:
         ok = norm < math.inf  # a norm is never negative, and NaN is less than nothing: one kernel instead of four
         if implementation(self._optimizer) == "fused":  # asked each time: a checkpoint may have brought another form
             torch.logical_not(ok, out=self._found_inf)
-            self._step_fused()
+            self._update(self._found_inf)
         else:
             self._step_and_choose(ok)
         self._buffers.settle(ok)
@@ -89,13 +91,6 @@ class DeviceGuard:
 
     def remember(self) -> None:
         self._buffers.remember()
-
-    def _step_fused(self) -> None:
-        self._optimizer.found_inf = self._found_inf  # type: ignore[attr-defined]
-        try:
-            self._optimizer.step()
-        finally:
-            del self._optimizer.found_inf  # type: ignore[attr-defined]
 
     def _step_and_choose(self, ok: Tensor) -> None:
         before = self._touched()

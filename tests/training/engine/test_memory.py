@@ -243,10 +243,10 @@ def test_batch_normalisation_is_never_given_single_samples(tmp_path: Path, monke
 def test_a_step_that_the_optimizer_began_is_never_taken_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, automatic: bool
 ) -> None:
-    def fail(_self: object, _closure: object = None) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 4096 bytes.")
 
-    monkeypatch.setattr(torch.optim.AdamW, "step", fail)
+    monkeypatch.setattr(torch, "_fused_adamw_", fail)
     failed = start_run(tiny(*([AUTOMATIC] if automatic else [])), tmp_path)
     assert failed["status"] == "failed"
     assert "while the optimizer changed the weights" in failed["reason"]

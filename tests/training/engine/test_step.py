@@ -130,7 +130,7 @@ def swapped(first: str, second: str) -> TrainStep:
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ("zero_grad", "numerics.backward"),
+        ("parameter.grad = None", "numerics.backward"),
         ("numerics.backward", "numerics.unscale"),
         ("numerics.unscale", "gradient_norm("),
         ("numerics.unscale", "clip_gradients_("),

@@ -80,3 +80,13 @@ def test_norm_shows_what_is_not_finite() -> None:
     model = net()
     gradients(model)[2][3] = math.nan
     assert math.isnan(gradient_norm(model.parameters()).item())
+
+
+@pytest.mark.parametrize("off_by", [-1e-4, -1e-5, -1e-6, -1e-7, 0.0, 1e-7, 1e-6, 1e-5, 1e-4])
+def test_at_the_limit_clipping_is_torchs_too(off_by: float) -> None:
+    """Where a factor of 1 is not multiplied with, torch's factor must be exactly 1."""
+    ours, theirs = net(), net()
+    limit = gradient_norm(ours.parameters()).item() * (1 + off_by)
+    torch.nn.utils.clip_grad_norm_(theirs.parameters(), limit)
+    clip_(ours.parameters(), gradient_norm(ours.parameters()), limit)
+    assert all(torch.equal(a, b) for a, b in zip(gradients(ours), gradients(theirs), strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 
@@ -14,6 +15,7 @@ from training.optim import Ema, Guard, clip_gradients_, gradient_norm, make_guar
 from training.optim.buffers import LARGE, PROOF_STEPS, HostBuffers
 from training.optim.guard import DeviceGuard, HostGuard
 from training.optim.optimizers import create_state
+from training.optim.update import Update
 
 CPU = torch.device("cpu")
 STEPS = 8
@@ -290,3 +292,32 @@ def test_no_wait_for_the_device(config: OptimizerSection, fused: bool) -> None:
         torch.cuda.set_sync_debug_mode("default")
     assert ema.updates == 0
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+def test_the_update_sees_hooks_and_state_that_was_loaded(config: OptimizerSection) -> None:
+    """Collected lists must never outlive what they were collected from."""
+    ours, theirs = net(), net()
+    update_of, theirs_of = make_optimizer(ours, config, CPU), make_optimizer(theirs, config, CPU)
+    update, seen = Update(update_of), list[object]()
+    for step in range(9):
+        for model in (ours, theirs):
+            model.zero_grad()
+            model(batch(step)).square().mean().backward()
+        if step == 3:
+            for optimizer in (update_of, theirs_of):
+                optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+        if step == 5:
+            handle = update_of.register_step_post_hook(lambda *seen_of: seen.append(seen_of[0]))
+        if step == 6:
+            handle.remove()
+        if step == 7:  # a parameter without a gradient is left alone, and not counted
+            next(ours.parameters()).grad = next(theirs.parameters()).grad = None
+        update()
+        theirs_of.step()
+    assert seen == [update_of]  # once, in the one step
+    for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(mine, other)
+        for name, value in theirs_of.state[other].items():
+            if torch.is_tensor(value):
+                assert torch.equal(update_of.state[mine][name], value), name
