@@ -23,7 +23,16 @@ from training.runs.folder import RunFolder, config_sum, read_json
 from training.runs.history import History, sum_of_prefix
 from training.runs.links import refuse_links
 from training.runs.manifest import checkpoint_folders, checkpoint_name, read_manifest
-from training.runs.series import FLUSH_ROW, GROUP_ROWS, STEP_ROW, SeriesWriter, count_rows, group_sums, is_series
+from training.runs.series import (
+    FLUSH_ROW,
+    GROUP_ROWS,
+    GROUP_SIZES,
+    STEP_ROW,
+    SeriesWriter,
+    count_rows,
+    group_sums,
+    is_series,
+)
 
 
 def standing(folder: RunFolder) -> int:
@@ -124,7 +133,7 @@ def _mend_series(folder: RunFolder, step: int, steps_per_epoch: int, evidence: A
     rows = count_rows(path, STEP_ROW)
     parts = []
     if isinstance(evidence, dict) and evidence.get("rows") == step:
-        wrong = _differing(path, min(rows, step), step, evidence.get("sums"))
+        wrong = _differing(path, min(rows, step), step, evidence.get("sums"), evidence.get("group", GROUP_ROWS))
         parts += [f"{first:,} to {last:,}" for first, last in wrong]
     if rows < step:
         _fill(path, rows, step, steps_per_epoch)
@@ -142,15 +151,15 @@ def _mend_series(folder: RunFolder, step: int, steps_per_epoch: int, evidence: A
     )
 
 
-def _differing(path: Path, rows: int, step: int, sums: Any) -> list[tuple[int, int]]:
+def _differing(path: Path, rows: int, step: int, sums: Any, group: Any) -> list[tuple[int, int]]:
     """First and last step of each group of rows that is not what it was; groups cut short by a loss are passed over."""
-    if not isinstance(sums, list) or not rows:
+    if not isinstance(sums, list) or not rows or group not in GROUP_SIZES:
         return []
-    whole = rows // GROUP_ROWS if rows < step else len(sums)
-    now = group_sums(path, STEP_ROW, rows)
+    whole = rows // group if rows < step else len(sums)
+    now = group_sums(path, STEP_ROW, rows, group)
     return [
-        (group * GROUP_ROWS + 1, min((group + 1) * GROUP_ROWS, step))
-        for group, (old, new) in enumerate(zip(sums[:whole], now, strict=False))
+        (at * group + 1, min((at + 1) * group, step))
+        for at, (old, new) in enumerate(zip(sums[:whole], now, strict=False))
         if old != new
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import zlib
 from pathlib import Path
@@ -35,7 +36,12 @@ FLUSH_ROW: Final = np.dtype(
 """One look at the engine, about ten a second."""
 
 GROUP_ROWS: Final = 1024
-"""Rows whose damage is noticed together."""
+"""Rows whose damage is noticed together, in a series of up to a million of them."""
+
+_MOST_SUMS: Final = 1024
+"""What a checkpoint notes at most, about 10 kB: of a longer series the groups are twice, four times... as long."""
+
+GROUP_SIZES: Final = tuple(GROUP_ROWS << level for level in range(20))
 
 _MAGIC: Final = b"TRNWRGHT"
 _HEADER: Final = 32
@@ -95,7 +101,8 @@ class SeriesWriter:
 
     def evidence(self) -> dict[str, Any]:
         """What was written so far, for whoever wants to know later whether it is still there unchanged."""
-        return {"rows": self._sums.size // self._dtype.itemsize, "sums": list(self._sums.sums)}
+        group, sums = self._sums.folded()
+        return {"rows": self._sums.size // self._dtype.itemsize, "group": group, "sums": sums}
 
     def _sum_anew(self) -> None:
         self._sums = _GroupSums(self._dtype.itemsize)
@@ -125,34 +132,72 @@ class SeriesWriter:
 
 
 class _GroupSums:
-    """The CRC-32 of each group of rows, while bytes arrive."""
+    """The CRC-32 of each group of rows, while bytes arrive; of two groups, it is that of their two sums (a hash tree).
 
-    def __init__(self, itemsize: int) -> None:
-        self._group = GROUP_ROWS * itemsize
+    Groups that are full and many are put together once and for all, so that what is noted at a checkpoint, and the time
+    that takes, does not grow with the series.
+    """
+
+    def __init__(self, itemsize: int, most: float = _MOST_SUMS) -> None:
+        self._bytes = GROUP_ROWS * itemsize
+        self._most = most
+        self._level = 0  # each of ``_sums`` stands for 2 ** level groups
+        self._sums: list[int] = []
+        self._open: list[int] = []  # the groups behind those, fewer than that; the last one may not be full
         self.size = 0
-        self.sums: list[int] = []
 
     def add(self, data: bytes) -> None:
+        """Take up the next bytes of the file."""
         view = memoryview(data)
         while view:
-            filled = self.size % self._group
+            filled = self.size % self._bytes
             if not filled:
-                self.sums.append(0)
-            part = view[: self._group - filled]
-            self.sums[-1] = zlib.crc32(part, self.sums[-1])
+                self._close_groups()
+                self._open.append(0)
+            part = view[: self._bytes - filled]
+            self._open[-1] = zlib.crc32(part, self._open[-1])
             self.size += len(part)
             view = view[len(part) :]
 
+    def _close_groups(self) -> None:
+        if len(self._open) == 1 << self._level:
+            self._sums.append(_paired(self._open, self._level))
+            self._open.clear()
+        if len(self._sums) == self._most:
+            self._sums = [_pair(*self._sums[at : at + 2]) for at in range(0, len(self._sums), 2)]
+            self._level += 1
 
-def group_sums(path: Path, dtype: np.dtype[np.void], rows: int) -> list[int]:
-    """The CRC-32 of each ``GROUP_ROWS`` rows among the first ``rows`` of ``path``."""
-    sums, left = _GroupSums(dtype.itemsize), rows * dtype.itemsize
+    def folded(self) -> tuple[int, list[int]]:
+        """How many rows each group has by now, and the sums; the last one is of what there is of its group."""
+        rest = [_paired(self._open, self._level)] if self._open else []
+        return GROUP_ROWS << self._level, self._sums + rest
+
+
+def _pair(first: int, second: int | None = None) -> int:
+    """One sum of two; one alone stays what it is."""
+    return first if second is None else zlib.crc32(first.to_bytes(4, "little") + second.to_bytes(4, "little"))
+
+
+def _paired(sums: list[int], level: int) -> int:
+    """The one sum over ``2 ** level`` groups, or over what there is of them."""
+    for _ in range(level):
+        sums = [_pair(*sums[at : at + 2]) for at in range(0, len(sums), 2)]
+    return sums[0]
+
+
+def group_sums(path: Path, dtype: np.dtype[np.void], rows: int, group: int = GROUP_ROWS) -> list[int]:
+    """The sum of each ``group`` rows among the first ``rows`` of ``path``, as ``SeriesWriter.evidence`` has them.
+
+    ``group`` is GROUP_ROWS times a power of two.
+    """
+    sums, left = _GroupSums(dtype.itemsize, most=math.inf), rows * dtype.itemsize
     with path.open("rb") as stream:
         stream.seek(_HEADER)
         while left and (chunk := stream.read(min(left, MEGABYTE))):
             sums.add(chunk)
             left -= len(chunk)
-    return sums.sums
+    finest, width = sums.folded()[1], group // GROUP_ROWS
+    return [_paired(finest[at : at + width], width.bit_length() - 1) for at in range(0, len(finest), width)]
 
 
 def count_rows(path: Path, dtype: np.dtype[np.void]) -> int:
