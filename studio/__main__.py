@@ -6,7 +6,6 @@ cannot open a window gets a sentence (and, without a display, a training run) in
 
 import argparse
 import importlib
-import multiprocessing
 import os
 import sys
 from pathlib import Path
@@ -19,7 +18,10 @@ SAMPLE = "preset:sample"
 
 def main(argv: list[str] | None = None) -> int:
     """Start what `argv` (default: the process's own) asks for; returns the exit code."""
-    multiprocessing.freeze_support()  # first: a frozen worker comes through here too, and must not open a second window
+    if getattr(
+        sys, "frozen", False
+    ):  # first: a frozen worker comes through here too, and must not open a second window
+        importlib.import_module("multiprocessing").freeze_support()
     argv = sys.argv[1:] if argv is None else argv
     if argv and argv[0] in TRAINING_WORDS:
         return _train(argv)

@@ -13,7 +13,6 @@ from typing import Any
 from platformdirs import user_config_path
 
 from studio.identity import APP_NAME
-from training.atomic import write_text
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +60,8 @@ def read_object(path: Path) -> dict[str, Any]:
 
 def write_object(path: Path, data: Mapping[str, Any]) -> None:
     """Replace ``path``; a place that cannot be written is logged, because no work hangs on it."""
+    from training.atomic import write_text  # settings are read before the first paint, and written after it
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, json.dumps(dict(data), indent=1) + "\n")

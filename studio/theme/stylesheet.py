@@ -4,8 +4,8 @@ Qt's style sheets take pictures only from files, and the package may lie in a fo
 tinted pictures (arrows, check marks) go into the person's cache folder, named by their content.
 """
 
-import hashlib
 import tempfile
+import zlib
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -62,7 +62,9 @@ def _cache_folder() -> Path:
 
 
 def _picture_file(svg: str) -> str:
-    file = _cache_folder() / f"{hashlib.sha256(svg.encode()).hexdigest()[:16]}.svg"
+    content = svg.encode()
+    # Two sums of 32 bits tell a few dozen pictures apart, and need no cryptography loaded before the first paint.
+    file = _cache_folder() / f"{zlib.crc32(content):08x}{zlib.adler32(content):08x}.svg"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)  # cache folders may be emptied while the program runs
         # Two windows may start at once: each writes its own file, the last rename wins with the same content.

@@ -1,17 +1,41 @@
-"""Reusable controls. They know nothing of training; they depend on `studio.theme` and Qt only."""
+"""Reusable controls. They know nothing of training; they depend on `studio.theme` and Qt only.
 
-from studio.widgets.bars import Bar, BarList
-from studio.widgets.buttons import Hint, Segmented, Switch, button, icon_button, wrapped_tooltip
-from studio.widgets.cards import Card, scroll_area
-from studio.widgets.figures import BigNumber, KeyValueTable, ProgressLine, StatusPill
-from studio.widgets.flow import FlowLayout
-from studio.widgets.inputs import ComboBox, PathEdit, PathMode
-from studio.widgets.labels import ElidedLabel, IconLabel, label, separator
-from studio.widgets.messages import Banner, EmptyState, Toast, ToastArea
-from studio.widgets.navigation import NavigationRail
-from studio.widgets.number_text import NumberKind, format_number, parse_number
-from studio.widgets.numbers import NumberEdit
-from studio.widgets.thumbnails import Thumbnail, ThumbnailGrid
+Each is imported when it is first asked for: the frame of the window needs four of them, and is painted before the rest
+is loaded.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from studio.widgets.bars import Bar, BarList
+    from studio.widgets.buttons import Hint, Segmented, Switch, button, icon_button, wrapped_tooltip
+    from studio.widgets.cards import Card, scroll_area
+    from studio.widgets.figures import BigNumber, KeyValueTable, ProgressLine, StatusPill
+    from studio.widgets.flow import FlowLayout
+    from studio.widgets.inputs import ComboBox, PathEdit, PathMode
+    from studio.widgets.labels import ElidedLabel, IconLabel, label, separator
+    from studio.widgets.messages import Banner, EmptyState, Toast, ToastArea
+    from studio.widgets.navigation import NavigationRail
+    from studio.widgets.number_text import NumberKind, format_number, parse_number
+    from studio.widgets.numbers import NumberEdit
+    from studio.widgets.thumbnails import Thumbnail, ThumbnailGrid
+
+_HOMES = {
+    "bars": ("Bar", "BarList"),
+    "buttons": ("Hint", "Segmented", "Switch", "button", "icon_button", "wrapped_tooltip"),
+    "cards": ("Card", "scroll_area"),
+    "figures": ("BigNumber", "KeyValueTable", "ProgressLine", "StatusPill"),
+    "flow": ("FlowLayout",),
+    "inputs": ("ComboBox", "PathEdit", "PathMode"),
+    "labels": ("ElidedLabel", "IconLabel", "label", "separator"),
+    "messages": ("Banner", "EmptyState", "Toast", "ToastArea"),
+    "navigation": ("NavigationRail",),
+    "number_text": ("NumberKind", "format_number", "parse_number"),
+    "numbers": ("NumberEdit",),
+    "thumbnails": ("Thumbnail", "ThumbnailGrid"),
+}
+_MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Banner",
@@ -48,3 +72,10 @@ __all__ = [
     "separator",
     "wrapped_tooltip",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return found

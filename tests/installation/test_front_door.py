@@ -49,7 +49,9 @@ def test_a_frozen_worker_is_recognised_before_anything_else() -> None:
     tree = ast.parse(Path(front_door.__file__).read_text(encoding="utf-8"))
     main = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "main")
     first = main.body[1]  # after the docstring
-    assert ast.unparse(first) == "multiprocessing.freeze_support()"
+    assert isinstance(first, ast.If)
+    assert ast.unparse(first.test) == "getattr(sys, 'frozen', False)"
+    assert ast.unparse(first.body[0]) == "importlib.import_module('multiprocessing').freeze_support()"
 
 
 def test_a_worker_that_imports_main_again_starts_nothing() -> None:
