@@ -22,6 +22,7 @@ from training.console import (
     format_attempt,
     format_checkpoint,
     format_origin,
+    format_profile,
     format_run,
     format_runs,
     format_sheet,
@@ -34,6 +35,8 @@ from training.events import Found
 from training.presets import preset_text
 from training.process import tune_process
 from training.reading import visible, visible_lines
+from training.runs.folder import RunFolder, read_json
+from training.runs.profile_record import read_profile
 from training.runs.workspace import default_workspace, find_run, find_target, typed_path
 
 EXIT_CODES = {"completed": 0, "stopped": 130, "failed": 1}
@@ -75,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="train a configuration")
     run.add_argument("config", metavar="CONFIG.toml", help=config_help)
+    _add_profile(run)
     _add_set(run)
     _add_workspace(run)
     run.set_defaults(command=_run)
@@ -86,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     resume.add_argument(
         "--dry-run", action="store_true", help="say what would be restored, changed and ignored, and train nothing"
     )
+    _add_profile(resume)
     _add_set(resume)
     _add_workspace(resume)
     resume.set_defaults(command=_resume)
@@ -123,6 +128,12 @@ def _parser() -> argparse.ArgumentParser:
 def _add_set(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="section.key=value", dest="overrides", help="change one setting"
+    )
+
+
+def _add_profile(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--profile", action="store_true", help="measure where the time of the steps goes, and tell it at the end"
     )
 
 
@@ -169,7 +180,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from training.engine.run import Hooks, start_run
 
     console = Console()
-    hooks = Hooks(started=console.started, watch=console.event, flushed=console.flushed)
+    hooks = Hooks(started=console.started, watch=console.event, flushed=console.flushed, profile=arguments.profile)
     _stop_on_signals(hooks)
     source = None if arguments.config.startswith("preset:") else Path(arguments.config)
     return _ended(arguments, start_run(config, workspace, hooks, source), console)
@@ -183,7 +194,7 @@ def _resume(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return _dry_run(arguments, workspace)
     console = Console()
-    hooks = Hooks(planned=console.planned, started=console.started, watch=console.event, flushed=console.flushed)
+    hooks = Hooks(console.planned, console.started, console.event, console.flushed, profile=arguments.profile)
     _stop_on_signals(hooks)
     return _ended(arguments, resume_run(arguments.target, workspace, arguments.overrides, hooks), console)
 
@@ -238,8 +249,14 @@ def _ended(arguments: argparse.Namespace, record: dict[str, Any], console: Conso
 
 def _tell_end(arguments: argparse.Namespace, record: dict[str, Any], console: Console) -> int:
     console.ended(record)
+    told = {key: record.get(key) for key in CONTRACT}
+    if arguments.profile:
+        folder = RunFolder(Path(record["folder"]))
+        profile = read_profile(folder)
+        console.profiled(profile, _config_of(folder))
+        told["profile"] = profile.model_dump() if profile else None
     if arguments.json:
-        _print_json({key: record.get(key) for key in CONTRACT})
+        _print_json(told)
     return EXIT_CODES[record["status"]]
 
 
@@ -304,7 +321,6 @@ def _runs(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from training.runs.folder import read_json
     from training.runs.history import History
     from training.runs.manifest import list_checkpoints
 
@@ -314,6 +330,7 @@ def _show(arguments: argparse.Namespace) -> int:
     events = last_attempt(history.poll())
     began = [event.environment for event in history.attempts if event.environment]
     facts, config = read_json(folder.environment_file), read_config_text(folder.config_file)
+    profile = read_profile(folder)
     if arguments.json:
         listed = [
             {
@@ -347,7 +364,7 @@ def _show(arguments: argparse.Namespace) -> int:
             for item in history.skipped
         ]
         shown = {"checkpoints": listed, "validations": validations, "findings": findings, "attempts": attempts}
-        shown["skipped"] = skipped
+        shown |= {"skipped": skipped, "profile": profile.model_dump() if profile else None}
         _print_json(record | shown | {"environment": began[-1] if began else facts, "config": config})
         return 0
     lines = [format_run(record), f"folder     {folder.path}", *format_origin(record)]
@@ -355,8 +372,16 @@ def _show(arguments: argparse.Namespace) -> int:
     lines += format_skips(history.skipped)
     lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.get("metrics", {}).items()]
     lines += [format_checkpoint(info) for info in checkpoints]
+    lines += format_profile(profile, _config_of(folder)) if profile else []
     sys.stdout.write("\n".join(visible(line) for line in lines) + "\n\n" + visible_lines(config))
     return 0
+
+
+def _config_of(folder: RunFolder) -> RunConfig | None:
+    try:
+        return folder.config()
+    except InputError:  # damaged: the profile is told without what depends on the settings
+        return None
 
 
 def _schema(_arguments: argparse.Namespace) -> int:

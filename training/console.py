@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from training.catalog import metric
+from training.config import RunConfig
 from training.config.files import overrides_of
 from training.config.sheet import Sheet
 from training.errors import counted
@@ -28,9 +29,12 @@ from training.events import (
 from training.reading import visible, visible_lines
 from training.runs.folder import RunFolder
 from training.runs.manifest import CheckpointInfo
+from training.runs.profile_record import Profile
+from training.runs.profile_words import conclusions, milliseconds, percent, step_table, summary
 
 REDRAW_SECONDS = 0.25
 SHOWN_SKIPS = 5
+BAR_WIDTH = 40
 
 
 class Console:
@@ -99,6 +103,11 @@ class Console:
             self._line(f"{record['reason']} {record.get('advice') or ''}".rstrip())
         if record["status"] == "stopped" or record.get("fix"):
             self._line(f"Go on with: {resume_command(record['folder'], record.get('fix') or {})}")
+
+    def profiled(self, profile: Profile | None, config: RunConfig | None) -> None:
+        """Where the time went; None where no step was measured."""
+        for line in format_profile(profile, config) if profile else ["profile: no step was measured."]:
+            self._line(line)
 
     def _describe_data(self, report: Mapping[str, Any]) -> None:
         parts = ", ".join(f"{count:,} {name}" for name, count in report["samples"].items())
@@ -200,6 +209,20 @@ def format_attempt(events: Sequence[Event], facts: Mapping[str, Any]) -> list[st
         elif isinstance(event, FINAL_EVENTS):
             why = " ".join(text for name in ("reason", "advice") if (text := str(getattr(event, name, "") or "")))
             lines.append(f"ended      {_moment(event.time)}, {event.kind}{f': {why}' if why else ''}")
+    return lines
+
+
+def format_profile(profile: Profile, config: RunConfig | None) -> list[str]:
+    """Where the time of the steps went: a line and a bar for each part, then what follows from it."""
+    table = step_table(profile)
+    wide = max((len(title) for title, _, _ in table), default=0)
+    lines = [f"profile    {summary(profile)}"]
+    for title, mean, share in table:
+        bar = "#" * round(BAR_WIDTH * share)
+        lines.append(f"  {title:<{wide}}  {milliseconds(mean):>10}  {percent(share):>6}  {bar}".rstrip())
+    for item in conclusions(profile, config):
+        tried = f" Try {' '.join(f'--set {text}' for text in overrides_of(item.fix))}." if item.fix else ""
+        lines.append(f"  {item.title} {item.advice}".rstrip() + tried)
     return lines
 
 
