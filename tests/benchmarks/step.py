@@ -46,7 +46,7 @@ SHAPES = {"kind": "shapes", "samples": 4000, "image_size": 32}
 CYCLE = {"kind": "one_cycle", "max_lr": 3e-3}
 JOBS: dict[str, dict[str, Any]] = {
     "spiral": {
-        "dataset": {"kind": "spiral", "samples": 200_000},
+        "dataset": {"kind": "spiral", "samples": 30_000},
         "model": {"kind": "mlp", "hidden": [128, 128]},
         "loop": {"batch_size": 64},
     },

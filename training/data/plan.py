@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 
 @dataclass(frozen=True)
@@ -18,14 +20,14 @@ class Plan:
     batch_size: int
     accumulation: int
 
-    @property
+    @cached_property
     def batches(self) -> int:
         """Batches of an epoch."""
         full, rest = divmod(self.n, self.batch_size)
         joins = rest == 1 and full > 0 and self.batch_size > 1
         return full + (rest > 0 and not joins)
 
-    @property
+    @cached_property
     def steps(self) -> int:
         """Windows, that is optimizer steps, of an epoch."""
         return -(-self.batches // self.accumulation)
@@ -34,6 +36,11 @@ class Plan:
         """First place in the epoch's order of this batch, and the place after its last."""
         last = batch == self.batches - 1
         return batch * self.batch_size, self.n if last else (batch + 1) * self.batch_size
+
+    def bounds_from(self, step: int) -> list[tuple[int, int]]:
+        """The bounds of all batches from the step'th window on."""
+        first = step * self.accumulation * self.batch_size
+        return list(pairwise([*range(first, self.batches * self.batch_size, self.batch_size), self.n]))
 
     def window(self, step: int) -> range:
         """The batches of the step'th window of an epoch, counted from 0."""
