@@ -39,6 +39,11 @@ def _resume(context: AppContext) -> None:
         context.resume(context.live.folder.path)
 
 
+def _profile(context: AppContext) -> None:
+    context.show_page("train")
+    context.live.ask(Command.PROFILE)
+
+
 def _ask(command: Command) -> Callable[[AppContext], object]:
     return lambda context: context.live.ask(command)
 
@@ -75,6 +80,7 @@ ACTIONS = (
     Action("stop", "Stop and keep", "Run", "stop", "Ctrl+.", _ask(Command.STOP), when(RunAction.STOP)),
     Action("save", "Save a checkpoint now", "Run", "save", "Ctrl+S", _ask(Command.SAVE), when(RunAction.SAVE)),
     Action("validate", "Validate now", "Run", "check", "Ctrl+E", _ask(Command.VALIDATE), when(RunAction.VALIDATE)),
+    Action("profile", "Profile: where the time goes", "Run", "gauge", "Ctrl+T", _profile, when(RunAction.PROFILE)),
     Action("resume", "Resume from the last checkpoint", "Run", "resume", "Ctrl+R", _resume, _can_resume),
     Action("page_setup", "Setup", "View", "setup", "Ctrl+1", lambda context: context.show_page("setup")),
     Action("page_train", "Train", "View", "train", "Ctrl+2", lambda context: context.show_page("train")),

@@ -36,6 +36,7 @@ class RunAction(StrEnum):
     STOP = "stop"
     SAVE = "save"
     VALIDATE = "validate"
+    PROFILE = "profile"
     RESUME = "resume"
     BRANCH = "branch"
     EXPORT = "export"
@@ -53,6 +54,7 @@ ENABLED: dict[RunAction, frozenset[RunState]] = {
     RunAction.STOP: LIVE - {RunState.STARTING, RunState.STOPPING},
     RunAction.SAVE: frozenset({RunState.TRAINING, RunState.PAUSED}),
     RunAction.VALIDATE: frozenset({RunState.TRAINING, RunState.PAUSED}),
+    RunAction.PROFILE: WORKING,
     RunAction.RESUME: ENDED,
     RunAction.BRANCH: ENDED,
     RunAction.EXPORT: ENDED | WORKING | {RunState.PAUSED},

@@ -30,6 +30,7 @@ class LiveRun(QObject):
         state_changed(RunState)
         progress_changed(Progress): after each look at a run that moved.
         truncated(int), rows_arrived(ndarray), telemetry_arrived(ndarray), event_arrived(Event): see RunMonitor.
+        asked(Command): a request was passed on.
         refused(str): a request could not be passed on.
     """
 
@@ -40,6 +41,7 @@ class LiveRun(QObject):
     rows_arrived = Signal(object)
     telemetry_arrived = Signal(object)
     event_arrived = Signal(object)
+    asked = Signal(object)
     refused = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -196,6 +198,7 @@ class LiveRun(QObject):
             self._asked = command
         elif command is Command.CONTINUE and self._asked is Command.PAUSE:
             self._asked = None
+        self.asked.emit(command)
         self._update()
 
     # --------------------------------------------------------------------------------------------- inside

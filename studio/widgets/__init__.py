@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from studio.widgets.navigation import NavigationRail
     from studio.widgets.number_text import NumberKind, format_number, parse_number
     from studio.widgets.numbers import NumberEdit
+    from studio.widgets.shares import Share, ShareBar
     from studio.widgets.thumbnails import Thumbnail, ThumbnailGrid
 
 _HOMES = {
@@ -33,6 +34,7 @@ _HOMES = {
     "navigation": ("NavigationRail",),
     "number_text": ("NumberKind", "format_number", "parse_number"),
     "numbers": ("NumberEdit",),
+    "shares": ("Share", "ShareBar"),
     "thumbnails": ("Thumbnail", "ThumbnailGrid"),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
@@ -57,6 +59,8 @@ __all__ = [
     "PathMode",
     "ProgressLine",
     "Segmented",
+    "Share",
+    "ShareBar",
     "StatusPill",
     "Switch",
     "Thumbnail",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QStackedLayout, QVBoxLayout, QWidget
 
@@ -13,6 +13,7 @@ from studio.engine.state import RunState
 from studio.pages.train.findings import FindingList
 from studio.pages.train.header import RunHeader
 from studio.pages.train.numbers import NumbersRow
+from studio.pages.train.profile import ProfileCard
 from studio.pages.train.system import SystemStrip
 from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
@@ -23,6 +24,7 @@ from studio.state.context import AppContext
 from studio.state.progress import Progress
 from studio.theme import SPACING
 from studio.widgets import Card, EmptyState, scroll_area
+from training.control import Command
 from training.events import FINAL_EVENTS, AttemptStarted, CheckpointSaved, Event, Found, PhaseChanged
 from training.runs.series import Rows
 
@@ -42,6 +44,7 @@ class TrainPage(QWidget):
         self.findings = FindingList()
         self.curves = RunCurves(context.settings)
         self.checkpoints = CheckpointPanel(context)
+        self.profile = ProfileCard(context)
         self.system = SystemStrip()
         self.empty = EmptyState(
             "train",
@@ -68,6 +71,7 @@ class TrainPage(QWidget):
         for part in (self.header, self.outcome, self.findings, self.numbers):
             column.addWidget(part)
         column.addWidget(columns, 1)
+        column.addWidget(self.profile)
         column.addWidget(self.system)
         self._content = scroll_area(content)
         self._stack = QStackedLayout(self)
@@ -84,12 +88,14 @@ class TrainPage(QWidget):
         live.event_arrived.connect(self._on_event)
         live.telemetry_arrived.connect(self.system.add_telemetry)
         self.empty.action_triggered.connect(context.start_sample)
+        live.asked.connect(self._on_asked)
         self.header.asked.connect(live.ask)
         self.header.resume_asked.connect(self._resume)
         self.header.export_asked.connect(self.checkpoints.export_best)
         self.outcome.resume_asked.connect(self._resume)
         self.outcome.apply_asked.connect(self._apply)
         self.findings.apply_asked.connect(self._apply)
+        self.profile.apply_asked.connect(self._apply)
         self.curves.checkpoint_clicked.connect(self.checkpoints.choose)
         context.start_problem_changed.connect(self._on_start_problem_changed)
 
@@ -108,6 +114,7 @@ class TrainPage(QWidget):
         self.header.show_run(self._live)
         self._show_owner()
         self.checkpoints.set_run(self._live.folder, self._live.state)
+        self.profile.set_run(self._live.folder, self._live.state)
         self._show_outcome()
 
     # -------------------------------------------------------------------------------------------- it moves
@@ -118,12 +125,14 @@ class TrainPage(QWidget):
         self.header.show_run(self._live)
         self._show_owner()
         self.checkpoints.set_state(state)
+        self.profile.set_state(state)
         self._show_outcome()
 
     @Slot(object)
     def _on_progress_changed(self, progress: Progress) -> None:
         self.header.show_progress(self._live.state, progress)
         self.numbers.show_progress(progress)
+        self.profile.show_progress(progress)
 
     @Slot(object)
     def _on_rows(self, rows: Rows) -> None:
@@ -138,6 +147,7 @@ class TrainPage(QWidget):
     @Slot(object)
     def _on_event(self, event: Event) -> None:
         self.curves.add_event(event)
+        self.profile.add_event(event)
         config = self._live.config()
         self.numbers.add_event(event, config.checkpoints.monitor if config else "val/accuracy")
         if isinstance(event, AttemptStarted):
@@ -151,6 +161,12 @@ class TrainPage(QWidget):
             self.checkpoints.refresh()
 
     # --------------------------------------------------------------------------------------------- actions
+
+    @Slot(object)
+    def _on_asked(self, command: Command) -> None:
+        if command is Command.PROFILE:
+            self.profile.expect()
+            QTimer.singleShot(0, self, lambda: self._content.ensureWidgetVisible(self.profile))  # once it is laid out
 
     @Slot()
     def _resume(self) -> None:

@@ -1,0 +1,126 @@
+"""Where the time goes, on the Train page: asked for, being measured, shown."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from studio.engine.state import ENDED, LIVE, RunState
+from studio.panels.profile_view import ProfileView
+from studio.state.context import AppContext
+from studio.state.progress import Progress
+from studio.widgets import Card, ProgressLine, label
+from training.events import FINAL_EVENTS, AttemptStarted, Event, ProfileBegun, Profiled
+from training.runs.folder import RunFolder
+from training.runs.profile_record import Profile, read_profile
+
+logger = logging.getLogger(__name__)
+
+_EMPTY = (
+    "Ask where the time goes: Profile measures a few seconds of steps and shows how long each waits for data, computes, "
+    "updates the weights and logs. The run goes on meanwhile and its result stays the same."
+)
+_GONE = "The profile cannot be read: its file is missing or damaged. Profile measures anew while the run trains."
+
+
+class ProfileCard(Card):
+    """The profile of the run shown on the page; nothing where there is none and none can be made any more.
+
+    Signals:
+        apply_asked(Mapping): the settings that one of the sentences proposes are wanted.
+    """
+
+    apply_asked = Signal(object)
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__("Where the time goes", "gauge", parent=parent)
+        self._context = context
+        self._folder: RunFolder | None = None
+        self._state = RunState.IDLE
+        self._asked = False
+        self._begun: ProfileBegun | None = None
+        self._since = 0.0  # by this machine's clock, which the run's may not agree with
+        self._told = False  # the run told of a profile
+        self._lost = False  # it told of one that cannot be read
+        self._profile: Profile | None = None
+        self._words = label(_EMPTY, "help", wrap=True)
+        self.progress = ProgressLine()
+        self.view = ProfileView()
+        self.view.apply_asked.connect(self.apply_asked)
+        for part in (self._words, self.progress, self.view):
+            self.add(part)
+        self._show()
+
+    def set_run(self, folder: RunFolder | None, state: RunState) -> None:
+        """Another run, or none."""
+        self._folder = folder
+        self._state = state
+        self._profile = self._begun = None
+        self._asked = self._told = self._lost = False
+        self._read()
+        self._show()
+
+    def set_state(self, state: RunState) -> None:
+        """Where the run stands."""
+        self._state = state
+        if state in ENDED:
+            self._asked, self._begun = False, None
+        self._show()
+
+    def expect(self) -> None:
+        """A profile was asked for just now."""
+        self._asked = True
+        self._show()
+
+    def add_event(self, event: Event) -> None:
+        """What the run tells."""
+        if isinstance(event, ProfileBegun):
+            self._asked, self._begun, self._since = False, event, time.monotonic()
+            self.progress.set_progress(0.0, "Measuring")
+        elif isinstance(event, Profiled):
+            self._asked, self._begun, self._told = False, None, True
+            self._read()
+        elif isinstance(event, (AttemptStarted, *FINAL_EVENTS)):
+            self._begun = None
+        else:
+            return
+        self._show()
+
+    def show_progress(self, progress: Progress) -> None:
+        """The run moved."""
+        if self._begun is not None:
+            steps = max(progress.step - self._begun.step, 0)
+            by_time = (time.monotonic() - self._since) / max(self._begun.seconds, 0.1)
+            share = min(by_time, steps / max(self._begun.steps, 1), 1.0)
+            self.progress.set_progress(share, "Measuring", f"{steps:,} steps so far")
+
+    def _read(self) -> None:
+        folder = self._folder
+        if folder is None:
+            return
+
+        def done(profile: Profile | None) -> None:
+            if folder != self._folder:
+                return
+            self._profile, self._lost = profile, self._told and profile is None
+            if profile is not None:
+                self.view.show_profile(profile, self._context.live.config())
+            self._show()
+
+        def failed(error: Exception) -> None:
+            logger.warning("A profile could not be read: %s", error)
+
+        self._context.background.submit(lambda: read_profile(folder), done, failed)
+
+    def _show(self) -> None:
+        busy = self._asked or self._begun is not None
+        if self._asked:
+            self.progress.set_progress(None, "Asked for: measuring begins with the next steps")
+        self.progress.setVisible(busy)
+        self.view.setVisible(self._profile is not None and not busy)
+        self._words.setText(_GONE if self._lost else _EMPTY)
+        self._words.setVisible(self._profile is None and not busy)
+        self.setVisible(busy or self._profile is not None or self._state in LIVE)
