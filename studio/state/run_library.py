@@ -15,7 +15,7 @@ from studio.services.background import Background
 from training.control import UNASKED
 from training.errors import InputError
 from training.runs.folder import RunFolder, delete_run, owner_of
-from training.runs.series import read_series
+from training.runs.series import sample_series
 
 if TYPE_CHECKING:
     from training.runs.index import Index
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _SPARK_POINTS = 40
+_SPARK_ROWS = 64  # steps behind each point of a long run: enough for a calm line, however many steps there are
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,8 @@ class RunLibrary(QObject):
         self._background = background
         self._busy = False
         self._again = False
+        self._index: Index | None = None  # kept, as it remembers the records of runs that ended
+        self._known: dict[str, RunSummary] = {}  # as read last
         self._sparks: dict[str, tuple[int, tuple[float, ...]]] = {}  # by run: size of its series, thinned losses
 
     def find(self, run_id: str) -> RunSummary | None:
@@ -124,12 +127,21 @@ class RunLibrary(QObject):
         return Index(self._workspace)
 
     def _read(self) -> tuple[RunSummary, ...]:
-        index = self._open_index()
+        """In the background thread, which alone uses what is remembered between two looks."""
+        index = self._index = self._index or self._open_index()
         try:
             records = index.runs()
         finally:
             index.close()
-        return tuple(RunSummary(record, self._losses(record)) for record in records)
+        self._known = {str(record["run"]): self._summary(record) for record in records}
+        return tuple(self._known.values())
+
+    def _summary(self, record: dict[str, Any]) -> RunSummary:
+        """The same object as last time for a run that ended and did not change since."""
+        known = self._known.get(str(record["run"]))
+        if known is not None and known.record is record:
+            return known
+        return RunSummary(record, self._losses(record))
 
     def _losses(self, record: dict[str, Any]) -> tuple[float, ...]:
         path = RunFolder(Path(record["folder"])).series_file
@@ -138,7 +150,7 @@ class RunLibrary(QObject):
             known = self._sparks.get(str(record["run"]))
             if known and known[0] == size:
                 return known[1]
-            losses = thin(read_series(path)["loss"])
+            losses = thin(sample_series(path, _SPARK_POINTS, _SPARK_ROWS)["loss"])
         except FileNotFoundError:
             return ()
         except (OSError, InputError) as error:

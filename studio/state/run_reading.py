@@ -1,4 +1,4 @@
-"""The whole record of a run that is over, read at once."""
+"""The record of a run as it grows: rows and events, each read once."""
 
 from __future__ import annotations
 
@@ -7,27 +7,55 @@ from dataclasses import dataclass
 from training.events import AttemptStarted, CheckpointSaved, Event, Found, Validated
 from training.runs.folder import RunFolder
 from training.runs.history import History
-from training.runs.series import Rows, read_series
+from training.runs.series import STEP_ROW, Rows, SeriesReader
 
 
 @dataclass(frozen=True)
 class RunReading:
-    """Rows and events of one run, without what a later attempt made void."""
+    """Rows and events of one run, without what a later attempt made void: all of them where it is ``anew``, else those
+    that came since the reading before."""
 
     folder: RunFolder
     rows: Rows
     events: tuple[Event, ...]
+    anew: bool
 
 
-def read_run(folder: RunFolder) -> RunReading:
-    """Read the series and the events of ``folder``; raises OSError or InputError when they cannot be read."""
-    rows = read_series(folder.series_file)
-    events: list[Event] = []
-    for event in History(folder.events_file).poll():
+class RunReader:
+    """Reads one run again and again; a look at a run of a million steps costs what was added since the last one."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self._begin()
+
+    def _begin(self) -> None:
+        self._series = SeriesReader(self._folder.series_file, STEP_ROW)
+        self._history = History(self._folder.events_file)
+        self._anew = True
+
+    def read(self) -> RunReading:
+        """What is new. Raises OSError or InputError when it cannot be read; then the next reading begins anew."""
+        try:
+            events = self._history.poll()
+            cut, rows = self._series.read()
+            if not self._anew and (cut or any(isinstance(event, AttemptStarted) for event in events)):
+                self._begin()  # a later attempt makes void what was read, and may have cut the series
+                events = self._history.poll()
+                rows = self._series.read()[1]
+        except BaseException:
+            self._begin()
+            raise
+        anew, self._anew = self._anew, False
+        return RunReading(self._folder, rows, tuple(_standing(events)), anew)
+
+
+def _standing(events: list[Event]) -> list[Event]:
+    kept: list[Event] = []
+    for event in events:
         if isinstance(event, AttemptStarted):
-            events = [item for item in events if not _is_void(item, event.step)]
-        events.append(event)
-    return RunReading(folder, rows, tuple(events))
+            kept = [item for item in kept if not _is_void(item, event.step)]
+        kept.append(event)
+    return kept
 
 
 def _is_void(event: Event, step: int) -> bool:

@@ -6,11 +6,11 @@ import json
 import logging
 import os
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Float, Integer, String, create_engine, delete, event, select
+from sqlalchemy import Float, Integer, String, create_engine, delete, event, insert, select
 from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
@@ -46,6 +46,8 @@ class RunRow(Base):
 
 _Result = TypeVar("_Result")
 
+_AT_ONCE = 500  # rows named in one statement: databases limit how many values one may hold
+
 
 class Index:
     """The index of one workspace: ``index.sqlite`` in it, or the database of ``$TRAINWRIGHT_INDEX`` (an SQLAlchemy URL).
@@ -58,10 +60,13 @@ class Index:
         self._workspace = workspace
         self._url = os.environ.get("TRAINWRIGHT_INDEX") or f"sqlite:///{workspace / 'index.sqlite'}"
         self._engine: Engine | None = None
+        self._known: dict[str, _Known] | None = (
+            None  # what the database held when it was read, and what was written since
+        )
 
     def record(self, status: Mapping[str, Any], stamp: str = "") -> None:
         """Insert or replace the row of one run from its status record; ``stamp`` tells the file it was read from."""
-        self._try(lambda session: session.merge(_row(status, stamp)))
+        self._try(lambda session: session.merge(RunRow(**_columns(status, stamp))))
 
     def forget(self, run_id: str) -> None:
         """Remove one run's row."""
@@ -70,35 +75,35 @@ class Index:
     def runs(self) -> list[dict[str, Any]]:
         """Status records of all runs, newest first, true to the folders.
 
-        Runs whose folder is new or gone are added or dropped, and those not ended are read afresh.
+        Runs whose folder is new or gone are added or dropped, and those not ended are read afresh. The record of a run
+        that has not changed since the last call is the very same object.
         """
         folders = run_folders(self._workspace)
         if not self._workspace.is_dir():
             return []
-        rows = self._try(_read_rows)
-        records, changed = [], []
+        rows = self._known if self._known is not None else self._try(_read_rows)
+        known: dict[str, _Known] = {}
+        changed = []
         for folder in reversed(folders):
-            known, stamp = (rows or {}).get(folder.id), _stamp(folder)
-            if (
-                known
-                and known.get("status") in ("completed", "failed", "stopped")
-                and known.get("folder") == str(folder.path)
-                and stamp
-                and known.pop("stamp") == stamp
-            ):
-                records.append(known | {"run": folder.id})
-                continue
-            status = folder.status()
-            if status:
-                records.append(status)
-                changed.append((status, stamp))
-        gone = set(rows or {}) - {folder.id for folder in folders}
-        if rows is not None and (changed or gone):
-            self._try(lambda session: _update(session, changed, gone))
-        return records
+            stamp = _stamp(folder)
+            row = (rows or {}).get(folder.id)
+            if row is None or not row.tells_of(folder, stamp):
+                status = folder.status()
+                if not status:
+                    continue
+                if row is None or (row.record, row.stamp) != (status, stamp):
+                    row = _Known(stamp, status)
+                    changed.append(row)
+            known[folder.id] = row
+        if rows is not None:
+            gone = rows.keys() - known.keys()
+            if changed or gone:
+                self._try(lambda session: _update(session, changed, gone))
+            self._known = known
+        return [row.record for row in known.values()]
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Let go of the database; what is known of the runs stays, and is looked up again where it is wanted."""
         if self._engine is not None:
             self._engine.dispose()
             self._engine = None
@@ -141,24 +146,40 @@ class Index:
             (self._workspace / journal).unlink(missing_ok=True)
 
 
-def _read_rows(session: Session) -> dict[str, dict[str, Any]]:
-    """What is known of each run, with the ``stamp`` of the file it was read from; a row that was damaged is unknown."""
-    return {str(row.id): _known(str(row.record), str(row.check)) for row in session.scalars(select(RunRow))}
+class _Known(NamedTuple):
+    """A status record and the ``stamp`` of the file it was read from."""
+
+    stamp: str
+    record: dict[str, Any]
+
+    def tells_of(self, folder: RunFolder, stamp: str) -> bool:
+        """Whether the record is what the folder would say: it ended, and its file is the same writing."""
+        ended = self.record.get("status") in ("completed", "failed", "stopped")
+        return ended and bool(stamp) and self.stamp == stamp and self.record.get("folder") == str(folder.path)
 
 
-def _known(record: str, check: str) -> dict[str, Any]:
+def _read_rows(session: Session) -> dict[str, _Known]:
+    """What is known of each run; a row that was damaged is unknown."""
+    rows = session.execute(select(RunRow.id, RunRow.record, RunRow.check)).all()
+    return {str(run_id): _sound(str(run_id), str(record), str(check)) for run_id, record, check in rows}
+
+
+def _sound(run_id: str, record: str, check: str) -> _Known:
     stamp = check.rpartition(" ")[0]
     try:
         status = parse_json(record) if check == _check(record, stamp) else None
     except ValueError:
         status = None
-    return {**sound_record(status), "stamp": stamp} if isinstance(status, dict) else {}
+    return _Known(stamp, {**sound_record(status), "run": run_id} if isinstance(status, dict) else {})
 
 
-def _update(session: Session, changed: Iterable[tuple[Mapping[str, Any], str]], gone: Iterable[str]) -> None:
-    for status, stamp in changed:
-        session.merge(_row(status, stamp))
-    session.execute(delete(RunRow).where(RunRow.id.in_(list(gone))))
+def _update(session: Session, changed: Sequence[_Known], gone: Iterable[str]) -> None:
+    """Replace and remove rows: a statement for hundreds of them, as a rebuilt index may have ten thousand."""
+    old = [*gone, *(str(row.record["run"]) for row in changed)]
+    for first in range(0, len(old), _AT_ONCE):
+        session.execute(delete(RunRow).where(RunRow.id.in_(old[first : first + _AT_ONCE])))
+    if changed:
+        session.execute(insert(RunRow), [_columns(row.record, row.stamp) for row in changed])
 
 
 def _stamp(folder: RunFolder) -> str:
@@ -201,19 +222,19 @@ def _refuse_programs(engine: Engine) -> None:
             raise DatabaseError(query, None, ValueError("the file holds more than tables of rows"))
 
 
-def _row(status: Mapping[str, Any], stamp: str) -> RunRow:
+def _columns(status: Mapping[str, Any], stamp: str) -> dict[str, Any]:
     best, record = status.get("best") or {}, json.dumps(dict(status))
-    return RunRow(
-        id=str(status["run"]),
-        name=str(status.get("name", "")),
-        folder=str(status.get("folder", "")),
-        status=str(status.get("status", "")),
-        created=float(status.get("created", 0.0)),
-        step=int(status.get("step", 0)),
-        best_value=best.get("value"),
-        record=record,
-        check=_check(record, stamp),
-    )
+    return {
+        "id": str(status["run"]),
+        "name": str(status.get("name", "")),
+        "folder": str(status.get("folder", "")),
+        "status": str(status.get("status", "")),
+        "created": float(status.get("created", 0.0)),
+        "step": int(status.get("step", 0)),
+        "best_value": best.get("value"),
+        "record": record,
+        "check": _check(record, stamp),
+    }
 
 
 def index_run(folder: RunFolder) -> None:

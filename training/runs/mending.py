@@ -153,7 +153,7 @@ def _mend_series(folder: RunFolder, step: int, steps_per_epoch: int, evidence: A
 
 def _differing(path: Path, rows: int, step: int, sums: Any, group: Any) -> list[tuple[int, int]]:
     """First and last step of each group of rows that is not what it was; groups cut short by a loss are passed over."""
-    if not isinstance(sums, list) or not rows or group not in GROUP_SIZES:
+    if not isinstance(sums, list) or not rows or type(group) is not int or group not in GROUP_SIZES:
         return []
     whole = rows // group if rows < step else len(sums)
     now = group_sums(path, STEP_ROW, rows, group)

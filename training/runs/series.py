@@ -253,3 +253,24 @@ class SeriesReader:
 def read_series(path: Path, dtype: np.dtype[np.void] = STEP_ROW) -> Rows:
     """All whole rows of ``path``; empty when there is no file."""
     return SeriesReader(path, dtype).read()[1]
+
+
+def sample_series(path: Path, stretches: int, length: int) -> Rows:
+    """At most ``stretches`` runs of ``length`` step rows each, evenly spaced over ``path``; all rows where there are no
+    more. What is read does not grow with the series. Empty when there is no file.
+    """
+    rows = count_rows(path, STEP_ROW)
+    if rows <= stretches * length:
+        return read_series(path)
+    size, parts = STEP_ROW.itemsize, []
+    try:
+        with open_file(path, _MOST_BYTES) as stream:
+            if stream.read(_HEADER) != _header(STEP_ROW):
+                raise InputError(f"{path}: is not a series of this program; put the run's own file back.")
+            for at in range(stretches):
+                stream.seek(_HEADER + (rows * at // stretches) * size)
+                parts.append(stream.read(length * size))
+    except UnfitFile as error:
+        raise InputError(f"{path}: {error.strerror}, so it is no series of a run.") from error
+    data = b"".join(parts)
+    return np.frombuffer(data[: len(data) // size * size], STEP_ROW)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import stat
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_documents_path
 
 from training.errors import InputError
-from training.runs.folder import RunFolder
+from training.runs.folder import RunFolder, read_json
 from training.runs.manifest import MANIFEST
 
 
@@ -35,8 +38,11 @@ def run_folders(workspace: Path) -> list[RunFolder]:
     runs = workspace / "runs"
     if not runs.is_dir():
         return []
-    folders = [RunFolder(path) for path in runs.iterdir() if _is_run(path)]
-    return sorted(folders, key=lambda folder: (_made(folder), folder.id))
+    with os.scandir(runs) as entries:
+        paths = [entry.path for entry in entries]
+    made = [(when, path) for path in paths if (when := _made(path)) is not None]
+    made.sort(key=lambda run: (run[0], Path(run[1]).name))
+    return [RunFolder(Path(path)) for _when, path in made]
 
 
 def _is_run(path: Path) -> bool:
@@ -44,13 +50,16 @@ def _is_run(path: Path) -> bool:
     return any((path / name).is_file() for name in ("config.toml", "status.json"))
 
 
-def _made(folder: RunFolder) -> int:
-    for path in (folder.config_file, folder.path):
-        try:
-            return os.stat(path).st_mtime_ns
-        except OSError:
-            continue
-    return 0
+def _made(path: str) -> int | None:
+    """When the run in ``path`` was made; None when there is none. By system calls: there may be ten thousand."""
+    with suppress(OSError):
+        config = os.stat(f"{path}{os.sep}config.toml")
+        if stat.S_ISREG(config.st_mode):
+            return config.st_mtime_ns
+    try:
+        return os.stat(path).st_mtime_ns if _is_run(Path(path)) else None
+    except OSError:
+        return 0
 
 
 def find_run(text: str, workspace: Path) -> RunFolder:
@@ -64,12 +73,14 @@ def find_run(text: str, workspace: Path) -> RunFolder:
     if path.is_dir():
         raise InputError(f"{_shown(text)}: this folder holds no run (no config.toml in it); choose a run's own folder.")
     folders = run_folders(workspace)
-    exact = [folder for folder in folders if folder.id == text]
-    named = [folder for folder in folders if folder.status().get("name") == text]
+    exact = next((folder for folder in folders if folder.id == text), None)
+    # The newest first, and no further than to the first of that name: each look at a name reads a file.
+    found = exact or next((folder for folder in reversed(folders) if _name(folder) == text), None)
+    if found is not None:
+        return found
     begun = [folder for folder in folders if folder.id.startswith(text)]
-    for matches in (exact, named[-1:], begun):
-        if len(matches) == 1:
-            return matches[0]
+    if len(begun) == 1:
+        return begun[0]
     if begun:
         raise InputError(
             f"{_shown(text)}: several runs begin like that ({', '.join(f.id for f in begun[:5])}); type more of it."
@@ -77,6 +88,12 @@ def find_run(text: str, workspace: Path) -> RunFolder:
     recent = ", ".join(folder.id for folder in folders[-3:])
     hint = f"the newest are {recent}." if recent else "there are no runs yet."
     raise InputError(f"{_shown(text)}: no such run in {workspace}; {hint}")
+
+
+def _name(folder: RunFolder) -> Any:
+    """A run's name; from its configuration where the status record is lost."""
+    record = read_json(folder.status_file)
+    return (record if "run" in record else folder.status()).get("name")
 
 
 def find_target(text: str, workspace: Path) -> tuple[RunFolder, Path | None]:

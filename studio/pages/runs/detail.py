@@ -17,18 +17,20 @@ from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
 from studio.panels.fix_dialog import apply_fix
 from studio.panels.outcome_banner import OutcomeBanner
+from studio.panels.profile_view import ProfileView
 from studio.panels.run_curves import RunCurves
 from studio.panels.run_words import status_words
 from studio.state.context import AppContext
 from studio.state.formats import format_duration, format_metric, metric_title
 from studio.state.progress import best_of
 from studio.state.run_library import RunSummary
-from studio.state.run_reading import RunReading, read_run
+from studio.state.run_reading import RunReader, RunReading
 from studio.theme import SPACING, set_role
 from studio.widgets import Card, ElidedLabel, StatusPill, button, icon_button, label
 from training.config import RunConfig
 from training.errors import TrainingError
 from training.events import Event, Failed, Stopped
+from training.runs.profile_record import Profile, read_profile
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +58,7 @@ class RunDetail(QWidget):
         super().__init__(parent)
         self._context = context
         self._run: RunSummary | None = None
+        self._reader: RunReader | None = None
         self._name = ElidedLabel("", Qt.TextElideMode.ElideRight)
         set_role(self._name, "title")
         self._pill = StatusPill()
@@ -72,6 +75,10 @@ class RunDetail(QWidget):
         self.curves = RunCurves(context.settings)
         self.checkpoints = CheckpointPanel(context)
         self.config = ConfigView()
+        self.profile = Card("Where the time went", "gauge")
+        self._profile_view = ProfileView()
+        self.profile.add(self._profile_view)
+        self.profile.hide()
         self._lay_out()
         self._connect()
 
@@ -90,9 +97,12 @@ class RunDetail(QWidget):
         if another:
             self.curves.clear("Reading the curves …")
             self.config.show_run(run)
+            self.profile.hide()
+        if another or self._reader is None:
+            self._reader = RunReader(run.folder)
         if changed:
-            folder = run.folder
-            self._context.background.submit(lambda: read_run(folder), self._on_read, self._on_unreadable)
+            self._context.background.submit(self._reader.read, self._on_read, self._on_unreadable)
+            self._read_profile(run)
         self._update_buttons()
 
     def run(self) -> RunSummary | None:
@@ -124,6 +134,7 @@ class RunDetail(QWidget):
         column.addWidget(head)
         column.addWidget(self.outcome)
         column.addWidget(TwoColumns(charts, side), 1)
+        column.addWidget(self.profile)
 
     def _connect(self) -> None:
         self.branch.clicked.connect(self._on_branch_clicked)
@@ -133,6 +144,7 @@ class RunDetail(QWidget):
         self.resume.clicked.connect(self._with_run(lambda run: self._context.resume(run.folder.path)))
         self.close_button.clicked.connect(self.closed)
         self.outcome.apply_asked.connect(self._apply)
+        self._profile_view.apply_asked.connect(self._apply)
         self.curves.checkpoint_clicked.connect(self.checkpoints.choose)
         self.checkpoints.model.refreshed.connect(self._update_buttons)
         self._context.start_problem_changed.connect(self._update_buttons)
@@ -147,7 +159,7 @@ class RunDetail(QWidget):
     @Slot(object)
     def _apply(self, fix: Mapping[str, Any]) -> None:
         if self._run is not None:
-            apply_fix(self._context, self, fix, self._run.folder, _proposed_for(self._run))
+            apply_fix(self._context, self, fix, self._run.folder, _config_of(self._run))
 
     @Slot()
     def _on_branch_clicked(self) -> None:
@@ -173,11 +185,24 @@ class RunDetail(QWidget):
     def _on_read(self, reading: RunReading) -> None:
         if self._run is None or reading.folder != self._run.folder:
             return
-        self.curves.clear("This run has not made a step.")
+        if reading.anew:
+            self.curves.clear("This run has not made a step.")
         for event in reading.events:
             self.curves.add_event(event)
         if len(reading.rows):
             self.curves.add_rows(reading.rows)
+
+    def _read_profile(self, run: RunSummary) -> None:
+        def done(profile: Profile | None) -> None:
+            if self._run is not None and self._run.folder == run.folder:
+                if profile is not None:
+                    self._profile_view.show_profile(profile, _config_of(run))
+                self.profile.setVisible(profile is not None)
+
+        def failed(error: Exception) -> None:
+            logger.warning("A profile could not be read: %s", error)
+
+        self._context.background.submit(lambda: read_profile(run.folder), done, failed)
 
     def _on_unreadable(self, error: Exception) -> None:
         logger.warning("A run could not be read: %s", error)
@@ -194,8 +219,10 @@ def _final(record: dict[str, Any], state: RunState) -> Event:
 
 def _proposed_for(run: RunSummary) -> RunConfig | None:
     """The settings that a proposal would change; None where nothing is proposed, or they cannot be read."""
-    if not run.record.get("fix"):
-        return None
+    return _config_of(run) if run.record.get("fix") else None
+
+
+def _config_of(run: RunSummary) -> RunConfig | None:
     try:
         return run.folder.config()
     except TrainingError as error:

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("PySide6")
 
 from studio.state.draft import Draft
-from studio.state.run_reading import read_run
+from studio.state.run_reading import RunReader
 from tests.reliability.hostile.configs import CONFIGS
 from tests.reliability.hostile.material import Run
 from tests.reliability.hostile.run_folders import PLACES, RECORDS, TEXTS
@@ -41,4 +41,4 @@ def test_a_hostile_configuration_is_opened_or_refused_in_a_sentence(name: str, t
 def test_a_hostile_run_is_read_or_refused(name: str, run: Run) -> None:
     READ[name](run)
     with suppress(InputError, OSError):
-        read_run(RunFolder(run.path))
+        RunReader(RunFolder(run.path)).read()
