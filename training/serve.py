@@ -6,6 +6,7 @@ and a callable). Watching and steering a run go through its folder, not through 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import queue
@@ -15,25 +16,33 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from training.control import SYSTEM_ENDS, WINDOW_GONE, Control
 from training.errors import ConfigError, InputError, TrainingError
 from training.process import tune_process
+
+if TYPE_CHECKING:
+    from training.data.kept import KeptData
 
 Request = dict[str, Any]
 Reply = Callable[[dict[str, Any]], None]
 
 MOST_WAITING_REPLIES = 1000
 """Replies kept for a window that does not read: it asks one thing at a time, so nobody waits for older ones."""
+_FIRST_REST_SECONDS = 0.2
+_REST_SECONDS = 15.0
 _LAST_WORDS_SECONDS = 2.0  # for a window to read the last replies before the process ends
 
 
 class Server:
     """Answers requests; ``control`` belongs to the run in progress, None between runs."""
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: Reply, keeps_data: bool = False) -> None:
+        """``keeps_data``: the next run finds the data of the last one still in memory where nothing about it changed."""
         self._reply = reply
+        self._keeps_data = keeps_data
+        self._kept: KeptData | None = None
         self.control: Control | None = None
         self.ended = False
         self._end_reason = ""
@@ -50,12 +59,26 @@ class Server:
         """Load torch and what its first optimizer needs, so that Start begins at once; then say "ready"."""
         import torch
 
+        from training.data.kept import KeptData
         from training.engine import run  # noqa: F401 - the import is the point
         from training.engine.device import list_devices
 
         parameter = torch.nn.Parameter(torch.zeros(1))
         torch.optim.AdamW([parameter])
+        if self._keeps_data:
+            self._kept = KeptData()
         self._reply({"id": 0, "reply": "ready", "torch": torch.__version__, "devices": list_devices()})
+
+    def rest(self) -> None:
+        """Nothing is asked for: what can be done beforehand is done, what is not worth its memory is let go of."""
+        from sqlalchemy.dialects import sqlite  # noqa: F401 - the index loads it at its first use
+
+        from training.engine.environment import look_around
+
+        look_around()
+        gc.collect()  # what a run's own references to itself keep alive
+        if self._kept is not None:
+            self._kept.rest()
 
     def answer(self, request: Request) -> None:
         """Carry out one request; whatever goes wrong becomes a "refused" reply."""
@@ -103,7 +126,7 @@ class Server:
         self.control = Control()
         if self.ended:
             self.control.request_stop(self._end_reason)
-        return Hooks(started=started, control=self.control)
+        return Hooks(started=started, control=self.control, kept=self._kept)
 
     def _run(self, request: Request) -> dict[str, Any]:
         from training.config import parse_config
@@ -127,8 +150,12 @@ class Server:
         return self._finished(branch_run(checkpoint, config, Path(request["workspace"]), self._hooks(request)))
 
     def _finished(self, record: dict[str, Any]) -> dict[str, Any]:
+        """``reusable`` says that this process is fit for the next run: all went well, and it holds no GPU memory."""
+        import torch
+
         self.control = None
-        return {"reply": "finished", "result": record}
+        reusable = record.get("status") in ("completed", "stopped") and not torch.cuda.is_initialized()
+        return {"reply": "finished", "result": record, "reusable": reusable}
 
     def _inspect_dataset(self, request: Request) -> dict[str, Any]:
         from training.config import parse_config
@@ -152,7 +179,7 @@ class Server:
         from training.runs.workspace import default_workspace
 
         workspace = Path(request["workspace"]) if request.get("workspace") else default_workspace()
-        findings = preflight(parse_config(request["config"]), workspace, self._progress(request))
+        findings = preflight(parse_config(request["config"]), workspace, self._progress(request), self._kept)
         shown = [
             {"level": item.level, "title": item.title, "advice": item.advice, "fix": dict(item.fix)}
             for item in findings
@@ -188,18 +215,34 @@ def serve(requests: Iterable[Request], reply: Reply) -> None:
 def serve_standard_streams() -> int:
     """The child process: requests from stdin, replies to stdout, everything else, a native crash included, to stderr."""
     replies = Replies()
-    server = Server(replies.send)
+    server = Server(replies.send, keeps_data=True)
     requests: Requests = queue.SimpleQueue()
     signals = _Signals(server, requests)
     threading.Thread(target=_listen, args=(server, replies, requests), name="requests", daemon=True).start()
     server.warm_up()
-    for request in iter(requests.get, None):
+    for request in _one_by_one(requests, server.rest):
         if server.ended:
             break
         server.answer(request)
     replies.finish(_LAST_WORDS_SECONDS)
     signals.die_of_it()
     return 0
+
+
+def _one_by_one(requests: Requests, rest: Callable[[], None]) -> Iterator[Request]:
+    """The requests as they come; ``rest`` is called when there is none, soon, and then every now and then."""
+    patience = _FIRST_REST_SECONDS
+    while True:
+        try:
+            request = requests.get(timeout=patience)
+        except queue.Empty:
+            rest()
+            patience = _REST_SECONDS
+            continue
+        if request is None:
+            return
+        yield request
+        patience = _FIRST_REST_SECONDS
 
 
 Requests = queue.SimpleQueue[Request | None]  # a SimpleQueue, because a signal handler puts into it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import islice
 from types import TracebackType
@@ -144,6 +145,11 @@ class Data:
         size = self.evaluation_size
         bounds = [(first, min(first + size, len(order))) for first in range(0, len(order), size)]
         return self._batches("evaluate", order, bounds, None)
+
+    def twin(self, config: RunConfig) -> Data:
+        """The data of another run that differs in nothing about its samples; each of the two is closed by itself."""
+        feed, device = self._feed.twin(), self._targets.device
+        return Data(config, self.source, self.splits, self.normalisation, feed, device, deepcopy(self.report))
 
     def close(self) -> None:
         """Give back memory and processes."""

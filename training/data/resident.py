@@ -39,6 +39,10 @@ class Feed(Protocol):
         time: "train", "evaluate", and "look", a short one."""
         ...
 
+    def twin(self) -> Feed:
+        """Another feed of the same samples, for another run; what this one holds in memory is held once."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -55,6 +59,11 @@ class Resident:
         for first, end in bounds:
             some = numbers[first:end]
             yield Raw(self.samples.index_select(0, some), some, order[first:end])
+
+    def twin(self) -> Resident:
+        made = Resident(self.samples)
+        made.notices = self.notices[:]
+        return made
 
     def close(self) -> None:
         self.samples = torch.empty(0)

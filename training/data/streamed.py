@@ -35,6 +35,11 @@ class Streamed:
         host = ((samples, order[first:end]) for (first, end), samples in zip(bounds, self._timed(read), strict=True))
         return self._on_gpu(host) if self._copies else (Raw(s.to(self._device), i.to(self._device), i) for s, i in host)
 
+    def twin(self) -> Streamed:
+        made = Streamed(self._source, self._device, self._count)
+        made.notices = self.notices[:]
+        return made
+
     def close(self) -> None:
         """End the workers. A pass that is still held by someone finds nothing more."""
         for workers in self._workers.values():

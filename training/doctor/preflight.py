@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from training.config import RunConfig
+from training.data.kept import KeptData
 from training.data.placement import in_words
 from training.doctor.memory import Trial, memory_findings, try_step
 from training.engine.assemble import assemble
@@ -32,8 +33,16 @@ LOSS_BAND = 0.5
 """How far, as a share of log C, a fresh model's loss may lie from that of guessing before it is worth a warning."""
 
 
-def preflight(config: RunConfig, workspace: Path, report: Report = lambda text, fraction: None) -> list[Found]:
-    """Findings in the order they matter; an "error" among them means that the run could not start or would be useless."""
+def preflight(
+    config: RunConfig,
+    workspace: Path,
+    report: Report = lambda text, fraction: None,
+    kept: KeptData | None = None,
+) -> list[Found]:
+    """Findings in the order they matter; an "error" among them means that the run could not start or would be useless.
+
+    What ``kept`` holds is not opened again, and what is opened stays there for the run.
+    """
     phase = ""
 
     def noted(text: str, fraction: float | None) -> None:
@@ -42,7 +51,7 @@ def preflight(config: RunConfig, workspace: Path, report: Report = lambda text, 
         report(text, fraction)
 
     try:
-        session = assemble(config, noted)
+        session = assemble(config, noted, kept=kept)
     except ConfigError as error:
         return [Found(level="error", title=str(problem)) for problem in error.problems]
     except TrainingError as error:

@@ -8,6 +8,7 @@ import torch
 
 from training.config import RunConfig
 from training.data import Data, prepare
+from training.data.kept import KeptData
 from training.engine.device import Numerics, apply_backends, choose_device, choose_threads
 from training.engine.session import Session
 from training.models import make_model
@@ -18,15 +19,18 @@ from training.schedules import make_schedule
 ReportProgress = Callable[[str, float | None], None]
 
 
-def assemble(config: RunConfig, report_progress: ReportProgress, threads: int | None = None) -> Session:
+def assemble(
+    config: RunConfig, report_progress: ReportProgress, threads: int | None = None, kept: KeptData | None = None
+) -> Session:
     """Open the data, build the model and all that trains it. Raises InputError or ConfigError; changes no file.
 
-    ``threads`` overrides the automatic number of threads: a resumed run keeps the number it began with.
+    ``threads`` overrides the automatic number of threads: a resumed run keeps the number it began with. ``kept``
+    may still hold the data from the last time.
     """
     device = choose_device(config.precision.device)
     apply_backends(config.precision, config.deterministic)
     numerics = Numerics(config.precision, device)
-    data = prepare(config, device, report_progress)
+    data = (kept.prepare if kept else prepare)(config, device, report_progress)
     try:
         return _build(config, device, numerics, data, report_progress, threads)
     except BaseException:

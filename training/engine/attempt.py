@@ -117,7 +117,7 @@ def _prepare(place: Workplace, config: RunConfig, restore: Restore | None, sourc
 
     report("preparing data", None)
     threads = kept_threads(folder, choose_device(config.precision.device)) if config.precision.threads is None else None
-    session = assemble(config, report, threads=threads)
+    session = assemble(config, report, threads=threads, kept=place.hooks.kept)
     try:
         with stored(folder.data_file):
             check_data(folder, session)

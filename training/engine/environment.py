@@ -104,6 +104,12 @@ def environment(session: Session, source: Path | None = None) -> dict[str, Any]:
     }
 
 
+def look_around() -> None:
+    """Ask the machine, and git about this program, what never changes while a process lives, before a run waits for it."""
+    _machine()
+    _own_source()
+
+
 @functools.cache
 def _machine() -> dict[str, Any]:
     return {

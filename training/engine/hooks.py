@@ -8,6 +8,7 @@ from typing import Any
 
 from training.config.sheet import Sheet
 from training.control import Control
+from training.data.kept import KeptData
 from training.events import Event
 from training.runs.folder import RunFolder
 
@@ -15,7 +16,8 @@ from training.runs.folder import RunFolder
 @dataclass
 class Hooks:
     """``planned`` hears what is taken over, before anything is made, ``started`` of the run folder, ``watch`` of every
-    event, ``flushed`` of each telemetry row. ``profile``: measure where the time of all the steps goes."""
+    event, ``flushed`` of each telemetry row. ``profile``: measure where the time of all the steps goes. ``kept``: where a
+    process that trains more than once keeps its data between two runs."""
 
     planned: Callable[[Sheet], None] = lambda sheet: None
     started: Callable[[RunFolder], None] = lambda folder: None
@@ -23,3 +25,4 @@ class Hooks:
     flushed: Callable[[Any], None] = lambda row: None
     control: Control = field(default_factory=Control)
     profile: bool = False
+    kept: KeptData | None = None

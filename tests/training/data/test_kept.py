@@ -1,0 +1,149 @@
+"""Data that the next run of the same process finds still there."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.training.data.conftest import MakeConfig, fill_class, picture
+from training.config import RunConfig
+from training.data import Data
+from training.data.host_memory import HostMemory
+from training.data.kept import KeptData
+
+CPU = torch.device("cpu")
+GIGABYTE = 1 << 30
+
+
+class Room:
+    """A computer with a memory and a clock of its own; its clock is ahead, so that no file was written just now."""
+
+    def __init__(self) -> None:
+        self.free = 8 * GIGABYTE
+        self.ahead = 60.0
+        self.told: list[str] = []
+        self.kept = KeptData(
+            lambda: HostMemory(16 * GIGABYTE, self.free, "that this computer has"), lambda: time.time() + self.ahead
+        )
+
+    def prepare(self, config: RunConfig) -> tuple[Data, bool]:
+        """The data, and whether it is that of the last time."""
+        self.told.clear()
+        data = self.kept.prepare(config, CPU, lambda text, fraction: self.told.append(text))
+        return data, "taking the data of the last run" in self.told
+
+
+def batches(data: Data) -> list[torch.Tensor]:
+    return [batch.inputs for window in data.train_windows(1) for batch in window]
+
+
+@pytest.fixture
+def pictures(image_folder: Path, make_config: MakeConfig) -> RunConfig:
+    return make_config(
+        dataset={"kind": "image_folder", "path": str(image_folder), "rotation": 20.0}, loop={"batch_size": 5}
+    )
+
+
+@pytest.mark.parametrize("mode", ["resident", "streamed"])
+def test_the_next_run_gets_the_very_same_samples_also_after_the_first_is_closed(
+    pictures: RunConfig, mode: str, make_config: MakeConfig
+) -> None:
+    room = Room()
+    config = pictures.model_copy(update={"loader": pictures.loader.model_copy(update={"mode": mode})})
+    first, reused = room.prepare(config)
+    assert not reused
+    seen = batches(first)
+    report = first.report
+    first.close()
+    again, reused = room.prepare(config)
+    assert reused
+    assert again.report == report
+    assert again.report["batches"]["mode"] == mode
+    for one, other in zip(seen, batches(again), strict=True):
+        assert torch.equal(one, other)
+    # Another seed and another batch size are another run, but the same samples.
+    loop = config.loop.model_copy(update={"batch_size": 7})
+    other_run, reused = room.prepare(config.model_copy(update={"seed": 9, "loop": loop}))
+    assert reused
+    assert other_run.plan.batch_size == 7
+    assert len(batches(other_run)) != len(seen)
+    for data in (again, other_run):
+        data.close()
+    room.kept.drop()
+
+
+def test_a_file_that_changed_came_or_went_is_noticed(pictures: RunConfig, image_folder: Path) -> None:
+    room = Room()
+    room.prepare(pictures)
+    before = room.prepare(pictures)[0].source.fingerprint
+    file = image_folder / "bear" / "003.png"
+    status = file.stat()
+    picture(77).save(file)
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))  # somebody hides it
+    data, reused = room.prepare(pictures)
+    assert not reused
+    assert data.source.fingerprint != before
+    fill_class(image_folder / "crow" / "more", 1)
+    data, reused = room.prepare(pictures)
+    assert not reused
+    assert data.report["samples"]["train"] + data.report["samples"]["validation"] == 37
+    file.unlink()
+    data, reused = room.prepare(pictures)
+    assert not reused
+    assert data.report["samples"]["train"] + data.report["samples"]["validation"] == 36
+    assert room.prepare(pictures)[1]
+
+
+def test_files_written_just_now_are_read_again(pictures: RunConfig) -> None:
+    """The clock of a file system ticks slowly: what is written twice within a tick looks the same."""
+    room = Room()
+    room.ahead = 0.0
+    room.prepare(pictures)
+    assert room.kept.size == 0
+    assert not room.prepare(pictures)[1]
+
+
+def test_another_dataset_or_another_way_of_loading_lets_go_of_the_first(
+    pictures: RunConfig, make_config: MakeConfig
+) -> None:
+    room = Room()
+    spiral = make_config(dataset={"kind": "spiral", "samples": 90})
+    room.prepare(pictures)
+    assert room.kept.size == 36 * 16 * 16 * 3
+    assert not room.prepare(spiral)[1]
+    assert room.kept.size == 90 * 2 * 4
+    streamed = spiral.model_copy(update={"loader": spiral.loader.model_copy(update={"mode": "streamed"})})
+    assert not room.prepare(streamed)[1]
+    assert room.prepare(streamed)[1]
+    assert not room.prepare(pictures)[1]
+
+
+def test_data_that_cannot_be_used_leaves_nothing_behind(pictures: RunConfig, make_config: MakeConfig) -> None:
+    room = Room()
+    room.prepare(pictures)
+    with pytest.raises(Exception, match="leaves none to validate on"):
+        room.prepare(make_config(dataset={"kind": "spiral", "samples": 30, "validation_fraction": 0.001}))
+    assert room.kept.size == 0
+
+
+def test_memory_that_others_need_and_time_let_go_of_it(make_config: MakeConfig) -> None:
+    room = Room()
+    spiral = make_config(dataset={"kind": "spiral", "samples": 90})
+    room.prepare(spiral)
+    room.kept.rest()
+    assert room.prepare(spiral)[1]
+    room.free = GIGABYTE
+    room.kept.rest()
+    assert room.kept.size == 0
+    room.free = 8 * GIGABYTE
+    room.prepare(spiral)
+    room.ahead += 500
+    room.kept.rest()
+    assert room.prepare(spiral)[1]
+    room.ahead += 700
+    room.kept.rest()
+    assert not room.prepare(spiral)[1]

@@ -1,0 +1,103 @@
+"""What a run leaves for the next one of the same process: its data, opened, checked, loaded and measured."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from training.config import RunConfig
+from training.data.batches import Data
+from training.data.host_memory import HostMemory, host_memory
+from training.data.prepare import prepare
+from training.data.source import ReportProgress
+
+_FRESH = 3.0  # seconds: a file written this short before may be written again without its times showing it
+_IDLE = 600.0  # seconds until data that nobody asked for again is dropped
+_SPARE = 0.1  # share of all memory that stays free beside the data
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """``state`` tells the files apart from what they may become, ``size`` is the bytes that the samples take."""
+
+    key: tuple[str, ...]
+    state: int
+    data: Data
+    size: int
+
+
+class KeptData:
+    """At most one dataset. A run that asks for the very same one gets it without reading it again, to the bit.
+
+    It is let go of before another one is opened, when memory is short, and after ten minutes without a run.
+    """
+
+    def __init__(self, memory: Callable[[], HostMemory] = host_memory, clock: Callable[[], float] = time.time) -> None:
+        self._memory = memory
+        self._clock = clock
+        self._kept: _Kept | None = None
+        self._used = 0.0
+
+    @property
+    def size(self) -> int:
+        """Bytes that are kept; 0 when nothing is."""
+        return self._kept.size if self._kept else 0
+
+    def prepare(self, config: RunConfig, device: torch.device, report_progress: ReportProgress) -> Data:
+        """The data of ``config``: that of the last run where nothing about it changed, else as ``prepare`` makes it."""
+        key = (config.dataset.model_dump_json(), config.loader.model_dump_json(), str(device))
+        path = getattr(config.dataset, "path", None)
+        state = 0 if path is None else state_of_files(str(path), self._clock() - _FRESH)
+        self._used = self._clock()
+        if self._kept is not None and state is not None and (self._kept.key, self._kept.state) == (key, state):
+            report_progress("taking the data of the last run", None)
+            return self._kept.data.twin(config)
+        self.drop()
+        data = prepare(config, device, report_progress)
+        if state is not None:  # looked at before the files were: what changes meanwhile is noticed next time
+            self._kept = _Kept(key, state, data.twin(config), int(data.report["batches"]["bytes"]))
+        return data
+
+    def rest(self) -> None:
+        """Between two requests, now and then: let go of what is not worth its memory."""
+        memory = self._memory()
+        short = memory.available < max(self.size, memory.total * _SPARE)
+        if short or self._clock() - self._used > _IDLE:
+            self.drop()
+
+    def drop(self) -> None:
+        """Let go of everything."""
+        if self._kept is not None:
+            self._kept.data.close()
+            self._kept = None
+
+
+def state_of_files(path: str, before: float) -> int | None:
+    """A number that changes when a file below ``path`` is added, removed, renamed or written; about 2 us a file.
+
+    None where that cannot be told: a folder behind a link, something that cannot be read, or a file that changed after
+    ``before`` (seconds since 1970), since the clocks of file systems tick slowly, some by two seconds.
+    """
+    newest = int(before * 1e9)
+    state = 0
+    folders = [path]
+    try:
+        while folders:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    status = entry.stat()
+                    if entry.is_dir():
+                        folders.append(entry.path)
+                    changed = max(status.st_mtime_ns, status.st_ctime_ns)
+                    if changed > newest or (entry.is_dir() and entry.is_symlink()):
+                        return None
+                    # Added up, since entries come in no order; hashed with its own path, so that nothing cancels.
+                    facts = (entry.path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+                    state = (state + hash(facts)) & 0xFFFF_FFFF_FFFF_FFFF
+    except OSError:
+        return None
+    return state
