@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
 
 import torch
 from torch import Tensor
 
-from training.data.source import Layout, Skipped
+from training.data.source import Layout, Reading, Skipped
 
 
 class Mortal:
@@ -21,7 +20,8 @@ class Mortal:
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
     fingerprint = ""
-    reading: Literal["memory", "files"] = "memory"
+    reading: Reading = "memory"
+    supply = ""
 
     def __init__(self, lives: Path) -> None:
         self.lives = lives

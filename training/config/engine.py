@@ -38,6 +38,21 @@ class Precision(Section):
         ge=1,
         le=1024,
     )
+    compile: Literal["off", "model", "step"] = setting(
+        "off",
+        title="Compile",
+        help="Turns the work of a step into machine code before the first one, which takes from seconds to minutes; the next "
+        "start is quicker. step: the whole step as one piece, several times faster for tiny models. model: only the "
+        "network, for large ones. Results agree up to rounding. Needs a C++ compiler on processors and Triton on GPUs.",
+        advanced=True,
+    )
+    cuda_graphs: Literal["auto", "off", "on"] = setting(
+        "off",
+        title="CUDA graphs",
+        help="NVIDIA only: records a step once and replays it, which pays where the processor cannot start the GPU's work "
+        "fast enough. auto: for small networks that are not compiled. Results agree up to rounding.",
+        advanced=True,
+    )
 
 
 class Loop(Section):
@@ -193,6 +208,33 @@ class Loader(Section):
         advanced=True,
         affects_result=False,
         ge=1,
+    )
+    cache: Literal["auto", "off", "on"] = setting(
+        "auto",
+        title="Picture cache",
+        help="Keep decoded pictures on the disk, so that the next run need not decode them again. auto does so when "
+        "decoding takes more than a moment.",
+        advanced=True,
+        affects_result=False,
+    )
+    cache_folder: str | None = setting(
+        None,
+        title="Cache folder",
+        help="Where decoded pictures are kept; a fast disk of this computer is best.",
+        placeholder="the user's cache folder",
+        path="folder",
+        advanced=True,
+        affects_result=False,
+    )
+    cache_limit_gb: float = setting(
+        50.0,
+        title="Cache limit",
+        help="Most that all kept pictures may take on the disk; those that were not used for the longest time go first.",
+        unit="GB",
+        advanced=True,
+        affects_result=False,
+        gt=0.0,
+        le=10.0**6,
     )
 
 

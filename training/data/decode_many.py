@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.data.decode import DifferentSize, Form, Unusable, decode
+from training.data.names import Names
 from training.data.processes import core_count, worker_context
 from training.data.source import ReportProgress
-from training.errors import TrainingError
+from training.errors import TrainingError, counted
 
 _WORTH_PROCESSES = 6.0  # seconds of decoding left; starting the processes costs about one
 _MOST_PROCESSES = 16
@@ -30,6 +31,7 @@ class Piece:
     """What became of consecutive files. ``pixels`` holds a row for each file, broken ones included, if wanted."""
 
     digests: list[bytes] = field(default_factory=list)
+    """Of the good files only."""
     reasons: list[str] = field(default_factory=list)
     """ "" for a good file."""
     pixels: NDArray[np.uint8] | None = None
@@ -46,7 +48,6 @@ def decode_piece(root: Path, paths: list[str], form: Form, keep: bool) -> Piece:
             piece.other_size = True
             break
         except Unusable as error:
-            piece.digests.append(b"")
             piece.reasons.append(str(error))
             continue
         piece.digests.append(digest)
@@ -58,50 +59,48 @@ def decode_piece(root: Path, paths: list[str], form: Form, keep: bool) -> Piece:
 
 def decode_many(
     root: Path,
-    paths: list[str],
+    paths: Names,
     form: Form,
-    store: NDArray[np.uint8] | None,
+    keep: bool,
     workers: int | None,
     report_progress: ReportProgress,
-) -> Piece:
-    """Decode every file, its pixels into its row of ``store`` if there is one. Raises DifferentSize."""
-    whole = Piece()
+    take: Callable[[int, Piece], None],
+) -> None:
+    """Decode every file and hand over what became of it: ``take(first, piece)``, in the order of ``paths``, with pixels
+    if ``keep`` says so. Raises DifferentSize."""
+    done = 0
     shown = 0.0
 
     def add(piece: Piece) -> None:
-        nonlocal shown
+        nonlocal done, shown
         if piece.other_size:
             raise DifferentSize
-        first = len(whole.reasons)
-        whole.digests += piece.digests
-        whole.reasons += piece.reasons
-        if store is not None and piece.pixels is not None:
-            store[first : first + len(piece.reasons)] = piece.pixels
-        if time.monotonic() - shown > 0.1:
+        take(done, piece)
+        done += len(piece.reasons)
+        if time.monotonic() - shown > 0.1 or done == len(paths):
             shown = time.monotonic()
-            report_progress("checking and decoding the pictures", len(whole.reasons) / len(paths))
+            report_progress(f"decoding {done:,} of {counted(len(paths), 'picture')}", done / len(paths))
 
     size = max(1, min(_FIRST, _PIECE_BYTES // int(np.prod(form.pixels))))
     began = time.monotonic()
-    while len(whole.reasons) < min(len(paths), _FIRST):
-        add(decode_piece(root, paths[len(whole.reasons) :][:size], form, store is not None))
-    pieces = [paths[first : first + size] for first in range(len(whole.reasons), len(paths), size)]
-    remaining = (time.monotonic() - began) * (len(paths) / max(1, len(whole.reasons)) - 1)
+    while done < min(len(paths), _FIRST):
+        add(decode_piece(root, paths[done : done + size], form, keep))
+    firsts = range(done, len(paths), size)
+    remaining = (time.monotonic() - began) * (len(paths) / max(1, done) - 1)
     if workers is None:
         workers = min(core_count(), _MOST_PROCESSES) if remaining > _WORTH_PROCESSES else 0
-    if workers < 2 or len(pieces) < 2:
-        for piece in pieces:
-            add(decode_piece(root, piece, form, store is not None))
-        return whole
-    with _processes(min(workers, len(pieces))) as pool:
+    if workers < 2 or len(firsts) < 2:
+        for first in firsts:
+            add(decode_piece(root, paths[first : first + size], form, keep))
+        return
+    with _processes(min(workers, len(firsts))) as pool:
         running: deque[Future[Piece]] = deque()
-        for piece in pieces:
-            running.append(pool.submit(decode_piece, root, piece, form, store is not None))
+        for first in firsts:
+            running.append(pool.submit(decode_piece, root, paths[first : first + size], form, keep))
             if len(running) > 2 * workers:
                 add(running.popleft().result())
         while running:
             add(running.popleft().result())
-    return whole
 
 
 @contextmanager

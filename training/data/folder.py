@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 import unicodedata
+from array import array
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 
 from PIL import Image
 
+from training.data.names import Names
 from training.data.source import ReportProgress, Skipped
 from training.errors import InputError
 
@@ -35,11 +39,19 @@ _NOWHERE = (-1, -1)
 
 @dataclass
 class Listing:
-    """``paths[i]`` (relative to ``root``) belongs to ``groups[owners[i]]``, a (part, class name)."""
+    """``paths[i]`` (relative to ``root``) belongs to ``groups[owners[i]]``, a (part, class name).
+
+    ``sizes`` are bytes, ``modified`` and ``changed`` the system's nanoseconds: of the content, and of anything about the
+    file. Compact, because there may be millions. ``began`` is the time before any of them was looked at.
+    """
 
     root: Path
-    paths: list[str] = field(default_factory=list)
-    owners: list[int] = field(default_factory=list)
+    began: int = field(default_factory=time.time_ns)
+    paths: Names = field(default_factory=Names)
+    owners: array[int] = field(default_factory=lambda: array("i"))
+    sizes: array[int] = field(default_factory=lambda: array("q"))
+    modified: array[int] = field(default_factory=lambda: array("q"))
+    changed: array[int] = field(default_factory=lambda: array("q"))
     groups: list[tuple[str, str]] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -141,25 +153,41 @@ def _list_class(
         listing.skip(folder, f"lies more than {_MOST_LEVELS} folders deep")
         return
     seen[identity] = folder
-    for entry in _entries(listing, folder):
-        path = os.path.join(folder, entry.name)  # noqa: PTH118
+    entries = _entries(listing, folder)
+    entries.reverse()
+    while entries:
+        entry = entries.pop()  # let go of, with all that the system said of it: a million of them take a gigabyte
+        path = folder + os.sep + entry.name
         if _is_system(entry.name):
             listing.skip(path, "hidden or system file")
         elif _is_folder(entry):
             _list_class(listing, path, (*above, identity), seen)
         else:
-            reason = _not_a_picture(entry)
-            if reason:
-                listing.skip(path, reason)
-            else:
-                listing.paths.append(path)
-                listing.owners.append(len(listing.groups) - 1)
+            _list_file(listing, path, entry)
+
+
+def _list_file(listing: Listing, path: str, entry: os.DirEntry[str]) -> None:
+    try:
+        status = entry.stat()
+    except OSError as error:
+        lost = entry.is_symlink()
+        listing.skip(path, "a link that leads nowhere" if lost else f"cannot be opened: {error.strerror or error}")
+        return
+    reason = _not_a_picture(entry.name, status)
+    if reason:
+        listing.skip(path, reason)
+        return
+    listing.paths.append(path)
+    listing.owners.append(len(listing.groups) - 1)
+    listing.sizes.append(status.st_size)
+    listing.modified.append(status.st_mtime_ns)
+    listing.changed.append(status.st_ctime_ns)
 
 
 def _entries(listing: Listing, folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(listing.root / folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
+            return sorted(entries, key=attrgetter("name"))
     except OSError as error:
         listing.skip(folder, f"cannot be opened: {error.strerror or error}")
         return []
@@ -183,18 +211,14 @@ def _is_system(name: str) -> bool:
     return name.startswith(".") or name.lower() in _SYSTEM
 
 
-def _not_a_picture(entry: os.DirEntry[str]) -> str:
-    try:
-        status = entry.stat()
-    except OSError as error:
-        return "a link that leads nowhere" if entry.is_symlink() else f"cannot be opened: {error.strerror or error}"
+def _not_a_picture(name: str, status: os.stat_result) -> str:
     if not stat.S_ISREG(status.st_mode):
         return "not an ordinary file"
     if status.st_size == 0:
         return "empty file"
-    suffix = Path(entry.name).suffix
-    if suffix and suffix.lower() not in picture_suffixes():
-        return f"not a picture format that can be read ({suffix})"
+    stem, dot, ending = name.rpartition(".")
+    if stem and ending and f".{ending.lower()}" not in picture_suffixes():
+        return f"not a picture format that can be read ({dot}{ending})"
     return ""
 
 

@@ -10,10 +10,11 @@ import torch
 
 from training.config import RunConfig
 from training.data.batches import Data
+from training.data.cache_room import cache_wish
 from training.data.normalise import measure
 from training.data.placement import Placement, measure_room, place
 from training.data.processes import core_count
-from training.data.resident import Feed, Resident
+from training.data.resident import Feed, Notice, Resident
 from training.data.source import Opening, ReportProgress, Source, silent
 from training.data.sources import open_source
 from training.data.splits import split
@@ -37,7 +38,14 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
         resident = place(size, "pictures", loader, room).mode == "resident"
         return resident or (loader.mode == "auto" and size <= room.host)  # what is too large for the GPU may fit here
 
-    opening = Opening(keep=keep, workers=loader.workers, report_progress=report_progress)
+    notices: list[Notice] = []
+    opening = Opening(
+        keep=keep,
+        workers=loader.workers,
+        cache=cache_wish(loader),
+        tell=notices.append,
+        report_progress=report_progress,
+    )
     source = open_source(config.dataset, opening)
     splits = split(source.targets, source.parts, config.dataset)
     size = sample_bytes(source) * len(source.targets)
@@ -58,6 +66,9 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
         workers, how = _workers(source, loader.workers)
         placement = Placement("streamed", f"{placement.reason}; {how}")
         feed = Streamed(source, device, workers)
+    feed.notices = notices  # what opening the data had to say, and whatever reading it will
+    if source.supply:
+        placement = Placement(placement.mode, f"{placement.reason}; {source.supply}")
     report = describe(source, splits, config)
     report["normalisation"] = {"mean": list(normalisation.mean), "std": list(normalisation.std)}
     report["batches"] = {"mode": placement.mode, "reason": placement.reason, "workers": workers, "bytes": size}
@@ -98,7 +109,7 @@ def _workers(source: Source, asked: int | None) -> tuple[int, str]:
     """How many worker processes read, and why."""
     if asked is not None:
         return asked, f"{asked} workers read them, as the settings ask" if asked else "a thread reads them ahead"
-    if source.reading == "memory":
+    if source.reading != "files":
         return 0, "a thread reads them ahead, since they need no decoding"
     some = torch.arange(0, len(source.targets), max(1, len(source.targets) // _PROBED))
     began = time.perf_counter()

@@ -8,7 +8,11 @@ from typing import Literal, Protocol
 
 from torch import Tensor
 
+from training.data.cache_room import CacheWish
+from training.data.resident import Notice
+
 Layout = Literal["image", "vector"]
+Reading = Literal["memory", "cache", "files"]
 ReportProgress = Callable[[str, float | None], None]
 
 
@@ -36,8 +40,10 @@ class Source(Protocol):
     """Sentences for the person about how the data is used."""
     fingerprint: str
     """SHA-256 of the content: the same data has the same, changed data another. "" if the files were not checked."""
-    reading: Literal["memory", "files"]
-    """"files" when ``read`` opens and decodes a file for each sample."""
+    reading: Reading
+    """"files" when ``read`` opens and decodes a file for each sample, "cache" when they lie decoded on the disk."""
+    supply: str
+    """How the samples were come by, a clause for the person; "" when there is nothing to say."""
 
     def read(self, indices: Tensor) -> Tensor:
         """The samples of the int64 (n,) ``indices``, on the CPU.
@@ -65,16 +71,23 @@ def never(size: int) -> bool:
     return False
 
 
+def unheard(notice: Notice) -> None:
+    """A notice nobody waits for."""
+
+
 @dataclass(frozen=True)
 class Opening:
     """How a source is to be opened.
 
     ``check`` decodes every file once and leaves out the broken ones; without it files are only listed (a preview).
     ``keep(size)`` says whether samples of ``size`` bytes in all may stay in memory while they are decoded anyway.
-    ``workers`` is the number of decoding processes; None lets the work decide.
+    ``workers`` is the number of decoding processes; None lets the work decide. ``cache`` is where decoded pictures are
+    kept from run to run, None for nowhere. ``tell`` hears of what the person should know, also while samples are read.
     """
 
     check: bool = True
     keep: Callable[[int], bool] = never
     workers: int | None = None
+    cache: CacheWish | None = None
+    tell: Callable[[Notice], None] = unheard
     report_progress: ReportProgress = silent

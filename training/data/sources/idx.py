@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import torch
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from training.config.dataset import IdxDataset
 from training.data.idx_file import IdxFile
-from training.data.source import Layout, Opening, Skipped
+from training.data.source import Layout, Opening, Reading, Skipped
 from training.errors import InputError
 
 _PREFIXES = (("train", "train"), ("test", "t10k"))
@@ -27,7 +26,8 @@ class Idx:
     """
 
     layout: Layout = "image"
-    reading: Literal["memory", "files"] = "memory"
+    reading: Reading = "memory"
+    supply = ""
 
     def __init__(self, folder: Path) -> None:
         self.skipped: tuple[Skipped, ...] = ()

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from training.config.dataset import ImageFolderDataset
+from training.data.cache_room import remove
 from training.data.decode import DifferentSize, Form, Unusable, decode, own_size
-from training.data.decode_many import decode_many
+from training.data.decoded import DAMAGED, Decoded, decode_listing
 from training.data.folder import Listing, list_folder, picture_suffixes, shown
-from training.data.source import Layout, Opening, Skipped
+from training.data.names import Names
+from training.data.resident import Notice
+from training.data.source import Layout, Opening, Reading, Skipped, unheard
 from training.errors import InputError, TrainingError
 
 _PROBED = 64
@@ -30,44 +34,73 @@ class ImageFolder:
     layout: Layout = "image"
 
     def __init__(
-        self, listing: Listing, form: Form, good: list[int], store: Tensor | None, digests: tuple[bytes, ...]
+        self,
+        listing: Listing,
+        form: Form,
+        good: NDArray[np.int64],
+        decoded: Decoded | None,
+        tell: Callable[[Notice], None] = unheard,
     ) -> None:
-        """``digests`` holds the SHA-256 of each good file; empty when the files were not checked."""
+        """``decoded`` is None when the files were not checked."""
         self.shape: tuple[int, ...] = form.shape
         self.skipped: tuple[Skipped, ...] = tuple(sorted(listing.skipped, key=lambda skipped: skipped.path))
         self.notes = (*listing.notes, _size_note(form))
-        self.fingerprint = _fingerprint(listing, good, digests)
+        self.supply = "" if decoded is None else decoded.supply
         self.root = listing.root
-        self.paths = tuple(listing.paths[row] for row in good)
-        owners = [listing.owners[row] for row in good]
-        self.classes = _classes(listing, owners)
+        self.paths = listing.paths if len(good) == len(listing.paths) else listing.paths.select(good)
+        self.fingerprint = "" if decoded is None else _fingerprint(self.paths, decoded.contents[good])
+        owners = np.frombuffer(listing.owners, np.int32)[good]
+        self.classes = _classes(listing, np.unique(owners).tolist())
         numbers = {name: number for number, name in enumerate(self.classes)}
-        self.targets = torch.tensor([numbers[listing.groups[owner][1]] for owner in owners], dtype=torch.int64)
-        places: dict[str, list[int]] = {}
-        for row, owner in enumerate(owners):
-            places.setdefault(listing.groups[owner][0], []).append(row)
-        self.parts = {part: torch.tensor(rows, dtype=torch.int64) for part, rows in places.items()}
+        class_of = np.array([numbers.get(name, -1) for _, name in listing.groups], dtype=np.int64)
+        self.targets = torch.from_numpy(class_of[owners])
+        self.parts = {
+            part: torch.from_numpy(rows)
+            for part in dict.fromkeys(part for part, _ in listing.groups)
+            if len(rows := np.flatnonzero(np.array([part == of for of, _ in listing.groups])[owners]))
+        }
         self._form = form
-        self._store = store
-        self._digests = digests
+        self._store = None if decoded is None or decoded.store is None else _compact(decoded.store, good)
+        self._digests = None if decoded is None else decoded.contents[good]
+        self._rows = None if decoded is None else decoded.rows
+        self._slots = np.full(len(good), -1) if decoded is None else decoded.slots[good]
+        self._tell = tell
+        self._damaged = False
 
     @property
-    def reading(self) -> Literal["memory", "files"]:
-        return "files" if self._store is None else "memory"
+    def reading(self) -> Reading:
+        if self._store is not None:
+            return "memory"
+        return "files" if self._rows is None or (self._slots < 0).any() else "cache"
 
     def read(self, indices: Tensor) -> Tensor:
         """uint8 (n, H, W, C)."""
         if self._store is not None:
             return self._store[indices]
         pictures = np.empty((len(indices), *self._form.pixels), dtype=np.uint8)
-        for row, index in enumerate(indices.tolist()):
+        numbers = indices.numpy()
+        for row in self._not_cached(numbers, pictures).tolist():
+            index = int(numbers[row])
             try:
                 pictures[row], digest = decode(self.root / self.paths[index], self._form)
             except (Unusable, DifferentSize) as error:
                 raise self._lost(index, str(error) or "has another size than before") from error
-            if self._digests and digest != self._digests[index]:
+            if self._digests is not None and digest != self._digests[index].tobytes():
                 raise self._lost(index, "its content has changed")
         return torch.from_numpy(pictures)
+
+    def _not_cached(self, numbers: NDArray[np.int64], pictures: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Read what the cache has into ``pictures``; the positions of the others."""
+        if self._rows is None:
+            return np.arange(len(numbers))
+        slots = self._slots[numbers]
+        lost = self._rows.read(slots, pictures)
+        damaged = lost[slots[lost] >= 0]
+        if len(damaged) and not self._damaged:
+            self._damaged = True
+            remove(self._rows.place.pixels.parent)  # the next run makes it anew; this one decodes what it cannot read
+            self._tell(DAMAGED)
+        return lost
 
     def _lost(self, index: int, reason: str) -> TrainingError:
         if not self.root.is_dir():
@@ -89,7 +122,7 @@ class ImageFolder:
         return whole
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_store": None}
+        return self.__dict__ | {"_store": None, "_tell": unheard}
 
 
 def open_image_folder(dataset: ImageFolderDataset, opening: Opening) -> ImageFolder:
@@ -100,7 +133,7 @@ def open_image_folder(dataset: ImageFolderDataset, opening: Opening) -> ImageFol
     form = _choose_form(listing, dataset.image_size, channels)
     if not opening.check:
         listing.notes.append("files are checked when training starts")
-        return ImageFolder(listing, form, list(range(len(listing.paths))), None, ())
+        return ImageFolder(listing, form, np.arange(len(listing.paths)), None)
     try:
         return _checked(listing, form, opening)
     except DifferentSize:
@@ -109,34 +142,24 @@ def open_image_folder(dataset: ImageFolderDataset, opening: Opening) -> ImageFol
 
 def _checked(listing: Listing, form: Form, opening: Opening) -> ImageFolder:
     """Decode every file once; what is good stays in memory if ``opening`` says so."""
-    shape = (len(listing.paths), *form.pixels)
-    store = torch.empty(shape, dtype=torch.uint8) if opening.keep(int(np.prod(shape))) else None
-    pixels = None if store is None else store.numpy()
-    outcome = decode_many(listing.root, listing.paths, form, pixels, opening.workers, opening.report_progress)
-    good: list[int] = []
-    for row, (path, reason) in enumerate(zip(listing.paths, outcome.reasons, strict=True)):
-        if reason:
-            listing.skip(path, reason)
-        else:
-            good.append(row)
-    if store is not None:
-        store = _compact(store, good)
-    return ImageFolder(listing, form, good, store, tuple(outcome.digests[row] for row in good))
+    decoded = decode_listing(listing, form, opening)
+    for row, reason in sorted(decoded.reasons.items()):
+        listing.skip(listing.paths[row], reason)
+    good = np.setdiff1d(np.arange(len(listing.paths)), np.fromiter(decoded.reasons, np.int64), assume_unique=True)
+    return ImageFolder(listing, form, good, decoded, opening.tell)
 
 
-def _fingerprint(listing: Listing, good: list[int], digests: tuple[bytes, ...]) -> str:
+def _fingerprint(paths: Names, contents: NDArray[np.uint8]) -> str:
     """SHA-256 over paths and contents of the good files."""
-    if not digests:
-        return ""
     whole = hashlib.sha256()
-    for row, content in zip(good, digests, strict=True):
-        whole.update(os.fsencode(listing.paths[row]).replace(b"\\", b"/") + b"\0" + content)
+    for number, content in enumerate(contents):
+        whole.update(paths.raw(number).replace(b"\\", b"/") + b"\0" + content.tobytes())
     return whole.hexdigest()
 
 
-def _compact(store: Tensor, good: list[int]) -> Tensor:
+def _compact(store: Tensor, good: NDArray[np.int64]) -> Tensor:
     """Close the gaps of broken files in place, so that a large store is never held twice."""
-    rows = torch.tensor(good, dtype=torch.int64)
+    rows = torch.from_numpy(good)
     first_gap = int((rows == torch.arange(len(rows))).sum())
     for start in range(first_gap, len(rows), 1024):
         some = rows[start : start + 1024]

@@ -6,14 +6,13 @@ import hashlib
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import torch
 from torch import Tensor
 
 from training import random
 from training.config.dataset import ShapesDataset
-from training.data.source import Layout, Opening, Skipped
+from training.data.source import Layout, Opening, Reading, Skipped
 
 _CLASSES = ("circle", "square", "triangle", "star", "cross", "ring")
 _PIXELS_AT_ONCE = 1 << 18  # keeps the temporaries of one piece inside the processor's cache
@@ -36,7 +35,8 @@ class Shapes:
     classes: tuple[str, ...] = _CLASSES
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
-    reading: Literal["memory", "files"] = "memory"
+    reading: Reading = "memory"
+    supply = ""
 
     @property
     def shape(self) -> tuple[int, ...]:

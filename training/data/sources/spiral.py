@@ -6,14 +6,13 @@ import hashlib
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import torch
 from torch import Tensor
 
 from training import random
 from training.config.dataset import SpiralDataset
-from training.data.source import Layout, Opening, Skipped
+from training.data.source import Layout, Opening, Reading, Skipped
 
 _ARMS = 3
 
@@ -32,7 +31,8 @@ class Spiral:
     shape: tuple[int, ...] = (2,)
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
-    reading: Literal["memory", "files"] = "memory"
+    reading: Reading = "memory"
+    supply = ""
 
     @cached_property
     def targets(self) -> Tensor:

@@ -1,0 +1,109 @@
+"""Room for a cache of decoded pictures: the longest unused ones make way, and the disk is never filled to the brim."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from platformdirs import user_cache_path
+
+from training.config.engine import Loader
+from training.data.file_lock import FileLock
+from training.data.placement import in_words
+
+MANIFEST = "manifest.json"
+LOCK = "lock"
+_SPARE = 2 * 10**9  # left free on the disk: checkpoints need room, too
+
+
+@dataclass(frozen=True)
+class CacheWish:
+    """``[loader]``'s say: in ``home`` lies one folder for each cache, of ``limit`` bytes all together."""
+
+    mode: Literal["auto", "on"]
+    home: Path
+    limit: int
+
+
+def cache_wish(loader: Loader) -> CacheWish | None:
+    """What the settings ask for; None for no cache."""
+    if loader.cache == "off":
+        return None
+    home = (
+        Path(loader.cache_folder).expanduser() if loader.cache_folder else user_cache_path("Trainwright") / "pictures"
+    )
+    return CacheWish(loader.cache, home, int(loader.cache_limit_gb * 10**9))
+
+
+class NoRoom(Exception):
+    """The text is a clause that says why."""
+
+
+def make_room(wish: CacheWish, own: Path, held: int, needed: int) -> None:
+    """Remove caches nobody used for long until ``needed`` bytes more fit beside the ``held`` of ``own``. Raises NoRoom."""
+    if held + needed > wish.limit:
+        raise NoRoom(
+            f"they take {in_words(held + needed)} decoded, and loader.cache_limit_gb allows {in_words(wish.limit)}"
+        )
+    others = sorted(
+        (used, size, folder) for folder, used, size in _caches(wish.home) if folder.resolve() != own.resolve()
+    )
+    total = held + needed + sum(size for _, size, _ in others)
+    while others and (total > wish.limit or _free(wish.home) < needed + _SPARE):
+        _, size, oldest = others.pop(0)
+        if remove(oldest):
+            total -= size
+    if total > wish.limit:
+        raise NoRoom("other caches are being made and fill the limit (loader.cache_limit_gb)")
+    free = _free(wish.home)
+    if free < needed + _SPARE:
+        raise NoRoom(
+            f"they take {in_words(needed)}, and the disk of {wish.home} has {in_words(free)} free, of which "
+            f"{in_words(_SPARE)} are left for checkpoints"
+        )
+
+
+def remove(folder: Path) -> bool:
+    """Delete a cache, unless somebody is making it. Whoever still reads it keeps what it has opened."""
+    try:
+        lock = FileLock(folder / LOCK)
+    except OSError:
+        return False
+    with lock:
+        if not lock.taken:
+            return False
+        for name in (MANIFEST, *_names(folder)):
+            with suppress(OSError):
+                (folder / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        (folder / LOCK).unlink(missing_ok=True)
+        folder.rmdir()
+    return True
+
+
+def _caches(home: Path) -> list[tuple[Path, int, int]]:
+    """Folder, when it was last used, and bytes of each cache in ``home``; what is no cache of ours is left alone."""
+    found: list[tuple[Path, int, int]] = []
+    with suppress(OSError), os.scandir(home) as entries:
+        for entry in entries:
+            folder = Path(entry.path)
+            with suppress(OSError):
+                if entry.is_dir(follow_symlinks=False) and (names := _names(folder)):
+                    manifest = folder / MANIFEST
+                    used = manifest.lstat().st_mtime_ns if manifest.exists() else 0
+                    found.append((folder, used, sum((folder / name).lstat().st_size for name in names)))
+    return found
+
+
+def _names(folder: Path) -> list[str]:
+    """The files of pixels and records in a cache folder."""
+    names = (path.name for path in folder.iterdir())
+    return [name for name in names if name.startswith(("pixels-", "index-")) and name.endswith(".bin")]
+
+
+def _free(home: Path) -> int:
+    return shutil.disk_usage(home).free

@@ -1,0 +1,161 @@
+"""Every picture of a folder decoded and checked once: out of the cache where it is in there, else now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from training.data.cache_room import CacheWish
+from training.data.decode import Form
+from training.data.decode_many import Piece, decode_many
+from training.data.folder import Listing
+from training.data.picture_cache import PictureCache
+from training.data.picture_file import Rows
+from training.data.resident import Notice
+from training.data.source import Opening
+
+_MANY, _LARGE = 2000, 16 * 10**6  # pictures, bytes of their files: about a second of decoding; less needs no cache
+_AT_ONCE = 8 << 20  # bytes of pixels read from the cache at once
+
+DAMAGED = Notice(
+    "The cache of decoded pictures was damaged; it is made anew, and no damaged picture was used.",
+    "If it happens again, have the disk checked.",
+)
+
+
+@dataclass
+class Decoded:
+    """What became of a listing's pictures, by their rows. ``store`` holds them if they stay in memory; ``rows`` reads
+    those whose slot is not -1."""
+
+    contents: NDArray[np.uint8]
+    """(n, 32): the SHA-256 of each good file."""
+    store: Tensor | None
+    slots: NDArray[np.int64]
+    rows: Rows | None = None
+    reasons: dict[int, str] = field(default_factory=dict)
+    """Why a picture is left out."""
+    supply: str = ""
+    """Where the pictures came from, a clause for the person; "" when there is nothing to say."""
+
+
+def decode_listing(listing: Listing, form: Form, opening: Opening) -> Decoded:
+    """Raises DifferentSize when the pictures have not all the size of ``form``."""
+    count = len(listing.paths)
+    shape = (count, *form.pixels)
+    store = torch.empty(shape, dtype=torch.uint8) if opening.keep(int(np.prod(shape))) else None
+    decoded = Decoded(np.zeros((count, 32), np.uint8), store, np.full(count, -1, dtype=np.int64))
+    cache = _cache(listing, form, opening.cache)
+    if cache is None:
+        _decode_missing(listing, form, opening, decoded, None)
+        return decoded
+    try:
+        _take_what_is_there(cache, decoded, opening)
+        missing = int((decoded.slots < 0).sum())
+        _decode_missing(listing, form, opening, decoded, cache)
+        decoded.rows = cache.rows()
+        if decoded.rows is None:
+            decoded.slots[:] = -1
+        decoded.supply = _supply(cache, decoded, missing, opening)
+    finally:
+        cache.close()
+    return decoded
+
+
+def _cache(listing: Listing, form: Form, wish: CacheWish | None) -> PictureCache | None:
+    small = len(listing.paths) < _MANY and sum(listing.sizes) < _LARGE
+    if wish is None or (wish.mode == "auto" and small):
+        return None
+    return PictureCache(wish, listing, form)
+
+
+def _take_what_is_there(cache: PictureCache, decoded: Decoded, opening: Opening) -> None:
+    """Find the pictures, get the right to add those that are missing, and load those that stay in memory."""
+    decoded.slots = cache.find()
+    missing = int((decoded.slots < 0).sum())
+    if missing and cache.wait_for_turn(missing, opening.report_progress):
+        decoded.slots = cache.find()
+        missing = int((decoded.slots < 0).sum())
+    if cache.is_overfull(missing):
+        cache.discard()
+    elif not _loaded(cache, decoded, opening):
+        opening.tell(DAMAGED)
+        cache.discard()
+    else:
+        had = decoded.slots >= 0
+        decoded.contents[had] = cache.contents(decoded.slots[had])
+        return
+    decoded.slots[:] = -1
+    cache.wait_for_turn(0, opening.report_progress)
+
+
+def _loaded(cache: PictureCache, decoded: Decoded, opening: Opening) -> bool:
+    """Read what stays in memory, if anything does; False when a picture is not what was written."""
+    rows = cache.rows()
+    if decoded.store is None or rows is None:
+        return True
+    store, slots = decoded.store.numpy(), decoded.slots
+    step = max(1, _AT_ONCE // max(1, store[:1].nbytes))
+    for first in range(0, len(slots), step):
+        some = slots[first : first + step]
+        if len(rows.read(some, store[first : first + step])) != int((some < 0).sum()):
+            return False
+        opening.report_progress("loading the decoded pictures", min(1.0, (first + step) / len(slots)))
+    return True
+
+
+def _decode_missing(
+    listing: Listing, form: Form, opening: Opening, decoded: Decoded, cache: PictureCache | None
+) -> None:
+    missing = np.flatnonzero(decoded.slots < 0)
+    if not len(missing):
+        return
+    store = None if decoded.store is None else decoded.store.numpy()
+    begun = False
+
+    def add(first: int, piece: Piece) -> None:
+        nonlocal begun
+        rows = missing[first : first + len(piece.reasons)]
+        good = np.array([not reason for reason in piece.reasons], dtype=np.bool_)
+        decoded.reasons.update((int(row), reason) for row, reason in zip(rows, piece.reasons, strict=True) if reason)
+        if not good.any():
+            return
+        contents = np.frombuffer(b"".join(piece.digests), np.uint8).reshape(-1, 32)
+        decoded.contents[rows[good]] = contents
+        if piece.pixels is None:
+            return
+        pixels = piece.pixels[: len(rows)]
+        if store is not None:
+            store[rows] = pixels
+        if cache is not None:
+            if not begun:  # not sooner: broken pictures alone are no reason to write
+                begun = True
+                cache.begin(len(missing) - first)
+            decoded.slots[rows[good]] = cache.append(rows[good], contents, pixels[good])
+
+    paths = listing.paths if len(missing) == len(listing.paths) else listing.paths.select(missing)
+    keep = store is not None or cache is not None
+    decode_many(listing.root, paths, form, keep, opening.workers, opening.report_progress, add)
+
+
+def _supply(cache: PictureCache, decoded: Decoded, missing: int, opening: Opening) -> str:
+    new = missing - len(decoded.reasons)
+    count = len(decoded.slots) - len(decoded.reasons)
+    if not new:
+        return "they came decoded from the cache"
+    if not cache.trouble:
+        what = "they were decoded" if new == count else f"{new:,} of {count:,} were decoded"
+        return f"{what} now and are kept in the cache for the next run"
+    if not cache.refused or (opening.cache and opening.cache.mode == "on" and new > missing // 2):
+        opening.tell(
+            Notice(
+                f"The decoded pictures are not kept in a cache: {cache.trouble}.",
+                "The run goes on and decodes them by itself. Choose another folder (loader.cache_folder), free some space, "
+                "or turn the cache off (loader.cache = off).",
+            )
+        )
+    return f"they are not kept in the cache: {cache.trouble}"

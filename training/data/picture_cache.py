@@ -1,0 +1,240 @@
+"""``PictureCache``: what the pictures of a folder look like decoded, kept from run to run and shared by processes.
+
+A picture is known by its file's path, size and times, so a changed one is decoded anew and the others are not. Nothing in
+here decides anything about a run: with it, without it, half made or damaged, the pixels are those that decoding gives.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import secrets
+import time
+from contextlib import suppress
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import __version__ as pillow_version
+from PIL import features
+
+from training.atomic import write_text
+from training.data.cache_room import LOCK, MANIFEST, CacheWish, NoRoom, make_room, remove
+from training.data.decode import Form
+from training.data.file_lock import FileLock
+from training.data.folder import Listing
+from training.data.picture_file import RECORD, Damaged, Place, Rows, Writer, read_records
+from training.data.source import ReportProgress
+from training.reading import MEGABYTE, parse_json, read_bytes
+
+_FORMAT = 1
+_DECODE_RULE = 1  # raise it when decode.py gives other pixels
+_NO_WAIT = 256  # so few pictures are decoded sooner than another process is done
+_STUCK = 20.0  # seconds without a new picture: the other process hangs or is stopped
+_FINE_CLOCK, _COARSE_CLOCK = 50_000_000, 2_000_000_000  # nanoseconds: a tick of a file system's clock, at the most
+
+
+class PictureCache:
+    """The cache of one folder in one form. ``find``, then ``begin`` and ``append`` what is missing, then ``rows``."""
+
+    def __init__(self, wish: CacheWish, listing: Listing, form: Form) -> None:
+        self._wish = wish
+        self._root = listing.root
+        self._key = _key(listing.root, form)
+        name = hashlib.sha256(json.dumps(self._key, sort_keys=True).encode()).hexdigest()[:32]
+        self.folder = wish.home / name
+        self._shape = form.pixels
+        self._identities = _identities(listing)
+        self._most = 2 * len(listing.paths) + 4096  # beyond, it holds more that is gone than what is there
+        self._place: Place | None = None
+        self._records = np.zeros(0, RECORD)
+        self._added: list[NDArray[Any]] = []
+        self._lock: FileLock | None = None
+        self._writer: Writer | None = None
+        self._made_here = False
+        self.trouble = ""
+        """Why it cannot be added to, a clause; "" while it can."""
+        self.refused = False
+        """Whether that is for lack of room, which the settings decide."""
+
+    def find(self) -> NDArray[np.int64]:
+        """Where each picture of the listing lies, -1 where it does not."""
+        slots = np.full(len(self._identities), -1, dtype=np.int64)
+        self._place, self._records = None, np.zeros(0, RECORD)
+        with suppress(OSError, ValueError, Damaged):
+            place = self._known_place()
+            self._records = read_records(place, self._most)
+            self._place = place
+        if not len(self._records):
+            return slots
+        known = self._records["identity"]
+        order = np.argsort(known[:, 0], kind="stable")
+        spots = np.searchsorted(known[:, 0], self._identities[:, 0], sorter=order)
+        candidates = order[np.minimum(spots, len(order) - 1)]
+        same = (known[candidates] == self._identities).all(1) & self._identities.any(1)
+        slots[same] = candidates[same]
+        with suppress(OSError):  # used now: the last to make way
+            os.utime(self.folder / MANIFEST)
+        return slots
+
+    def contents(self, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """The SHA-256 (n, 32) of the files."""
+        digests: NDArray[np.uint8] = self._records["content"][slots]
+        return digests
+
+    def rows(self) -> Rows | None:
+        """What reads the pixels, of all that was found and added; None when there is nothing."""
+        if self._place is None:
+            return None
+        checksums = np.concatenate([self._records["pixels"], *(records["pixels"] for records in self._added)])
+        return Rows(self._place, checksums)
+
+    def wait_for_turn(self, missing: int, report_progress: ReportProgress) -> bool:
+        """Get the right to add, if need be after another process is done; whether it was waited for (find again)."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if self.folder.is_symlink():
+                raise OSError("the folder is a link")
+            self._lock = FileLock(self.folder / LOCK)
+        except OSError as error:
+            self.trouble = f"{self.folder} cannot be written ({error.strerror or error})"
+            return False
+        if self._lock.taken:
+            return False
+        waited, held, since = False, -1, time.monotonic()
+        while missing > _NO_WAIT and time.monotonic() - since < _STUCK:
+            now = self._held_by_other()
+            if now != held:
+                held, since = now, time.monotonic()
+            share = min(1.0, max(held, 0) / len(self._identities))
+            report_progress("waiting for another run that decodes these pictures", share)
+            waited = True
+            time.sleep(0.2)
+            if self._lock.try_again():
+                return True
+        self.trouble, self.refused = "another process is making the same cache", True
+        return waited
+
+    def begin(self, needed: int) -> None:
+        """Get ready to add ``needed`` pictures; sets ``trouble`` when that cannot be."""
+        if self.trouble or self._lock is None or not self._lock.taken:
+            return
+        row = int(np.prod(self._shape)) + RECORD.itemsize
+        try:
+            make_room(self._wish, self.folder, len(self._records) * row, needed * row)
+            if self._place is None:
+                self._place = self._make_anew()
+                self._made_here = True
+            self._writer = Writer(self._place, len(self._records))
+        except NoRoom as error:
+            self.trouble, self.refused = str(error), True
+        except OSError as error:
+            self._give_up(error)
+
+    def is_overfull(self, needed: int) -> bool:
+        """Whether most of it belongs to pictures that are gone: begin a new one."""
+        return len(self._records) + needed > self._most
+
+    def append(
+        self, rows: NDArray[np.int64], contents: NDArray[np.uint8], pixels: NDArray[np.uint8]
+    ) -> NDArray[np.int64]:
+        """Add the pictures ``rows`` of the listing; where they lie now, -1 if that was not possible (see ``trouble``)."""
+        nowhere = np.full(len(rows), -1, dtype=np.int64)
+        if self._writer is None:
+            return nowhere
+        first = self._writer.count
+        try:
+            self._added.append(self._writer.append(self._identities[rows], contents, pixels))
+        except OSError as error:
+            self._give_up(error)
+            return nowhere
+        return np.arange(first, first + len(rows))
+
+    def discard(self) -> None:
+        """Delete what is there, because it is damaged."""
+        self._release()
+        remove(self.folder)
+        self._place, self._records, self._added = None, np.zeros(0, RECORD), []
+
+    def close(self) -> None:
+        """Let others add."""
+        self._release()
+
+    def _release(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def _give_up(self, error: OSError) -> None:
+        self.trouble = f"{self.folder} cannot be written ({error.strerror or error})"
+        if self._made_here:  # a full disk needs the room for checkpoints
+            self.discard()
+        else:
+            self._release()
+
+    def _known_place(self) -> Place:
+        """Raises OSError or ValueError when there is no cache of this key."""
+        manifest = parse_json(read_bytes(self.folder / MANIFEST, MEGABYTE))
+        generation = manifest.pop("generation") if isinstance(manifest, dict) and "generation" in manifest else ""
+        if manifest != self._key or not isinstance(generation, str) or not re.fullmatch("[0-9a-f]{16}", generation):
+            raise ValueError("not what was written here")
+        return self._at(generation)
+
+    def _at(self, generation: str) -> Place:
+        return Place(
+            self.folder / f"pixels-{generation}.bin", self.folder / f"index-{generation}.bin", tuple(self._shape)
+        )
+
+    def _make_anew(self) -> Place:
+        """Files of new names, so that whoever still reads the old ones is not given other pixels."""
+        for path in [*self.folder.glob("pixels-*.bin"), *self.folder.glob("index-*.bin")]:
+            path.unlink(missing_ok=True)
+        generation = secrets.token_hex(8)
+        write_text(self.folder / MANIFEST, json.dumps(self._key | {"generation": generation}, indent=1) + "\n")
+        return self._at(generation)
+
+    def _held_by_other(self) -> int:
+        with suppress(OSError, ValueError):
+            return self._known_place().index.stat().st_size // RECORD.itemsize
+        return -1
+
+
+def _key(root: Path, form: Form) -> dict[str, Any]:
+    return {
+        "format": _FORMAT,
+        "pictures": os.fsencode(root.resolve()).decode("utf-8", "backslashreplace"),
+        "form": asdict(form),
+        "decoder": _decoder(),
+    }
+
+
+@lru_cache(maxsize=1)
+def _decoder() -> str:
+    """What may decide about a bit of the pixels."""
+    codecs = " ".join(f"{name} {features.version(name)}" for name in ("jpg", "jpg_2000", "webp", "avif"))
+    return f"{_DECODE_RULE}, Pillow {pillow_version}, {codecs}, {platform.machine()}"
+
+
+def _identities(listing: Listing) -> NDArray[np.uint64]:
+    """(n, 2): the digest of each file's path, size and times. Zeros, which are never found, for a file so new that it
+    may change once more without its times showing it."""
+    blake = hashlib.blake2b
+    stamps = zip(listing.sizes, listing.modified, listing.changed, strict=True)
+    text = b"".join(
+        blake(b"%s\0%d %d %d" % (listing.paths.raw(number), *stamp), digest_size=16).digest()
+        for number, stamp in enumerate(stamps)
+    )
+    identities = np.frombuffer(text, "<u8").reshape(-1, 2).copy()
+    latest = np.maximum(np.frombuffer(listing.modified, np.int64), np.frombuffer(listing.changed, np.int64))
+    tick = np.where(latest % 10**9, _FINE_CLOCK, _COARSE_CLOCK)
+    identities[latest > listing.began - tick] = 0
+    return identities

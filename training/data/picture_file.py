@@ -1,0 +1,164 @@
+"""``PictureFile``: decoded pictures one behind the other in one file, and a record of each in another.
+
+Both only ever grow: what a reader has found stays where it is. A record is written after its pixels, so whatever a
+``kill -9`` leaves behind is a shorter file, and the torn end of either is written over next time. Rows are mapped into
+memory, not read: processes share them, and the system takes the room back when it is short.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import stat
+import zlib
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.reading import UnfitFile, read_bytes
+
+RECORD = np.dtype([("identity", "<u8", 2), ("content", "u1", 32), ("pixels", "<u4"), ("seal", "<u4")])
+"""``identity`` says which file in which state, ``content`` is its SHA-256, ``pixels`` the CRC-32 of its row."""
+_WORDS = RECORD.itemsize // 4 - 1
+_FACTORS = np.array([(2654435761 * (2 * n + 1)) % 2**32 | 1 for n in range(_WORDS + 1)], dtype=np.uint32)
+
+
+class Damaged(Exception):
+    """The files are not what was written; they have to be made anew."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the two files lie, and the shape (H, W, C) of a row."""
+
+    pixels: Path
+    index: Path
+    shape: tuple[int, ...]
+
+    @property
+    def row(self) -> int:
+        """Bytes of a picture."""
+        return int(np.prod(self.shape))
+
+
+def read_records(place: Place, most: int) -> NDArray[Any]:
+    """The records that are whole, and whose row is. Raises Damaged, and OSError (UnfitFile for more than ``most``)."""
+    text = read_bytes(place.index, most * RECORD.itemsize)
+    records = np.frombuffer(text, RECORD, len(text) // RECORD.itemsize)
+    whole = _seals(records, 0) == records["seal"]
+    count = len(records) if whole.all() else int(np.argmin(whole))
+    if whole[count:].any():
+        raise Damaged
+    status = place.pixels.lstat()
+    if not stat.S_ISREG(status.st_mode):
+        raise Damaged
+    return records[: min(count, status.st_size // place.row)]
+
+
+def _seals(records: NDArray[Any], first: int) -> NDArray[np.uint32]:
+    """A sum of each record's words and its number, each times an odd number of its own: any one changed word shows."""
+    words = np.frombuffer(records.tobytes(), np.uint32).reshape(-1, _WORDS + 1)[:, :_WORDS]
+    numbers = np.arange(first + 1, first + len(records) + 1, dtype=np.uint32)
+    sums: NDArray[np.uint32] = (words * _FACTORS[:_WORDS]).sum(1, dtype=np.uint32) + numbers * _FACTORS[_WORDS]
+    return sums
+
+
+class Rows:
+    """Reads rows. Each is compared with its checksum when it is first asked for; sent to workers without its map."""
+
+    def __init__(self, place: Place, checksums: NDArray[np.uint32]) -> None:
+        self.place = place
+        self._checksums = checksums
+        self._seen = np.zeros(len(checksums), dtype=np.bool_)
+        self._map: NDArray[np.uint8] | None = None
+        self._file: FileIO | None = None
+
+    def read(self, slots: NDArray[np.int64], into: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """The rows ``slots`` in ``into`` (n, H, W, C); returns the positions that could not be had (a slot of -1 among
+        them), whose content is then undefined."""
+        rows = self._mapped()
+        if rows is None:
+            return np.arange(len(slots))
+        np.take(rows, slots, axis=0, out=into, mode="clip")  # one call: it does not wait for the interpreter row by row
+        lost = slots < 0
+        fresh = np.flatnonzero(~(lost | self._seen[slots]))
+        for position in fresh.tolist():
+            slot = slots[position]
+            if zlib.crc32(into[position].data) == self._checksums[slot]:
+                self._seen[slot] = True
+            else:
+                lost[position] = True
+        return np.flatnonzero(lost)
+
+    def _mapped(self) -> NDArray[np.uint8] | None:
+        size = len(self._checksums) * self.place.row
+        try:
+            if self._file is None:
+                self._file = open_ordinary(self.place.pixels, os.O_RDONLY)
+            if os.fstat(self._file.fileno()).st_size < size or not size:
+                return None  # cut off by somebody: touching what is gone would kill this process
+            if self._map is None:
+                whole = mmap.mmap(self._file.fileno(), size, access=mmap.ACCESS_READ)
+                self._map = np.frombuffer(whole, np.uint8).reshape(-1, *self.place.shape)
+        except (OSError, ValueError):  # removed for lack of room, or no memory left to map it
+            return None
+        return self._map
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_map": None, "_file": None}
+
+
+class Writer:
+    """Appends behind the ``count`` good rows; the only one at a time (the caller holds the lock)."""
+
+    def __init__(self, place: Place, count: int) -> None:
+        self._place = place
+        self.count = count
+        self._pixels = open_ordinary(place.pixels, os.O_RDWR | os.O_CREAT)
+        try:
+            self._index = open_ordinary(place.index, os.O_RDWR | os.O_CREAT)
+        except OSError:
+            self._pixels.close()
+            raise
+        self._index.truncate(count * RECORD.itemsize)
+
+    def append(
+        self, identities: NDArray[np.uint64], contents: NDArray[np.uint8], pixels: NDArray[np.uint8]
+    ) -> NDArray[Any]:
+        """Add ``pixels`` (n, H, W, C) with their (n, 2) identities and (n, 32) digests; their records. Raises OSError."""
+        records = np.zeros(len(pixels), RECORD)
+        records["identity"], records["content"] = identities, contents
+        records["pixels"] = [zlib.crc32(np.ascontiguousarray(row).data) for row in pixels]
+        records["seal"] = _seals(records, self.count)
+        _write(self._pixels, self.count * self._place.row, np.ascontiguousarray(pixels).data.cast("B"))
+        _write(self._index, self.count * RECORD.itemsize, memoryview(records.tobytes()))
+        self.count += len(records)
+        return records
+
+    def close(self) -> None:
+        self._pixels.close()
+        self._index.close()
+
+
+def open_ordinary(path: Path, flags: int) -> FileIO:
+    """Unbuffered; never through a link. Raises OSError."""
+    safe = flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, safe, 0o666)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise UnfitFile(errno.EINVAL, "is not an ordinary file", str(path))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return FileIO(descriptor, "rb" if flags == os.O_RDONLY else "rb+")
+
+
+def _write(stream: FileIO, offset: int, data: memoryview) -> None:
+    stream.seek(offset)
+    while data:
+        data = data[stream.write(data) :]
