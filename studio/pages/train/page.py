@@ -96,6 +96,7 @@ class TrainPage(QWidget):
         self.outcome.apply_asked.connect(self._apply)
         self.findings.apply_asked.connect(self._apply)
         self.profile.apply_asked.connect(self._apply)
+        self.profile.arrived.connect(self._scroll_to_profile)
         self.curves.checkpoint_clicked.connect(self.checkpoints.choose)
         context.start_problem_changed.connect(self._on_start_problem_changed)
 
@@ -166,7 +167,11 @@ class TrainPage(QWidget):
     def _on_asked(self, command: Command) -> None:
         if command is Command.PROFILE:
             self.profile.expect()
-            QTimer.singleShot(0, self, lambda: self._content.ensureWidgetVisible(self.profile))  # once it is laid out
+            self._scroll_to_profile()
+
+    @Slot()
+    def _scroll_to_profile(self) -> None:
+        QTimer.singleShot(0, self, lambda: self._content.ensureWidgetVisible(self.profile))  # once it is laid out
 
     @Slot()
     def _resume(self) -> None:

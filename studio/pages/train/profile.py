@@ -31,9 +31,11 @@ class ProfileCard(Card):
 
     Signals:
         apply_asked(Mapping): the settings that one of the sentences proposes are wanted.
+        arrived(): the profile that the person asked for is shown.
     """
 
     apply_asked = Signal(object)
+    arrived = Signal()
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__("Where the time goes", "gauge", parent=parent)
@@ -41,9 +43,9 @@ class ProfileCard(Card):
         self._folder: RunFolder | None = None
         self._state = RunState.IDLE
         self._asked = False
+        self._wanted = False  # by the person at this window
         self._begun: ProfileBegun | None = None
         self._since = 0.0  # by this machine's clock, which the run's may not agree with
-        self._told = False  # the run told of a profile
         self._lost = False  # it told of one that cannot be read
         self._profile: Profile | None = None
         self._words = label(_EMPTY, "help", wrap=True)
@@ -59,8 +61,8 @@ class ProfileCard(Card):
         self._folder = folder
         self._state = state
         self._profile = self._begun = None
-        self._asked = self._told = self._lost = False
-        self._read()
+        self._asked = self._wanted = self._lost = False
+        self._read(anew=False)
         self._show()
 
     def set_state(self, state: RunState) -> None:
@@ -72,7 +74,7 @@ class ProfileCard(Card):
 
     def expect(self) -> None:
         """A profile was asked for just now."""
-        self._asked = True
+        self._asked = self._wanted = True
         self._show()
 
     def add_event(self, event: Event) -> None:
@@ -81,8 +83,8 @@ class ProfileCard(Card):
             self._asked, self._begun, self._since = False, event, time.monotonic()
             self.progress.set_progress(0.0, "Measuring")
         elif isinstance(event, Profiled):
-            self._asked, self._begun, self._told = False, None, True
-            self._read()
+            self._read(anew=True)
+            return
         elif isinstance(event, (AttemptStarted, *FINAL_EVENTS)):
             self._begun = None
         else:
@@ -97,7 +99,8 @@ class ProfileCard(Card):
             share = min(by_time, steps / max(self._begun.steps, 1), 1.0)
             self.progress.set_progress(share, "Measuring", f"{steps:,} steps so far")
 
-    def _read(self) -> None:
+    def _read(self, anew: bool) -> None:
+        """Show what the file holds; ``anew``: the run has just written it."""
         folder = self._folder
         if folder is None:
             return
@@ -105,10 +108,15 @@ class ProfileCard(Card):
         def done(profile: Profile | None) -> None:
             if folder != self._folder:
                 return
-            self._profile, self._lost = profile, self._told and profile is None
+            self._profile, self._lost = profile, anew and profile is None
+            if anew:
+                self._asked, self._begun = False, None
             if profile is not None:
                 self.view.show_profile(profile, self._context.live.config())
             self._show()
+            if self._wanted and anew:
+                self._wanted = False
+                self.arrived.emit()
 
         def failed(error: Exception) -> None:
             logger.warning("A profile could not be read: %s", error)
