@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,11 @@ class RunSummary:
     def cut_short(self) -> bool:
         """Whether it was stopped because its window had gone, or the system went down, and not been resumed since."""
         return self.status == "stopped" and self.record.get("reason") in UNASKED
+
+    @cached_property
+    def search_text(self) -> str:
+        """What a search looks through, in lower case."""
+        return " ".join(str(self.record.get(key, "")) for key in ("name", "run", "dataset", "model")).lower()
 
     @property
     def duration(self) -> float:

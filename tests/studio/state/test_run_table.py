@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QTableView
 from pytestqt.qtbot import QtBot
 
 from studio.services.background import Background
+from studio.state import run_table
 from studio.state.checkpoint_list import CheckpointListModel
-from studio.state.run_library import RunLibrary, thin
-from studio.state.run_table import BEST, NAME, STATUS, STEP, RunFilter, RunTableModel
+from studio.state.run_library import RunLibrary, RunSummary, thin
+from studio.state.run_table import BEST, COLUMNS, NAME, RUN_ROLE, STATUS, STEP, RunFilter, RunTableModel
 from training.config import RunConfig
 from training.control import WINDOW_GONE
 from training.runs.folder import RunFolder, claim, create_run, release
@@ -156,3 +160,42 @@ def test_thinning_keeps_the_course_and_drops_what_is_not_finite() -> None:
     thinned = thin(np.linspace(0, 1, 1000))
     assert len(thinned) == 40
     assert list(thinned) == sorted(thinned)
+
+
+def test_sorting_keeps_what_is_chosen_and_asks_each_run_for_its_key_once(
+    qtbot: QtBot, background: Background, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = RunLibrary(tmp_path, background)
+    model = RunTableModel(library)
+    proxy = RunFilter(model)
+    testers = [QAbstractItemModelTester(item, FATAL) for item in (model, proxy)]
+    assert testers
+    view = QTableView()
+    qtbot.addWidget(view)
+    view.setModel(proxy)
+
+    def summaries(steps: list[int]) -> tuple[RunSummary, ...]:
+        return tuple(RunSummary({"run": f"r{step}", "folder": "", "step": step, "created": -step}) for step in steps)
+
+    library.runs = summaries([step * 7 % 300 for step in range(300)])
+    library.refreshed.emit()
+    view.selectRow(proxy.mapFromSource(model.index(model.row_of("r42") or 0, 0)).row())
+    asked: list[str] = []
+
+    def key(run: RunSummary) -> int:
+        asked.append(run.id)
+        return int(run.record["step"])
+
+    columns = list(COLUMNS)
+    columns[STEP] = replace(columns[STEP], key=key)
+    monkeypatch.setattr(run_table, "COLUMNS", tuple(columns))
+    view.sortByColumn(STEP, Qt.SortOrder.DescendingOrder)
+    assert len(asked) == 300
+    assert [proxy.index(row, 0).data(RUN_ROLE).id for row in range(300)] == [f"r{step}" for step in range(299, -1, -1)]
+    proxy.set_search("r4")
+    assert [index.data(RUN_ROLE).id for index in view.selectionModel().selectedRows()] == ["r42"]
+    proxy.set_search("")
+    library.runs = summaries([step for step in range(301) if step not in range(100, 200)])  # gone, and a new one
+    library.refreshed.emit()
+    assert [proxy.index(row, 0).data(RUN_ROLE).id for row in (0, 1, 200)] == ["r300", "r299", "r0"]
+    assert [index.data(RUN_ROLE).id for index in view.selectionModel().selectedRows()] == ["r42"]
