@@ -11,8 +11,11 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
+
+import psutil
 
 import training
 from studio.engine.deaths import explain_exit, explain_no_start
@@ -25,6 +28,7 @@ _LOG_TAIL = 6000  # bytes of the technical record shown after a death
 _STACKS = (
     64 * 1024
 )  # a crash in native code writes the stacks of all threads: as far back as its first line is looked for
+_NICE = psutil.BELOW_NORMAL_PRIORITY_CLASS if sys.platform == "win32" else 10
 _FATAL = b"Fatal Python error: "
 
 
@@ -120,6 +124,12 @@ class ChildLink:
                 self._process.stdin.flush()
         except (OSError, ValueError) as error:
             logger.info("A request did not reach the engine: %s", error)
+
+    def give_way(self) -> None:
+        """The threads it is going to have take the niceness over from the one it has."""
+        if self._process is not None:
+            with suppress(psutil.Error):  # it has ended already, which ``converse`` tells
+                psutil.Process(self._process.pid).nice(_NICE)
 
     def close(self) -> None:
         """The orderly end: the engine is told, or it would take the end of its input for the window's death."""

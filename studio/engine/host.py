@@ -1,4 +1,4 @@
-"""The engines of the window: one kept warm for the next run, a second one for previews while it trains."""
+"""The engines of the window: one warm for the next run, a second one for previews while it trains."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class EngineHost(QObject):
             self._run = None
             self.run_finished.emit(dict(reply.get("result") or {}))
             if not self._pool.choice.in_process and not self._pool.shutting_down:
-                self._pool.renew()
+                self._pool.after_run(bool(reply.get("reusable")))
 
     @Slot(object)
     def _on_main_died(self, death: EngineDeath) -> None:

@@ -39,6 +39,9 @@ class InPlaceLink:
         """Queue one request."""
         self._requests.put(dict(request))
 
+    def give_way(self) -> None:
+        """Impossible for a thread; previews wait for the end of the run instead."""
+
     def close(self) -> None:
         """End of requests: a run is stopped and kept."""
         self._requests.put(None)

@@ -30,6 +30,9 @@ class EngineLink(Protocol):
     def send(self, request: Mapping[str, Any]) -> None:
         """Pass one request on; an engine that is gone swallows it (``converse`` tells)."""
 
+    def give_way(self) -> None:
+        """Leave the processor to whoever wants it, from the first moment on and for good; not for a thread."""
+
     def close(self) -> None:
         """No more requests: the engine ends, a run is stopped and kept (unless it was detached)."""
 

@@ -38,6 +38,7 @@ class EnginePool(QObject):
         self._make_link = make_link
         self._clients: list[EngineClient] = []  # all that have a thread, leaving ones included
         self._assistant: EngineClient | None = None
+        self._made_for = choice  # what the main engine was chosen by
         self.main = self._new_client(first_link)
 
     @property
@@ -50,11 +51,10 @@ class EnginePool(QObject):
         self._replace_main(self._new_client(None))
 
     def renew(self) -> None:
-        """Let the main engine go, and all GPU memory with it; the assistant, if any, is warm already."""
-        fresh, self._assistant = self._assistant, None
-        if fresh is None or fresh.state in GONE:
-            fresh = self._new_client(None)
-        self._replace_main(fresh)
+        """Let the main engine go, and all GPU memory with it. The assistant cannot take its place: it stepped back for
+        good."""
+        self.rest()
+        self._replace_main(self._new_client(None))
 
     def live_main(self) -> EngineClient:
         """The main engine, restarted if it is gone."""
@@ -63,10 +63,25 @@ class EnginePool(QObject):
         return self.main
 
     def live_assistant(self) -> EngineClient:
-        """The second engine, started if there is none."""
+        """The second engine, started if there is none; its loading and its work give way to the run."""
         if self._assistant is None or self._assistant.state in GONE:
-            self._assistant = self._new_client(None)
+            link = self._make_link(self.choice)
+            link.give_way()
+            self._assistant = self._new_client(link)
         return self._assistant
+
+    def after_run(self, reusable: bool) -> None:
+        """The run is over. An engine that is fit for the next one stays, warm and with its data; another makes room for
+        a fresh one, and gives back its GPU memory with that."""
+        if reusable and self._made_for == self.choice:
+            self.rest()
+        else:
+            self.renew()
+
+    def rest(self) -> None:
+        """The run is over: two engines are one too many, unless the second is just answering."""
+        if self._assistant is not None and self._assistant.idle:
+            self.retire_assistant()
 
     def retire_assistant(self) -> None:
         """The second engine is not wanted any more."""
@@ -101,7 +116,7 @@ class EnginePool(QObject):
         return client
 
     def _replace_main(self, client: EngineClient) -> None:
-        old, self.main = self.main, client
+        old, self.main, self._made_for = self.main, client, self.choice
         old.close()
         if not old.thread_running:
             self._forget(old)

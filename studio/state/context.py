@@ -106,11 +106,12 @@ class AppContext(QObject):
             self.notifier.notify(problem, "warning")
             return
         self.live.expect(config.name)
-        self.show_page("train")
+        # The engine first: it begins while the page is being built.
         if self.branch is not None:
             self.engine.branch(self.branch.checkpoint.path, config_data(config), self.workspace)
         else:
             self.engine.run(config_data(config), self.workspace)
+        self.show_page("train")
 
     def start_draft(self) -> None:
         """Train what the forms say."""
@@ -136,8 +137,8 @@ class AppContext(QObject):
         folder = target.parent.parent if target.parent.name == "checkpoints" else target
         self.live.attach(folder)
         self.live.expect_again()
-        self.show_page("train")
         self.engine.resume(target, overrides)
+        self.show_page("train")
 
     def resume_changed(self, folder: Path, overrides: Sequence[str]) -> None:
         """Go on with the run shown and some settings changed; one that is being trained is stopped and kept first."""

@@ -250,7 +250,7 @@ class FakeEngine:
             run.close()
         finally:
             self.current = None
-        reply(number, "finished", result=record)
+        reply(number, "finished", result=record, reusable=config.name == "again")
 
 
 def listen(engine: FakeEngine, requests: queue.Queue[dict[str, Any] | None]) -> None:

@@ -67,6 +67,12 @@ class Question(QObject):
         self._active = active
         if active:
             self.follow()
+        elif (
+            self._timer.isActive()
+        ):  # not asked yet: a run that begins now would have to share its cores with the answer
+            self._timer.stop()
+            self._key = None
+            self._set_busy(False)
 
     def ask_again(self) -> None:
         """Ask although nothing changed (the files may have)."""

@@ -66,6 +66,52 @@ def test_a_run_is_started_and_finished_and_the_engine_renewed(
     assert ears.last("finished")["run"] != first["run"]
 
 
+def test_an_engine_that_is_fit_for_the_next_run_stays(
+    qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path
+) -> None:
+    host = make_host()
+    ears = Ears(host)
+    ready(qtbot, host)
+    states: list[EngineState] = []
+    host.state_changed.connect(states.append)
+    workers = set()
+    host.run_started.connect(lambda folder: workers.add(owner_of(RunFolder(folder))["pid"]))  # type: ignore[index]
+    for runs in (1, 2):
+        host.run(config_data(config("again", epochs=3)), workspace)
+        qtbot.waitUntil(lambda: ears.kinds().count("finished") == runs, timeout=20000)  # noqa: B023 - waited for here
+        assert host.state is EngineState.READY
+    assert EngineState.STARTING not in states
+    assert len(workers) == 1
+    # It stays as long as it is the engine that is wished for.
+    host.run(config_data(config("again", epochs=3)), workspace)
+    qtbot.waitUntil(lambda: ears.kinds().count("started") == 3, timeout=20000)
+    host.choose(EngineChoice("/another/python"))
+    qtbot.waitUntil(lambda: ears.kinds().count("finished") == 3, timeout=20000)
+    assert EngineState.STARTING in states
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="niceness is POSIX's word for it")
+def test_the_engine_that_answers_beside_a_run_gives_way_to_it(
+    qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path
+) -> None:
+    host = make_host()
+    ears = Ears(host)
+    ready(qtbot, host)
+    before = psutil.Process().nice()
+    host.run(config_data(config("again", epochs=100, milliseconds=5)), workspace)
+    qtbot.waitUntil(lambda: "started" in ears.kinds(), timeout=20000)
+    answers: list[dict[str, Any]] = []
+    host.inspect_dataset({"name": "lab"}, answers.append, pytest.fail)
+    qtbot.waitUntil(lambda: bool(answers), timeout=20000)
+    worker = int(owner_of(RunFolder(ears.last("started")))["pid"])  # type: ignore[index]
+    niceness = {child.pid: child.nice() for child in psutil.Process().children()}
+    assert niceness.pop(worker) == before
+    assert list(niceness.values()) == [before + 10]
+    send(ears.last("started"), Command.STOP)
+    qtbot.waitUntil(lambda: "finished" in ears.kinds(), timeout=20000)
+    qtbot.waitUntil(lambda: [child.pid for child in psutil.Process().children()] == [worker], timeout=20000)
+
+
 def test_a_run_asked_for_while_the_engine_warms_up_begins_when_it_is_warm(
     qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path
 ) -> None:

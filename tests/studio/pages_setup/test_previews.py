@@ -30,6 +30,21 @@ def test_a_preview_that_comes_too_late_is_dropped(qtbot: QtBot, page: SetupPage,
     assert page.facts.dataset.refusal == ""
 
 
+def test_a_page_that_is_left_before_it_asked_asks_when_it_is_seen_again(
+    qtbot: QtBot, page: SetupPage, context: FakeContext
+) -> None:
+    """A run that begins meanwhile would have to share its cores with the answer."""
+    answer(context)
+    asked = len(context.engine.inspections)
+    context.draft.set("dataset.samples", 600)
+    page.hide()
+    qtbot.wait(100)
+    assert len(context.engine.inspections) == asked
+    assert not page.facts.dataset.busy
+    page.show()
+    qtbot.waitUntil(lambda: len(context.engine.inspections) == asked + 1)
+
+
 def test_what_a_preview_does_not_depend_on_asks_nothing(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
     answer(context)
     context.draft.set("optimizer.lr", 0.5)
