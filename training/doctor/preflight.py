@@ -14,6 +14,7 @@ from training.data.kept import KeptData
 from training.data.placement import in_words
 from training.doctor.memory import Trial, memory_findings, try_step
 from training.engine.assemble import assemble
+from training.engine.compiled import compile_session
 from training.engine.device import describe_device, ran_out_of_memory
 from training.engine.memory import (
     batches_that_fit,
@@ -24,7 +25,7 @@ from training.engine.memory import (
 )
 from training.engine.session import Session
 from training.engine.step import train_step
-from training.errors import ConfigError, TrainingError, counted
+from training.errors import ConfigError, InputError, TrainingError, counted
 from training.events import Found
 
 Report = Callable[[str, float | None], None]
@@ -59,7 +60,13 @@ def preflight(
     except (RuntimeError, MemoryError) as error:
         return [_memory(error, phase, config)]
     try:
-        return [*_data(session), _device(session), *_step(session), _disk(session, workspace)]
+        return [
+            *_data(session),
+            _device(session),
+            *_step(session),
+            *_compiling(session, noted),
+            _disk(session, workspace),
+        ]
     finally:
         session.data.close()
 
@@ -120,6 +127,16 @@ def _device(session: Session) -> Found:
             advice="Set precision.compute to fp32.",
         )
     return Found(level="ok", title=f"The run works on the {name}{threads} in {compute}.")
+
+
+def _compiling(session: Session, report: Report) -> list[Found]:
+    """Where the step is to be compiled: whether that works here. What is compiled is kept for the run."""
+    wanted = session.config.precision.compile
+    try:
+        compile_session(session, report)
+    except InputError as error:
+        return [Found(level="error", title=error.message, advice=error.advice, fix=error.fix)]
+    return [] if wanted == "off" else [Found(level="ok", title=f"The {wanted} can be compiled here.")]
 
 
 def _step(session: Session) -> list[Found]:

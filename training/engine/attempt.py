@@ -14,6 +14,7 @@ from training.checkpoints import Keeper
 from training.config import RunConfig
 from training.control import Control
 from training.engine.assemble import assemble
+from training.engine.compiled import compile_session
 from training.engine.device import choose_device
 from training.engine.environment import compare, earlier_environment, environment, kept_threads
 from training.engine.fit import fit
@@ -126,6 +127,7 @@ def _prepare(place: Workplace, config: RunConfig, restore: Restore | None, sourc
         if restore is not None:
             put_back(restore, folder, session)
         _mend(folder, session, restore)
+        compile_session(session, report)
         _note_environment(place, session, restore, source)
     except BaseException:
         session.data.close()

@@ -21,6 +21,7 @@ import torch
 import training
 from training.config import RunConfig
 from training.data.processes import core_count
+from training.engine.compiler import compiler_facts
 from training.engine.device import describe_device
 from training.engine.session import Session
 from training.events import Found
@@ -49,6 +50,7 @@ BREAKING = {
     "cudnn": "another version of cuDNN brings other convolutions",
     "optimizer": "the optimizer's fused and foreach kernels round otherwise",
     "tf32": "without TensorFloat-32 matrix products are rounded otherwise",
+    "compiler": "another compiler puts the step's sums together in another order",
 }
 """Facts that decide the bits of a result, with the reason."""
 
@@ -97,6 +99,8 @@ def environment(session: Session, source: Path | None = None) -> dict[str, Any]:
         "tf32": _has_tf32(device) if config.precision.compute == "tf32" else None,
         "threads": torch.get_num_threads(),
         "optimizer": implementation(session.optimizer),
+        "compile": config.precision.compile,
+        "compiler": compiler_facts(device) if config.precision.compile != "off" else None,
         "seeds": _seeds(config),
         "data": session.data.source.fingerprint,
         "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},

@@ -49,7 +49,7 @@ def _train_epoch(session: Session, control: Control, recorder: Recorder, ledger:
     progress = session.progress
     for window in session.data.train_windows(progress.epoch, progress.window):
         lr = session.lr
-        step = ledger.shortage.attempt(train_step, window)
+        step = ledger.shortage.attempt(session.compiled or train_step, window)
         if step is None:  # memory ran out: the same window again, in smaller batches
             break
         loss, norm = step

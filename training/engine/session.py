@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from training.config import RunConfig
-from training.data import Data
+from training.data import Data, Window
 from training.data.plan import plan
 from training.engine.device import Numerics
 from training.objectives import Objective
@@ -54,6 +54,16 @@ def no_watch(_part: Lap) -> None:
     """Nobody wants to know where a step's time goes."""
 
 
+class CompiledStep(Protocol):
+    """Does what ``train_step`` does, as compiled code."""
+
+    def __call__(self, session: Session, window: Window) -> tuple[Tensor, Tensor]: ...
+
+    def remember(self) -> None:
+        """Take the session's tensors as they are now; to be called after state was loaded."""
+        ...
+
+
 @dataclass
 class Session:
     """Everything a run computes with. ``raw_model`` is the module whose weights are saved."""
@@ -73,6 +83,8 @@ class Session:
     progress: Progress = field(default_factory=Progress)
     absent_generators: list[Tensor] = field(default_factory=list)  # of GPUs that only another machine has
     lap: Callable[[Lap], None] = no_watch  # told the name of each part of a step as it ends, for a profile
+    forward: Callable[[Tensor], Any] | None = None  # in training, where it is not the model itself
+    compiled: CompiledStep | None = None  # takes the place of ``train_step``
 
     @property
     def lr(self) -> float:
@@ -114,6 +126,8 @@ class Session:
         self.cut_batches()
         self.load_random_state(state["rng"])
         self.apply_schedule()
+        if self.compiled is not None:
+            self.compiled.remember()
 
     def load_random_state(self, state: dict[str, Any]) -> None:
         """Put torch's random generators back."""

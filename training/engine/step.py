@@ -24,7 +24,7 @@ def train_step(session: Session, window: Window) -> tuple[Tensor, Tensor]:
     for batch in window:
         session.lap("data")
         with numerics.autocast():
-            outputs = session.model(batch.inputs)
+            outputs = (session.forward or session.model)(batch.inputs)
         part = session.objective.loss_sum(outputs, batch.targets) / window.samples
         session.lap("forward")
         numerics.backward(part)

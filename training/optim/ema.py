@@ -23,9 +23,10 @@ class Ema:
         self.decay = decay
         live = _tensors(model)
         self._shadow = {name: tensor.detach().clone() for name, tensor in live.items()}
-        self._averaged = [name for name, tensor in live.items() if tensor.is_floating_point()]
-        self._copied = [name for name in live if name not in set(self._averaged)]
-        self._live = live
+        averaged = [name for name, tensor in live.items() if tensor.is_floating_point()]
+        self._averages = [self._shadow[name] for name in averaged]
+        self._lives = [live[name] for name in averaged]
+        self._copies = [(self._shadow[name], live[name]) for name in live if name not in set(averaged)]
         device = next(iter(live.values())).device
         self._updates = torch.zeros((), dtype=torch.int64, device=device)
         # As tensors on the device: torch would copy plain numbers there at each use, and wait for it.
@@ -41,22 +42,26 @@ class Ema:
         weight = torch.where(self._updates == 0, self._first, self._usual)
         if ok is True:
             self._average(weight)
-            for name in self._copied:
-                self._shadow[name].copy_(self._live[name])
+            for shadow, live in self._copies:
+                shadow.copy_(live)
         else:
             self._average(torch.where(ok, weight, self._none))
-            for name in self._copied:
-                self._shadow[name].copy_(torch.where(ok, self._live[name], self._shadow[name]))
+            for shadow, live in self._copies:
+                shadow.copy_(torch.where(ok, live, shadow))
         self._updates.add_(ok)
 
     def _average(self, weight: Tensor) -> None:
-        shadow = [self._shadow[name] for name in self._averaged]
-        live = [self._live[name] for name in self._averaged]
-        torch._foreach_lerp_(shadow, live, [weight.to(tensor.dtype) for tensor in shadow])
+        weights = [weight if tensor.dtype == weight.dtype else weight.to(tensor.dtype) for tensor in self._averages]
+        torch._foreach_lerp_(self._averages, self._lives, weights)
 
     def state_dict(self) -> dict[str, Tensor]:
         """The average under the model's own names; the tensors are this object's own, not copies."""
         return dict(self._shadow)
+
+    @property
+    def counter(self) -> Tensor:
+        """The number of updates, int64 on the device: the tensor itself, for a compiled step that makes them."""
+        return self._updates
 
     @property
     def updates(self) -> int:

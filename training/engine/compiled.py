@@ -1,0 +1,243 @@
+"""``precision.compile`` and ``precision.cuda_graphs``: what takes the place of ``train_step``, or of the forward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from training.data import Batch, Window
+from training.engine.captured import Captured
+from training.engine.compiler import compiling, keep_work, refuse_without_compiler
+from training.engine.cuda_graph import Recorded, wants_cuda_graph
+from training.engine.device import TINY_MODEL
+from training.engine.replay import undisturbed
+from training.engine.session import Session
+from training.engine.step import train_step
+from training.engine.step_graph import Held, StepGraph
+from training.errors import InputError
+from training.optim.rules import rule_of
+
+Key = tuple[torch.Size, tuple[int, ...]]
+"""Shape and strides of a batch's inputs: compiled code fits only those it was made for."""
+
+
+class Part(Protocol):
+    """A function of tensors made fast: ``Captured`` or ``Recorded``."""
+
+    def bind(self, held: Any) -> None: ...
+
+    def __call__(self, *others: Tensor) -> Sequence[Tensor]: ...
+
+
+def compile_session(session: Session, report_progress: Callable[[str, float | None], None]) -> None:
+    """Compile and record what ``[precision]`` says, ahead of the first step. Weights, state and random numbers stay as they
+    are. Raises InputError, in one sentence, where this machine or this run does not allow it.
+    """
+    wanted, recorded = session.config.precision.compile, wants_cuda_graph(session)
+    if wanted == "off" and not recorded:
+        return
+    setting = "precision.cuda_graphs" if wanted == "off" else "precision.compile"
+    if wanted != "off":
+        refuse_without_compiler(session.device)
+        keep_work()
+        torch.compiler.reset()  # what an earlier run of this process compiled, or torch would count it as this run's
+    report_progress("compiling the network" if wanted == "model" else "compiling the step", None)
+    batch = _example(session)
+    with compiling(session.model, setting):
+        if wanted == "model":
+            session.forward = CompiledModel(session, batch)
+        else:
+            session.compiled = CompiledStep(session, _graph(session, batch, setting), batch, recorded)
+
+
+def _graph(session: Session, batch: Batch, setting: str) -> StepGraph:
+    rule = rule_of(session.optimizer)
+    if rule is None:
+        raise InputError(
+            f"{setting}: {type(session.optimizer).__name__} cannot be part of such a step; use --set {setting}=off.",
+            fix={setting: "off"},
+        )
+    return StepGraph(session, rule, _used(session, batch))
+
+
+def _example(session: Session) -> Batch:
+    """The first batch, as the steps will get it."""
+    return next(iter(session.data.window_again(session.progress.epoch, 0)))
+
+
+def _used(session: Session, batch: Batch) -> set[int]:
+    """The parameters that the loss depends on. torch gives the others no gradient, and optimizers leave them alone."""
+    with undisturbed(session):
+        _differentiate(session, batch, session.model)
+        return {id(parameter) for parameter in session.parameters if parameter.grad is not None}
+
+
+def _differentiate(session: Session, batch: Batch, forward: Callable[[Tensor], Any]) -> None:
+    """Forward and backward, as ``train_step`` makes them."""
+    with session.numerics.autocast():
+        outputs = forward(batch.inputs)
+    session.numerics.backward(session.objective.loss_sum(outputs, batch.targets) / len(batch.targets))
+
+
+class CompiledModel:
+    """The forward pass of ``session.model`` (and with it the backward one) compiled for batches like ``batch``.
+
+    Others (an epoch's last) are not: each would be compiled anew. Neither are validation and the search for the cause of a
+    skipped step, which ask the model itself.
+    """
+
+    def __init__(self, session: Session, batch: Batch) -> None:
+        self._model = session.model
+        self._key = _key(batch)
+        with torch._inductor.config.patch(fallback_random=True), undisturbed(session):
+            self._compiled = torch.compile(session.model, dynamic=False)
+            _differentiate(session, batch, self._compiled)
+
+    def __call__(self, inputs: Tensor) -> Any:
+        if (inputs.shape, inputs.stride()) == self._key:
+            return self._compiled(inputs)
+        return self._model(inputs)
+
+
+class CompiledStep:
+    """``train_step`` as compiled (or recorded) code, on the very same weights, state and buffers.
+
+    A window that it was not made for (other batches after memory ran out, an epoch's last where that is short) is made by
+    ``train_step``. Which windows those are depends on the settings and the data alone, so a resumed run does alike.
+    """
+
+    def __init__(self, session: Session, graph: StepGraph, batch: Batch, recorded: bool) -> None:
+        self._session = session
+        self._graph = graph
+        self._recorded = recorded
+        self._held = graph.hold()
+        graph.set_rate()
+        self._samples = torch.ones((), dtype=torch.float32, device=session.device)
+        self._wholes: dict[int, Part] = {}
+        self._behind = False  # whether the guard knows older buffers than there are
+        if session.config.loop.accumulation == 1:
+            for size in _worthwhile(session):
+                some = _cut(batch, size)
+                self._wholes[size] = self._make(graph.whole, some.inputs, some.targets)
+        else:
+            self._key = _key(batch)
+            self._part = self._make(graph.part, batch.inputs, batch.targets, self._samples)
+            self._end = self._make(graph.end)
+
+    def _make(self, function: Callable[..., tuple[Tensor, ...]], *others: Tensor) -> Part:
+        if self._session.config.precision.compile == "off":
+            return Recorded(function, self._held, *others)
+        captured = Captured(function, self._held, *others)
+        if not self._recorded:
+            return captured
+
+        def computed(held: Held, *given: Tensor) -> Sequence[Tensor]:
+            captured.bind(held)
+            return captured(*given)
+
+        return Recorded(computed, self._held, *others)
+
+    def __call__(self, session: Session, window: Window) -> tuple[Tensor, Tensor]:
+        """As ``train_step``. The code belongs to one session: a copy of it is stepped by ``train_step``."""
+        if session is not self._session or (self._wholes and not self._fits(window)):
+            return self._as_ever(session, window)
+        self._graph.set_rate()
+        self._behind = True
+        loss, norm = self._whole(window) if self._wholes else self._parts(window)
+        session.progress.step += 1
+        session.apply_schedule()
+        session.lap("step")
+        return loss, norm
+
+    def remember(self) -> None:
+        """Other tensors may have taken the place of those that were held: to be called after state was loaded."""
+        self._held = self._graph.hold()
+        for part in self._wholes.values() or (self._part, self._end):
+            part.bind(self._held)
+        self._behind = False
+
+    def _fits(self, window: Window) -> bool:
+        return window.batches == 1 and window.samples in self._wholes
+
+    def _as_ever(self, session: Session, window: Window) -> tuple[Tensor, Tensor]:
+        if self._behind:
+            session.guard.remember()
+        try:
+            return train_step(session, window)
+        finally:
+            self.remember()
+
+    @torch.no_grad()
+    def _whole(self, window: Window) -> tuple[Tensor, Tensor]:
+        batch = next(iter(window))
+        self._session.lap("data")
+        try:
+            loss, norm = self._wholes[window.samples](batch.inputs, batch.targets)
+        except BaseException:  # before anything was written: what comes next may be a step that is not compiled
+            self._session.guard.remember()
+            raise
+        return loss, norm
+
+    def _parts(self, window: Window) -> tuple[Tensor, Tensor]:
+        graph, buffers = self._graph, self._held["buffers"]
+        with torch.no_grad():
+            if graph.kept:
+                torch._foreach_copy_(graph.kept, buffers)
+            torch._foreach_zero_(graph.gradients)
+            self._samples.fill_(window.samples)
+        loss: Tensor | None = None
+        try:
+            for batch in window:
+                self._session.lap("data")
+                part = self._add(batch)
+                loss = part if loss is None else loss + part
+        except BaseException:
+            with torch.no_grad():
+                for buffer, kept in zip(buffers, graph.kept, strict=True):
+                    buffer.copy_(kept)
+            self._session.guard.remember()
+            raise
+        assert loss is not None, "a window has at least one batch"
+        with torch.no_grad():
+            (norm,) = self._end()
+        return loss, norm
+
+    def _add(self, batch: Batch) -> Tensor:
+        """A micro-batch's share of the loss; its gradients are added to the window's."""
+        if _key(batch) == self._key:
+            with torch.no_grad():
+                (part,) = self._part(batch.inputs, batch.targets, self._samples)
+            return part
+        session, graph = self._session, self._graph
+        for weight, gradient in zip(graph.weights, graph.gradients, strict=True):
+            weight.grad = gradient
+        with session.numerics.autocast():
+            outputs = session.model(batch.inputs)
+        loss = session.objective.loss_sum(outputs, batch.targets) / self._samples
+        session.numerics.backward(loss)
+        for weight in graph.weights:
+            weight.grad = None
+        return loss.detach()
+
+
+def _key(batch: Batch) -> Key:
+    return batch.inputs.shape, batch.inputs.stride()
+
+
+def _cut(batch: Batch, size: int) -> Batch:
+    """The first ``size`` samples of ``batch``."""
+    return Batch(batch.inputs[:size], batch.targets[:size], batch.indices[:size])
+
+
+def _worthwhile(session: Session) -> list[int]:
+    """Batch sizes to compile for: that of the settings and, for a tiny model, which is compiled in no time, an epoch's last
+    where it is another."""
+    plan = session.data.plan
+    sizes = [plan.samples(0)]
+    if plan.steps > 1 and sum(parameter.numel() for parameter in session.parameters) < TINY_MODEL:
+        last = plan.samples(plan.steps - 1)
+        sizes += [last] if last < sizes[0] else []
+    return sizes

@@ -1,0 +1,143 @@
+"""The compiler behind ``precision.compile``: is it there, where does it keep its work, what to say when it fails."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+from platformdirs import user_cache_path
+from torch import nn
+
+from training.engine.device import ran_out_of_memory
+from training.errors import InputError
+
+logger = logging.getLogger(__name__)
+
+OFF = {"precision.compile": "off"}
+
+_CACHE = "TORCHINDUCTOR_CACHE_DIR"
+
+_HOW_TO_GET = {
+    "linux": "install g++ (on Debian and Ubuntu the package g++, on Fedora gcc-c++)",
+    "darwin": "install Apple's command line tools (xcode-select --install)",
+    "win32": "install the Build Tools for Visual Studio with C++, and start from their developer prompt",
+}
+
+
+def keep_work() -> Path:
+    """Where compiled code is kept, so that the next start is quick; several processes may use it at a time.
+
+    ``$TORCHINDUCTOR_CACHE_DIR`` where that is set, else in the user's cache folder.
+    """
+    return Path(os.environ.setdefault(_CACHE, str(user_cache_path("Trainwright", appauthor=False) / "compiled")))
+
+
+def refuse_without_compiler(device: torch.device) -> None:
+    """Raise InputError where this machine lacks what compiling for ``device`` needs."""
+    if device.type == "cuda":
+        from torch.utils._triton import has_triton  # imports Triton
+
+        if not has_triton():
+            raise InputError(
+                "precision.compile: compiling for a GPU needs Triton, which is not installed or does not know this GPU. "
+                f"Install it ({'pip install triton-windows' if sys.platform == 'win32' else 'pip install triton'}), or "
+                "use --set precision.compile=off.",
+                fix=OFF,
+            )
+    elif cpp_compiler() is None:
+        raise InputError(
+            "precision.compile: no C++ compiler was found, which compiling for the processor needs. "
+            f"{_how_to_get()}, or use --set precision.compile=off.",
+            fix=OFF,
+        )
+
+
+def _how_to_get() -> str:
+    words = _HOW_TO_GET.get(sys.platform, "install g++ or clang++")
+    return f"{words[0].upper()}{words[1:]}"
+
+
+def cpp_compiler() -> str | None:
+    """The C++ compiler that torch's inductor takes; None where it finds none."""
+    from torch._inductor import cpp_builder, exc  # takes a second
+
+    try:
+        return str(cpp_builder.get_cpp_compiler())
+    except (exc.InvalidCxxCompiler, OSError, RuntimeError) as error:
+        logger.info("No C++ compiler: %s", error)
+        return None
+
+
+def compiler_facts(device: torch.device) -> str | None:
+    """What compiles for ``device``, with its version."""
+    if device.type == "cuda":
+        return f"Triton {version('triton')}" if find_spec("triton") else None
+    name = cpp_compiler()
+    return None if name is None else compiler_version(name)
+
+
+@functools.cache
+def compiler_version(name: str) -> str:
+    """The first line of what the compiler says of itself; its name where it says nothing."""
+    try:
+        said = subprocess.run([name, "--version"], capture_output=True, text=True, timeout=10.0, check=True)
+        return said.stdout.splitlines()[0].strip()
+    except (OSError, subprocess.SubprocessError, IndexError):
+        return name
+
+
+@contextmanager
+def compiling(model: nn.Module, setting: str) -> Iterator[None]:
+    """Inside, something is compiled or recorded, as ``setting`` asks: what goes wrong becomes one sentence, as InputError.
+
+    The model's weights and plain numbers must afterwards be what they were: a number that a forward pass counts up would
+    stand still.
+    """
+    before = _plain(model)
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        if ran_out_of_memory(error):
+            raise
+        logger.info("Compiling failed", exc_info=True)
+        raise InputError(
+            f"{setting}: this run's step cannot be compiled here: {_reason(error)}. Use --set {setting}=off.",
+            fix={setting: "off"},
+        ) from error
+    if _plain(model) != before:
+        raise InputError(
+            f"{setting}: the model counts or keeps something in plain Python while it computes, which would stand still in "
+            f"a compiled step. Use --set {setting}=off.",
+            fix={setting: "off"},
+        )
+
+
+def _plain(model: nn.Module) -> list[Any]:
+    """Identities of parameters and buffers, values of simple attributes, by module."""
+    modules = list(model.modules())
+    tensors = [id(tensor) for tensor in (*model.parameters(), *model.buffers())]
+    simple = (bool, int, float, str, tuple, type(None))
+    return [
+        *tensors,
+        *({key: value for key, value in vars(each).items() if isinstance(value, simple)} for each in modules),
+    ]
+
+
+def _reason(error: BaseException) -> str:
+    """The first telling line of torch's long explanation."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    telling = [line for line in lines if line and not line.startswith(("backend=", "Exception:", "Set TORCH", "C++"))]
+    text = telling[0] if telling else type(error).__name__
+    return text.rstrip(".:")[:300]

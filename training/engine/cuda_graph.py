@@ -1,0 +1,106 @@
+"""``precision.cuda_graphs``: a step recorded once on an NVIDIA GPU and replayed, all its kernels by a single launch.
+
+Starting a kernel takes the processor a few microseconds, so a small network leaves the GPU waiting for orders. Recorded
+is the same function of tensors that ``precision.compile`` compiles (``engine.step_graph``), compiled or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from training.engine.session import Session
+from training.errors import InputError
+
+LAUNCH_BOUND = 1_000_000
+"""Parameters below which a step's kernels are taken to be shorter than their starts: "auto" records the step then."""
+
+WARM_UP = 3
+"""Rounds before recording, as torch's documentation asks for: libraries take their workspaces in the first ones."""
+
+
+def wants_cuda_graph(session: Session) -> bool:
+    """Whether steps are to be recorded; raises InputError where they are to be and cannot."""
+    wanted, compiled = session.config.precision.cuda_graphs, session.config.precision.compile
+    nvidia = session.device.type == "cuda" and torch.version.cuda is not None
+    if wanted == "on" and not nvidia:
+        raise InputError(
+            f"precision.cuda_graphs: only NVIDIA GPUs have them, and this run works on {session.device}; use --set "
+            "precision.cuda_graphs=auto.",
+            fix={"precision.cuda_graphs": "auto"},
+        )
+    if wanted == "on" and compiled == "model":
+        raise InputError(
+            "precision.cuda_graphs: they record whole steps, not only the network; use --set precision.compile=step or "
+            "=off with them.",
+            fix={"precision.compile": "step"},
+        )
+    if wanted == "auto":
+        small = sum(parameter.numel() for parameter in session.parameters) < LAUNCH_BOUND
+        return nvidia and small and compiled != "model"
+    return wanted == "on"
+
+
+class Recorded:
+    """A function of tensors on the GPU, recorded for the shapes and the places in memory that it was given.
+
+    Recording needs warm-up rounds, which compute for real; whatever they change is put back. torch registers the GPU's
+    random generator with the recording, so dropout goes on from replay to replay, and from a checkpoint.
+    """
+
+    def __init__(self, function: Callable[..., Any], held: Any, *others: Tensor) -> None:
+        """``others`` change from call to call; ``held`` stay where they are until ``bind`` brings others."""
+        self._function = function
+        self._others = [tensor.clone() for tensor in others]
+        self._addresses: list[int] = []
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._results: Sequence[Tensor] = ()
+        self.bind(held)
+
+    def bind(self, held: Any) -> None:
+        """Go on with these tensors: recorded anew where they lie elsewhere."""
+        addresses = [tensor.data_ptr() for tensor in _tensors(held)]
+        if addresses != self._addresses:
+            self._addresses = addresses
+            self._record(held)
+
+    def _record(self, held: Any) -> None:
+        device = torch.cuda.current_device()
+        with torch.no_grad(), _unchanged(_tensors(held)), torch.random.fork_rng([device]):
+            aside = torch.cuda.Stream()
+            aside.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(aside):
+                for _ in range(WARM_UP):
+                    self._function(held, *self._others)
+            torch.cuda.current_stream().wait_stream(aside)
+            self._graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self._graph):
+                results = self._function(held, *self._others)
+        self._results = [results] if torch.is_tensor(results) else list(results)
+
+    def __call__(self, *others: Tensor) -> list[Tensor]:
+        """Compute with these in the place of the first others; what is returned is the caller's own."""
+        for place, tensor in zip(self._others, others, strict=True):
+            place.copy_(tensor, non_blocking=True)
+        assert self._graph is not None
+        self._graph.replay()
+        return [result.clone() for result in self._results]
+
+
+def _tensors(held: Any) -> list[Tensor]:
+    return [leaf for leaf in pytree.tree_leaves(held) if torch.is_tensor(leaf)]
+
+
+@contextmanager
+def _unchanged(tensors: list[Tensor]) -> Iterator[None]:
+    kept = [tensor.clone() for tensor in tensors]
+    try:
+        yield
+    finally:
+        for tensor, before in zip(tensors, kept, strict=True):
+            tensor.copy_(before)

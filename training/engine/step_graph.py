@@ -1,0 +1,223 @@
+"""A whole step as functions of tensors, to be compiled: forward, loss, backward, norm, clip, guard, update, average.
+
+The functions do what ``engine.step.train_step`` does, in the same order, equal up to rounding. All that lasts is handed
+in and written in place, at the end, and only where the gradient was finite: so it stays the session's own, and
+checkpoints, validation and steps that are not compiled go on with it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.func import functional_call, grad_and_value
+
+from training.engine.session import Session
+from training.optim.rules import Rule, State, wide
+
+Held = dict[str, Any]
+"""Every tensor that a step reads or changes, by what it is (``StepGraph.hold``)."""
+
+
+class StepGraph:
+    """The step of ``session``. ``used`` are the parameters that the loss depends on: the others get no update."""
+
+    def __init__(self, session: Session, rule: Rule, used: set[int]) -> None:
+        self._session = session
+        self._rule = rule
+        self._loop = session.config.loop
+        names = {id(parameter): name for name, parameter in session.model.named_parameters()}
+        self._groups = [
+            [parameter for parameter in group["params"] if id(parameter) in used]
+            for group in session.optimizer.param_groups
+        ]
+        self._settings = [
+            {key: value for key, value in group.items() if key not in ("params", "lr", "momentum", "name")}
+            for group in session.optimizer.param_groups
+        ]
+        self._weights = [parameter for group in self._groups for parameter in group]
+        self._names = [names[id(parameter)] for parameter in self._weights]
+        self._buffers = [name for name, _ in session.model.named_buffers()]
+        shadow = session.ema.state_dict() if session.ema is not None else {}
+        self._averaged = [name for name, tensor in shadow.items() if tensor.is_floating_point()]
+        self._copied = [name for name, tensor in shadow.items() if not tensor.is_floating_point()]
+        kind = wide(session.device)
+        self._rate = torch.zeros((), dtype=kind, device=session.device)
+        self._momentum = torch.zeros((), dtype=kind, device=session.device)
+        self._last: tuple[float, float] = (0.0, 0.0)
+        if (scaler := session.numerics.scaler) is not None:
+            self._interval = scaler.get_growth_interval()
+            self._growth, self._backoff = scaler.get_growth_factor(), scaler.get_backoff_factor()
+        accumulates = self._loop.accumulation > 1
+        self.gradients = [torch.zeros_like(weight) for weight in self._weights] if accumulates else []
+        self.kept = [buffer.clone() for buffer in session.model.buffers()] if accumulates else []
+
+    @property
+    def weights(self) -> list[torch.nn.Parameter]:
+        """What is updated, in the order of ``gradients``, the sums of a window's micro-batches. ``kept`` are the buffers
+        as they were before its first."""
+        return self._weights
+
+    def hold(self) -> Held:
+        """The session's tensors as they are now: to be asked again when others were loaded in their place."""
+        session = self._session
+        state, scaler, ema = session.optimizer.state, session.numerics.scaler, session.ema
+        weights = {name: parameter.detach() for name, parameter in session.model.named_parameters()}
+        buffers = {name: buffer.detach() for name, buffer in session.model.named_buffers()}
+        shadow = ema.state_dict() if ema is not None else {}
+        scale = None
+        if scaler is not None:
+            scaler.scale(torch.ones((), device=session.device))  # makes its tensors, where it has none yet
+            scale = [scaler._scale, scaler._growth_tracker]
+        return {
+            "weights": [weights[name] for name in self._names],
+            "fixed": {name: weight for name, weight in weights.items() if name not in set(self._names)},
+            "buffers": [buffers[name] for name in self._buffers],
+            "states": [_tensors(state[parameter]) for parameter in self._weights],
+            "averaged": [shadow[name] for name in self._averaged],
+            "copied": [shadow[name] for name in self._copied],
+            "updates": ema.counter if ema is not None else None,
+            "scale": scale,
+            "rate": self._rate,
+            "momentum": self._momentum,
+            "gradients": self.gradients,
+            "kept": self.kept,
+        }
+
+    def set_rate(self) -> None:
+        """Take over what the schedule says for the step that comes next; all groups have the same."""
+        group = self._session.optimizer.param_groups[0]
+        now = group["lr"], group["betas"][0] if "betas" in group else group["momentum"]
+        if now != self._last:
+            self._rate.fill_(now[0])
+            self._momentum.fill_(now[1])
+            self._last = now
+
+    # ------------------------------------------------------------------------------------------- what is compiled
+
+    def whole(self, held: Held, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """A window of one batch: its mean loss and the gradient norm before clipping."""
+        gradients, loss, buffers = self._differentiate(held, inputs, targets, len(targets))
+        ok, norm = self._finish(held, gradients, buffers)
+        for old, new in zip(held["buffers"], buffers, strict=True):
+            old.copy_(torch.where(ok, new, old))
+        return loss, norm
+
+    def part(self, held: Held, inputs: Tensor, targets: Tensor, samples: Tensor) -> tuple[Tensor]:
+        """A micro-batch of a window of ``samples`` (0-dim): its share of the loss; its gradients are added up."""
+        gradients, loss, buffers = self._differentiate(held, inputs, targets, samples)
+        for total, gradient in zip(held["gradients"], gradients, strict=True):
+            total.add_(gradient)
+        for old, new in zip(held["buffers"], buffers, strict=True):
+            old.copy_(new)
+        return (loss,)
+
+    def end(self, held: Held) -> tuple[Tensor]:
+        """After a window's last micro-batch: the update. Returns the norm."""
+        ok, norm = self._finish(held, held["gradients"], held["buffers"])
+        for buffer, before in zip(held["buffers"], held["kept"], strict=True):
+            buffer.copy_(torch.where(ok, buffer, before))
+        return (norm,)
+
+    def _differentiate(
+        self, held: Held, inputs: Tensor, targets: Tensor, samples: int | Tensor
+    ) -> tuple[list[Tensor], Tensor, list[Tensor]]:
+        """Gradients (under fp16 scaled), loss, and the buffers after the forward pass."""
+        session = self._session
+        model, objective, autocast = session.model, session.objective, session.numerics.autocast
+
+        def compute(weights: list[Tensor]) -> tuple[Tensor, tuple[Tensor, list[Tensor]]]:
+            buffers = {name: buffer.clone() for name, buffer in zip(self._buffers, held["buffers"], strict=True)}
+            named = dict(zip(self._names, weights, strict=True))
+            with autocast():
+                outputs = functional_call(model, {**named, **held["fixed"], **buffers}, (inputs,))
+            loss = objective.loss_sum(outputs, targets) / samples
+            scaled = loss if held["scale"] is None else loss * held["scale"][0]
+            return scaled, (loss, [buffers[name] for name in self._buffers])
+
+        gradients, (_, (loss, buffers)) = grad_and_value(compute, has_aux=True)(held["weights"])
+        return gradients, loss, buffers
+
+    def _finish(self, held: Held, gradients: list[Tensor], buffers: list[Tensor]) -> tuple[Tensor, Tensor]:
+        """All from the gradients on; returns whether the step took place, and the norm."""
+        if held["scale"] is not None:
+            gradients = self._unscale(held["scale"], gradients)
+        norm = _norm(gradients)
+        ok = norm < math.inf
+        limit, largest = self._loop.clip_norm, self._loop.clip_value
+        if largest:
+            gradients = [gradient.clamp(-largest, largest) for gradient in gradients]
+        if limit:
+            factor = torch.clamp(limit / ((_norm(gradients) if largest else norm) + 1e-6), max=1.0)
+            gradients = [gradient * factor for gradient in gradients]
+        weights, states = self._update(held, gradients)
+        weights = [torch.where(ok, new, old) for new, old in zip(weights, held["weights"], strict=True)]
+        if held["updates"] is not None:
+            self._average(held, ok, weights, buffers)
+        for old, new in zip(held["weights"], weights, strict=True):
+            old.copy_(new)
+        for before, after in zip(held["states"], states, strict=True):
+            for name, old in before.items():
+                old.copy_(torch.where(ok, after[name], old))
+        return ok, norm
+
+    def _update(self, held: Held, gradients: list[Tensor]) -> tuple[list[Tensor], list[State]]:
+        weights: list[Tensor] = []
+        states: list[State] = []
+        first = 0
+        for group, settings in zip(self._groups, self._settings, strict=True):
+            some = slice(first, first := first + len(group))
+            if group:
+                new = self._rule(
+                    settings,
+                    held["weights"][some],
+                    gradients[some],
+                    held["states"][some],
+                    held["rate"],
+                    held["momentum"],
+                )
+                weights += new[0]
+                states += new[1]
+        return weights, states
+
+    def _average(self, held: Held, ok: Tensor, weights: list[Tensor], buffers: list[Tensor]) -> None:
+        """As ``optim.ema`` does: the first update copies, one that is refused leaves everything."""
+        ema = self._session.ema
+        assert ema is not None
+        live = {
+            **held["fixed"],
+            **dict(zip(self._buffers, buffers, strict=True)),
+            **dict(zip(self._names, weights, strict=True)),
+        }
+        usual = torch.where(held["updates"] == 0, 1.0, 1.0 - ema.decay)
+        weight = torch.where(ok, usual, 0.0)
+        for name, shadow in zip(self._averaged, held["averaged"], strict=True):
+            mixed = torch.lerp(shadow, live[name], weight.to(shadow.dtype))
+            shadow.copy_(torch.where(ok, mixed, shadow))
+        for name, shadow in zip(self._copied, held["copied"], strict=True):
+            shadow.copy_(torch.where(ok, live[name], shadow))
+        held["updates"].add_(ok)
+
+    def _unscale(self, scale: list[Tensor], gradients: list[Tensor]) -> list[Tensor]:
+        """Gradients in their true size; the scale for the next step as ``torch.amp.GradScaler.update`` sets it."""
+        now, growth = scale
+        found = ~torch.stack([gradient.isfinite().all() for gradient in gradients]).all()
+        inverse = now.double().reciprocal().to(now.dtype)
+        gradients = [gradient * inverse for gradient in gradients]
+        full = growth + 1 == self._interval
+        larger = now * self._growth
+        grown = torch.where(full & larger.isfinite(), larger, now)
+        now.copy_(torch.where(found, now * self._backoff, grown))
+        growth.copy_(torch.where(found | full, 0, growth + 1))
+        return gradients
+
+
+def _norm(gradients: list[Tensor]) -> Tensor:
+    """The total 2-norm; not by ``torch._foreach_norm``, which inductor cannot fuse."""
+    return torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(gradient) for gradient in gradients]))
+
+
+def _tensors(state: dict[str, Any]) -> State:
+    return {name: value for name, value in state.items() if torch.is_tensor(value)}
