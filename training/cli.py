@@ -252,8 +252,8 @@ def _tell_end(arguments: argparse.Namespace, record: dict[str, Any], console: Co
     told = {key: record.get(key) for key in CONTRACT}
     if arguments.profile:
         folder = RunFolder(Path(record["folder"]))
-        profile = read_profile(folder)
-        console.profiled(profile, _config_of(folder))
+        profile = read_profile(folder) if console.profiled else None
+        console.profile(profile, _config_of(folder))
         told["profile"] = profile.model_dump() if profile else None
     if arguments.json:
         _print_json(told)

@@ -23,6 +23,7 @@ from training.events import (
     Event,
     Found,
     PhaseChanged,
+    Profiled,
     StepSkipped,
     Validated,
 )
@@ -46,6 +47,7 @@ class Console:
         self._last = 0.0
         self._started: AttemptStarted | None = None
         self._folder: RunFolder | None = None
+        self.profiled = False  # a profile was written by this attempt
 
     def started(self, folder: RunFolder) -> None:
         """The run folder exists; it is named once the run really begins."""
@@ -76,6 +78,8 @@ class Console:
             self._line(f"epoch {event.epoch:>3}  step {event.step:>7,}  train/loss {event.metrics['train/loss']:.4f}")
         elif isinstance(event, Found):
             self._line(f"{event.level}: {event.title} {event.advice}".rstrip())
+        elif isinstance(event, Profiled):
+            self.profiled = True
         elif isinstance(event, PhaseChanged) and self._live:
             share = "" if event.fraction is None else f" {event.fraction:.0%}"
             self._draw(f"{event.phase}{share}...")
@@ -104,7 +108,7 @@ class Console:
         if record["status"] == "stopped" or record.get("fix"):
             self._line(f"Go on with: {resume_command(record['folder'], record.get('fix') or {})}")
 
-    def profiled(self, profile: Profile | None, config: RunConfig | None) -> None:
+    def profile(self, profile: Profile | None, config: RunConfig | None) -> None:
         """Where the time went; None where no step was measured."""
         for line in format_profile(profile, config) if profile else ["profile: no step was measured."]:
             self._line(line)

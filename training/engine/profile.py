@@ -33,7 +33,7 @@ from training.runs.profile_record import (
     StepPart,
     write_profile,
 )
-from training.runs.storage import storage_error, stored
+from training.runs.storage import storage_error
 
 WARM_UP = 10
 """Steps kept apart at the start of a run: memory is taken, threads start, a compiler works."""
@@ -216,9 +216,7 @@ class Profiler:
         self._to_the_end = False
 
     def watch_all(self) -> None:
-        """Measure from here to the end of the attempt, its first steps apart. An earlier attempt's profile goes."""
-        with stored(self._folder.profile_file):
-            self._folder.profile_file.unlink(missing_ok=True)
+        """Measure from here to the end of the attempt, its first steps apart."""
         remaining = self._session.total_steps - self._session.progress.step
         self._to_the_end = True
         self._begin(warm_up=min(WARM_UP, remaining // 4))
