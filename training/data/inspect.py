@@ -93,11 +93,11 @@ def _thumbnails(source: Source, train: Tensor, config: RunConfig, samples: int) 
 def _one_of_each_class(targets: Tensor, train: Tensor) -> Iterator[int]:
     """Training samples in an order that goes round the classes, shuffled within each."""
     shuffled = train[random.permutation(0, 0, len(train), stream="thumbnails")]
-    of_class = [shuffled[targets[shuffled] == number].tolist() for number in torch.unique(targets[train]).tolist()]
-    for turn in range(max(len(indices) for indices in of_class)):
-        for indices in of_class:
-            if turn < len(indices):
-                yield indices[turn]
+    classes, order = torch.sort(targets[shuffled], stable=True)
+    counts = torch.bincount(classes)
+    turn = torch.arange(len(classes)) - (torch.cumsum(counts, 0) - counts)[classes]  # a sample's place in its class
+    for place in torch.sort(turn, stable=True).indices:  # of one turn: by class
+        yield int(shuffled[order[place]])
 
 
 def _base64(pixels: Tensor) -> str:

@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from tests.training.data.conftest import MakeConfig, picture
+from training import random
 from training.data import decode, prepare
-from training.data.inspect import inspect_dataset
+from training.data.inspect import _one_of_each_class, inspect_dataset
 from training.data.sources import image_folder as image_folder_source
 from training.errors import InputError
 
@@ -80,3 +81,15 @@ def test_broken_files_are_passed_over(make_config: MakeConfig, image_folder: Pat
 def test_bad_data_is_refused(make_config: MakeConfig, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         inspect_dataset(make_config(dataset={"kind": "image_folder", "path": str(tmp_path)}))
+
+
+def test_samples_are_shown_in_turns_of_one_of_each_class() -> None:
+    generator = torch.Generator().manual_seed(0)
+    targets = torch.randint(0, 7, (200,), generator=generator)
+    train = torch.sort(torch.randperm(200, generator=generator)[:150]).values
+    shown = list(_one_of_each_class(targets, train))
+    assert sorted(shown) == train.tolist()
+    shuffled = train[random.permutation(0, 0, len(train), stream="thumbnails")].tolist()
+    of_class = [[index for index in shuffled if targets[index] == number] for number in range(7)]
+    turns = [[row[turn] for row in of_class if turn < len(row)] for turn in range(max(map(len, of_class)))]
+    assert shown == [index for turn in turns for index in turn]
