@@ -75,8 +75,7 @@ class Rows:
         self.place = place
         self._checksums = checksums
         self._seen = np.zeros(len(checksums), dtype=np.bool_)
-        self._map: NDArray[np.uint8] | None = None
-        self._file: FileIO | None = None
+        self._map: mmap.mmap | None = None
 
     def read(self, slots: NDArray[np.int64], into: NDArray[np.uint8]) -> NDArray[np.int64]:
         """The rows ``slots`` in ``into`` (n, H, W, C); returns the positions that could not be had (a slot of -1 among
@@ -98,19 +97,17 @@ class Rows:
     def _mapped(self) -> NDArray[np.uint8] | None:
         size = len(self._checksums) * self.place.row
         try:
-            if self._file is None:
-                self._file = open_ordinary(self.place.pixels, os.O_RDONLY)
-            if os.fstat(self._file.fileno()).st_size < size or not size:
-                return None  # cut off by somebody: touching what is gone would kill this process
             if self._map is None:
-                whole = mmap.mmap(self._file.fileno(), size, access=mmap.ACCESS_READ)
-                self._map = np.frombuffer(whole, np.uint8).reshape(-1, *self.place.shape)
-        except (OSError, ValueError):  # removed for lack of room, or no memory left to map it
+                with open_ordinary(self.place.pixels, os.O_RDONLY) as stream:
+                    self._map = mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_READ)
+            if self._map.size() < size:
+                return None  # cut off by somebody: touching what is gone would kill this process
+        except (OSError, ValueError):  # removed for lack of room, shorter than it was, or no memory left to map it
             return None
-        return self._map
+        return np.frombuffer(self._map, np.uint8).reshape(-1, *self.place.shape)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_map": None, "_file": None}
+        return self.__dict__ | {"_map": None}
 
 
 class Writer:

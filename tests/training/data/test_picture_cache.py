@@ -1,0 +1,397 @@
+"""The cache of decoded pictures: the same pixels with it and without, whatever happens to it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.training.data.conftest import fill_class, picture
+from tests.training.small_files import files_no_larger_than
+from training.cli import main
+from training.config.dataset import ImageFolderDataset
+from training.data import picture_cache
+from training.data.cache_room import LOCK, CacheWish
+from training.data.file_lock import FileLock
+from training.data.resident import Notice
+from training.data.source import Opening, Source
+from training.data.sources import open_source
+
+FROM_CACHE = "they came decoded from the cache"
+NEW = "they were decoded now and are kept in the cache for the next run"
+
+
+@pytest.fixture
+def folder(image_folder: Path) -> Path:
+    settle()
+    return image_folder
+
+
+@pytest.fixture
+def wish(tmp_path: Path) -> CacheWish:
+    return CacheWish("on", tmp_path / "cache", 10**9)
+
+
+def settle() -> None:
+    """Files that were written this very moment are not trusted to stay as they are."""
+    time.sleep(0.1)
+
+
+def opened(folder: Path, wish: CacheWish | None, told: list[Notice] | None = None, *, keep: bool = False) -> Source:
+    tell = [] if told is None else told
+    opening = Opening(keep=lambda size: keep, workers=0, cache=wish, tell=tell.append)
+    return open_source(ImageFolderDataset(path=str(folder)), opening)
+
+
+def same(source: Source, folder: Path) -> bool:
+    """Pixels, names and fingerprint are those that decoding every file gives."""
+    plain = opened(folder, None)
+    order = torch.randperm(len(plain.targets), generator=torch.Generator().manual_seed(1))
+    return (
+        source.fingerprint == plain.fingerprint
+        and source.skipped == plain.skipped
+        and torch.equal(source.targets, plain.targets)
+        and torch.equal(source.read(order), plain.read(order))
+    )
+
+
+def part(wish: CacheWish, pattern: str) -> Path:
+    (path,) = wish.home.glob(f"*/{pattern}")
+    return path
+
+
+def turn_a_bit(path: Path, place: int) -> None:
+    with path.open("r+b") as stream:
+        stream.seek(place)
+        byte = stream.read(1)[0]
+        stream.seek(place)
+        stream.write(bytes([byte ^ 1]))
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_the_second_opening_decodes_nothing(folder: Path, wish: CacheWish, keep: bool) -> None:
+    (folder / "apple" / "005.png").write_bytes(b"broken")
+    settle()
+    assert opened(folder, wish, keep=keep).supply == NEW
+    before = {path: path.stat().st_size for path in wish.home.rglob("*")}
+    again = opened(folder, wish, keep=keep)
+    assert again.supply == FROM_CACHE
+    assert again.reading == ("memory" if keep else "cache")
+    assert same(again, folder)
+    assert {path: path.stat().st_size for path in wish.home.rglob("*")} == before
+
+
+def test_a_changed_folder_is_noticed_and_only_what_changed_is_decoded(folder: Path, wish: CacheWish) -> None:
+    opened(folder, wish)
+    stamp = (folder / "bear" / "003.png").stat()
+    content = bytearray((folder / "bear" / "003.png").read_bytes())
+    picture(77).save(folder / "apple" / "001.png")
+    picture(78).save(folder / "apple" / "new.png")
+    (folder / "crow" / "002.png").unlink()
+    (folder / "crow" / "003.png").write_bytes((folder / "crow" / "004.png").read_bytes())
+    # Its size and its time say that it is as it was.
+    content[-20] ^= 1
+    (folder / "bear" / "003.png").write_bytes(content)
+    os.utime(folder / "bear" / "003.png", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    settle()
+    changed = opened(folder, wish)
+    assert changed.supply.startswith(("3 of 36", "3 of 35"))
+    assert same(changed, folder)
+    assert opened(folder, wish).supply == FROM_CACHE
+
+
+def test_a_file_written_this_moment_is_looked_at_again(image_folder: Path, wish: CacheWish) -> None:
+    (image_folder / "apple" / "000.png").touch()
+    assert same(opened(image_folder, wish), image_folder)
+    settle()
+    assert opened(image_folder, wish).supply != FROM_CACHE
+    assert opened(image_folder, wish).supply == FROM_CACHE
+
+
+def test_training_goes_on_from_the_cache_when_the_pictures_are_gone(folder: Path, wish: CacheWish) -> None:
+    source = opened(folder, wish)
+    before = source.read(torch.arange(36))
+    shutil.rmtree(folder)
+    assert torch.equal(source.read(torch.arange(36)), before)
+
+
+def test_size_and_colour_have_caches_of_their_own(folder: Path, wish: CacheWish) -> None:
+    def read(**settings: Any) -> Source:
+        dataset = ImageFolderDataset.model_validate({"path": str(folder)} | settings)
+        return open_source(dataset, Opening(cache=wish))
+
+    for settings in ({}, {"image_size": 24}, {"color": "grey"}):
+        assert read(**settings).supply == NEW
+        assert read(**settings).supply == FROM_CACHE
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from training.config.dataset import ImageFolderDataset
+from training.data import decode_many, picture_file
+from training.data.cache_room import CacheWish
+from training.data.source import Opening
+from training.data.sources import open_source
+
+folder, home, last = sys.argv[1:]
+decode_many._PIECE_BYTES = 5 * 768  # pieces of five pictures
+write, written = picture_file._write, []
+
+def write_and_die(stream, offset, data):
+    written.append(data)
+    if len(written) == int(last):
+        write(stream, offset, data[: len(data) // 2])
+        os.kill(os.getpid(), signal.SIGKILL)
+    write(stream, offset, data)
+
+picture_file._write = write_and_die
+open_source(ImageFolderDataset(path=folder), Opening(cache=CacheWish("on", Path(home), 10**9)))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
+@pytest.mark.parametrize(("last", "kept"), [(1, 0), (2, 2), (6, 12)])
+def test_what_a_kill_leaves_behind_is_gone_on_with(folder: Path, wish: CacheWish, last: int, kept: int) -> None:
+    """In the middle of pixels, and in the middle of records."""
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(wish.home), str(last)], timeout=120)
+    assert killed.returncode == -signal.SIGKILL
+    resumed = opened(folder, wish)
+    assert resumed.supply.startswith(f"{36 - kept} of 36 were decoded" if kept else NEW)
+    assert same(resumed, folder)
+    again = opened(folder, wish)
+    assert again.supply == FROM_CACHE
+    assert same(again, folder)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_damaged_pixels_are_never_used(folder: Path, wish: CacheWish, keep: bool) -> None:
+    opened(folder, wish)
+    turn_a_bit(part(wish, "pixels-*"), 10_000)
+    told: list[Notice] = []
+    source = opened(folder, wish, told, keep=keep)
+    assert same(source, folder)
+    assert ["damaged" in notice.title for notice in told] == [True]
+    told.clear()
+    assert opened(folder, wish, told, keep=keep).supply == (FROM_CACHE if keep else NEW)
+    assert opened(folder, wish, told, keep=keep).supply == FROM_CACHE
+    assert not told
+
+
+def test_pixels_cut_off_while_they_are_read(folder: Path, wish: CacheWish) -> None:
+    opened(folder, wish)
+    source = opened(folder, wish)
+    source.read(torch.arange(5))
+    os.truncate(part(wish, "pixels-*"), 5000)
+    assert same(source, folder)
+
+
+def cut(wish: CacheWish) -> None:
+    os.truncate(part(wish, "pixels-*"), 5000)
+
+
+def no_pixels(wish: CacheWish) -> None:
+    part(wish, "pixels-*").unlink()
+
+
+def no_records(wish: CacheWish) -> None:
+    part(wish, "index-*").unlink()
+
+
+def a_wrong_record(wish: CacheWish) -> None:
+    turn_a_bit(part(wish, "index-*"), 300)
+
+
+def endless_records(wish: CacheWish) -> None:
+    os.truncate(part(wish, "index-*"), 1 << 40)
+
+
+def a_wrong_manifest(wish: CacheWish) -> None:
+    part(wish, "manifest.json").write_text('{"format": 1, "generation": "../../../../etc/passwd"}')
+
+
+def no_manifest_at_all(wish: CacheWish) -> None:
+    part(wish, "manifest.json").write_bytes(b"\xff[[[[")
+
+
+def a_pipe_for_pixels(wish: CacheWish) -> None:
+    path = part(wish, "pixels-*")
+    path.unlink()
+    os.mkfifo(path)
+
+
+def a_link_for_pixels(wish: CacheWish) -> None:
+    path = part(wish, "pixels-*")
+    path.rename(wish.home / "elsewhere")
+    path.symlink_to(wish.home / "elsewhere")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pipes among files, and links only for the few")
+@pytest.mark.parametrize(
+    "harm",
+    [
+        cut,
+        no_pixels,
+        no_records,
+        a_wrong_record,
+        endless_records,
+        a_wrong_manifest,
+        no_manifest_at_all,
+        a_pipe_for_pixels,
+        a_link_for_pixels,
+    ],
+)
+def test_a_harmed_cache_is_made_anew(folder: Path, wish: CacheWish, harm: Any) -> None:
+    opened(folder, wish)
+    harm(wish)
+    assert same(opened(folder, wish), folder)
+    again = opened(folder, wish)
+    assert again.supply == FROM_CACHE
+    assert same(again, folder)
+
+
+def test_another_process_that_makes_it_is_waited_for(
+    folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(folder, wish)
+    picture(5).save(folder / "apple" / "extra.png")
+    settle()
+    monkeypatch.setattr(picture_cache, "_NO_WAIT", 0)
+    other = FileLock(part(wish, LOCK))
+    assert other.taken
+    told: list[str] = []
+
+    def hear(text: str, fraction: float | None) -> None:
+        told.append(text)
+        if "another run" in text:
+            other.close()
+
+    opening = Opening(cache=wish, report_progress=hear)
+    source = open_source(ImageFolderDataset(path=str(folder)), opening)
+    assert "waiting for another run that decodes these pictures" in told
+    assert source.supply.startswith("1 of 37 were decoded now")
+
+
+def test_one_that_hangs_is_not_waited_for(folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture_cache, "_NO_WAIT", 0)
+    monkeypatch.setattr(picture_cache, "_STUCK", 0.3)
+    opened(folder, wish)
+    part(wish, "index-*").unlink()
+    with FileLock(part(wish, LOCK)):
+        source = opened(folder, wish)
+        assert "another process is making the same cache" in source.supply
+        assert same(source, folder)
+
+
+def test_two_at_once(tmp_path: Path, wish: CacheWish) -> None:
+    for name in ("a", "b"):
+        fill_class(tmp_path / "many" / name, 300, size=(8, 8))
+    settle()
+    found: list[Source] = []
+    threads = [threading.Thread(target=lambda: found.append(opened(tmp_path / "many", wish))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert [same(source, tmp_path / "many") for source in found] == [True] * 3
+    assert sorted(source.supply for source in found) == [FROM_CACHE, FROM_CACHE, NEW]
+
+
+def test_the_longest_unused_make_way(tmp_path: Path) -> None:
+    names = ("first", "second", "third")
+    for name in names:
+        for label in ("a", "b"):
+            fill_class(tmp_path / name / label, 10)
+    settle()
+    wish = CacheWish("on", tmp_path / "cache", 2 * 20 * (768 + 56) + 100)  # bytes of two of them
+    for name in ("first", "second", "first", "third"):
+        opened(tmp_path / name, wish)
+        time.sleep(0.02)
+    assert len(list(wish.home.iterdir())) == 2
+    assert opened(tmp_path / "first", wish).supply == FROM_CACHE
+    assert opened(tmp_path / "third", wish).supply == FROM_CACHE
+    assert opened(tmp_path / "second", wish).supply == NEW
+
+
+def test_a_limit_that_is_too_small_is_said(folder: Path, tmp_path: Path) -> None:
+    source = opened(folder, CacheWish("auto", tmp_path / "cache", 1000))
+    assert source.supply == ""  # so few pictures are not worth a cache, so there is nothing to say
+    told: list[Notice] = []
+    source = opened(folder, CacheWish("on", tmp_path / "cache", 1000), told)
+    assert "loader.cache_limit_gb allows 1e+03 bytes" in source.supply or "1 kB" in source.supply
+    assert told
+    assert same(source, folder)
+
+
+def trained(folder: Path, capsys: pytest.CaptureFixture[str], *settings: str) -> tuple[str, dict[str, Any], list[str]]:
+    """Digest of the weights, what was said about the batches, and the findings of a run of the command line."""
+    config = folder.parent / "config.toml"
+    config.write_text(
+        f'[dataset]\nkind = "image_folder"\npath = "{folder.as_posix()}"\n[loop]\nepochs = 2\nbatch_size = 8\n'
+        '[model]\nkind = "mlp"\nhidden = [8]\n[precision]\ndevice = "cpu"\nthreads = 1\n'
+    )
+    arguments = [word for setting in settings for word in ("--set", setting)]
+    assert main(["run", str(config), "--json", *arguments]) == 0
+    record = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+    events = [json.loads(line) for line in (Path(record["folder"]) / "events.jsonl").read_text().splitlines()]
+    (report,) = (event["report"] for event in events if "report" in event)
+    weights = (Path(record["last_checkpoint"]) / "model.safetensors").read_bytes()
+    titles = [event["title"] for event in events if "title" in event]
+    return hashlib.sha256(weights).hexdigest(), report["batches"], titles
+
+
+def test_the_weights_are_the_same_with_it_and_without(
+    folder: Path, wish: CacheWish, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cached = ("loader.cache=on", f"loader.cache_folder={wish.home}")
+    weights, batches, _ = trained(folder, capsys, "loader.cache=off")
+    assert "cache" not in batches["reason"]
+    for mode in ("resident", "streamed"):
+        shutil.rmtree(wish.home, ignore_errors=True)
+        for supply in (NEW, FROM_CACHE):
+            found, batches, titles = trained(folder, capsys, *cached, f"loader.mode={mode}")
+            assert (found, batches["mode"], titles) == (weights, mode, [])
+            assert batches["reason"].endswith(supply)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_the_weights_are_the_same_with_workers(
+    folder: Path, wish: CacheWish, capsys: pytest.CaptureFixture[str], workers: int
+) -> None:
+    asked = ("loader.mode=streamed", f"loader.workers={workers}")
+    cached = ("loader.cache=on", f"loader.cache_folder={wish.home}")
+    weights, _, _ = trained(folder, capsys, *asked, "loader.cache=off")
+    for supply in (NEW, FROM_CACHE):
+        found, batches, titles = trained(folder, capsys, *asked, *cached)
+        assert (found, batches["workers"], titles) == (weights, workers, [])
+        assert batches["reason"].endswith(supply)
+
+
+def test_a_full_disk_and_a_closed_folder_end_no_run(
+    folder: Path, wish: CacheWish, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = ("loader.cache=on", "loader.mode=streamed")
+    weights, _, _ = trained(folder, capsys, "loader.cache=off")
+    wish.home.parent.joinpath("file").write_text("no folder")
+    found, batches, titles = trained(folder, capsys, *settings, f"loader.cache_folder={wish.home.parent / 'file'}")
+    assert found == weights
+    assert "not kept in the cache" in batches["reason"]
+    assert any("not kept in a cache" in title for title in titles)
+    told: list[Notice] = []
+    with files_no_larger_than(10_000):
+        source = opened(folder, wish, told)
+    assert same(source, folder)
+    assert [notice.title.startswith("The decoded pictures are not kept in a cache") for notice in told] == [True]
+    assert not list(wish.home.glob("*/pixels-*"))  # a full disk needs the room
