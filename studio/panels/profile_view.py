@@ -22,7 +22,7 @@ _ICONS: dict[FindingLevel, tuple[str, IconRole]] = {
     "warning": ("warning", "warning"),
     "error": ("warning", "danger"),
 }
-_TONES: dict[FindingLevel, Tone] = {"warning": "warning", "error": "danger"}
+_TONES: dict[FindingLevel, Tone] = {"ok": "success", "info": "info", "warning": "warning", "error": "danger"}
 
 
 class ProfileView(QWidget):
@@ -65,9 +65,9 @@ class ProfileView(QWidget):
             self._words.addWidget(self._sentence(found, config))
 
     def _sentence(self, found: Found, config: RunConfig | None) -> QWidget:
-        if found.level not in _TONES:
-            return _plain(found)
         proposal = proposed_changes(config, found.fix)
+        if found.level in ("ok", "info") and not proposal:
+            return _plain(found)
         text = "\n".join(part for part in (found.advice, proposal) if part)
         banner = Banner(_TONES[found.level], found.title, text, closable=False)
         if proposal:

@@ -51,7 +51,7 @@ _COLUMN: dict[str, int] = {name: column for column, name in enumerate(_COLUMNS)}
 _LAPS: tuple[Lap, ...] = get_args(Lap)
 _NUMBER = {lap: number for number, lap in enumerate(_LAPS)}
 _COLUMN_OF_LAP = np.array([_COLUMN[lap] for lap in _LAPS])
-_FETCHES_DATA = np.array([lap in ("data", "step") for lap in _LAPS])
+_FETCHES_DATA = np.array([lap == "data" for lap in _LAPS])
 _COMES_LAST = np.array([lap in ("logging", *OUTSIDE) for lap in _LAPS])
 
 
@@ -285,6 +285,7 @@ class Profiler:
             batches=batches["mode"],
             workers=batches["workers"],
             cores=core_count(),
+            cached=bool(session.data.source.supply),
             parts=watch.parts(),
             first=FirstSteps(steps=watch.first, seconds=watch.first_seconds),
             outside=watch.outside(),

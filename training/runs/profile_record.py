@@ -90,6 +90,7 @@ class Profile(_Record):
     batches: Literal["resident", "streamed"]
     workers: Count
     cores: Count
+    cached: bool  # the pictures came decoded, from the cache
     parts: dict[StepPart, PartTime]
     first: FirstSteps
     outside: dict[Outside, OutsideTime]

@@ -9,10 +9,20 @@ from typing import Any
 import pytest
 
 from tests.training.tiny import tiny
+from training.config import RunConfig, parse_config
 from training.console import format_profile
 from training.runs.folder import RunFolder
 from training.runs.profile_record import FirstSteps, OutsideTime, PartTime, Profile, read_profile, write_profile
 from training.runs.profile_words import conclusions, milliseconds, percent
+
+
+def tiny_folder(folder: Path) -> RunConfig:
+    data = {
+        "name": "pictures",
+        "dataset": {"kind": "image_folder", "path": str(folder)},
+        "model": {"kind": "small_cnn"},
+    }
+    return parse_config(data)
 
 
 def part(seconds: float) -> PartTime:
@@ -27,7 +37,7 @@ def profile(outside: dict[Any, float] | None = None, first: float = 0.0, **chang
     facts: dict[str, Any] = {
         "time": 1.7e9, "last_step": 110, "steps": 100, "seconds": sum(seconds.values()), "median": 0.01, "p95": 0.012,
         "samples_per_second": 3200.0, "device": "processor", "on_gpu": False, "clock": "host", "batches": "resident",
-        "workers": 0, "cores": 8, "parts": {name: part(value) for name, value in seconds.items()},
+        "workers": 0, "cores": 8, "cached": False, "parts": {name: part(value) for name, value in seconds.items()},
         "first": FirstSteps(steps=10 if first else 0, seconds=first),
         "outside": {name: OutsideTime(seconds=value, times=2) for name, value in (outside or {}).items()},
     }  # fmt: skip
@@ -97,6 +107,22 @@ def test_waiting_for_data_proposes_what_helps(workers: int, cores: int, fix: dic
     assert first.title == "42 % of each step waits for data."
 
 
+def test_waiting_for_pictures_that_are_decoded_again_and_again_proposes_the_cache(tmp_path: Path) -> None:
+    config = tiny_folder(tmp_path)
+    made = profile(parts={"wait": 0.72}, batches="streamed", workers=7)
+    assert dict(conclusions(made, config)[0].fix) == {"loader.cache": "on"}
+    cached = made.model_copy(update={"cached": True})
+    assert dict(conclusions(cached, config)[0].fix) == {"loader.mode": "resident"}
+
+
+def test_short_steps_propose_to_compile_them() -> None:
+    made = profile(median=0.0004)
+    assert "Steps of 0.4 ms are more Python than arithmetic." in titles(made)
+    assert dict(conclusions(made, tiny())[0].fix) == {"precision.compile": "step"}
+    assert not conclusions(made, tiny("precision.compile=step"))[0].fix
+    assert "Steps of 0.4 ms are more Python than arithmetic." not in titles(profile(median=0.0004, on_gpu=True))
+
+
 def test_saving_too_often_proposes_how_often() -> None:
     made = profile({"saving": 0.25})
     first = conclusions(made, tiny("checkpoints.every_steps=100"))[0]
@@ -106,7 +132,10 @@ def test_saving_too_often_proposes_how_often() -> None:
 
 
 def test_a_gpu_that_waits_for_the_processor_is_named() -> None:
-    assert "In 80 % of the steps the GPU waits for the processor." in titles(profile(starved=0.8, on_gpu=True))
+    made = profile(starved=0.8, on_gpu=True)
+    assert titles(made)[0] == "In 80 % of the steps the GPU waits for the processor."
+    assert dict(conclusions(made, tiny())[0].fix) == {"precision.cuda_graphs": "on"}
+    assert not conclusions(made, tiny("precision.cuda_graphs=on"))[0].fix
     assert not any("GPU" in title for title in titles(profile(starved=0.2, on_gpu=True)))
 
 
