@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import socket
 import sys
@@ -10,9 +11,11 @@ from pathlib import Path
 
 import psutil
 
+_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # mallopt(3)
+
 
 def tune_process() -> None:
-    """Let arithmetic threads wait politely.
+    """Let arithmetic threads wait politely, and let the allocator keep what a step will need again.
 
     libgomp's threads spin at every barrier before they sleep, for milliseconds by default. On a desktop, where a
     window, a browser or another run wants the cores too, they then burn the time the slower thread needs: measured on
@@ -21,6 +24,31 @@ def tune_process() -> None:
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    _keep_freed_memory()
+
+
+def _keep_freed_memory() -> None:
+    """Have glibc keep large blocks that were freed, instead of returning them and fetching fresh ones at the next step.
+
+    Fresh pages are zeroed by the system, one fault for each 4 kB. Processor time a step, one thread, without and with
+    this (``/proc`` counts no fault a step with it): lab CNN, batch 128, 50.8 and 37.1 ms; small CNN at 64x64, batch 64,
+    169 and 106 ms; a small MLP, which has no large blocks, the same. Resident memory grew by 1 to 10 per cent. A limit
+    on the size of what is kept (M_MMAP_THRESHOLD, 32 MB at most) measured the same, but leaves larger activations out.
+    ``give_back_memory`` returns what is free. Elsewhere than glibc, and in the window's process, nothing is changed.
+    """
+    if "malloc" in os.environ.get("GLIBC_TUNABLES", "") or any(name.startswith("MALLOC_") for name in os.environ):
+        return  # the user's own
+    with suppress(AttributeError, OSError, TypeError, ValueError):
+        if os.confstr("CS_GNU_LIBC_VERSION"):
+            mallopt = ctypes.CDLL(None).mallopt
+            mallopt(_M_MMAP_MAX, 0)
+            mallopt(_M_TRIM_THRESHOLD, -1)  # read as an unsigned number: never
+
+
+def give_back_memory() -> None:
+    """Return what the allocator keeps though nobody holds it any more, where it can be asked to (glibc)."""
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def machine() -> str:

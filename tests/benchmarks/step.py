@@ -27,7 +27,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tests.benchmarks.guard import Unguarded
 from training.checkpoints import Keeper
 from training.config import RunConfig, apply_overrides, parse_config
 from training.control import Control
@@ -38,6 +37,7 @@ from training.engine.ledger import Ledger
 from training.engine.record import Recorder
 from training.engine.session import Session
 from training.engine.skips import SkipLog
+from training.optim.update import Update
 from training.process import tune_process
 from training.runs.folder import create_run
 
@@ -154,6 +154,20 @@ class Ours:
         self._recorder.close()
         self._keeper.close()
         self._session.data.close()
+
+
+class Unguarded:
+    """The update alone."""
+
+    def __init__(self, optimizer: torch.optim.Optimizer) -> None:
+        self._update = Update(optimizer)
+
+    def step(self, norm: Tensor) -> bool:
+        self._update()
+        return True
+
+    def remember(self) -> None:
+        self._update.remember()
 
 
 class Silent(Recorder):

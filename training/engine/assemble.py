@@ -14,6 +14,7 @@ from training.engine.session import Session
 from training.models import make_model
 from training.objectives import make_objective
 from training.optim import Ema, make_guard, make_optimizer
+from training.process import give_back_memory
 from training.schedules import make_schedule
 
 ReportProgress = Callable[[str, float | None], None]
@@ -46,6 +47,7 @@ def _build(
     report_progress: ReportProgress,
     threads: int | None,
 ) -> Session:
+    give_back_memory()  # files that were unpacked, before the steps take the holes they left
     report_progress("building the model", None)
     model = make_model(config.model, data.shape, len(data.classes), config.seed)
     torch.set_num_threads(threads or choose_threads(config.precision.threads, model))

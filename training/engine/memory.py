@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import math
 import re
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeVar
@@ -26,6 +24,7 @@ from training.engine.device import choose_device, describe_device, ran_out_of_me
 from training.engine.session import Session
 from training.errors import TrainingError
 from training.events import Event, Found
+from training.process import give_back_memory
 
 MOST_ACCUMULATION = 10**5  # what the setting accepts
 
@@ -145,8 +144,7 @@ def free_memory(device: torch.device) -> None:
         torch.cuda.empty_cache()
     elif device.type == "mps":
         torch.mps.empty_cache()
-    with suppress(AttributeError, OSError, TypeError):  # only glibc has it, and keeps what was freed without it
-        ctypes.CDLL(None).malloc_trim(0)
+    give_back_memory()
 
 
 # ------------------------------------------------------------------------------------------ what is proposed and told

@@ -31,7 +31,7 @@ class Guard(Protocol):
         ...
 
     def remember(self) -> None:
-        """Take the model's buffers as they are now for good; to be called after weights were loaded."""
+        """Take the model's buffers and the optimizer's state as they are now; to be called after they were loaded."""
         ...
 
 
@@ -57,6 +57,7 @@ class HostGuard:
         return ok
 
     def remember(self) -> None:
+        self._update.remember()
         self._buffers.remember()
 
 
@@ -90,6 +91,7 @@ class DeviceGuard:
         return ok
 
     def remember(self) -> None:
+        self._update.remember()
         self._buffers.remember()
 
     def _step_and_choose(self, ok: Tensor) -> None:

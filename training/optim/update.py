@@ -11,6 +11,9 @@ from torch.optim import optimizer as torch_optimizer
 
 State = dict[str, Any]
 
+KINDS = (torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD)
+"""What torch has fused kernels for, which are called here; a class derived from one of them may step otherwise."""
+
 
 @dataclass
 class _Group:
@@ -40,6 +43,13 @@ class Update:
         self._groups: list[_Group] = []
         self._steps: list[Tensor] = []
         self._counts: Tensor | None = None
+        self.remember()
+
+    def remember(self) -> None:
+        """Collect anew: after state was loaded, before anybody else keeps hold of the state's tensors."""
+        if type(self._optimizer) in KINDS:
+            self._collected_from = self._optimizer.state, self._optimizer.param_groups
+            self._collect()
 
     @torch.no_grad()
     def __call__(self, found_inf: Tensor | None = None) -> None:
@@ -54,6 +64,8 @@ class Update:
 
     def _is_plain(self) -> bool:
         optimizer = self._optimizer
+        if type(optimizer) not in KINDS:
+            return False
         if (
             optimizer._optimizer_step_pre_hooks
             or optimizer._optimizer_step_post_hooks
@@ -64,8 +76,7 @@ class Update:
             return False
         loaded, groups = self._collected_from
         if optimizer.state is not loaded or optimizer.param_groups is not groups:  # load_state_dict brings new ones
-            self._collected_from = optimizer.state, optimizer.param_groups
-            self._collect()
+            self.remember()
         if isinstance(optimizer, torch.optim.SGD) and any(map(_lacks_momenta, self._groups)):
             self._collect()  # a schedule has switched momentum on
             return bool(self._groups) and not any(map(_lacks_momenta, self._groups))
@@ -76,9 +87,7 @@ class Update:
         self._groups, self._steps, self._counts = [], [], None
         everything = [parameter for group in optimizer.param_groups for parameter in group["params"]]
         one_kind = len({(parameter.device, parameter.dtype) for parameter in everything}) == 1
-        if not one_kind or type(optimizer) not in (torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD):
-            return
-        if not all(group.get("fused") for group in optimizer.param_groups):
+        if not one_kind or not all(group.get("fused") for group in optimizer.param_groups):
             return
         states = [optimizer.state.get(parameter, {}) for parameter in everything]
         if not isinstance(optimizer, torch.optim.SGD):
