@@ -32,15 +32,19 @@ from training.events import (
     Event,
     Failed,
     PhaseChanged,
+    ProfileBegun,
+    Profiled,
     Stopped,
     Validated,
 )
 from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.history import EventLog
 from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, write_labels
+from training.runs.profile_record import FirstSteps, PartTime, Profile, StepPart, write_profile
 from training.runs.series import FLUSH_ROW, STEP_ROW, SeriesWriter
 
 STEPS_PER_EPOCH = 20
+PROFILED_STEPS = 20
 
 OUT = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
 
@@ -68,6 +72,7 @@ class Run:
         self.series = SeriesWriter(folder.series_file, STEP_ROW)
         self.telemetry = SeriesWriter(folder.telemetry_file, FLUSH_ROW)
         self.best: dict[str, Any] | None = None
+        self.profiling_until = 0
 
     def emit(self, event: Event) -> None:
         self.log.emit(event)
@@ -135,9 +140,33 @@ class Run:
         if self.control.save:
             self.control.save = False
             self.save()
+        if self.control.profile:
+            self.control.profile = False
+            self._begin_profile()
+        if self.profiling_until == self.step:
+            self._end_profile()
         if self.step % STEPS_PER_EPOCH == 0 or self.control.validate:
             self.control.validate = False
             self._validate()
+
+    def _begin_profile(self) -> None:
+        self.emit(ProfileBegun(step=self.step, steps=PROFILED_STEPS, seconds=0.01))
+        self.profiling_until = self.step + PROFILED_STEPS
+
+    def _end_profile(self) -> None:
+        """A step that waits for its data two thirds of the time."""
+        parts: dict[StepPart, float] = {"wait": 0.02, "forward": 0.005, "backward": 0.005}
+        profile = Profile(
+            time=time.time(), last_step=self.step, steps=PROFILED_STEPS, seconds=0.03 * PROFILED_STEPS, median=0.03, p95=0.03,
+            samples_per_second=1000.0, device="processor", on_gpu=False, clock="host", batches="streamed", workers=1, cores=4,
+            cached=False, first=FirstSteps(steps=0, seconds=0.0), outside={},
+            parts={
+                name: PartTime(seconds=mean * PROFILED_STEPS, mean=mean, median=mean, p95=mean)
+                for name, mean in parts.items()
+            },
+        )  # fmt: skip
+        write_profile(self.folder, profile)
+        self.emit(Profiled(step=self.step, steps=PROFILED_STEPS))
 
     def _validate(self) -> None:
         self.emit(PhaseChanged(phase="validating"))

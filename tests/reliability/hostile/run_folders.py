@@ -41,6 +41,7 @@ _NAMES = (
     "data.json",
     "environment.json",
     "places.json",
+    "profile.json",
     "series.bin",
     "telemetry.bin",
     "splits.safetensors",

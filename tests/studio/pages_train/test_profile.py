@@ -1,0 +1,129 @@
+"""Where the time goes, on the Train page and the Runs page: asked for, measured, shown, acted on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QApplication, QLabel, QToolTip, QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.actions.table import ACTIONS
+from studio.engine.state import RunState
+from studio.panels.fix_dialog import APPLY, FixDialog
+from studio.state.context import AppContext
+from studio.widgets import Banner, Share, ShareBar
+from tests.studio.window_driver import answer_next_dialog, open_window, press, runs_page, train_page
+from training.config import RunConfig
+from training.control import Command
+from training.events import AttemptStarted, PhaseChanged, Profiled
+from training.runs.folder import RunFolder, claim, create_run, release
+from training.runs.history import EventLog
+
+MakeConfig = Callable[..., RunConfig]
+
+
+def words(widget: QWidget) -> str:
+    """All that can be read in what is shown of ``widget``."""
+    return "\n".join(label.text() for label in widget.findChildren(QLabel) if label.isVisible())
+
+
+def train(qtbot: QtBot, context: AppContext, config: RunConfig) -> RunFolder:
+    context.start_run(config)
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=20000)
+    assert context.live.folder is not None
+    return context.live.folder
+
+
+def test_the_page_asks_measures_and_shows(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    page = train_page(open_window(qtbot, context))
+    assert not page.profile.isVisible()
+    train(qtbot, context, config(epochs=1000, milliseconds=20))
+    assert "Ask where the time goes" in words(page.profile)
+    qtbot.mouseClick(page.header.profile, Qt.MouseButton.LeftButton)
+    assert "Asked for" in page.profile.progress.accessibleName()
+    qtbot.waitUntil(lambda: page.profile.progress.accessibleName().startswith("Measuring"), timeout=20000)
+    qtbot.waitUntil(page.profile.view.isVisible, timeout=20000)
+    assert not page.profile.progress.isVisible()
+    shown = [(share.title, share.figure) for share in page.profile.view.bar.shares()]
+    assert shown == [("Wait for data", "20 ms · 67 %"), ("Forward", "5 ms · 17 %"), ("Backward", "5 ms · 17 %")]
+    assert "67 % of each step waits for data." in words(page.profile)
+    assert not page.profile.visibleRegion().isEmpty()  # it was scrolled to
+    context.live.ask(Command.STOP)
+
+
+def test_what_the_profile_proposes_is_applied(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    page = train_page(open_window(qtbot, context))
+    train(qtbot, context, config(epochs=1000, milliseconds=20))
+    next(action for action in ACTIONS if action.id == "profile").run(context)  # type: ignore[misc]
+    qtbot.waitUntil(page.profile.view.isVisible, timeout=20000)
+    assert "Proposed: loader.workers: none → 3" in page.profile.findChildren(Banner)[0].accessibleName()
+    read = answer_next_dialog(qtbot, FixDialog, "Cancel")
+    press(page.profile, APPLY)
+    assert "loader.workers: none → 3" in read[0]
+    context.live.ask(Command.STOP)
+
+
+def test_a_run_that_ended_keeps_its_profile_on_both_pages(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    window = open_window(qtbot, context)
+    page = train_page(window)
+    folder = train(qtbot, context, config(epochs=1000, milliseconds=20))
+    context.live.ask(Command.PROFILE)
+    qtbot.waitUntil(page.profile.view.isVisible, timeout=20000)
+    context.live.ask(Command.STOP)
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.engine.training, timeout=20000)
+    assert page.profile.view.isVisible()
+    assert not page.header.profile.isVisible()
+    window.show_page("runs")
+    detail = runs_page(window).detail
+    detail.show_run(next(run for run in context.library.runs if run.folder == folder))
+    qtbot.waitUntil(lambda: not detail.profile.isHidden(), timeout=20000)
+    assert detail.profile.findChildren(ShareBar)[0].shares() == page.profile.view.bar.shares()
+
+
+def test_a_run_that_ended_without_one_shows_nothing(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    page = train_page(open_window(qtbot, context))
+    context.start_run(config())
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training, timeout=20000)
+    assert page.profile.isHidden()
+
+
+def test_a_profile_that_was_told_of_and_cannot_be_read_is_said(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
+) -> None:
+    folder = create_run(workspace, config())
+    folder.profile_file.write_text("[[[", encoding="utf-8")
+    log = EventLog(folder.events_file)
+    log.emit(AttemptStarted(attempt=1, step=0, total_steps=9, steps_per_epoch=3, epochs=3, device="cpu"))
+    log.emit(PhaseChanged(phase="training"))
+    claim(folder)
+    page = train_page(open_window(qtbot, context))
+    context.watch(folder.path)
+    qtbot.waitUntil(page.profile.isVisible, timeout=20000)
+    assert "cannot be read" not in words(page.profile)
+    log.emit(Profiled(step=5, steps=3))
+    qtbot.waitUntil(lambda: "The profile cannot be read" in words(page.profile), timeout=20000)
+    log.close()
+    release(folder)
+
+
+def test_a_share_bar_names_its_parts(qtbot: QtBot) -> None:
+    bar = ShareBar("Time of one step")
+    qtbot.addWidget(bar)
+    bar.set_shares([Share("Forward", 0.25, "1 ms", 0), Share("Backward", 0.75, "3 ms", 3)])
+    bar.resize(400, 80)
+    bar.show()
+    strip = bar._strip
+    assert strip.accessibleName() == "Time of one step: Forward 1 ms, Backward 3 ms"
+    assert strip.focusPolicy() & Qt.FocusPolicy.TabFocus
+    rooms = strip.rooms()
+    assert [round(right - left) for _share, left, right in rooms] == [100, 300]
+    for x, text in ((50, "Forward: 1 ms"), (250, "Backward: 3 ms")):
+        QApplication.sendEvent(strip, QHelpEvent(QEvent.Type.ToolTip, QPoint(x, 5), strip.mapToGlobal(QPoint(x, 5))))
+        assert QToolTip.text() == text
+    bar.set_shares([])
+    assert strip.accessibleName() == "Time of one step: nothing yet"
