@@ -41,10 +41,15 @@ class Curve:
     def draw(self, raw: Line, smooth: Line, bounds: QRectF) -> None:
         """Hand lines to the plot that shows `bounds`."""
         self.raw_item.set_line(*raw, bounds, antialias=not self._is_noisy or len(raw[0]) <= _FEW_POINTS)
-        self.smooth_item.set_line(*smooth, bounds, antialias=True)
+        if (
+            len(smooth[0]) or self.smooth_item.isVisible()
+        ):  # what is empty is not painted: it would cost as much as a line
+            self.smooth_item.set_line(*smooth, bounds, antialias=True)
+            self.smooth_item.setVisible(len(smooth[0]) > 0)
         alone = len(self.series) == 1
-        if alone or len(self.dot_item.points()):
+        if alone or self.dot_item.isVisible():
             self.dot_item.setData(*(raw if alone else (np.empty(0), np.empty(0))))
+            self.dot_item.setVisible(alone)
 
     def dress(self, palette: Palette, device_pixel_ratio: float) -> None:
         """Take on a theme's colours."""

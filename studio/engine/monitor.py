@@ -18,8 +18,8 @@ from training.runs.series import FLUSH_ROW, STEP_ROW, SeriesReader
 
 logger = logging.getLogger(__name__)
 
-VISIBLE_INTERVAL = 100  # milliseconds; the engine writes about ten times a second
-HIDDEN_INTERVAL = 1000
+VISIBLE_INTERVAL = 200  # milliseconds; the engine writes ten times a second, but nobody reads five numbers that fast
+HIDDEN_INTERVAL = 1000  # also of a run that nobody works on: another process may go on with it
 _OWNER_CHECK = 0.45  # seconds: asking the system about a process costs more than the rest of a look
 
 
@@ -53,11 +53,13 @@ class RunMonitor(QObject):
         self._steps = SeriesReader(self.folder.series_file, STEP_ROW)
         self._telemetry = SeriesReader(self.folder.telemetry_file, FLUSH_ROW)
         self._timer = QTimer(self)
-        self._timer.setInterval(VISIBLE_INTERVAL)
+        self._visible = True
+        self._set_pace()
         self._timer.timeout.connect(self.look)
 
     def start(self) -> None:
         """Begin to look; the first look happens now."""
+        self.check_owner()
         self.look()
         self._timer.start()
 
@@ -67,7 +69,17 @@ class RunMonitor(QObject):
 
     def set_visible(self, visible: bool) -> None:
         """Look less often while nobody sees the numbers."""
-        self._timer.setInterval(VISIBLE_INTERVAL if visible else HIDDEN_INTERVAL)
+        self._visible = visible
+        self._set_pace()
+
+    def interval(self) -> int:
+        """Milliseconds between two looks."""
+        return self._timer.interval()
+
+    def _set_pace(self) -> None:
+        wanted = VISIBLE_INTERVAL if self._visible and self.alive else HIDDEN_INTERVAL
+        if self._timer.interval() != wanted:
+            self._timer.setInterval(wanted)
 
     @Slot()
     def look(self) -> None:
@@ -117,4 +129,5 @@ class RunMonitor(QObject):
         pid = int(owner["pid"]) if owner else None
         if pid != self.owner:
             self.owner, self.alive = pid, pid is not None
+            self._set_pace()
             self.alive_changed.emit(self.alive)

@@ -57,7 +57,7 @@ class LiveRun(QObject):
         self._old_phase: PhaseChanged | None = None  # what an attempt that was cut off was busy with
         self._asked: Command | None = None
         self._config: RunConfig | None = None
-        self._visible = True
+        self._page_shown = self._window_shown = True
 
     # -------------------------------------------------------------------------------------------- reading
 
@@ -140,7 +140,7 @@ class LiveRun(QObject):
     def _follow(self, folder: Path) -> None:
         expected = self._starting
         monitor = RunMonitor(folder, self)
-        monitor.set_visible(self._visible)
+        monitor.set_visible(self._page_shown and self._window_shown)
         monitor.truncated.connect(self._on_truncated)
         monitor.rows_arrived.connect(self._on_rows)
         monitor.telemetry_arrived.connect(self._on_telemetry)
@@ -162,11 +162,19 @@ class LiveRun(QObject):
         self.attached.emit()
         self._update()
 
-    def set_visible(self, visible: bool) -> None:
-        """Look less often while nobody sees the numbers."""
-        self._visible = visible
+    def set_page_shown(self, shown: bool) -> None:
+        """Whether the page with the numbers is in front; the run is looked at less often while nobody sees them."""
+        self._page_shown = shown
+        self._tell_monitor()
+
+    def set_window_shown(self, shown: bool) -> None:
+        """Whether the window is on the screen at all, not minimised or hidden."""
+        self._window_shown = shown
+        self._tell_monitor()
+
+    def _tell_monitor(self) -> None:
         if self._monitor is not None:
-            self._monitor.set_visible(visible)
+            self._monitor.set_visible(self._page_shown and self._window_shown)
 
     def mourn(self, death: EngineDeath) -> None:
         """The engine that worked on this run is gone."""

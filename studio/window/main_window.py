@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QIcon, QPaintEvent
+from PySide6.QtCore import QByteArray, QEvent, QTimer, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QHideEvent, QIcon, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from studio import identity
@@ -26,9 +26,14 @@ _ON_SCREEN = 16  # milliseconds from the first drawing until the screen shows it
 
 
 class MainWindow(QMainWindow):
-    """Signals: `painted()` once, when the first frame is on the screen; `closed()` when nothing holds the process."""
+    """Signals:
+    painted(): once, when the first frame is on the screen.
+    shown_changed(bool): minimised or hidden, or no longer.
+    closed(): nothing holds the process any more.
+    """
 
     painted = Signal()
+    shown_changed = Signal(bool)
     closed = Signal()
 
     def __init__(self, settings: SettingsStore) -> None:
@@ -109,6 +114,7 @@ class MainWindow(QMainWindow):
         self.menu_button.setMenu(conduct.actions.menu(self.menu_button))
         self.status.follow(context)
         context.page_requested.connect(self.show_page)
+        self.shown_changed.connect(context.live.set_window_shown)
         conduct.closing.ready.connect(self._on_ready_to_close)
         self.show_page(self.rail.current())
 
@@ -131,6 +137,22 @@ class MainWindow(QMainWindow):
         return self._pages[key]
 
     # --------------------------------------------------------------------------------------------- events
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.WindowStateChange:
+            self._tell_shown()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._tell_shown()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._tell_shown()
+
+    def _tell_shown(self) -> None:
+        self.shown_changed.emit(self.isVisible() and not self.isMinimized())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)

@@ -197,8 +197,8 @@ class TrainPage(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._live.set_visible(True)
+        self._live.set_page_shown(True)
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._live.set_visible(False)
+        self._live.set_page_shown(False)

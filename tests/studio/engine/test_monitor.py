@@ -135,3 +135,21 @@ def test_a_foreign_file_in_the_folder_ends_the_watch_without_an_exception(qtbot:
     monitor.start()
     qtbot.wait(150)
     monitor.stop()
+
+
+def test_it_looks_often_only_while_somebody_works_and_somebody_watches(qtbot: QtBot, folder: RunFolder) -> None:
+    monitor = RunMonitor(folder.path)
+    monitor.start()
+    seldom = monitor.interval()
+    claim(folder)
+    qtbot.waitUntil(lambda: monitor.alive, timeout=5000)
+    often = monitor.interval()
+    assert often < seldom
+    monitor.set_visible(False)
+    assert monitor.interval() == seldom
+    monitor.set_visible(True)
+    assert monitor.interval() == often
+    release(folder)
+    qtbot.waitUntil(lambda: not monitor.alive, timeout=5000)
+    assert monitor.interval() == seldom
+    monitor.stop()

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QPushButton,
 from pytestqt.qtbot import QtBot
 
 from studio.actions.table import ACTIONS
+from studio.engine.monitor import RunMonitor
 from studio.engine.state import RunState
 from studio.state.context import AppContext
 from studio.widgets import Banner
@@ -256,3 +257,30 @@ def test_the_window_can_be_made_small(qtbot: QtBot, context: AppContext) -> None
         window.resize(900, 600)
         qtbot.wait(50)
         assert (window.width(), window.height()) == (900, 600), entry.key
+
+
+def test_a_minimised_window_looks_at_the_run_less_often(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_window(qtbot, context)
+    paces: list[bool] = []
+    show = RunMonitor.set_visible
+
+    def noted(monitor: RunMonitor, shown: bool) -> None:
+        paces.append(shown)
+        show(monitor, shown)
+
+    monkeypatch.setattr(RunMonitor, "set_visible", noted)
+    context.start_run(config(epochs=50))
+    qtbot.waitUntil(lambda: context.live.folder is not None, timeout=20000)
+    assert paces[-1]
+    window.showMinimized()
+    qtbot.waitUntil(lambda: not paces[-1])
+    window.showNormal()
+    qtbot.waitUntil(lambda: paces[-1])
+    window.show_page("runs")
+    assert not paces[-1]
+    window.show_page("train")
+    assert paces[-1]
+    context.live.ask(Command.STOP)
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED, timeout=20000)
