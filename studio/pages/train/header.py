@@ -24,7 +24,7 @@ _TONES = {
 
 
 class RunHeader(Card):
-    """Name, state, progress, and Pause, Stop, Save, Validate, Profile.
+    """Name, state, progress, and Pause, Stop, Save, Validate.
 
     Signals:
         asked(Command): a button was pressed.
@@ -48,7 +48,6 @@ class RunHeader(Card):
         self.stop = button("Stop", "stop", "danger", tooltip="End the run; it can be resumed (Ctrl+.)")
         self.save = button("Save now", "save", tooltip="Write a checkpoint after this step (Ctrl+S)")
         self.validate = button("Validate now", "check", tooltip="Measure the validation set after this step")
-        self.profile = button("Profile", "gauge", tooltip="Measure where the time of the next steps goes (Ctrl+T)")
         self.resume = button("Resume", "resume", "primary", tooltip="Go on from the last checkpoint")
         self.export = button(
             "Export best", "export", "primary", tooltip="Write the best model to a file for use elsewhere"
@@ -81,9 +80,8 @@ class RunHeader(Card):
         self.stop.setEnabled(is_enabled(RunAction.STOP, state))
         self.save.setEnabled(is_enabled(RunAction.SAVE, state))
         self.validate.setEnabled(is_enabled(RunAction.VALIDATE, state))
-        self.profile.setEnabled(is_enabled(RunAction.PROFILE, state))
         ended = state in ENDED
-        for made in (self.pause, self.stop, self.save, self.validate, self.profile):
+        for made in (self.pause, self.stop, self.save, self.validate):
             made.setVisible(not ended)
         self.resume.setVisible(state is RunState.STOPPED)  # after a failure the banner offers it
         self.resume.setEnabled(resumable)
@@ -115,7 +113,7 @@ class RunHeader(Card):
         row.addWidget(self._name, 1)
         row.addWidget(self._pill)
         row.addSpacing(SPACING.s)
-        for made in (self.resume, self.export, self.pause, self.stop, self.save, self.validate, self.profile):
+        for made in (self.resume, self.export, self.pause, self.stop, self.save, self.validate):
             row.addWidget(made)
         self.add(row)
         self.add(self._progress)
@@ -125,7 +123,6 @@ class RunHeader(Card):
         self.pause.clicked.connect(self._on_pause_clicked)
         self.save.clicked.connect(lambda: self.asked.emit(Command.SAVE))
         self.validate.clicked.connect(lambda: self.asked.emit(Command.VALIDATE))
-        self.profile.clicked.connect(lambda: self.asked.emit(Command.PROFILE))
         self.resume.clicked.connect(self.resume_asked)
         self.export.clicked.connect(self.export_asked)
 

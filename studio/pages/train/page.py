@@ -95,6 +95,7 @@ class TrainPage(QWidget):
         self.outcome.resume_asked.connect(self._resume)
         self.outcome.apply_asked.connect(self._apply)
         self.findings.apply_asked.connect(self._apply)
+        self.profile.asked.connect(live.ask)
         self.profile.apply_asked.connect(self._apply)
         self.profile.arrived.connect(self._scroll_to_profile)
         self.curves.checkpoint_clicked.connect(self.checkpoints.choose)

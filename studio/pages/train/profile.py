@@ -8,11 +8,12 @@ import time
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from studio.engine.state import ENDED, LIVE, RunState
+from studio.engine.state import ENDED, LIVE, RunAction, RunState, is_enabled
 from studio.panels.profile_view import ProfileView
 from studio.state.context import AppContext
 from studio.state.progress import Progress
-from studio.widgets import Card, ProgressLine, label
+from studio.widgets import Card, ProgressLine, button, label
+from training.control import Command
 from training.events import FINAL_EVENTS, AttemptStarted, Event, ProfileBegun, Profiled
 from training.runs.folder import RunFolder
 from training.runs.profile_record import Profile, read_profile
@@ -30,10 +31,12 @@ class ProfileCard(Card):
     """The profile of the run shown on the page; nothing where there is none and none can be made any more.
 
     Signals:
+        asked(Command): the button was pressed.
         apply_asked(Mapping): the settings that one of the sentences proposes are wanted.
         arrived(): the profile that the person asked for is shown.
     """
 
+    asked = Signal(object)
     apply_asked = Signal(object)
     arrived = Signal()
 
@@ -48,6 +51,9 @@ class ProfileCard(Card):
         self._since = 0.0  # by this machine's clock, which the run's may not agree with
         self._lost = False  # it told of one that cannot be read
         self._profile: Profile | None = None
+        self.button = button("Profile", "gauge", tooltip="Measure where the time of the next steps goes (Ctrl+T)")
+        self.button.clicked.connect(lambda: self.asked.emit(Command.PROFILE))
+        self.add_action(self.button)
         self._words = label(_EMPTY, "help", wrap=True)
         self.progress = ProgressLine()
         self.view = ProfileView()
@@ -127,6 +133,8 @@ class ProfileCard(Card):
         busy = self._asked or self._begun is not None
         if self._asked:
             self.progress.set_progress(None, "Asked for: measuring begins with the next steps")
+        self.button.setVisible(self._state in LIVE)
+        self.button.setEnabled(not busy and is_enabled(RunAction.PROFILE, self._state))
         self.progress.setVisible(busy)
         self.view.setVisible(self._profile is not None and not busy)
         self._words.setText(_GONE if self._lost else _EMPTY)

@@ -42,7 +42,7 @@ def test_the_page_asks_measures_and_shows(qtbot: QtBot, context: AppContext, con
     assert not page.profile.isVisible()
     train(qtbot, context, config(epochs=1000, milliseconds=20))
     assert "Ask where the time goes" in words(page.profile)
-    qtbot.mouseClick(page.header.profile, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(page.profile.button, Qt.MouseButton.LeftButton)
     assert "Asked for" in page.profile.progress.accessibleName()
     qtbot.waitUntil(lambda: page.profile.progress.accessibleName().startswith("Measuring"), timeout=20000)
     qtbot.waitUntil(page.profile.view.isVisible, timeout=20000)
@@ -77,7 +77,7 @@ def test_a_run_that_ended_keeps_its_profile_on_both_pages(
     context.live.ask(Command.STOP)
     qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.engine.training, timeout=20000)
     assert page.profile.view.isVisible()
-    assert not page.header.profile.isVisible()
+    assert not page.profile.button.isVisible()
     window.show_page("runs")
     detail = runs_page(window).detail
     detail.show_run(next(run for run in context.library.runs if run.folder == folder))
