@@ -101,7 +101,7 @@ def test_the_engine_that_answers_beside_a_run_gives_way_to_it(
     host.run(config_data(config("again", epochs=100, milliseconds=5)), workspace)
     qtbot.waitUntil(lambda: "started" in ears.kinds(), timeout=20000)
     answers: list[dict[str, Any]] = []
-    host.inspect_dataset({"name": "lab"}, answers.append, pytest.fail)
+    host.inspect_dataset({"name": "lab"}, answers.append, lambda refusal: pytest.fail(str(refusal)))
     qtbot.waitUntil(lambda: bool(answers), timeout=20000)
     worker = int(owner_of(RunFolder(ears.last("started")))["pid"])  # type: ignore[index]
     niceness = {child.pid: child.nice() for child in psutil.Process().children()}
