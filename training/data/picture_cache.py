@@ -102,8 +102,8 @@ class PictureCache:
             if self.folder.is_symlink():
                 raise OSError("the folder is a link")
             self._lock = FileLock(self.folder / LOCK)
-        except OSError as error:
-            self.trouble = f"{self.folder} cannot be written ({error.strerror or error})"
+        except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+            self.trouble = f"{self.folder} cannot be written ({getattr(error, 'strerror', None) or error})"
             return False
         if self._lock.taken:
             return False

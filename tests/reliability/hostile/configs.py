@@ -25,7 +25,7 @@ _NUMBERS = {
     "schedule": ("warmup_steps", "pct_start", "div_factor"),
     "dataset": ("samples", "noise", "turns", "validation_fraction", "split_seed", "data_seed"),
     "checkpoints": ("every_steps", "keep_last"),
-    "loader": ("workers", "memory_limit_mb"),
+    "loader": ("workers", "memory_limit_mb", "cache_limit_gb"),
     "precision": ("threads",),
     "objective": ("label_smoothing",),
 }
