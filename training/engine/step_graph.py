@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value
 
 from training.engine.session import Session
@@ -40,6 +40,7 @@ class StepGraph:
         self._weights = [parameter for group in self._groups for parameter in group]
         self._names = [names[id(parameter)] for parameter in self._weights]
         self._buffers = [name for name, _ in session.model.named_buffers()]
+        self._everywhere = _everywhere(session.model)
         shadow = session.ema.state_dict() if session.ema is not None else {}
         self._averaged = [name for name, tensor in shadow.items() if tensor.is_floating_point()]
         self._copied = [name for name, tensor in shadow.items() if not tensor.is_floating_point()]
@@ -132,7 +133,9 @@ class StepGraph:
             buffers = {name: buffer.clone() for name, buffer in zip(self._buffers, held["buffers"], strict=True)}
             named = dict(zip(self._names, weights, strict=True))
             with autocast():
-                outputs = functional_call(model, {**named, **held["fixed"], **buffers}, (inputs,))
+                tensors = {**named, **held["fixed"], **buffers}
+                placed = {place: tensors[name] for place, name in self._everywhere.items()}
+                outputs = functional_call(model, placed, (inputs,), tie_weights=False)
             loss = objective.loss_sum(outputs, targets) / samples
             scaled = loss if held["scale"] is None else loss * held["scale"][0]
             return scaled, (loss, [buffers[name] for name in self._buffers])
@@ -212,6 +215,21 @@ class StepGraph:
         now.copy_(torch.where(found, now * self._backoff, grown))
         growth.copy_(torch.where(found | full, 0, growth + 1))
         return gradients
+
+
+def _everywhere(model: nn.Module) -> dict[str, str]:
+    """Every place of a parameter or buffer in ``model``, with the name under which ``named_parameters`` has it.
+
+    A module that occurs twice counts once: ``functional_call`` with ``tie_weights`` puts what it was given back as the
+    model's own there.
+    """
+    names = {id(tensor): name for name, tensor in (*model.named_parameters(), *model.named_buffers())}
+    return {
+        f"{path}.{name}" if path else name: names[id(tensor)]
+        for path, module in model.named_modules()
+        for name, tensor in (*module._parameters.items(), *module._buffers.items())
+        if tensor is not None
+    }
 
 
 def _norm(gradients: list[Tensor]) -> Tensor:

@@ -1,0 +1,100 @@
+"""The update rules of a compiled step against torch's own optimizers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from training import catalog
+from training.config.optimizer import Adam, AdamW, Sgd
+from training.optim.optimizers import make_optimizer, set_rate
+from training.optim.rules import rule_of
+
+CPU = torch.device("cpu")
+SETTINGS: list[Any] = [
+    AdamW(weight_decay=0.1),
+    AdamW(amsgrad=True, betas=(0.8, 0.99), eps=1e-3),
+    AdamW(betas=(0.9, 0.0)),
+    Adam(weight_decay=0.1),
+    Adam(amsgrad=True),
+    Sgd(weight_decay=0.1),
+    Sgd(nesterov=False),
+    Sgd(momentum=0.0, nesterov=False),
+]
+
+
+def network(dtype: torch.dtype) -> nn.Module:
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7), nn.Linear(7, 3)).to(dtype)
+
+
+def train(
+    dtype: torch.dtype, settings: Any, steps: int, update: Callable[[torch.optim.Optimizer, float, float], None]
+) -> dict[str, Tensor]:
+    """``steps`` updates with random gradients and a rate and momentum that change at each."""
+    model = network(dtype)
+    optimizer = make_optimizer(model, settings, CPU)
+    generator = torch.Generator().manual_seed(2)
+    for step in range(steps):
+        for parameter in model.parameters():
+            parameter.grad = torch.randn(parameter.shape, dtype=torch.float64, generator=generator).to(dtype)
+        momentum = 0.0 if getattr(settings, "momentum", 0.9) == 0.0 else 0.85 + 0.1 * step / steps
+        update(optimizer, 0.01 * (1 + step % 3), momentum)
+    numbers = dict(model.state_dict())
+    for place, state in optimizer.state_dict()["state"].items():
+        numbers |= {f"{place} {name}": value for name, value in state.items()}
+    return numbers
+
+
+def by_torch(optimizer: torch.optim.Optimizer, rate: float, momentum: float) -> None:
+    set_rate(optimizer, rate, momentum)
+    optimizer.step()
+
+
+def by_rule(optimizer: torch.optim.Optimizer, rate: float, momentum: float) -> None:
+    rule = rule_of(optimizer)
+    assert rule is not None
+    numbers = [torch.tensor(number, dtype=torch.float64) for number in (rate, momentum)]
+    with torch.no_grad():
+        for group in optimizer.param_groups:
+            parameters = group["params"]
+            states = [optimizer.state[parameter] for parameter in parameters]
+            gradients = [parameter.grad for parameter in parameters]
+            weights, new = rule(group, [parameter.detach() for parameter in parameters], gradients, states, *numbers)
+            for parameter, weight, state, after in zip(parameters, weights, states, new, strict=True):
+                assert weight.dtype == parameter.dtype
+                parameter.copy_(weight)
+                assert set(state) == set(after)
+                for name in state:
+                    assert state[name].dtype == after[name].dtype
+                    state[name].copy_(after[name])
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize(
+    ("dtype", "steps", "tolerance"), [(torch.float64, 1, 1e-12), (torch.float64, 30, 1e-11), (torch.float32, 30, 2e-5)]
+)
+def test_a_rule_moves_weights_as_torchs_optimizer_does(
+    settings: Any, dtype: torch.dtype, steps: int, tolerance: float
+) -> None:
+    right, ours = train(dtype, settings, steps, by_torch), train(dtype, settings, steps, by_rule)
+    assert list(right) == list(ours)
+    for name in right:
+        assert torch.allclose(ours[name], right[name], rtol=tolerance, atol=tolerance * 1e-2), name
+
+
+@pytest.mark.parametrize("entry", catalog.entries("optimizer"), ids=lambda entry: entry.kind)
+def test_every_optimizer_of_the_catalog_has_its_rule(entry: Any) -> None:
+    settings = {"adamw": AdamW, "adam": Adam, "sgd": Sgd}[entry.kind]()
+    assert rule_of(make_optimizer(network(torch.float32), settings, CPU)) is not None
+
+
+def test_an_optimizer_without_a_rule_is_told_apart_from_the_one_it_descends_from() -> None:
+    class Own(torch.optim.SGD):
+        """Steps otherwise."""
+
+    assert rule_of(Own(network(torch.float32).parameters(), lr=0.1)) is None
