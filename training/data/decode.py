@@ -6,13 +6,14 @@ import hashlib
 import io
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from training.data.folder import formats
-from training.reading import MEGABYTE, UnfitFile, read_bytes, visible
+from training.reading import MEGABYTE, UnfitFile, open_file, read_bytes, visible
 
 MAX_PIXELS = 128 * 1024 * 1024
 """Larger pictures are left out: a file of a few kilobytes can unpack to gigabytes (a decompression bomb)."""
@@ -66,7 +67,7 @@ def decode(path: Path, form: Form) -> tuple[NDArray[np.uint8], bytes]:
 def own_size(path: Path) -> tuple[int, int] | None:
     """(height, width) as seen upright, from the header; None when it is no picture."""
     try:
-        with _open(io.BytesIO(read_bytes(path, MAX_BYTES))) as image:
+        with open_file(path, MAX_BYTES) as stream, _open(stream) as image:
             width, height = image.size
             return (width, height) if image.getexif().get(0x0112, 1) >= 5 else (height, width)
     except Exception:  # noqa: BLE001 - decoders raise anything on broken data; decode() will say what
@@ -94,7 +95,7 @@ def _pixels(data: bytes, form: Form) -> NDArray[np.uint8]:
     return pixels
 
 
-def _open(stream: io.BytesIO) -> Image.Image:
+def _open(stream: BinaryIO) -> Image.Image:
     try:
         image = Image.open(stream, formats=formats())
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:

@@ -49,7 +49,7 @@ def decode_listing(listing: Listing, form: Form, opening: Opening) -> Decoded:
     shape = (count, *form.pixels)
     store = torch.empty(shape, dtype=torch.uint8) if opening.keep(int(np.prod(shape))) else None
     decoded = Decoded(np.zeros((count, 32), np.uint8), store, np.full(count, -1, dtype=np.int64))
-    cache = _cache(listing, form, opening.cache)
+    cache = cache_for(listing, form, opening.cache)
     if cache is None:
         _decode_missing(listing, form, opening, decoded, None)
         return decoded
@@ -66,7 +66,8 @@ def decode_listing(listing: Listing, form: Form, opening: Opening) -> Decoded:
     return decoded
 
 
-def _cache(listing: Listing, form: Form, wish: CacheWish | None) -> PictureCache | None:
+def cache_for(listing: Listing, form: Form, wish: CacheWish | None) -> PictureCache | None:
+    """None when there shall be none, or the pictures are too few to be worth one."""
     small = len(listing.paths) < _MANY and sum(listing.sizes) < _LARGE
     if wish is None or (wish.mode == "auto" and small):
         return None

@@ -12,6 +12,7 @@ from torch import Tensor
 from training import random
 from training.config import RunConfig
 from training.data.augment import Augmenter
+from training.data.cache_room import cache_wish
 from training.data.prepare import describe, sample_bytes
 from training.data.source import Opening, Source
 from training.data.sources import open_source
@@ -28,7 +29,7 @@ def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
     with uint8 pixels row by row, channels last: varied as the model sees it, and as it was. Points: "points" with the
     lists "x", "y" and "label". Raises InputError as ``prepare`` does.
     """
-    source = open_source(config.dataset, Opening(check=False))
+    source = open_source(config.dataset, Opening(check=False, cache=cache_wish(config.loader)))
     splits = split(source.targets, source.parts, config.dataset)
     report = describe(source, splits, config)
     report["bytes"] = sample_bytes(source) * len(source.targets)

@@ -13,6 +13,7 @@ import platform
 import re
 import secrets
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import lru_cache
@@ -50,7 +51,9 @@ class PictureCache:
         name = hashlib.sha256(json.dumps(self._key, sort_keys=True).encode()).hexdigest()[:32]
         self.folder = wish.home / name
         self._shape = form.pixels
-        self._identities = _identities(listing)
+        self._listing = listing
+        self._identities = np.zeros((0, 2), np.uint64)
+        self._glancing: Rows | None = None
         self._most = 2 * len(listing.paths) + 4096  # beyond, it holds more that is gone than what is there
         self._place: Place | None = None
         self._records = np.zeros(0, RECORD)
@@ -65,22 +68,38 @@ class PictureCache:
 
     def find(self) -> NDArray[np.int64]:
         """Where each picture of the listing lies, -1 where it does not."""
-        slots = np.full(len(self._identities), -1, dtype=np.int64)
+        self._identities = _identities(self._listing, range(len(self._listing.paths)))
+        self._look()
+        return self._match(self._identities)
+
+    def glance(self, numbers: NDArray[np.int64], into: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """The pictures ``numbers`` of the listing in ``into``, for a preview: the others are not even looked up. Returns
+        the positions of those that are not there."""
+        if self._glancing is None:
+            self._look()
+            self._glancing = self.rows() or Rows(self._at(""), np.zeros(0, np.uint32))
+        return self._glancing.read(self._match(_identities(self._listing, numbers.tolist())), into)
+
+    def _look(self) -> None:
+        """See what is there now."""
         self._place, self._records = None, np.zeros(0, RECORD)
         with suppress(OSError, ValueError, Damaged):
             place = self._known_place()
             self._records = read_records(place, self._most)
             self._place = place
+        with suppress(OSError):  # used now: the last to make way
+            os.utime(self.folder / MANIFEST)
+
+    def _match(self, identities: NDArray[np.uint64]) -> NDArray[np.int64]:
+        slots = np.full(len(identities), -1, dtype=np.int64)
         if not len(self._records):
             return slots
         known = self._records["identity"]
         order = np.argsort(known[:, 0], kind="stable")
-        spots = np.searchsorted(known[:, 0], self._identities[:, 0], sorter=order)
+        spots = np.searchsorted(known[:, 0], identities[:, 0], sorter=order)
         candidates = order[np.minimum(spots, len(order) - 1)]
-        same = (known[candidates] == self._identities).all(1) & self._identities.any(1)
+        same = (known[candidates] == identities).all(1) & identities.any(1)
         slots[same] = candidates[same]
-        with suppress(OSError):  # used now: the last to make way
-            os.utime(self.folder / MANIFEST)
         return slots
 
     def contents(self, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
@@ -224,17 +243,17 @@ def _decoder() -> str:
     return f"{_DECODE_RULE}, Pillow {pillow_version}, {codecs}, {platform.machine()}"
 
 
-def _identities(listing: Listing) -> NDArray[np.uint64]:
-    """(n, 2): the digest of each file's path, size and times. Zeros, which are never found, for a file so new that it
+def _identities(listing: Listing, numbers: Sequence[int]) -> NDArray[np.uint64]:
+    """(n, 2) for those ``numbers``: the digest of each file's path, size and times. Zeros, which are never found, for a file so new that it
     may change once more without its times showing it."""
     blake = hashlib.blake2b
-    stamps = zip(listing.sizes, listing.modified, listing.changed, strict=True)
+    sizes, modified, changed, raw = listing.sizes, listing.modified, listing.changed, listing.paths.raw
     text = b"".join(
-        blake(b"%s\0%d %d %d" % (listing.paths.raw(number), *stamp), digest_size=16).digest()
-        for number, stamp in enumerate(stamps)
+        blake(b"%s\0%d %d %d" % (raw(at), sizes[at], modified[at], changed[at]), digest_size=16).digest()
+        for at in numbers
     )
     identities = np.frombuffer(text, "<u8").reshape(-1, 2).copy()
-    latest = np.maximum(np.frombuffer(listing.modified, np.int64), np.frombuffer(listing.changed, np.int64))
+    latest = np.maximum(np.frombuffer(listing.modified, np.int64), np.frombuffer(listing.changed, np.int64))[numbers]
     tick = np.where(latest % 10**9, _FINE_CLOCK, _COARSE_CLOCK)
     identities[latest > listing.began - tick] = 0
     return identities

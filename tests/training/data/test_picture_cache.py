@@ -23,10 +23,12 @@ from training.cli import main
 from training.config.dataset import ImageFolderDataset
 from training.data import picture_cache
 from training.data.cache_room import LOCK, CacheWish
+from training.data.decode import Form, decode
 from training.data.file_lock import FileLock
+from training.data.inspect import inspect_dataset
 from training.data.resident import Notice
 from training.data.source import Opening, Source
-from training.data.sources import open_source
+from training.data.sources import image_folder, open_source
 
 FROM_CACHE = "they came decoded from the cache"
 NEW = "they were decoded now and are kept in the cache for the next run"
@@ -143,7 +145,7 @@ from training.config.dataset import ImageFolderDataset
 from training.data import decode_many, picture_file
 from training.data.cache_room import CacheWish
 from training.data.source import Opening
-from training.data.sources import open_source
+from training.data.sources import image_folder, open_source
 
 folder, home, last = sys.argv[1:]
 decode_many._PIECE_BYTES = 5 * 768  # pieces of five pictures
@@ -395,3 +397,26 @@ def test_a_full_disk_and_a_closed_folder_end_no_run(
     assert same(source, folder)
     assert [notice.title.startswith("The decoded pictures are not kept in a cache") for notice in told] == [True]
     assert not list(wish.home.glob("*/pixels-*"))  # a full disk needs the room
+
+
+def test_the_preview_looks_into_the_cache(
+    folder: Path, wish: CacheWish, make_config: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = make_config(
+        dataset={"kind": "image_folder", "path": str(folder)}, loader={"cache": "on", "cache_folder": str(wish.home)}
+    )
+    plain = inspect_dataset(config)
+    assert not wish.home.exists()  # a preview makes none
+    opened(folder, wish)
+    picture(5).save(folder / "apple" / "000.png")
+    decoded: list[Path] = []
+
+    def note_and_decode(path: Path, form: Form) -> Any:
+        decoded.append(path)
+        return decode(path, form)
+
+    monkeypatch.setattr(image_folder, "decode", note_and_decode)
+    cached = inspect_dataset(config, samples=36)
+    assert decoded == [folder / "apple" / "000.png"]
+    seen = {one["index"]: one["original_base64"] for one in cached["thumbnails"]}
+    assert all(seen[one["index"]] == one["original_base64"] for one in plain["thumbnails"] if one["index"])

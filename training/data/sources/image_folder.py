@@ -15,9 +15,10 @@ from torch import Tensor
 from training.config.dataset import ImageFolderDataset
 from training.data.cache_room import remove
 from training.data.decode import DifferentSize, Form, Unusable, decode, own_size
-from training.data.decoded import DAMAGED, Decoded, decode_listing
+from training.data.decoded import DAMAGED, Decoded, cache_for, decode_listing
 from training.data.folder import Listing, list_folder, picture_suffixes, shown
 from training.data.names import Names
+from training.data.picture_cache import PictureCache
 from training.data.resident import Notice
 from training.data.source import Layout, Opening, Reading, Skipped, unheard
 from training.errors import InputError, TrainingError
@@ -40,8 +41,9 @@ class ImageFolder:
         good: NDArray[np.int64],
         decoded: Decoded | None,
         tell: Callable[[Notice], None] = unheard,
+        cache: PictureCache | None = None,
     ) -> None:
-        """``decoded`` is None when the files were not checked."""
+        """``decoded`` is None when the files were not checked; some may be found in ``cache`` all the same."""
         self.shape: tuple[int, ...] = form.shape
         self.skipped: tuple[Skipped, ...] = tuple(sorted(listing.skipped, key=lambda skipped: skipped.path))
         self.notes = (*listing.notes, _size_note(form))
@@ -64,6 +66,7 @@ class ImageFolder:
         self._digests = None if decoded is None else decoded.contents[good]
         self._rows = None if decoded is None else decoded.rows
         self._slots = np.full(len(good), -1) if decoded is None else decoded.slots[good]
+        self._cache = cache
         self._tell = tell
         self._damaged = False
 
@@ -91,6 +94,8 @@ class ImageFolder:
 
     def _not_cached(self, numbers: NDArray[np.int64], pictures: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Read what the cache has into ``pictures``; the positions of the others."""
+        if self._cache is not None:
+            return self._cache.glance(numbers, pictures)
         if self._rows is None:
             return np.arange(len(numbers))
         slots = self._slots[numbers]
@@ -133,7 +138,9 @@ def open_image_folder(dataset: ImageFolderDataset, opening: Opening) -> ImageFol
     form = _choose_form(listing, dataset.image_size, channels)
     if not opening.check:
         listing.notes.append("files are checked when training starts")
-        return ImageFolder(listing, form, np.arange(len(listing.paths)), None)
+        return ImageFolder(
+            listing, form, np.arange(len(listing.paths)), None, cache=cache_for(listing, form, opening.cache)
+        )
     try:
         return _checked(listing, form, opening)
     except DifferentSize:
