@@ -1,0 +1,1 @@
+"""One module for each contestant, named as it is, with ``train(task, clock)``."""

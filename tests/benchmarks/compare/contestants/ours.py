@@ -1,0 +1,47 @@
+"""Our engine as a person runs it: ``python -m training run`` with guard, clip, logging, checkpoints and validation."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from training.config.files import dump_config, parse_config
+from training.events import Completed
+from training.runs.folder import RunFolder
+from training.runs.history import read_history
+
+
+def run(folder: Path) -> dict[str, Any]:
+    """One run; seconds from the first step, or the end of the warm-up, to the last validation, by its own events.
+
+    The workspace stays beside the job: what our engine keeps between runs (decoded pictures, compiled code) was kept.
+    """
+    record = json.loads((folder / "task.json").read_text())
+    workspace = folder / "workspace"
+    workspace.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as place:
+        config = Path(place) / "job.toml"
+        config.write_text(dump_config(parse_config(record["config"])))
+        command = [sys.executable, "-m", "training", "run", str(config), "--workspace", str(workspace), "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
+    ended = json.loads(done.stdout.strip().splitlines()[-1])
+    history = read_history(RunFolder(Path(ended["folder"])).events_file)
+    assert isinstance(history.final, Completed)
+    validated = [item for item in history.validations if "val/loss" in item.metrics]
+    warm_up = record["warm_up_epochs"]
+    began = validated[warm_up - 1].time if warm_up else history.attempts[0].time
+    shutil.rmtree(ended["folder"])
+    return {
+        "seconds": validated[-1].time - began,
+        "loss": validated[-1].metrics["val/loss"],
+        "accuracy": validated[-1].metrics["val/accuracy"],
+        "steps": history.final.step,
+    }
