@@ -14,9 +14,13 @@ from training.runs.manifest import BEST, LAST, read_labels
 
 logger = logging.getLogger(__name__)
 
+FRESH_SECONDS = 0.5
+"""How old the file may be while nothing happened but validations: an epoch of a small model takes a fiftieth of that, and
+replacing a file as long as several of its steps."""
+
 
 class StatusBook:
-    """Writes ``status.json`` on every rare event; the checkpoint writer's thread may do so too.
+    """Writes ``status.json`` on rare events; the checkpoint writer's thread may do so too.
 
     Everything in it can be told from other files, so a record that cannot be written ends no run.
     """
@@ -28,6 +32,7 @@ class StatusBook:
         self.session: Session | None = None
         self.lost = False  # the folder is another process's now: the record lives on in memory only
         self.samples_per_second = 0.0
+        self._written = 0.0
 
     @property
     def record(self) -> dict[str, Any]:
@@ -48,19 +53,26 @@ class StatusBook:
             changes["reason"] = getattr(event, "reason", "") or None
             changes["advice"] = getattr(event, "advice", "") or None
             changes["fix"] = dict(getattr(event, "fix", {}))
-        elif not isinstance(event, Validated | CheckpointSaved):
+        elif isinstance(event, Validated):
+            self._write(changes, time.monotonic() - self._written >= FRESH_SECONDS)
+            return
+        elif not isinstance(event, CheckpointSaved):
             return
         self.write(**changes)
 
     def write(self, **changes: Any) -> None:
         """Refresh the numbers, apply ``changes`` and replace the file."""
+        self._write(changes, True)
+
+    def _write(self, changes: dict[str, Any], to_file: bool) -> None:
         with self._lock:
             if self.session is not None:
                 self._record.update(self._numbers(self.session))
             self._record.update(changes)
             self._record["updated"] = time.time()
-            if self.lost:
+            if self.lost or not to_file:
                 return
+            self._written = time.monotonic()
             try:
                 self._folder.write_status(self._record)
             except OSError as error:

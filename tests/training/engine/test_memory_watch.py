@@ -30,6 +30,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, look: Callable[[], HostMemory], oft
         monkeypatch.setattr(import_module(module), "host_memory", look)
     watch = import_module("training.engine.memory_watch")
     monkeypatch.setattr(watch, "LOOK_SECONDS", 0.0 if often else 1e9)
+    monkeypatch.setattr(import_module("training.engine.record"), "ROW_SECONDS", 0.0)
 
 
 def having(total: int, available: int) -> HostMemory:
@@ -117,7 +118,10 @@ def vanish(record: dict[str, Any], held: int) -> RunFolder:
 
 
 @pytest.mark.parametrize(("share", "told"), [(0.9, True), (0.3, False)])
-def test_a_run_that_vanished_with_memory_nearly_full_is_told_so(tmp_path: Path, share: float, told: bool) -> None:
+def test_a_run_that_vanished_with_memory_nearly_full_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float, told: bool
+) -> None:
+    monkeypatch.setattr(import_module("training.engine.record"), "ROW_SECONDS", 0.0)
     folder = vanish(start_run(tiny(), tmp_path), int(share * psutil.virtual_memory().total))
     said: list[Event] = []
     resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))
