@@ -7,9 +7,9 @@ watched is the same run to the bit.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import numpy as np
 import torch
@@ -55,15 +55,9 @@ _FETCHES_DATA = np.array([lap == "data" for lap in _LAPS])
 _COMES_LAST = np.array([lap in ("logging", *OUTSIDE) for lap in _LAPS])
 
 
-class Mark(NamedTuple):
-    """The end of a part: its name, the processor's clock, the seconds waited for data so far, and on a GPU the place in
-    its work, with whether it had caught up with what it was given."""
-
-    lap: Lap
-    moment: float
-    waited: float
-    event: torch.cuda.Event | None = None
-    starved: bool = False
+Mark = tuple[Lap, float, float, torch.cuda.Event | None, bool]
+"""The end of a part: its name, the processor's clock, the seconds waited for data so far, and on a GPU the place in its
+work, and whether it had caught up with what it was given. A bare tuple, as it is made eight times a step."""
 
 
 class Watch:
@@ -94,24 +88,24 @@ class Watch:
         marks, data, now = self._marks, self._data, time.perf_counter
 
         def lap(part: Lap) -> None:
-            marks.append(Mark(part, now(), data.waited))
+            marks.append((part, now(), data.waited, None, False))
 
         return lap
 
     def _on_cuda(self, part: Lap) -> None:
         event = self._free.pop() if self._free else torch.cuda.Event(enable_timing=True)
         event.record(torch.cuda.current_stream(self._device))
-        # Where the step is handed over whole, has the GPU by then done all of it up to a while ago? Then it waits.
         starved = False
-        if part in ("update", "step") and len(self._marks) > 1:
-            earlier = self._marks[-2 if part == "update" else -1].event
-            starved = earlier is not None and earlier.query()
-        self._marks.append(Mark(part, time.perf_counter(), self._data.waited, event, starved))
+        if part == "update" and len(self._marks) > 1 and self._marks[-1][0] == "clip":
+            # All of the step is handed over. A GPU that has done the backward pass by now waits for more.
+            backward = self._marks[-2][3]
+            starved = backward is not None and backward.query()
+        self._marks.append((part, time.perf_counter(), self._data.waited, event, starved))
 
     def fold(self, last: bool = False) -> None:
         """Add up the steps that are over; with ``last`` also the one that just ends."""
         marks = self._marks[: self._known()]
-        laps = np.array([_NUMBER[mark.lap] for mark in marks], np.int64)
+        laps = np.array([_NUMBER[mark[0]] for mark in marks], np.int64)
         ends = _COMES_LAST[laps]
         begins = np.flatnonzero(ends[:-1] & ~ends[1:]) + 1  # the first mark of each step
         if last and len(marks) and ends[-1]:
@@ -119,35 +113,28 @@ class Watch:
         if len(begins) < 2:
             return
         begin, end = int(begins[0]), int(begins[-1])
-        lengths = self._lengths(marks[begin - 1 : end])
-        counters = np.array([mark.waited for mark in marks[begin - 1 : end]])
+        laps = laps[begin:end]
+        _, moments, counters, events, starving = zip(*marks[begin - 1 : end], strict=True)
+        lengths = np.diff(moments) if events[0] is None else _between(events)
         rises = np.diff(counters)
         # The recorder sets the counter back at a flush, always before the end of a "logging" or "validation".
-        waited = np.where(rises < 0.0, counters[1:], rises) * _FETCHES_DATA[laps[begin:end]]
+        waited = np.where(rises < 0.0, counters[1:], rises) * _FETCHES_DATA[laps]
         waited = np.minimum(waited, lengths)
-        steps = np.searchsorted(begins, np.arange(begin, end), side="right") - 1
-        table = np.zeros((len(begins) - 1, len(_COLUMNS)))
-        np.add.at(table, (steps, _COLUMN_OF_LAP[laps[begin:end]]), lengths - waited)
-        table[:, _COLUMN["wait"]] = np.bincount(steps, waited, len(table))
-        starved = np.zeros(len(table), bool)
-        starved[steps[[mark.starved for mark in marks[begin:end]]]] = True
-        self._add(table, starved)
-        self._free.extend(mark.event for mark in marks[: end - 1] if mark.event is not None)
+        steps = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+        shape = len(begins) - 1, len(_COLUMNS)
+        cells = np.ravel_multi_index((steps, _COLUMN_OF_LAP[laps]), shape)
+        table = np.bincount(cells, lengths - waited, shape[0] * shape[1]).reshape(shape)
+        table[:, _COLUMN["wait"]] = np.bincount(steps, waited, shape[0])
+        self._add(table, np.bincount(steps, starving[1:], shape[0]) > 0)
+        self._free.extend(event for event in events[:-1] if event is not None)
         del self._marks[: end - 1]  # the mark before the next step's first one is where that step begins
 
     def _known(self) -> int:
         """How many marks can be read by now: on a GPU those that it has come by."""
         count = len(self._marks)
-        while count and (event := self._marks[count - 1].event) is not None and not event.query():
+        while count and (event := self._marks[count - 1][3]) is not None and not event.query():
             count -= 1
         return count
-
-    def _lengths(self, marks: list[Mark]) -> np.ndarray:
-        """Seconds between each mark and the one before."""
-        if marks[0].event is None:
-            return np.diff([mark.moment for mark in marks])
-        events = [mark.event for mark in marks if mark.event is not None]
-        return np.array([before.elapsed_time(after) / 1000.0 for before, after in pairwise(events)])
 
     def _add(self, table: np.ndarray, starved: np.ndarray) -> None:
         inside = table[:, : len(STEP_PARTS)]
@@ -199,6 +186,12 @@ class Watch:
 
     def _kept(self) -> np.ndarray:
         return np.concatenate(self._rows) if self._rows else np.zeros((0, len(STEP_PARTS)))
+
+
+def _between(events: Sequence[torch.cuda.Event | None]) -> np.ndarray:
+    """Seconds from each event to the next."""
+    there = [event for event in events if event is not None]
+    return np.array([before.elapsed_time(after) / 1000.0 for before, after in pairwise(there)])
 
 
 def _quantiles(values: np.ndarray) -> tuple[float, float]:
