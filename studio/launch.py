@@ -29,6 +29,7 @@ from studio.window.main_window import MainWindow
 logger = logging.getLogger(__name__)
 
 
+_AT_LEISURE = 1500  # milliseconds after the first page
 _REMEMBER_AFTER = 1500  # milliseconds of rest after an edit: what was typed survives a crash, without a write per key
 
 
@@ -78,6 +79,8 @@ class Launch(QObject):
         if config is not None and self.context.open_config(config) and start:
             self.context.start_draft()
         self.context.library.refresh()
+        # Start brings the Train page to the front: it should not have to be built then.
+        QTimer.singleShot(_AT_LEISURE, self, lambda: self.window.build_page("train"))
 
     def end(self) -> None:
         """After the event loop: the end in the order nothing can be lost."""

@@ -123,13 +123,18 @@ class MainWindow(QMainWindow):
     @Slot(str)
     def show_page(self, key: str) -> None:
         """Bring a page to the front, building it at the first time; before ``furnish`` only the choice is kept."""
-        entry = next(entry for entry in PAGES if entry.key == key)
-        if self._conduct is not None and key not in self._pages:
-            self._pages[key] = entry.make(self._conduct.context)
-            self.stack.addWidget(self._pages[key])
+        if self._conduct is not None:
+            self.build_page(key)
         self.stack.setCurrentWidget(self._pages.get(key, self._outline))
         self.rail.set_current(key)
         self._settings.update(page=key)
+
+    def build_page(self, key: str) -> None:
+        """Have a page ready without showing it."""
+        if key not in self._pages:
+            entry = next(entry for entry in PAGES if entry.key == key)
+            self._pages[key] = entry.make(self.conduct.context)
+            self.stack.addWidget(self._pages[key])
 
     def page(self, key: str) -> QWidget:
         """A page, built if need be."""

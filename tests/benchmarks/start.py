@@ -74,7 +74,7 @@ studio.__main__.main([])
 """
 
 PRESSED = """
-import json, sys, time
+import sys, time
 import studio.app
 from studio import launch
 from PySide6.QtCore import QTimer
@@ -96,11 +96,8 @@ def open_window(self, config, start):
         window.show_page("setup")
         button = next(b for b in window.findChildren(QPushButton) if b.text() == "Start training" and b.isVisible())
         left[0] -= 1
-        print(json.dumps({"pressed": time.time()}), flush=True)
+        print(time.time(), flush=True)
         button.click()
-
-    def started(folder):
-        print(json.dumps({"folder": str(folder)}), flush=True)
 
     def finished(record):
         if left[0]:
@@ -108,7 +105,6 @@ def open_window(self, config, start):
         else:
             QTimer.singleShot(0, self, window.conduct.closing.stop_and_close)
 
-    context.engine.run_started.connect(started)
     context.engine.run_finished.connect(finished)
     QTimer.singleShot(1500, self, press)
 
@@ -143,14 +139,13 @@ def pressed(place: Path, config: Path, runs: int) -> list[tuple[float, float]]:
     with subprocess.Popen(command, env=environment(place), stdout=subprocess.PIPE, text=True) as window:
         assert window.stdout is not None
         try:
-            at = 0.0
             for line in window.stdout:
-                said = json.loads(line)
-                at = said.get("pressed", at)
-                if "folder" in said:
-                    folder = RunFolder(Path(said["folder"]))
-                    row = row_time(folder)
-                    waits.append((training_began(folder) - at, row - at))
+                before = len(waits)
+                while len(folders := run_folders(place / "workspace")) == before:
+                    time.sleep(0.002)
+                newest = folders[-1]
+                row = row_time(newest)
+                waits.append((training_began(newest) - float(line), row - float(line)))
         finally:
             window.terminate()
     return waits
