@@ -33,7 +33,11 @@ def cache_wish(loader: Loader) -> CacheWish | None:
     """What the settings ask for; None for no cache."""
     if loader.cache == "off":
         return None
-    home = Path(loader.cache_folder) if loader.cache_folder else user_cache_path("Trainwright") / "pictures"
+    home = (
+        Path(loader.cache_folder)
+        if loader.cache_folder
+        else user_cache_path("Trainwright", appauthor=False) / "pictures"
+    )
     with suppress(RuntimeError):  # "~name" of a person this computer does not know
         home = home.expanduser()
     return CacheWish(loader.cache, home, int(loader.cache_limit_gb * 10**9))

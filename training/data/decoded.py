@@ -18,7 +18,9 @@ from training.data.picture_file import Rows
 from training.data.resident import Notice
 from training.data.source import Opening
 
-_MANY, _LARGE = 2000, 16 * 10**6  # pictures, bytes of their files: about a second of decoding; less needs no cache
+_MANY, _LARGE = 2000, 16 * 10**6
+"""Pictures, bytes of their files: less needs no cache. 2,000 of CIFAR-10 are decoded in 0.5 s, 16 MB of photographs to 224
+pixels in 0.2 s (3 MB each) to 0.6 s (47 kB each)."""
 _AT_ONCE = 8 << 20  # bytes of pixels read from the cache at once
 
 DAMAGED = Notice(
