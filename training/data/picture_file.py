@@ -27,6 +27,9 @@ RECORD = np.dtype([("identity", "<u8", 2), ("content", "u1", 32), ("pixels", "<u
 _WORDS = RECORD.itemsize // 4 - 1
 _FACTORS = np.array([(2654435761 * (2 * n + 1)) % 2**32 | 1 for n in range(_WORDS + 1)], dtype=np.uint32)
 
+_MOST_MAPPED = 1 << 30
+_AROUND = 64 << 10  # bytes that Linux maps at the touch of one
+
 
 class Damaged(Exception):
     """The files are not what was written; they have to be made anew."""
@@ -76,6 +79,7 @@ class Rows:
         self._checksums = checksums
         self._seen = np.zeros(len(checksums), dtype=np.bool_)
         self._map: mmap.mmap | None = None
+        self._touched = 0
 
     def read(self, slots: NDArray[np.int64], into: NDArray[np.uint8]) -> NDArray[np.int64]:
         """The rows ``slots`` in ``into`` (n, H, W, C); returns the positions that could not be had (a slot of -1 among
@@ -84,6 +88,7 @@ class Rows:
         if rows is None:
             return np.arange(len(slots))
         np.take(rows, slots, axis=0, out=into, mode="clip")  # one call: it does not wait for the interpreter row by row
+        self._let_go(len(slots))
         lost = slots < 0
         fresh = np.flatnonzero(~(lost | self._seen[slots]))
         for position in fresh.tolist():
@@ -93,6 +98,16 @@ class Rows:
             else:
                 lost[position] = True
         return np.flatnonzero(lost)
+
+    def _let_go(self, count: int) -> None:
+        """Now and then give the pages back to the system's own cache, where they stay as near: a process that seems to hold
+        the whole file frightens whoever looks after memory."""
+        self._touched += count * max(self.place.row, _AROUND)
+        if self._touched > _MOST_MAPPED and self._map is not None and hasattr(mmap, "MADV_DONTNEED"):
+            self._touched = 0
+            if len(self._map) < _MOST_MAPPED:
+                return
+            self._map.madvise(mmap.MADV_DONTNEED)
 
     def _mapped(self) -> NDArray[np.uint8] | None:
         size = len(self._checksums) * self.place.row
