@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from studio.services.background import Background
 from training.runs.folder import RunFolder
-from training.runs.manifest import CheckpointInfo, list_checkpoints
+from training.runs.manifest import CheckpointInfo, Stamp, list_checkpoints
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +35,7 @@ class CheckpointListModel(QAbstractListModel):
         self._background = background
         self._folder: RunFolder | None = None
         self._checkpoints: list[CheckpointInfo] = []
+        self._known: dict[Path, tuple[Stamp, CheckpointInfo]] = {}  # the background thread's: as read last
         self.replacing = False  # rows come and go: a view moves its selection by itself then
 
     @property
@@ -66,7 +68,9 @@ class CheckpointListModel(QAbstractListModel):
         folder = self._folder
         if folder is not None:
             self._background.submit(
-                lambda: list_checkpoints(folder), lambda found: self._on_read(folder, found), self._on_failed
+                lambda: list_checkpoints(folder, self._known),
+                lambda found: self._on_read(folder, found),
+                self._on_failed,
             )
 
     def _on_read(self, folder: RunFolder, found: list[CheckpointInfo]) -> None:
@@ -80,7 +84,7 @@ class CheckpointListModel(QAbstractListModel):
 
     def _replace(self, found: list[CheckpointInfo]) -> None:
         self.replacing = True
-        names = [info.name for info in found]
+        names = {info.name for info in found}
         for row in reversed(range(len(self._checkpoints))):
             if self._checkpoints[row].name not in names:
                 self.beginRemoveRows(QModelIndex(), row, row)

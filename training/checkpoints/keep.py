@@ -19,6 +19,8 @@ from training.runs.folder import RunFolder
 from training.runs.manifest import (
     BEST,
     LAST,
+    CheckpointInfo,
+    Stamp,
     checkpoint_folders,
     checkpoint_name,
     list_checkpoints,
@@ -56,6 +58,7 @@ class Keeper:
         self.newest_step = -1  # step of the newest snapshot handed over in this attempt
         self._rolls_back = rolls_back
         self.row_is_open = False  # of skipped steps: a run that rolls back may go back to before it
+        self._known: dict[Path, tuple[Stamp, CheckpointInfo]] = {}  # thousands may be kept: each is read once
         self._labels = read_labels(folder)  # from now on here: were the file damaged, the best would not be spared
         folder.checkpoints.mkdir(exist_ok=True)
         remove_leftovers(folder.checkpoints)
@@ -146,7 +149,7 @@ class Keeper:
         """
         if self._rolls_back and self.row_is_open:  # what was the best before the row is needed again, too
             return
-        behind = [info for info in list_checkpoints(self._folder) if info.step <= step]
+        behind = [info for info in list_checkpoints(self._folder, self._known) if info.step <= step]
         spared = next((info for info in behind if info.planned and self._rolls_back), None)
         for info in behind[self._keep_last :]:
             if info.labels or info is spared:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -167,25 +168,43 @@ def checkpoint_folders(folder: RunFolder) -> list[Path]:
     return sorted((path for path in paths if _CHECKPOINT_NAME.fullmatch(path.name)), reverse=True)
 
 
-def list_checkpoints(folder: RunFolder) -> list[CheckpointInfo]:
-    """Complete checkpoints of a run, newest first; half-written or foreign folders are passed over."""
+Stamp = tuple[int, int, int]
+
+
+def list_checkpoints(
+    folder: RunFolder, known: dict[Path, tuple[Stamp, CheckpointInfo]] | None = None
+) -> list[CheckpointInfo]:
+    """Complete checkpoints of a run, newest first; half-written or foreign folders are passed over.
+
+    ``known`` is for whoever asks again and again: manifests it tells of are not read once more, and it is brought up to
+    date.
+    """
     labels = read_labels(folder)
-    found = []
+    found: dict[Path, tuple[Stamp, CheckpointInfo]] = {}
     for path in checkpoint_folders(folder):
         try:
-            manifest = read_manifest(path)
-        except CheckpointError:
+            file = os.stat(path / MANIFEST)
+            stamp = file.st_mtime_ns, file.st_size, file.st_ino
+            before = known.get(path) if known is not None else None
+            info = before[1] if before is not None and before[0] == stamp else _info(path, read_manifest(path))
+        except (CheckpointError, OSError):
             continue
-        found.append(
-            CheckpointInfo(
-                path=path,
-                step=manifest["step"],
-                epoch=manifest["epoch"],
-                time=float(manifest.get("time", 0.0)),
-                size=sum(int(facts.get("bytes", 0)) for facts in manifest["files"].values()),
-                metrics=dict(manifest.get("metrics", {})),
-                labels=tuple(label for label, name in labels.items() if name == path.name),
-                planned=bool(manifest.get("planned")),
-            )
-        )
-    return found
+        carried = tuple(label for label, name in labels.items() if name == path.name)
+        found[path] = stamp, info if info.labels == carried else replace(info, labels=carried)
+    if known is not None:
+        known.clear()
+        known.update(found)
+    return [info for _stamp, info in found.values()]
+
+
+def _info(path: Path, manifest: Mapping[str, Any]) -> CheckpointInfo:
+    return CheckpointInfo(
+        path=path,
+        step=manifest["step"],
+        epoch=manifest["epoch"],
+        time=float(manifest.get("time", 0.0)),
+        size=sum(int(facts.get("bytes", 0)) for facts in manifest["files"].values()),
+        metrics=dict(manifest.get("metrics", {})),
+        labels=(),
+        planned=bool(manifest.get("planned")),
+    )

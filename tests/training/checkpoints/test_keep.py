@@ -19,6 +19,7 @@ from training.checkpoints.snapshot import Snapshot
 from training.config import RunConfig
 from training.errors import TrainingError
 from training.events import CheckpointSaved
+from training.runs import manifest
 from training.runs.folder import RunFolder, create_run
 from training.runs.manifest import (
     MANIFEST,
@@ -235,3 +236,29 @@ def test_a_checkpoint_tidied_away_while_it_is_looked_at_is_not_a_damaged_one(
     keeper.close()
     assert path == folder.checkpoints / checkpoint_name(2)
     assert (manifest["step"], refused) == (2, [])
+
+
+def test_of_many_kept_checkpoints_each_manifest_is_read_once(
+    folder: RunFolder, saved: list[CheckpointSaved], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+
+    def counted(path: Path) -> dict[str, Any]:
+        read.append(path)
+        return read_manifest(path)
+
+    monkeypatch.setattr(manifest, "read_manifest", counted)
+    keeper = Keeper(folder, 20, saved.append)
+    for step in range(1, 31):
+        keeper.save(snapshot(step), best=step == 2)
+        keeper.finish()
+    keeper.close()
+    assert read == [folder.checkpoints / checkpoint_name(step) for step in range(1, 31)]
+    known: dict[Path, tuple[manifest.Stamp, manifest.CheckpointInfo]] = {}
+    fresh = list_checkpoints(folder)
+    assert [info.step for info in fresh] == [*range(30, 10, -1), 2]
+    assert list_checkpoints(folder, known) == fresh == list_checkpoints(folder, known)
+    manifest.write_labels(folder, {"last": checkpoint_name(29)})
+    (folder.checkpoints / checkpoint_name(12) / MANIFEST).write_text("{}")
+    assert list_checkpoints(folder, known) == list_checkpoints(folder)
+    assert [info.labels for info in list_checkpoints(folder, known)[:2]] == [(), ("last",)]
