@@ -73,11 +73,12 @@ def draw_growth(figures: Sequence[Measurement], path: Path) -> None:
     layout = _layout()
     plot = layout.addPlot(title=f"Milliseconds over the number of {rows[0][0].subject}")
     plot.setLogMode(True, True)
-    plot.showGrid(x=True, y=True, alpha=0.3)
+    plot.showGrid(y=True, alpha=0.3)
     legend = pg.LegendItem(labelTextColor="k", labelTextSize="9pt")
     layout.addItem(legend, row=0, col=1)
     layout.ci.layout.setColumnFixedWidth(1, 300)
     counts = np.array([item.count for item in rows[0]], dtype=float)
+    plot.getAxis("bottom").setTicks([[(float(np.log10(count)), f"{count:,.0f}") for count in counts]])
     plot.plot(counts, counts / counts[-1] * 1000, pen=pg.mkPen("#cccccc", width=6))
     for at, row in enumerate(rows):
         dashed = pg.QtCore.Qt.PenStyle.DashLine if row[0].grows == "constant" else pg.QtCore.Qt.PenStyle.SolidLine

@@ -43,6 +43,11 @@ class Course:
         """The median of the last ten thousands over that of the first ten."""
         return float(np.median(values[-10:]) / np.median(values[:10]))
 
+    def undisturbed(self, values: list[float]) -> float:
+        """The quickest tenth of the last quarter over that of the first: what is left when others use the machine."""
+        quarter = max(len(values) // 4, 1)
+        return float(np.quantile(values[-quarter:], 0.1) / np.quantile(values[:quarter], 0.1))
+
 
 def tiny_run(steps: int) -> str:
     """The quickest steps there are with everything on: 8,000 points in batches of 8, an MLP of 16 units, logging,
