@@ -17,7 +17,6 @@ from training.errors import InputError, TrainingError
 from training.events import FINAL_EVENTS, AttemptStarted, Event, PhaseChanged
 from training.runs.folder import RunFolder
 from training.runs.history import History
-from training.runs.series import Rows
 
 logger = logging.getLogger(__name__)
 
@@ -141,9 +140,13 @@ class LiveRun(QObject):
         expected = self._starting
         monitor = RunMonitor(folder, self)
         monitor.set_visible(self._page_shown and self._window_shown)
-        monitor.truncated.connect(self._on_truncated)
-        monitor.rows_arrived.connect(self._on_rows)
-        monitor.telemetry_arrived.connect(self._on_telemetry)
+        for heard, counted, told in (
+            (monitor.truncated, self._meter.see_truncation, self.truncated),
+            (monitor.rows_arrived, self._meter.see_rows, self.rows_arrived),
+            (monitor.telemetry_arrived, self._meter.see_telemetry, self.telemetry_arrived),
+        ):
+            heard.connect(counted)  # the meter lives as long as the monitor
+            heard.connect(told)
         monitor.event_arrived.connect(self._on_event)
         monitor.alive_changed.connect(self._update)
         monitor.looked.connect(self._on_looked)
@@ -227,21 +230,6 @@ class LiveRun(QObject):
             self._monitor = None
         self._meter = ProgressMeter()
         self.progress = Progress()
-
-    @Slot(int)
-    def _on_truncated(self, step: int) -> None:
-        self._meter.see_truncation(step)
-        self.truncated.emit(step)
-
-    @Slot(object)
-    def _on_rows(self, rows: Rows) -> None:
-        self._meter.see_rows(rows)
-        self.rows_arrived.emit(rows)
-
-    @Slot(object)
-    def _on_telemetry(self, rows: Rows) -> None:
-        self._meter.see_telemetry(rows)
-        self.telemetry_arrived.emit(rows)
 
     @Slot(object)
     def _on_event(self, event: Event) -> None:
