@@ -381,6 +381,35 @@ def test_the_weights_are_the_same_with_workers(
         assert batches["reason"].endswith(supply)
 
 
+@pytest.mark.slow
+def test_two_runs_make_it_and_one_is_killed(
+    tmp_path: Path, wish: CacheWish, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "large"
+    for name in ("a", "b"):
+        fill_class(folder / name, 400, size=(96, 96))
+    settle()
+    cached = ("loader.cache=on", f"loader.cache_folder={wish.home}", "loop.max_steps=3")
+    weights, _, _ = trained(folder, capsys, "loader.cache=off", "loop.max_steps=3")
+    words = [word for setting in cached for word in ("--set", setting)]
+    command = [sys.executable, "-m", "training", "run", str(tmp_path / "config.toml"), *words]
+    runs = [subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for _ in range(2)]
+    try:
+        end = time.monotonic() + 120
+        while not any(path.stat().st_size for path in wish.home.glob("*/index-*")):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        runs[0].kill()
+        assert runs[1].wait(180) == 0
+    finally:
+        for run in runs:
+            run.kill()
+            run.wait()
+    found, batches, titles = trained(folder, capsys, *cached)
+    assert (found, titles) == (weights, [])
+    assert batches["reason"].endswith(FROM_CACHE)
+
+
 def test_a_full_disk_and_a_closed_folder_end_no_run(
     folder: Path, wish: CacheWish, capsys: pytest.CaptureFixture[str]
 ) -> None:
