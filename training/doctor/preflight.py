@@ -25,7 +25,7 @@ from training.engine.memory import (
 )
 from training.engine.session import Session
 from training.engine.step import train_step
-from training.errors import ConfigError, InputError, TrainingError, counted
+from training.errors import ConfigError, TrainingError, counted
 from training.events import Found
 
 Report = Callable[[str, float | None], None]
@@ -134,8 +134,8 @@ def _compiling(session: Session, report: Report) -> list[Found]:
     wanted = session.config.precision.compile
     try:
         compile_session(session, report)
-    except InputError as error:
-        return [Found(level="error", title=error.message, advice=error.advice, fix=error.fix)]
+    except TrainingError as error:
+        return [_told(error)]
     return [] if wanted == "off" else [Found(level="ok", title=f"The {wanted} can be compiled here.")]
 
 

@@ -12,7 +12,8 @@ from training.data import Batch, Window
 from training.engine.captured import Captured
 from training.engine.compiler import compiling, keep_work, refuse_without_compiler
 from training.engine.cuda_graph import Recorded, wants_cuda_graph
-from training.engine.device import TINY_MODEL
+from training.engine.device import TINY_MODEL, ran_out_of_memory
+from training.engine.memory import batches_that_fit, step_message, step_shortage
 from training.engine.replay import undisturbed
 from training.engine.session import Session
 from training.engine.step import train_step
@@ -34,7 +35,8 @@ class Part(Protocol):
 
 def compile_session(session: Session, report_progress: Callable[[str, float | None], None]) -> None:
     """Compile and record what ``[precision]`` says, ahead of the first step. Weights, state and random numbers stay as they
-    are. Raises InputError, in one sentence, where this machine or this run does not allow it.
+    are. Raises InputError, in one sentence, where this machine or this run does not allow it, and TrainingError where memory
+    runs out.
     """
     wanted, recorded = session.config.precision.compile, wants_cuda_graph(session)
     if wanted == "off" and not recorded:
@@ -45,12 +47,21 @@ def compile_session(session: Session, report_progress: Callable[[str, float | No
         keep_work()
         torch.compiler.reset()  # what an earlier run of this process compiled, or torch would count it as this run's
     report_progress("compiling the network" if wanted == "model" else "compiling the step", None)
-    batch = _example(session)
-    with compiling(session.model, setting):
-        if wanted == "model":
-            session.forward = CompiledModel(session, batch)
-        else:
-            session.compiled = CompiledStep(session, _graph(session, batch, setting), batch, recorded)
+    try:
+        batch = _example(session)
+        with compiling(session.model, setting):
+            if wanted == "model":
+                session.forward = CompiledModel(session, batch)
+            else:
+                session.compiled = CompiledStep(session, _graph(session, batch, setting), batch, recorded)
+    except (RuntimeError, MemoryError) as error:
+        if not ran_out_of_memory(error):
+            raise
+        message = step_message(error, session)
+    else:
+        return
+    # Out here the error is gone, and with it all that the frames of the failed pass held.
+    raise step_shortage(message, session, batches_that_fit(session, train_step))
 
 
 def _graph(session: Session, batch: Batch, setting: str) -> StepGraph:

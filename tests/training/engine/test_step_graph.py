@@ -16,9 +16,10 @@ from training.engine import assemble as assembly
 from training.engine import compiled
 from training.engine.assemble import assemble
 from training.engine.compiled import compile_session
+from training.engine.device import Numerics
 from training.engine.session import Session
 from training.engine.step import train_step
-from training.errors import InputError
+from training.errors import InputError, TrainingError
 
 STEPS = 24
 
@@ -229,3 +230,25 @@ def test_an_optimizer_that_cannot_be_part_of_it_is_named(monkeypatch: pytest.Mon
     ) as caught:
         session_for(True)
     assert caught.value.fix == {"precision.compile": "off"}
+
+
+def test_memory_that_runs_out_before_the_first_step_is_told_with_batches_that_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    size = 0
+
+    def backward(numerics: Numerics, loss: Tensor) -> None:
+        if size > 16:
+            raise torch.OutOfMemoryError("out of memory")
+        loss.backward()
+
+    def forward(module: nn.Module, inputs: tuple[Tensor]) -> None:
+        nonlocal size
+        size = len(inputs[0])
+
+    monkeypatch.setattr(Numerics, "backward", backward)
+    session = assemble(tiny("precision.compile=step", "dataset.samples=330"), lambda *_: None)
+    session.model.register_forward_pre_hook(forward)
+    with pytest.raises(TrainingError, match="ran out of memory in step 1 with batches of 32") as caught:
+        compile_session(session, lambda *_: None)
+    assert caught.value.fix == {"loop.batch_size": 16, "loop.accumulation": 2}
