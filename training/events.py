@@ -6,6 +6,7 @@ Per-step numbers are not events; they go to the series file (``training.runs.ser
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -190,6 +191,9 @@ _KINDS: dict[str, type[Event]] = {
     )
 }
 
+_FLAT = (Validated, EpochEnded, CheckpointSaved, StepSkipped, PhaseChanged)
+_BEGIN = re.compile(rb'{"kind": "(%s)", ' % "|".join(cls.kind for cls in _FLAT).encode())
+
 _MOST_NUMBER = 1 << 53  # steps, times, shares: what tables and charts can hold; NaN is no such number
 
 
@@ -202,11 +206,18 @@ def decode(line: bytes | str) -> Event | None:
     """The event of one line; None for a half-written line, an event of a later version, or one whose values are not of
     the types declared here: whoever folds, draws or prints an event relies on those."""
     try:
-        event = _adapter(parse_json(line)["kind"]).validate_json(line, strict=True)
+        event = _adapter(_flat_kind(line) or parse_json(line)["kind"]).validate_json(line, strict=True)
     except (ValueError, KeyError, TypeError):
         return None
     numbers = [value for value in vars(event).values() if isinstance(value, int | float)]
     return event if all(0 <= number <= _MOST_NUMBER for number in numbers) else None
+
+
+def _flat_kind(line: bytes | str) -> str:
+    """The kind, where the line begins as ``encode`` begins and such an event holds nothing that could be nested too
+    deeply; else "". Most lines of a long run are of these, and reading them once takes a third of the time."""
+    found = _BEGIN.match(line) if isinstance(line, bytes) else None
+    return found[1].decode() if found else ""
 
 
 @lru_cache(maxsize=len(_KINDS))

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
-from training.events import AttemptStarted, Completed, EpochEnded, Validated, decode, encode
+import pytest
+
+from training import events
+from training.events import (
+    AttemptStarted,
+    CheckpointSaved,
+    Completed,
+    EpochEnded,
+    Event,
+    PhaseChanged,
+    StepSkipped,
+    Validated,
+    decode,
+    encode,
+)
 from training.runs.history import EventLog, History, read_history
 
 
@@ -26,6 +41,28 @@ def test_lines_that_are_no_events_are_passed_over() -> None:
     assert decode(b'{"kind": "validated", "st') is None
     assert decode(b"[1, 2]") is None
     assert decode(b'{"kind": "validated"}') is None
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        validated(3, math.inf),
+        EpochEnded(step=3, epoch=1, metrics={"train/loss": 0.5}),
+        CheckpointSaved(step=3, epoch=1, checkpoint="step-00000003", labels=("last", "best")),
+        StepSkipped(step=3, epoch=0, samples=(1, 2), names=("a.png", "ü.png")),
+        PhaseChanged(phase="validating", fraction=0.5),
+    ],
+)
+def test_the_lines_that_long_runs_consist_of_are_read_once(event: Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = encode(event)
+    deep = line.replace(b"}\n", b', "more": ' + b"[" * 10_000 + b"]" * 10_000 + b"}\n")
+    assert decode(line) == decode(line.decode()) == event
+    assert decode(line[:-2]) is None
+    assert decode(line + b"more") is None
+    assert decode(line.replace(b'"time": ', b'"time": -')) is None
+    assert decode(deep) is None
+    monkeypatch.setattr(events, "parse_json", None)
+    assert decode(line) == event
 
 
 def test_a_resumed_attempt_voids_what_came_after_its_checkpoint(tmp_path: Path) -> None:
