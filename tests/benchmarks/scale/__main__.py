@@ -99,10 +99,10 @@ def main() -> None:
                 taken = at_each_size(parts, most, place)
                 draw_growth(taken, arguments.out / picture)
                 figures += taken
-    text = "\n".join(f"* {sentence}" for sentence in sentences) + "\n" + table(figures)
-    (arguments.out / "scale.md").write_text(text)
-    (arguments.out / "scale.json").write_text(json.dumps([asdict(figure) for figure in figures], indent=1))
-    print(f"{text}\nWritten to {arguments.out}")
+        text = "\n".join(f"* {sentence}" for sentence in sentences) + "\n" + table(figures)
+        (arguments.out / "scale.md").write_text(text)
+        (arguments.out / "scale.json").write_text(json.dumps([asdict(figure) for figure in figures], indent=1))
+        print(f"{text}\nWritten to {arguments.out}", flush=True)  # before tens of thousands of files are removed
 
 
 if __name__ == "__main__":

@@ -79,6 +79,7 @@ def draw_growth(figures: Sequence[Measurement], path: Path) -> None:
     layout.ci.layout.setColumnFixedWidth(1, 300)
     counts = np.array([item.count for item in rows[0]], dtype=float)
     plot.getAxis("bottom").setTicks([[(float(np.log10(count)), f"{count:,.0f}") for count in counts]])
+    plot.setXRange(float(np.log10(counts[0])), float(np.log10(counts[-1])), padding=0.06)
     plot.plot(counts, counts / counts[-1] * 1000, pen=pg.mkPen("#cccccc", width=6))
     for at, row in enumerate(rows):
         dashed = pg.QtCore.Qt.PenStyle.DashLine if row[0].grows == "constant" else pg.QtCore.Qt.PenStyle.SolidLine
