@@ -92,7 +92,7 @@ def test_a_healthy_profile_says_so() -> None:
     made = profile({"validation": 0.02, "saving": 0.004})
     found = conclusions(made, tiny())
     assert [item.level for item in found] == ["ok", "info"]
-    assert found[0].title == "96 % of each step is the model's own arithmetic."
+    assert found[0].title == "Forward, backward and update take 96 % of each step."
     assert found[1].title == "Logging takes 2.0 % of each step, validation 2.0 % and saving 0.4 % of the whole time."
 
 
