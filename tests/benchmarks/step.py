@@ -8,13 +8,15 @@ whatever else the machine does hits all alike; figures are medians over the roun
 "floor" is what nobody can leave out: tensors resident, a gather by index, one cast, forward, backward, the norm, torch's
 fused update with the clip folded in, a learning rate from a table. "ours" is the program's own loop (``fit``) with all
 that a run has: guard, clip, recorder and its files, schedule, control file. Each further line is ours with one part taken
-out (or, for EMA, put in). Validation and checkpoints are other benchmarks' matter: no epoch ends inside a block.
+out (or, for EMA, put in); "noise" is ours once more: what the measurement cannot tell apart. Validation and checkpoints
+are other benchmarks' matter: no epoch ends inside a block.
 ``--clock cpu`` counts the process's own time: for jobs of one thread on a busy machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import statistics
 import tempfile
 import time
@@ -208,6 +210,7 @@ def without_schedule(session: Session) -> None:
 
 PARTS: dict[str, tuple[tuple[str, ...], Callable[[Session], None] | None]] = {
     "ours": ((), None),
+    "no noise": ((), None),
     "no guard": ((), without_guard),
     "no clip": (("loop.clip_norm=none",), None),
     "no logging": ((), None),
@@ -246,9 +249,10 @@ def measure(job: str, options: argparse.Namespace, workspace: Path) -> None:
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for contestant in contestants.values():
         contestant.work(steps)
-    names = list(contestants)
-    for turn in range(options.rounds):
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+    names, chance = list(contestants), random.Random(0)
+    for _round in range(options.rounds):
+        chance.shuffle(names)  # whoever comes after another finds the caches as that one left them
+        for name in names:
             times[name].append(seconds_a_step(contestants[name], steps, clock))
     tell(job, times, steps)
     for contestant in contestants.values():
