@@ -32,7 +32,7 @@ def rule_of(optimizer: torch.optim.Optimizer) -> Rule | None:
 
 
 def wide(device: torch.device) -> torch.dtype:
-    """In what rates and corrections are reckoned on the host's tensors: float64 where ``device`` has it."""
+    """The number format of rates and momenta: float64, as in torch's own optimizers, where ``device`` has it."""
     return torch.float32 if device.type == "mps" else torch.float64
 
 

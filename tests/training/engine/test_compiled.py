@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,12 @@ def kept_code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def step_compiled(*overrides: str) -> RunConfig:
     return tiny("precision.compile=step", *WHOLE, *overrides)
+
+
+def compiled_by(program: Path) -> AbstractContextManager[None]:
+    """Inside, that is the C++ compiler."""
+    patched: AbstractContextManager[None] = torch._inductor.config.patch({"cpp.cxx": (None, str(program))})
+    return patched
 
 
 def digests(record: dict[str, Any]) -> dict[str, str]:
@@ -125,17 +132,17 @@ def test_a_stopped_run_goes_on_compiled_to_the_same_bits(tmp_path: Path) -> None
 
 
 def test_without_a_compiler_nothing_is_begun_and_the_way_out_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(torch._inductor.config.cpp, "cxx", (None, str(tmp_path / "no-such-compiler")))
     save_config(step_compiled(), tmp_path / "step.toml")
-    assert main(["run", str(tmp_path / "step.toml"), "--workspace", str(tmp_path)]) == 2
+    with compiled_by(tmp_path / "no-such-compiler"):
+        assert main(["run", str(tmp_path / "step.toml"), "--workspace", str(tmp_path)]) == 2
+        [error] = [found for found in preflight(step_compiled(), tmp_path) if found.level == "error"]
     text = capsys.readouterr().err
     assert "precision.compile: no C++ compiler was found" in text
     assert "--set precision.compile=off" in text
     assert "Traceback" not in text
     assert not list((tmp_path / "runs").iterdir())
-    [error] = [found for found in preflight(step_compiled(), tmp_path) if found.level == "error"]
     assert error.fix == {"precision.compile": "off"}
 
 
@@ -157,10 +164,10 @@ def test_a_compiler_that_fails_is_one_sentence(
         '#!/bin/sh\ncase "$*" in *--version*) echo "g++ 0.1"; exit 0;; esac\necho "no space left" >&2\nexit 1\n'
     )
     broken.chmod(0o755)
-    monkeypatch.setattr(torch._inductor.config.cpp, "cxx", (None, str(broken)))
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
     save_config(step_compiled("model.hidden=[15]"), tmp_path / "step.toml")
-    assert main(["run", str(tmp_path / "step.toml"), "--workspace", str(tmp_path)]) == 2
+    with compiled_by(broken):
+        assert main(["run", str(tmp_path / "step.toml"), "--workspace", str(tmp_path)]) == 2
     text = capsys.readouterr().err
     assert "precision.compile: this run's step cannot be compiled here: " in text
     assert "Use --set precision.compile=off." in text
@@ -226,7 +233,7 @@ def test_gathered_windows_and_the_network_alone_are_the_same_up_to_rounding(tmp_
 @pytest.mark.slow
 def test_killed_twice_a_compiled_run_ends_as_if_it_had_never_been(tmp_path: Path) -> None:
     """By the command line, as a person does it."""
-    long = ("loop.epochs=400", "checkpoints.every_steps=20", "loop.validate_every_steps=500")
+    long = ("loop.epochs=40", "checkpoints.every_steps=8")
     save_config(step_compiled(*long), tmp_path / "step.toml")
 
     def start(*command: str) -> subprocess.Popen[str]:
