@@ -38,13 +38,16 @@ class StatusStrip(QWidget):
         row.addWidget(self.text)
         row.addWidget(self.retry)
         row.addStretch(1)
-        row.addWidget(IconLabel("folder", 14))
+        self._folder = IconLabel("folder", 14)
+        self._folder.hide()  # there is no path to stand before yet
+        row.addWidget(self._folder)
         row.addWidget(self._workspace)
 
     def follow(self, context: AppContext) -> None:
         """Tell of the engine and the workspace of ``context`` from now on."""
         self._context = context
         self._workspace.setText(str(context.workspace))
+        self._folder.show()
         self.retry.clicked.connect(context.engine.restart)
         context.engine.state_changed.connect(self.refresh)
         context.live.state_changed.connect(self.refresh)
