@@ -185,7 +185,7 @@ def _update(session: Session, changed: Sequence[_Known], gone: Iterable[str]) ->
 def _stamp(folder: RunFolder) -> str:
     """Tells one writing of the status file from another, by no clock's order; empty when the file is lost."""
     try:
-        status = os.stat(folder.status_file)
+        status = os.stat(f"{folder.path}{os.sep}status.json")  # a text: paths are dear, ten thousand times
     except OSError:
         return ""
     return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}"

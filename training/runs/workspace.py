@@ -39,10 +39,9 @@ def run_folders(workspace: Path) -> list[RunFolder]:
     if not runs.is_dir():
         return []
     with os.scandir(runs) as entries:
-        paths = [entry.path for entry in entries]
-    made = [(when, path) for path in paths if (when := _made(path)) is not None]
-    made.sort(key=lambda run: (run[0], Path(run[1]).name))
-    return [RunFolder(Path(path)) for _when, path in made]
+        places = [(entry.name, entry.path) for entry in entries]
+    made = sorted((when, name, path) for name, path in places if (when := _made(path)) is not None)
+    return [RunFolder(Path(path)) for _when, _name, path in made]
 
 
 def _is_run(path: Path) -> bool:
