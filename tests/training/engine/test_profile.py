@@ -195,6 +195,30 @@ def test_resume_profiles_its_own_steps_and_tells_no_earlier_ones(
     assert "profile: no step was measured." in told.err
 
 
+def test_a_run_measures_when_it_is_asked_and_stops_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.engine.profile.ASKED_SECONDS", 0.05)
+    config = tiny("loop.epochs=300", "checkpoints.every_steps=100000", "dataset.samples=2000")
+    hooks, folders = Hooks(), list[RunFolder]()
+    hooks.started = folders.append
+
+    def watch(event: Event) -> None:
+        if isinstance(event, AttemptStarted):
+            send(folders[0].path, Command.PROFILE)
+        if isinstance(event, Profiled):
+            hooks.control.request_stop()
+
+    hooks.watch = watch
+    start_run(config, tmp_path, hooks)
+    begun, done, profile = told(folders[0], ProfileBegun), told(folders[0], Profiled), read_profile(folders[0])
+    assert (len(begun), len(done)) == (1, 1)
+    assert profile is not None
+    assert begun[0].step + profile.steps <= profile.last_step == done[0].step < 300 * 50
+    assert profile.steps == done[0].steps >= ASKED_STEPS
+    assert profile.seconds >= 0.05
+    assert profile.first.steps == 0
+
+
+@pytest.mark.slow
 def test_a_run_in_another_process_measures_when_it_is_asked(tmp_path: Path) -> None:
     """It goes on meanwhile, tells when it begins and ends, and stops measuring by itself."""
     save_config(tiny("loop.epochs=1000000", "checkpoints.every_steps=1000000"), tmp_path / "tiny.toml")
