@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-THREADING = ("GOMP_SPINCOUNT", "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "MALLOC_", "LD_PRELOAD", "KMP_")
+THREADING = ("GOMP_SPINCOUNT", "GLIBC_TUNABLES", "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "MALLOC_", "LD_PRELOAD", "KMP_")
 
 
 def machine_facts() -> dict[str, Any]:
