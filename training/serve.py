@@ -153,7 +153,10 @@ class Server:
         """``reusable`` says that this process is fit for the next run: all went well, and it holds no GPU memory."""
         import torch
 
+        from training.engine.memory import free_memory
+
         self.control = None
+        free_memory(torch.device("cpu"))  # an engine that waits for its next run keeps none of this one's
         reusable = record.get("status") in ("completed", "stopped") and not torch.cuda.is_initialized()
         return {"reply": "finished", "result": record, "reusable": reusable}
 
