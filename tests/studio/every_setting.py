@@ -60,4 +60,6 @@ def wrong_value(spec: FieldSpec) -> Any:
     """Something a person might type, or a file might say, that cannot be right."""
     if spec.editor in ("int", "float", "numbers", "bool"):
         return "twelve"
+    if spec.optional and spec.path:
+        return __file__  # a file where a folder belongs; empty it may be
     return "no such choice" if spec.editor == "choice" else ""

@@ -151,6 +151,10 @@ def cross_problems(config: RunConfig) -> list[Problem]:
             given = _shown(model.name)
             found.append(Problem("model.name", f"torchvision has no classification network {given}; {hint}"))
     found.extend(path_problems(config))
+    cache = Path(config.loader.cache_folder or ".")
+    problem = _path_problem(cache, "folder") if cache.is_file() else None  # one that is not there yet is made
+    if problem:
+        found.append(Problem("loader.cache_folder", problem))
     return found
 
 

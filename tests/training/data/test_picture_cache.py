@@ -416,7 +416,9 @@ def test_a_full_disk_and_a_closed_folder_end_no_run(
     settings = ("loader.cache=on", "loader.mode=streamed")
     weights, _, _ = trained(folder, capsys, "loader.cache=off")
     wish.home.parent.joinpath("file").write_text("no folder")
-    found, batches, titles = trained(folder, capsys, *settings, f"loader.cache_folder={wish.home.parent / 'file'}")
+    found, batches, titles = trained(
+        folder, capsys, *settings, f"loader.cache_folder={wish.home.parent / 'file' / 'cache'}"
+    )
     assert found == weights
     assert "not kept in the cache" in batches["reason"]
     assert any("not kept in a cache" in title for title in titles)
