@@ -31,6 +31,7 @@ def main(argv: list[str]) -> int:
     options = _parse(argv)
     settings = load_settings(settings_file())
 
+    import shiboken6
     from PySide6.QtCore import QTimer  # Qt from here on
 
     import studio.theme
@@ -73,6 +74,7 @@ def main(argv: list[str]) -> int:
     code: int = app.exec()
     for launch in begun:
         launch.end()
+    shiboken6.delete(window)  # before the application goes: Python lets go of this function's objects in no fixed order
     return code
 
 
