@@ -10,7 +10,7 @@ from torch import Tensor
 
 from training.data import Batch, Window
 from training.engine.captured import Captured
-from training.engine.compiler import compiling, keep_work, refuse_without_compiler
+from training.engine.compiler import compiling, keep_work, refuse_without_compiler, standing_still
 from training.engine.cuda_graph import Recorded, wants_cuda_graph
 from training.engine.device import TINY_MODEL, ran_out_of_memory
 from training.engine.memory import batches_that_fit, step_message, step_shortage
@@ -49,11 +49,13 @@ def compile_session(session: Session, report_progress: Callable[[str, float | No
     report_progress("compiling the network" if wanted == "model" else "compiling the step", None)
     try:
         batch = _example(session)
-        with compiling(session.model, setting):
+        with compiling(setting):
             if wanted == "model":
                 session.forward = CompiledModel(session, batch)
             else:
-                session.compiled = CompiledStep(session, _graph(session, batch, setting), batch, recorded)
+                graph = _graph(session, batch, setting)
+                with standing_still(session.model, setting):
+                    session.compiled = CompiledStep(session, graph, batch, recorded)
     except (RuntimeError, MemoryError) as error:
         if not ran_out_of_memory(error):
             raise

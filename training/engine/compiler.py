@@ -97,13 +97,8 @@ def compiler_version(name: str) -> str:
 
 
 @contextmanager
-def compiling(model: nn.Module, setting: str) -> Iterator[None]:
-    """Inside, something is compiled or recorded, as ``setting`` asks: what goes wrong becomes one sentence, as InputError.
-
-    The model's weights and plain numbers must afterwards be what they were: a number that a forward pass counts up would
-    stand still.
-    """
-    before = _plain(model)
+def compiling(setting: str) -> Iterator[None]:
+    """Inside, something is compiled or recorded, as ``setting`` asks: what goes wrong becomes one sentence, as InputError."""
     try:
         yield
     except InputError:
@@ -116,7 +111,18 @@ def compiling(model: nn.Module, setting: str) -> Iterator[None]:
             f"{setting}: this run's step cannot be compiled here: {_reason(error)}. Use --set {setting}=off.",
             fix={setting: "off"},
         ) from error
-    if _plain(model) != before:
+
+
+@contextmanager
+def standing_still(model: nn.Module, setting: str) -> Iterator[None]:
+    """Inside, a whole step of ``model`` becomes one graph: its tensors and plain numbers must afterwards be what they were.
+
+    A number that a forward pass counts up would stand still from then on; raises InputError.
+    """
+    before = _plain(model)
+    yield
+    after = _plain(model)
+    if any(key not in after or after[key] != value for key, value in before.items()):  # torch may add marks of its own
         raise InputError(
             f"{setting}: the model counts or keeps something in plain Python while it computes, which would stand still in "
             f"a compiled step. Use --set {setting}=off.",
@@ -124,15 +130,18 @@ def compiling(model: nn.Module, setting: str) -> Iterator[None]:
         )
 
 
-def _plain(model: nn.Module) -> list[Any]:
-    """Identities of parameters and buffers, values of simple attributes, by module."""
-    modules = list(model.modules())
-    tensors = [id(tensor) for tensor in (*model.parameters(), *model.buffers())]
+def _plain(model: nn.Module) -> dict[str, Any]:
+    """By name: identities of parameters and buffers, values of simple attributes."""
     simple = (bool, int, float, str, tuple, type(None))
-    return [
-        *tensors,
-        *({key: value for key, value in vars(each).items() if isinstance(value, simple)} for each in modules),
-    ]
+    return {
+        **{name: id(tensor) for name, tensor in (*model.named_parameters(), *model.named_buffers())},
+        **{
+            f"{path}.{name}": value
+            for path, module in model.named_modules()
+            for name, value in vars(module).items()
+            if isinstance(value, simple)
+        },
+    }
 
 
 def _reason(error: BaseException) -> str:
