@@ -109,9 +109,9 @@ class PictureCache:
 
     def rows(self) -> Rows | None:
         """What reads the pixels, of all that was found and added; None when there is nothing."""
-        if self._place is None:
-            return None
         checksums = np.concatenate([self._records["pixels"], *(records["pixels"] for records in self._added)])
+        if self._place is None or not len(checksums):
+            return None
         return Rows(self._place, checksums)
 
     def wait_for_turn(self, missing: int, report_progress: ReportProgress) -> bool:

@@ -111,6 +111,8 @@ class Rows:
 
     def _mapped(self) -> NDArray[np.uint8] | None:
         size = len(self._checksums) * self.place.row
+        if not size:
+            return None  # asked for nothing, mmap would map all there is
         try:
             if self._map is None:
                 with open_ordinary(self.place.pixels, os.O_RDONLY) as stream:

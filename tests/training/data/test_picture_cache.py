@@ -147,14 +147,14 @@ from training.data.cache_room import CacheWish
 from training.data.source import Opening
 from training.data.sources import image_folder, open_source
 
-folder, home, last = sys.argv[1:]
+folder, home, last, share = sys.argv[1:]
 decode_many._PIECE_BYTES = 5 * 768  # pieces of five pictures
 write, written = picture_file._write, []
 
 def write_and_die(stream, offset, data):
     written.append(data)
     if len(written) == int(last):
-        write(stream, offset, data[: len(data) // 2])
+        write(stream, offset, data[: int(len(data) * float(share))])
         os.kill(os.getpid(), signal.SIGKILL)
     write(stream, offset, data)
 
@@ -164,15 +164,28 @@ open_source(ImageFolderDataset(path=folder), Opening(cache=CacheWish("on", Path(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
-@pytest.mark.parametrize(("last", "kept"), [(1, 0), (2, 2), (6, 12)])
-def test_what_a_kill_leaves_behind_is_gone_on_with(folder: Path, wish: CacheWish, last: int, kept: int) -> None:
-    """In the middle of pixels, and in the middle of records."""
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(wish.home), str(last)], timeout=120)
+@pytest.mark.parametrize(
+    ("last", "share", "kept", "keep"),
+    [
+        pytest.param(1, 0.5, 0, True, id="half a piece of pixels, no record"),
+        pytest.param(1, 0.2, 0, True, id="one whole row, no record"),
+        pytest.param(1, 0.2, 0, False, id="one whole row, no record, streamed"),
+        pytest.param(2, 0.5, 2, False, id="half the first records, streamed"),
+        pytest.param(6, 0.5, 12, True, id="half the third records"),
+    ],
+)
+def test_what_a_kill_leaves_behind_is_gone_on_with(
+    folder: Path, wish: CacheWish, last: int, share: float, kept: int, keep: bool
+) -> None:
+    arguments = [str(folder), str(wish.home), str(last), str(share)]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], timeout=120)
     assert killed.returncode == -signal.SIGKILL
-    resumed = opened(folder, wish)
+    preview = open_source(ImageFolderDataset(path=str(folder)), Opening(check=False, cache=wish))
+    assert torch.equal(preview.read(torch.arange(36)), opened(folder, None).read(torch.arange(36)))
+    resumed = opened(folder, wish, keep=keep)
     assert resumed.supply.startswith(f"{36 - kept} of 36 were decoded" if kept else NEW)
     assert same(resumed, folder)
-    again = opened(folder, wish)
+    again = opened(folder, wish, keep=keep)
     assert again.supply == FROM_CACHE
     assert same(again, folder)
 
