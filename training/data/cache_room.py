@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from training.data.placement import in_words
 
 MANIFEST = "manifest.json"
 LOCK = "lock"
+_FOLDER = re.compile("[0-9a-f]{32}")
+_PART = re.compile(r"(pixels|index)-[0-9a-f]{16}\.bin")
 _SPARE = 2 * 10**9  # left free on the disk: checkpoints need room, too
 
 
@@ -73,6 +76,8 @@ def make_room(wish: CacheWish, own: Path, held: int, needed: int) -> None:
 
 def remove(folder: Path) -> bool:
     """Delete a cache, unless somebody is making it. Whoever still reads it keeps what it has opened."""
+    if not _FOLDER.fullmatch(folder.name):
+        return False
     try:
         lock = FileLock(folder / LOCK)
     except OSError:
@@ -96,7 +101,8 @@ def _caches(home: Path) -> list[tuple[Path, int, int]]:
         for entry in entries:
             folder = Path(entry.path)
             with suppress(OSError):
-                if entry.is_dir(follow_symlinks=False) and (names := _names(folder)):
+                ours = _FOLDER.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
+                if ours and (names := _names(folder)):
                     manifest = folder / MANIFEST
                     used = manifest.lstat().st_mtime_ns if manifest.exists() else 0
                     found.append((folder, used, sum((folder / name).lstat().st_size for name in names)))
@@ -104,9 +110,8 @@ def _caches(home: Path) -> list[tuple[Path, int, int]]:
 
 
 def _names(folder: Path) -> list[str]:
-    """The files of pixels and records in a cache folder."""
-    names = (path.name for path in folder.iterdir())
-    return [name for name in names if name.startswith(("pixels-", "index-")) and name.endswith(".bin")]
+    """The files of pixels and records in a cache folder; its name and theirs say that they are ours."""
+    return [path.name for path in folder.iterdir() if _PART.fullmatch(path.name)]
 
 
 def _free(home: Path) -> int:

@@ -339,6 +339,28 @@ def test_the_longest_unused_make_way(tmp_path: Path) -> None:
     assert opened(tmp_path / "second", wish).supply == NEW
 
 
+def test_only_caches_make_way(tmp_path: Path, folder: Path) -> None:
+    """Whoever keeps the caches beside other data keeps that data, whatever it is called."""
+    home = tmp_path / "cache"
+    others = [
+        home / "faiss" / "index-train.bin",
+        home / "faiss" / "pixels-0123456789abcdef.bin",
+        home / "faiss" / "manifest.json",
+        home / "faiss" / LOCK,
+        home / ("c" * 32) / "index-words.bin",
+        home / "index-0123456789abcdef.bin",
+    ]
+    for path in others:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"mine" * 1000)
+    wish = CacheWish("on", home, 2 * 36 * (768 + 56) - 1)  # bytes of less than two caches
+    assert opened(folder, wish).supply == NEW
+    settings = ImageFolderDataset(path=str(folder), image_size=16)
+    assert open_source(settings, Opening(cache=wish)).supply == NEW
+    assert len(list(home.glob("*/pixels-*.bin"))) == 1 + 1  # one cache made way for the other, and what is not ours
+    assert {path.read_bytes() for path in others} == {b"mine" * 1000}
+
+
 def test_a_limit_that_is_too_small_is_said(folder: Path, tmp_path: Path) -> None:
     source = opened(folder, CacheWish("auto", tmp_path / "cache", 1000))
     assert source.supply == ""  # so few pictures are not worth a cache, so there is nothing to say
