@@ -37,9 +37,13 @@ def compile_session(session: Session, report_progress: Callable[[str, float | No
     """Compile and record what ``[precision]`` says, ahead of the first step. Weights, state and random numbers stay as they
     are. Raises InputError, in one sentence, where this machine or this run does not allow it, and TrainingError where memory
     runs out.
+
+    Nothing is compiled for the smaller batches of a run that ran out of memory: neither does the process that it happened
+    to, and both have to compute the same bits. A roll back to before that may ask again.
     """
     wanted, recorded = session.config.precision.compile, wants_cuda_graph(session)
-    if wanted == "off" and not recorded:
+    compiled = session.compiled is not None or session.forward is not None
+    if compiled or session.progress.batch_size or (wanted == "off" and not recorded):
         return
     setting = "precision.cuda_graphs" if wanted == "off" else "precision.compile"
     if wanted != "off":
@@ -98,11 +102,12 @@ def _differentiate(session: Session, batch: Batch, forward: Callable[[Tensor], A
 class CompiledModel:
     """The forward pass of ``session.model`` (and with it the backward one) compiled for batches like ``batch``.
 
-    Others (an epoch's last) are not: each would be compiled anew. Neither are validation and the search for the cause of a
-    skipped step, which ask the model itself.
+    Others (an epoch's last, all after memory ran out) are not: each would be compiled anew. Neither are validation and the
+    search for the cause of a skipped step, which ask the model itself.
     """
 
     def __init__(self, session: Session, batch: Batch) -> None:
+        self._session = session
         self._model = session.model
         self._key = _key(batch)
         with torch._inductor.config.patch(fallback_random=True), undisturbed(session):
@@ -110,7 +115,7 @@ class CompiledModel:
             _differentiate(session, batch, self._compiled)
 
     def __call__(self, inputs: Tensor) -> Any:
-        if (inputs.shape, inputs.stride()) == self._key:
+        if (inputs.shape, inputs.stride()) == self._key and not self._session.progress.batch_size:
             return self._compiled(inputs)
         return self._model(inputs)
 
@@ -118,8 +123,9 @@ class CompiledModel:
 class CompiledStep:
     """``train_step`` as compiled (or recorded) code, on the very same weights, state and buffers.
 
-    A window that it was not made for (other batches after memory ran out, an epoch's last where that is short) is made by
-    ``train_step``. Which windows those are depends on the settings and the data alone, so a resumed run does alike.
+    A window that it was not made for (all after memory ran out, an epoch's last where that is short) is made by
+    ``train_step``. Which windows those are depends on the settings, the data and ``progress`` alone, so a resumed run does
+    alike.
     """
 
     def __init__(self, session: Session, graph: StepGraph, batch: Batch, recorded: bool) -> None:
@@ -155,7 +161,7 @@ class CompiledStep:
 
     def __call__(self, session: Session, window: Window) -> tuple[Tensor, Tensor]:
         """As ``train_step``. The code belongs to one session: a copy of it is stepped by ``train_step``."""
-        if session is not self._session or (self._wholes and not self._fits(window)):
+        if session is not self._session or not self._fits(window):
             return self._as_ever(session, window)
         self._graph.set_rate()
         self._behind = True
@@ -173,7 +179,9 @@ class CompiledStep:
         self._behind = False
 
     def _fits(self, window: Window) -> bool:
-        return window.batches == 1 and window.samples in self._wholes
+        if self._session.progress.batch_size:
+            return False
+        return not self._wholes or (window.batches == 1 and window.samples in self._wholes)
 
     def _as_ever(self, session: Session, window: Window) -> tuple[Tensor, Tensor]:
         if self._behind:

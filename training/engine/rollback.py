@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from training.checkpoints import Keeper
+from training.engine.compiled import compile_session
 from training.engine.ledger import Ledger
 from training.engine.record import Recorder
 from training.engine.restore import take_over
@@ -53,6 +54,10 @@ class RollBack:
         with stored(self._place.folder.labels_file):
             self._keeper.cut(checkpoint)
         take_over(checkpoint, session)
+        compile_session(
+            session, lambda phase, _: self._ledger.phase(phase)
+        )  # where a resumed run had not needed it yet
+        self._ledger.phase("training")
         progress = session.progress
         progress.roll_backs, progress.rate_factor = count, factor
         session.apply_schedule()

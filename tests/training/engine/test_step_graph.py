@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,14 +13,18 @@ import torch
 from torch import Tensor, nn
 
 from tests.training.tiny import tiny
+from training.data import Window
 from training.engine import assemble as assembly
 from training.engine import compiled
 from training.engine.assemble import assemble
 from training.engine.compiled import compile_session
 from training.engine.device import Numerics
+from training.engine.hooks import Hooks
+from training.engine.run import resume_run, start_run
 from training.engine.session import Session
 from training.engine.step import train_step
 from training.errors import InputError, TrainingError
+from training.runs.manifest import read_manifest
 
 STEPS = 24
 
@@ -36,6 +41,13 @@ class Direct:
 
     def __call__(self, *others: Tensor) -> Sequence[Tensor]:
         return list(self.function(self.held, *others))
+
+
+class Differing(Direct):
+    """Computes something else."""
+
+    def __call__(self, *others: Tensor) -> Sequence[Tensor]:
+        return super().__call__(*(1.001 * tensor if tensor.is_floating_point() else tensor for tensor in others))
 
 
 class Unused(nn.Module):
@@ -210,17 +222,68 @@ def test_a_step_that_runs_out_of_memory_leaves_nothing_behind(
         assert name == "dropout" or torch.equal(tensor, after[name]), name
 
 
-def test_smaller_batches_after_memory_ran_out_are_made_by_the_eager_step() -> None:
-    eager = session_for(False)
-    ours = session_for(True)
+@pytest.mark.parametrize("way", [(), ("loop.accumulation=2", "loop.batch_size=16")], ids=str)
+def test_smaller_batches_after_memory_ran_out_are_made_by_the_eager_step(way: tuple[str, ...]) -> None:
+    eager = session_for(False, *way)
+    ours = session_for(True, *way)
     for session in (eager, ours):
         session.progress.batch_size = 8
         session.cut_batches()
         torch.manual_seed(0)
-        train(session, steps=8)
+        train(session, steps=9)
     right = numbers(eager)
     for name, tensor in numbers(ours).items():
         assert torch.equal(tensor, right[name]), name
+
+
+def runs_out_once(session: Session) -> None:
+    """Memory is short for a moment, in the twelfth step."""
+    if session.progress.step == 11 and not session.progress.batch_size:
+        raise torch.OutOfMemoryError("out of memory")
+
+
+@pytest.mark.parametrize(
+    "way", [(), ("loop.accumulation=2", "loop.batch_size=16"), ("precision.compile=model",)], ids=str
+)
+def test_a_run_stopped_after_it_went_on_in_smaller_batches_resumes_to_the_same_bits(
+    way: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the process that goes on has compiled anything or not: what stands for compiled code differs widely here."""
+    step, forward = compiled.CompiledStep.__call__, compiled.CompiledModel.__call__
+
+    def make_step(made: compiled.CompiledStep, session: Session, window: Window) -> tuple[Tensor, Tensor]:
+        runs_out_once(session)
+        return step(made, session, window)
+
+    def pass_forward(made: compiled.CompiledModel, inputs: Tensor) -> Any:
+        runs_out_once(made._session)
+        return forward(made, inputs)
+
+    monkeypatch.setattr(compiled.CompiledStep, "__call__", make_step)
+    monkeypatch.setattr(compiled.CompiledModel, "__call__", pass_forward)
+    monkeypatch.setattr(torch, "compile", lambda model, dynamic: lambda inputs: 1.001 * model(inputs))
+    monkeypatch.setattr(compiled, "Captured", Differing)
+    settings = ("precision.compile=step", "loop.on_out_of_memory=smaller_batches", "dataset.samples=330", *way)
+    whole = start_run(tiny(*settings), tmp_path / "whole")
+    hooks = Hooks()
+    hooks.watch = lambda event: hooks.control.request_stop() if event.kind == "found" else None
+    stopped = start_run(tiny(*settings), tmp_path / "cut", hooks)
+    assert 11 <= stopped["step"] < whole["step"]
+    resumed = resume_run(stopped["run"], tmp_path / "cut")
+    files = [read_manifest(Path(record["last_checkpoint"]))["files"] for record in (resumed, whole)]
+    assert files[0] == files[1]
+
+
+def test_a_roll_back_to_before_memory_ran_out_compiles_what_a_resumed_run_had_not(tmp_path: Path) -> None:
+    session = session_for(True)
+    state = copy.deepcopy(session.training_state())
+    session = assemble(session.config, lambda *_: None)
+    session.progress.batch_size = 16
+    compile_session(session, lambda *_: None)
+    assert session.compiled is None
+    session.load_training_state(state)
+    compile_session(session, lambda *_: None)
+    assert session.compiled is not None
 
 
 def test_an_optimizer_that_cannot_be_part_of_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
