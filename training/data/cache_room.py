@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,13 +86,26 @@ def remove(folder: Path) -> bool:
     with lock:
         if not lock.taken:
             return False
-        for name in (MANIFEST, *_names(folder)):
+        empty(folder)
+        if sys.platform != "win32":  # while it is held: afterwards it may be another's
+            _remove_folder(folder)
+    if sys.platform == "win32":  # where no file goes that somebody has opened
+        _remove_folder(folder)
+    return True
+
+
+def empty(folder: Path) -> None:
+    """Delete what a cache consists of; the caller holds its lock."""
+    with suppress(OSError):
+        for name in (MANIFEST, *parts(folder)):
             with suppress(OSError):
                 (folder / name).unlink(missing_ok=True)
+
+
+def _remove_folder(folder: Path) -> None:
     with suppress(OSError):
         (folder / LOCK).unlink(missing_ok=True)
         folder.rmdir()
-    return True
 
 
 def _caches(home: Path) -> list[tuple[Path, int, int]]:
@@ -102,14 +116,14 @@ def _caches(home: Path) -> list[tuple[Path, int, int]]:
             folder = Path(entry.path)
             with suppress(OSError):
                 ours = _FOLDER.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
-                if ours and (names := _names(folder)):
+                if ours and (names := parts(folder)):
                     manifest = folder / MANIFEST
                     used = manifest.lstat().st_mtime_ns if manifest.exists() else 0
                     found.append((folder, used, sum((folder / name).lstat().st_size for name in names)))
     return found
 
 
-def _names(folder: Path) -> list[str]:
+def parts(folder: Path) -> list[str]:
     """The files of pixels and records in a cache folder; its name and theirs say that they are ours."""
     return [path.name for path in folder.iterdir() if _PART.fullmatch(path.name)]
 

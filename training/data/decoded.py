@@ -83,17 +83,15 @@ def _take_what_is_there(cache: PictureCache, decoded: Decoded, opening: Opening)
     if missing and cache.wait_for_turn(missing, opening.report_progress):
         decoded.slots = cache.find()
         missing = int((decoded.slots < 0).sum())
-    if cache.is_overfull(missing):
-        cache.discard()
-    elif not _loaded(cache, decoded, opening):
-        opening.tell(DAMAGED)
-        cache.discard()
-    else:
+    overfull = cache.is_overfull(missing)
+    if not overfull and _loaded(cache, decoded, opening):
         had = decoded.slots >= 0
         decoded.contents[had] = cache.contents(decoded.slots[had])
         return
+    if not overfull:
+        opening.tell(DAMAGED)
     decoded.slots[:] = -1
-    cache.wait_for_turn(0, opening.report_progress)
+    cache.begin_anew()
 
 
 def _loaded(cache: PictureCache, decoded: Decoded, opening: Opening) -> bool:

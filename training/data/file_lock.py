@@ -15,19 +15,18 @@ _BUSY = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 
 
 class FileLock:
-    """``taken`` tells whether this one has it; ``try_again`` asks without waiting. Raises OSError where a folder takes no
-    files or its drive no locks."""
+    """``taken`` tells whether this one has it; who wants to try again makes another. Raises OSError where a folder takes
+    no files or its drive no locks."""
 
     def __init__(self, path: Path) -> None:
         self._stream = open_ordinary(path, os.O_RDWR | os.O_CREAT)
-        self.taken = False
         try:
-            self.try_again()
+            self.taken = self._try() and self._is_file_of(path)
         except BaseException:
             self._stream.close()
             raise
 
-    def try_again(self) -> bool:
+    def _try(self) -> bool:
         try:
             if sys.platform == "win32":
                 import msvcrt
@@ -41,8 +40,16 @@ class FileLock:
             if error.errno not in _BUSY:
                 raise
             return False
-        self.taken = True
         return True
+
+    def _is_file_of(self, path: Path) -> bool:
+        """Whether the next one will find this file: its holder may have removed it after it was opened here."""
+        if sys.platform == "win32":  # no file goes that somebody has opened
+            return True
+        try:
+            return os.path.samestat(os.fstat(self._stream.fileno()), path.lstat())
+        except FileNotFoundError:
+            return False
 
     def close(self) -> None:
         self._stream.close()  # which gives the lock back

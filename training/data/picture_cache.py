@@ -26,7 +26,7 @@ from PIL import __version__ as pillow_version
 from PIL import features
 
 from training.atomic import write_text
-from training.data.cache_room import LOCK, MANIFEST, CacheWish, NoRoom, make_room, remove
+from training.data.cache_room import LOCK, MANIFEST, CacheWish, NoRoom, empty, make_room, remove
 from training.data.decode import Form
 from training.data.file_lock import FileLock
 from training.data.folder import Listing
@@ -38,6 +38,7 @@ _FORMAT = 1
 _DECODE_RULE = 1  # raise it when decode.py gives other pixels
 _NO_WAIT = 256  # so few pictures are decoded sooner than another process is done
 _STUCK = 20.0  # seconds without a new picture: the other process hangs or is stopped
+_BUSY = "another process is making the same cache"
 _FINE_CLOCK, _COARSE_CLOCK = 50_000_000, 2_000_000_000  # nanoseconds: a tick of a file system's clock, at the most
 
 
@@ -57,6 +58,7 @@ class PictureCache:
         self._most = 2 * len(listing.paths) + 4096  # beyond, it holds more that is gone than what is there
         self._place: Place | None = None
         self._records = np.zeros(0, RECORD)
+        self._state: tuple[str, int] = ("", 0)
         self._added: list[NDArray[Any]] = []
         self._lock: FileLock | None = None
         self._writer: Writer | None = None
@@ -83,6 +85,7 @@ class PictureCache:
     def _look(self) -> None:
         """See what is there now."""
         self._place, self._records = None, np.zeros(0, RECORD)
+        self._state = self._state_now()  # before the records are read: what comes meanwhile is looked at again
         with suppress(OSError, ValueError, Damaged):
             place = self._known_place()
             self._records = read_records(place, self._most)
@@ -115,34 +118,46 @@ class PictureCache:
         return Rows(self._place, checksums)
 
     def wait_for_turn(self, missing: int, report_progress: ReportProgress) -> bool:
-        """Get the right to add, if need be after another process is done; whether it was waited for (find again)."""
+        """Get the right to add, if need be after another process is done; whether to find again, since it has added."""
+        self.trouble, self.refused = "", False
+        since = time.monotonic()
+        held = self._state
+        while not self._locked():
+            if self.trouble:
+                return False
+            now = self._state_now()
+            if now != held:
+                held, since = now, time.monotonic()
+            if missing <= _NO_WAIT or time.monotonic() - since > _STUCK:
+                self.trouble, self.refused = _BUSY, True
+                break
+            share = min(1.0, held[1] // RECORD.itemsize / len(self._identities))
+            report_progress("waiting for another run that decodes these pictures", share)
+            time.sleep(0.2)
+        # Also when it did not have to wait: rows that others added since must neither be overwritten nor thrown away.
+        return self._state_now() != self._state
+
+    def _locked(self) -> bool:
+        """Try to get the right to add; sets ``trouble`` where nobody can."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if self.folder.is_symlink():
                 raise OSError("the folder is a link")
-            self._lock = FileLock(self.folder / LOCK)
+            lock = FileLock(self.folder / LOCK)
+        except FileNotFoundError:  # made way this very moment
+            return False
         except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
             self.trouble = f"{self.folder} cannot be written ({getattr(error, 'strerror', None) or error})"
             return False
-        if self._lock.taken:
-            return False
-        waited, held, since = False, -1, time.monotonic()
-        while missing > _NO_WAIT and time.monotonic() - since < _STUCK:
-            now = self._held_by_other()
-            if now != held:
-                held, since = now, time.monotonic()
-            share = min(1.0, max(held, 0) / len(self._identities))
-            report_progress("waiting for another run that decodes these pictures", share)
-            waited = True
-            time.sleep(0.2)
-            if self._lock.try_again():
-                return True
-        self.trouble, self.refused = "another process is making the same cache", True
-        return waited
+        if lock.taken:
+            self._lock = lock
+        else:
+            lock.close()
+        return lock.taken
 
     def begin(self, needed: int) -> None:
         """Get ready to add ``needed`` pictures; sets ``trouble`` when that cannot be."""
-        if self.trouble or self._lock is None or not self._lock.taken:
+        if self._lock is None:
             return
         row = int(np.prod(self._shape)) + RECORD.itemsize
         try:
@@ -175,10 +190,18 @@ class PictureCache:
             return nowhere
         return np.arange(first, first + len(rows))
 
-    def discard(self) -> None:
-        """Delete what is there, because it is damaged."""
-        self._release()
-        remove(self.folder)
+    def begin_anew(self) -> None:
+        """Delete what was found, because it is damaged or mostly of pictures that are gone."""
+        if self._lock is not None or self._locked():
+            if self._state_now() == self._state:
+                empty(self.folder)
+            else:  # somebody has just made it anew, and may be reading it
+                self._release()
+        if self._lock is None and not self.trouble:
+            self.trouble, self.refused = _BUSY, True
+        self._forget()
+
+    def _forget(self) -> None:
         self._place, self._records, self._added = None, np.zeros(0, RECORD), []
 
     def close(self) -> None:
@@ -195,10 +218,10 @@ class PictureCache:
 
     def _give_up(self, error: OSError) -> None:
         self.trouble = f"{self.folder} cannot be written ({error.strerror or error})"
+        self._release()
         if self._made_here:  # a full disk needs the room for checkpoints
-            self.discard()
-        else:
-            self._release()
+            remove(self.folder)
+            self._forget()
 
     def _known_place(self) -> Place:
         """Raises OSError or ValueError when there is no cache of this key."""
@@ -215,16 +238,17 @@ class PictureCache:
 
     def _make_anew(self) -> Place:
         """Files of new names, so that whoever still reads the old ones is not given other pixels."""
-        for path in [*self.folder.glob("pixels-*.bin"), *self.folder.glob("index-*.bin")]:
-            path.unlink(missing_ok=True)
+        empty(self.folder)
         generation = secrets.token_hex(8)
         write_text(self.folder / MANIFEST, json.dumps(self._key | {"generation": generation}, indent=1) + "\n")
         return self._at(generation)
 
-    def _held_by_other(self) -> int:
+    def _state_now(self) -> tuple[str, int]:
+        """Changes whenever something is added or made anew: the name of the records' file, and its bytes."""
         with suppress(OSError, ValueError):
-            return self._known_place().index.stat().st_size // RECORD.itemsize
-        return -1
+            index = self._known_place().index
+            return index.name, index.stat().st_size
+        return "", 0
 
 
 def _key(root: Path, form: Form) -> dict[str, Any]:

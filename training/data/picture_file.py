@@ -50,7 +50,7 @@ class Place:
 
 
 def read_records(place: Place, most: int) -> NDArray[Any]:
-    """The records that are whole, and whose row is. Raises Damaged, and OSError (UnfitFile for more than ``most``)."""
+    """The records that are whole. Raises Damaged, and OSError (UnfitFile for more than ``most``)."""
     text = read_bytes(place.index, most * RECORD.itemsize)
     records = np.frombuffer(text, RECORD, len(text) // RECORD.itemsize)
     whole = _seals(records, 0) == records["seal"]
@@ -58,9 +58,10 @@ def read_records(place: Place, most: int) -> NDArray[Any]:
     if whole[count:].any():
         raise Damaged
     status = place.pixels.lstat()
-    if not stat.S_ISREG(status.st_mode):
+    # Pixels are written first, so they are never too few; overwriting what is left might give a reader others.
+    if not stat.S_ISREG(status.st_mode) or status.st_size < count * place.row:
         raise Damaged
-    return records[: min(count, status.st_size // place.row)]
+    return records[:count]
 
 
 def _seals(records: NDArray[Any], first: int) -> NDArray[np.uint32]:

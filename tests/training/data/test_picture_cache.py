@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,8 @@ from tests.training.data.conftest import fill_class, picture
 from tests.training.small_files import files_no_larger_than
 from training.cli import main
 from training.config.dataset import ImageFolderDataset
-from training.data import picture_cache
 from training.data.cache_room import LOCK, CacheWish
 from training.data.decode import Form, decode
-from training.data.file_lock import FileLock
 from training.data.inspect import inspect_dataset
 from training.data.resident import Notice
 from training.data.source import Opening, Source
@@ -274,53 +271,6 @@ def test_a_harmed_cache_is_made_anew(folder: Path, wish: CacheWish, harm: Any) -
     again = opened(folder, wish)
     assert again.supply == FROM_CACHE
     assert same(again, folder)
-
-
-def test_another_process_that_makes_it_is_waited_for(
-    folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened(folder, wish)
-    picture(5).save(folder / "apple" / "extra.png")
-    settle()
-    monkeypatch.setattr(picture_cache, "_NO_WAIT", 0)
-    other = FileLock(part(wish, LOCK))
-    assert other.taken
-    told: list[str] = []
-
-    def hear(text: str, fraction: float | None) -> None:
-        told.append(text)
-        if "another run" in text:
-            other.close()
-
-    opening = Opening(cache=wish, report_progress=hear)
-    source = open_source(ImageFolderDataset(path=str(folder)), opening)
-    assert "waiting for another run that decodes these pictures" in told
-    assert source.supply.startswith("1 of 37 were decoded now")
-
-
-def test_one_that_hangs_is_not_waited_for(folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture_cache, "_NO_WAIT", 0)
-    monkeypatch.setattr(picture_cache, "_STUCK", 0.3)
-    opened(folder, wish)
-    part(wish, "index-*").unlink()
-    with FileLock(part(wish, LOCK)):
-        source = opened(folder, wish)
-        assert "another process is making the same cache" in source.supply
-        assert same(source, folder)
-
-
-def test_two_at_once(tmp_path: Path, wish: CacheWish) -> None:
-    for name in ("a", "b"):
-        fill_class(tmp_path / "many" / name, 300, size=(8, 8))
-    settle()
-    found: list[Source] = []
-    threads = [threading.Thread(target=lambda: found.append(opened(tmp_path / "many", wish))) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
-    assert [same(source, tmp_path / "many") for source in found] == [True] * 3
-    assert sorted(source.supply for source in found) == [FROM_CACHE, FROM_CACHE, NEW]
 
 
 def test_the_longest_unused_make_way(tmp_path: Path) -> None:

@@ -103,7 +103,10 @@ class ImageFolder:
         damaged = lost[slots[lost] >= 0]
         if len(damaged) and not self._damaged:
             self._damaged = True
-            remove(self._rows.place.pixels.parent)  # the next run makes it anew; this one decodes what it cannot read
+            if self._rows.place.pixels.exists():  # else somebody has made it anew
+                remove(
+                    self._rows.place.pixels.parent
+                )  # the next run makes it anew; this one decodes what it cannot read
             self._tell(DAMAGED)
         return lost
 

@@ -1,0 +1,144 @@
+"""Several processes at one cache of decoded pictures: nobody is given other pixels, and nobody decodes in vain."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.training.data.conftest import fill_class, picture
+from tests.training.data.test_picture_cache import FROM_CACHE, NEW, folder, opened, part, same, settle, wish
+from training.config.dataset import ImageFolderDataset
+from training.data import file_lock, picture_cache
+from training.data.cache_room import LOCK, CacheWish, remove
+from training.data.file_lock import FileLock
+from training.data.picture_file import open_ordinary
+from training.data.resident import Notice
+from training.data.source import Opening, Source
+from training.data.sources import open_source
+
+__all__ = ["folder", "wish"]
+
+
+def test_another_process_that_makes_it_is_waited_for(
+    folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(folder, wish)
+    picture(5).save(folder / "apple" / "extra.png")
+    settle()
+    monkeypatch.setattr(picture_cache, "_NO_WAIT", 0)
+    other = FileLock(part(wish, LOCK))
+    assert other.taken
+    told: list[str] = []
+
+    def hear(text: str, fraction: float | None) -> None:
+        told.append(text)
+        if "another run" in text:
+            other.close()
+
+    opening = Opening(cache=wish, report_progress=hear)
+    source = open_source(ImageFolderDataset(path=str(folder)), opening)
+    assert "waiting for another run that decodes these pictures" in told
+    assert source.supply.startswith("1 of 37 were decoded now")
+
+
+def test_one_that_hangs_is_not_waited_for(folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture_cache, "_NO_WAIT", 0)
+    monkeypatch.setattr(picture_cache, "_STUCK", 0.3)
+    opened(folder, wish)
+    part(wish, "index-*").unlink()
+    with FileLock(part(wish, LOCK)):
+        source = opened(folder, wish)
+        assert "another process is making the same cache" in source.supply
+        assert same(source, folder)
+
+
+def test_two_at_once(tmp_path: Path, wish: CacheWish) -> None:
+    for name in ("a", "b"):
+        fill_class(tmp_path / "many" / name, 300, size=(8, 8))
+    settle()
+    found: list[Source] = []
+    threads = [threading.Thread(target=lambda: found.append(opened(tmp_path / "many", wish))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert [same(source, tmp_path / "many") for source in found] == [True] * 3
+    assert sorted(source.supply for source in found) == [FROM_CACHE, FROM_CACHE, NEW]
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, work: Any) -> None:
+    """Do ``work`` after the cache was looked into and before the right to add is got."""
+    todo = [work]
+
+    def lock(path: Path) -> FileLock:
+        if todo:
+            todo.pop()()
+        return FileLock(path)
+
+    monkeypatch.setattr(picture_cache, "FileLock", lock)
+
+
+def test_what_another_added_in_the_last_moment_is_neither_overwritten_nor_decoded_again(
+    folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(folder, wish)
+    for number in range(3):
+        picture(60 + number).save(folder / "apple" / f"{number}-new.png")
+    settle()
+    others: list[Source] = []
+    told: list[Notice] = []
+
+    def add() -> None:  # all but the first of the new ones, so that its rows are not those which come next here
+        (folder / "apple" / "0-new.png").rename(folder.parent / "0-new.png")
+        others.append(opened(folder, wish, told))
+        others[0].read(torch.arange(38))
+        (folder.parent / "0-new.png").rename(folder / "apple" / "0-new.png")
+
+    meanwhile(monkeypatch, add)
+    source = opened(folder, wish, told)
+    assert source.supply.startswith("1 of 39 were decoded now")
+    assert same(source, folder)
+    (folder / "apple" / "0-new.png").unlink()
+    assert same(others[0], folder)
+    assert not told
+
+
+def test_what_another_made_in_the_last_moment_is_taken(
+    folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others: list[Source] = []
+    meanwhile(monkeypatch, lambda: others.append(opened(folder, wish)))
+    source = opened(folder, wish)
+    assert (others[0].supply, source.supply) == (NEW, FROM_CACHE)
+    assert others[0].reading == source.reading == "cache"
+    assert same(source, folder)
+    assert same(others[0], folder)
+
+
+def test_a_lock_that_made_way_is_none(folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opened, then removed with its cache; meanwhile another process holds the one that took its place."""
+    opened(folder, wish)
+    lock = part(wish, LOCK)
+    picture(5).save(folder / "apple" / "extra.png")
+    settle()
+    held: list[FileLock] = []
+
+    def open_and_lose(path: Path, flags: int) -> Any:
+        stream = open_ordinary(path, flags)
+        monkeypatch.setattr(file_lock, "open_ordinary", open_ordinary)
+        assert remove(lock.parent)
+        lock.parent.mkdir()
+        held.append(FileLock(lock))
+        return stream
+
+    monkeypatch.setattr(file_lock, "open_ordinary", open_and_lose)
+    source = opened(folder, wish)
+    assert held[0].taken
+    assert "another process is making the same cache" in source.supply
+    assert same(source, folder)
+    held[0].close()
+    assert opened(folder, wish).supply == NEW
