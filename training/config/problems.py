@@ -151,8 +151,7 @@ def cross_problems(config: RunConfig) -> list[Problem]:
             given = _shown(model.name)
             found.append(Problem("model.name", f"torchvision has no classification network {given}; {hint}"))
     found.extend(path_problems(config))
-    cache = Path(config.loader.cache_folder or ".")
-    problem = _path_problem(cache, "folder") if cache.is_file() else None  # one that is not there yet is made
+    problem = _path_problem(Path(config.loader.cache_folder or "."), "folder", may_be_missing=True)  # the run makes it
     if problem:
         found.append(Problem("loader.cache_folder", problem))
     return found
@@ -178,12 +177,14 @@ def path_problems(config: RunConfig) -> list[Problem]:
     return found
 
 
-def _path_problem(path: Path, wanted: str) -> str | None:
+def _path_problem(path: Path, wanted: str, may_be_missing: bool = False) -> str | None:
     shown = visible(str(path), 300)
     if shown != str(path):
         shown = f"'{shown}'"
     try:
         if not path.exists():
+            if may_be_missing:
+                return None
             return f"{shown} does not exist; check the spelling or choose another {'file' if wanted == 'file' else 'folder'}."
         if wanted == "folder" and not path.is_dir():
             return f"{shown} is a file; choose the folder that holds it."

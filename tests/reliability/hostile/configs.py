@@ -185,6 +185,8 @@ OVERRIDES: tuple[str, ...] = (
     "loop.epochs=" + "{a=" * 30_000,
     "loop.epochs={" + "a." * 60_000 + "a=1}",
     "loop.epochs=1\nseed = 3",
+    "loader.cache_folder=" + "n" * 5000,
+    "loader.cache_folder=" + "a/" * 5000,
     "loop.epochs=3\n" + "a." * 60_000 + "a = 1",
     "optimizer.lr=inf",
     "optimizer.lr=-0.0\x1b[31m",
