@@ -150,7 +150,12 @@ def _supply(cache: PictureCache, decoded: Decoded, missing: int, opening: Openin
         return "they came decoded from the cache"
     if not cache.trouble:
         what = "they were decoded" if new == count else f"{new:,} of {count:,} were decoded"
-        return f"{what} now and are kept in the cache for the next run"
+        kept = new + len(decoded.reasons) - int((decoded.slots < 0).sum())
+        how_many = "" if kept == new else f"{kept:,} of them " if kept else "none of them "
+        whose = "the files of the others" if kept else "their files"
+        why = "" if kept == new else f"; {whose} are dated this very moment, or in the future"
+        verb = "is" if how_many and kept < 2 else "are"
+        return f"{what} now and {how_many}{verb} kept in the cache for the next run{why}"
     if not cache.refused or (opening.cache and opening.cache.mode == "on" and new > missing // 2):
         opening.tell(
             Notice(

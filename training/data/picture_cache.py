@@ -12,6 +12,7 @@ import os
 import platform
 import re
 import secrets
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -178,17 +179,21 @@ class PictureCache:
     def append(
         self, rows: NDArray[np.int64], contents: NDArray[np.uint8], pixels: NDArray[np.uint8]
     ) -> NDArray[np.int64]:
-        """Add the pictures ``rows`` of the listing; where they lie now, -1 if that was not possible (see ``trouble``)."""
-        nowhere = np.full(len(rows), -1, dtype=np.int64)
-        if self._writer is None:
-            return nowhere
+        """Add the pictures ``rows`` of the listing; where they lie now, -1 if that was not possible (see ``trouble``) or
+        a file is too new to be known again."""
+        slots = np.full(len(rows), -1, dtype=np.int64)
+        lasting = self._identities[rows].any(1)
+        if self._writer is None or not lasting.any():
+            return slots
         first = self._writer.count
         try:
-            self._added.append(self._writer.append(self._identities[rows], contents, pixels))
+            added = self._writer.append(self._identities[rows][lasting], contents[lasting], pixels[lasting])
         except OSError as error:
             self._give_up(error)
-            return nowhere
-        return np.arange(first, first + len(rows))
+            return slots
+        self._added.append(added)
+        slots[lasting] = np.arange(first, first + len(added))
+        return slots
 
     def begin_anew(self) -> None:
         """Delete what was found, because it is damaged or mostly of pictures that are gone."""
@@ -268,8 +273,8 @@ def _decoder() -> str:
 
 
 def _identities(listing: Listing, numbers: Sequence[int]) -> NDArray[np.uint64]:
-    """(n, 2) for those ``numbers``: the digest of each file's path, size and times. Zeros, which are never found, for a file so new that it
-    may change once more without its times showing it."""
+    """(n, 2) for those ``numbers``: the digest of each file's path, size and times. Zeros, which are never found, for a
+    file so new that it may change once more without its times showing it."""
     blake = hashlib.blake2b
     sizes, modified, changed, raw = listing.sizes, listing.modified, listing.changed, listing.paths.raw
     text = b"".join(
@@ -277,7 +282,9 @@ def _identities(listing: Listing, numbers: Sequence[int]) -> NDArray[np.uint64]:
         for at in numbers
     )
     identities = np.frombuffer(text, "<u8").reshape(-1, 2).copy()
-    latest = np.maximum(np.frombuffer(listing.modified, np.int64), np.frombuffer(listing.changed, np.int64))[numbers]
+    latest = np.frombuffer(listing.changed, np.int64)[numbers]
+    if sys.platform == "win32":  # whose second time is that of the file's creation; elsewhere whoever dates a file
+        latest = np.maximum(latest, np.frombuffer(listing.modified, np.int64)[numbers])  # changes it this very moment
     tick = np.where(latest % 10**9, _FINE_CLOCK, _COARSE_CLOCK)
     identities[latest > listing.began - tick] = 0
     return identities

@@ -22,6 +22,7 @@ from training.cli import main
 from training.config.dataset import ImageFolderDataset
 from training.data.cache_room import LOCK, CacheWish
 from training.data.decode import Form, decode
+from training.data.folder import list_folder
 from training.data.inspect import inspect_dataset
 from training.data.resident import Notice
 from training.data.source import Opening, Source
@@ -116,6 +117,42 @@ def test_a_file_written_this_moment_is_looked_at_again(image_folder: Path, wish:
     settle()
     assert opened(image_folder, wish).supply != FROM_CACHE
     assert opened(image_folder, wish).supply == FROM_CACHE
+
+
+def test_a_file_dated_tomorrow_is_kept_like_any_other(folder: Path, wish: CacheWish) -> None:
+    tomorrow = time.time() + 86400
+    for path in (folder / "apple").iterdir():
+        os.utime(path, (tomorrow, tomorrow))
+    settle()
+    assert opened(folder, wish).supply == NEW
+    again = opened(folder, wish)
+    assert again.supply == FROM_CACHE
+    assert same(again, folder)
+
+
+def test_what_was_written_after_now_is_never_kept(
+    folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock was set back: such files are decoded at each run, and the cache does not grow."""
+    opened(folder, wish)
+    for number in range(3):
+        picture(60 + number).save(folder / "apple" / f"{number}-new.png")
+
+    def list_and_set_back(root: Path, report_progress: Any) -> Any:
+        listing = list_folder(root, report_progress)
+        new = [path.endswith("-new.png") for path in listing.paths[:]]
+        assert sum(new) == 3
+        for row, is_new in enumerate(new):
+            listing.changed[row] += is_new * 3600 * 10**9
+        return listing
+
+    monkeypatch.setattr(image_folder, "list_folder", list_and_set_back)
+    size = part(wish, "index-*").stat().st_size
+    for _ in range(3):
+        source = opened(folder, wish)
+        assert source.supply.startswith("3 of 39 were decoded now and none of them is kept in the cache")
+        assert same(source, folder)
+    assert part(wish, "index-*").stat().st_size == size
 
 
 def test_training_goes_on_from_the_cache_when_the_pictures_are_gone(folder: Path, wish: CacheWish) -> None:
