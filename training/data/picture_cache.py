@@ -17,7 +17,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -265,10 +264,10 @@ def _key(root: Path, form: Form) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=1)
 def _decoder() -> str:
-    """What may decide about a bit of the pixels."""
-    codecs = " ".join(f"{name} {features.version(name)}" for name in ("jpg", "jpg_2000", "webp", "avif"))
+    """What may decide about a bit of the pixels: a system's Pillow takes what codecs the system has, of any version."""
+    names = ("jpg", "libjpeg_turbo", "jpg_2000", "webp", "avif")
+    codecs = " ".join(f"{name} {features.version(name)}" for name in names)
     return f"{_DECODE_RULE}, Pillow {pillow_version}, {codecs}, {platform.machine()}"
 
 

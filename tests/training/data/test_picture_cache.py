@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import torch
+from PIL import features
 
 from tests.training.data.conftest import fill_class, picture
 from tests.training.small_files import files_no_larger_than
@@ -170,6 +171,18 @@ def test_size_and_colour_have_caches_of_their_own(folder: Path, wish: CacheWish)
     for settings in ({}, {"image_size": 24}, {"color": "grey"}):
         assert read(**settings).supply == NEW
         assert read(**settings).supply == FROM_CACHE
+
+
+@pytest.mark.parametrize("codec", ["jpg", "libjpeg_turbo", "jpg_2000", "webp", "avif"])
+def test_another_decoder_has_another_cache(
+    folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch, codec: str
+) -> None:
+    """It may give other pixels: a system's Pillow takes the system's codecs, which are updated without it."""
+    opened(folder, wish)
+    version = features.version
+    monkeypatch.setattr(features, "version", lambda name: "0.0" if name == codec else version(name))
+    assert opened(folder, wish).supply == NEW
+    assert opened(folder, wish).supply == FROM_CACHE
 
 
 KILLED = """
