@@ -2,7 +2,9 @@
 
 The functions do what ``engine.step.train_step`` does, in the same order, equal up to rounding. All that lasts is handed
 in and written in place, at the end, and only where the gradient was finite: so it stays the session's own, and
-checkpoints, validation and steps that are not compiled go on with it.
+checkpoints, validation and steps that are not compiled go on with it. No tensor is made from a plain number, as
+``torch.where(condition, 1.0, ...)`` makes one: it would be copied to the GPU, which no recording (``engine.cuda_graph``)
+can hold.
 """
 
 from __future__ import annotations
@@ -194,8 +196,7 @@ class StepGraph:
             **dict(zip(self._buffers, buffers, strict=True)),
             **dict(zip(self._names, weights, strict=True)),
         }
-        usual = torch.where(held["updates"] == 0, 1.0, 1.0 - ema.decay)
-        weight = torch.where(ok, usual, 0.0)
+        weight = ok * (held["updates"] == 0).float().clamp(min=1.0 - ema.decay)  # 1 at the first update
         for name, shadow in zip(self._averaged, held["averaged"], strict=True):
             mixed = torch.lerp(shadow, live[name], weight.to(shadow.dtype))
             shadow.copy_(torch.where(ok, mixed, shadow))
@@ -213,7 +214,7 @@ class StepGraph:
         larger = now * self._growth
         grown = torch.where(full & larger.isfinite(), larger, now)
         now.copy_(torch.where(found, now * self._backoff, grown))
-        growth.copy_(torch.where(found | full, 0, growth + 1))
+        growth.copy_((growth + 1) * ~(found | full))
         return gradients
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.training.tiny import tiny
 from training.data import Window
@@ -173,6 +174,37 @@ def test_the_scaler_of_fp16_goes_the_same_way(poisoned: frozenset[int]) -> None:
     scale = ours.training_state()["scaler"]
     assert scale == eager.training_state()["scaler"]
     assert scale["scale"] == 65536.0 / 2 ** len(poisoned)
+
+
+class Watch(TorchDispatchMode):
+    """The names of the operations that are carried out inside."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.add(func.name())
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("compute", ["fp32", "fp16"])
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_no_tensor_is_made_from_a_plain_number(
+    way: tuple[str, ...], compute: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a GPU it would be copied there, which no CUDA graph can hold."""
+    ours = session_for(True, f"precision.compute={compute}", *way)
+    usual, watch = Direct.__call__, Watch()
+
+    def watched(direct: Direct, *others: Tensor) -> Sequence[Tensor]:
+        with watch:
+            return usual(direct, *others)
+
+    monkeypatch.setattr(Direct, "__call__", watched)
+    train(ours, steps=2)
+    assert "aten::linalg_vector_norm" in watch.names
+    assert not watch.names & {"aten::scalar_tensor", "aten::lift_fresh", "aten::_local_scalar_dense"}
 
 
 @pytest.mark.parametrize("way", [(), ("loop.accumulation=3", "loop.batch_size=16")], ids=str)
