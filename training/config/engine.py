@@ -32,7 +32,7 @@ class Precision(Section):
     threads: int | None = setting(
         None,
         title="Processor threads",
-        help="Threads for the arithmetic. Empty: one for tiny models, else all physical cores.",
+        help="Threads for the arithmetic. Empty: one where a step is little work, else all physical cores.",
         placeholder="automatic",
         advanced=True,
         ge=1,
@@ -43,7 +43,8 @@ class Precision(Section):
         title="Compile",
         help="Turns the work of a step into machine code before the first one, which takes from seconds to minutes; the next "
         "start is quicker. step: the whole step as one piece, several times faster for tiny models. model: only the "
-        "network, for large ones. Results agree up to rounding. Needs a C++ compiler on processors and Triton on GPUs.",
+        "network, for large ones. Results agree up to rounding, in bf16 and fp16 too. Needs a C++ compiler on processors "
+        "and Triton on GPUs.",
         advanced=True,
     )
     cuda_graphs: Literal["auto", "off", "on"] = setting(

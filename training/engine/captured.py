@@ -37,8 +37,7 @@ class Captured:
 
             return note
 
-        # fallback_random: dropout by torch's own generator, as without compiling.
-        with torch.no_grad(), torch._inductor.config.patch(fallback_random=True):
+        with torch.no_grad():
             results = torch.compile(function, backend=backend, fullgraph=True, dynamic=False)(held, *others)
         if self._compiled is None or list(map(id, results)) != list(map(id, made)):
             raise InputError(

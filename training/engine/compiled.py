@@ -10,7 +10,7 @@ from torch import Tensor
 
 from training.data import Batch, Window
 from training.engine.captured import Captured
-from training.engine.compiler import compiling, keep_work, refuse_without_compiler, standing_still
+from training.engine.compiler import as_without, compiling, keep_work, refuse_without_compiler, standing_still
 from training.engine.cuda_graph import Recorded, wants_cuda_graph
 from training.engine.device import TINY_MODEL, ran_out_of_memory
 from training.engine.memory import batches_that_fit, step_message, step_shortage
@@ -53,7 +53,7 @@ def compile_session(session: Session, report_progress: Callable[[str, float | No
     report_progress("compiling the network" if wanted == "model" else "compiling the step", None)
     try:
         batch = _example(session)
-        with compiling(setting):
+        with compiling(setting), as_without(session.config.precision.compute):
             if wanted == "model":
                 session.forward = CompiledModel(session, batch)
             else:
@@ -110,7 +110,7 @@ class CompiledModel:
         self._session = session
         self._model = session.model
         self._key = _key(batch)
-        with torch._inductor.config.patch(fallback_random=True), undisturbed(session):
+        with undisturbed(session):
             self._compiled = torch.compile(session.model, dynamic=False)
             _differentiate(session, batch, self._compiled)
 

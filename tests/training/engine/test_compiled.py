@@ -110,6 +110,21 @@ def test_compiled_steps_are_the_eager_ones_up_to_rounding(monkeypatch: pytest.Mo
 
 
 @needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("compute", ["bf16", "fp16"])
+def test_short_numbers_are_rounded_where_eager_steps_round_them(compute: str) -> None:
+    """Left in float32 between fused operations, weights would be up to 1e-2 (bf16) or 2e-4 (fp16) apart."""
+    given = (*WHOLE, f"precision.compute={compute}")
+    right, kept = train(assemble(tiny(*given), lambda *_: None), 24)
+    session = assemble(tiny("precision.compile=step", *given), lambda *_: None)
+    compile_session(session, lambda *_: None)
+    made, ours = train(session, 24)
+    assert torch.allclose(torch.tensor(made), torch.tensor(right), rtol=1e-5, atol=1e-6)
+    for name in kept:
+        assert torch.allclose(ours[name], kept[name], rtol=1e-5, atol=1e-6), name
+
+
+@needs_compiler
 def test_a_stopped_run_goes_on_compiled_to_the_same_bits(tmp_path: Path) -> None:
     whole = start_run(step_compiled(), tmp_path / "whole")
     hooks = Hooks()
