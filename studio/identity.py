@@ -5,7 +5,6 @@ with sys.argv Qt would call the window "__main__.py"), the Windows AppUserModelI
 same text, or taskbars show a second, nameless button beside the one that was pinned.
 """
 
-import ctypes
 import sys
 from pathlib import Path
 
@@ -24,4 +23,6 @@ APP_ICON = ICONS / "app.svg"
 def claim_taskbar_button() -> None:
     """Tell Windows which shortcut this process belongs to. Must run before the first window; does nothing elsewhere."""
     if sys.platform == "win32":
+        import ctypes
+
         ctypes.windll.shell32.SetCurrentProcessExplicitAppUserModelID(APP_ID)

@@ -2,22 +2,18 @@
 
 Qt's xcb plugin ends the process when a system library is missing, and names libxcb-cursor0 even when another one is
 the culprit. So each library is loaded here first, and what is missing is named by the package that holds it.
-Standard library only; `python -m studio.preflight` is what `run.py` calls.
+Standard library only; `python -m studio.preflight` is what `run.py` calls. What only a machine with a fault needs is
+imported there: the window of every other one waits for this module.
 """
 
 import argparse
 import ctypes
 import os
-import platform
-import shutil
-import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Platform = Literal["offscreen", "xcb", "wayland"]
 Family = Literal["debian", "fedora", "arch"]
@@ -30,8 +26,7 @@ INSTALL_COMMANDS: dict[Family, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Library:
+class Library(NamedTuple):
     """A shared library Qt loads, and the package that holds it. `platform` is the least that needs it."""
 
     soname: str
@@ -110,6 +105,8 @@ _X_PAUSE_SECONDS = 0.4
 
 
 def _wayland_answers(name: str, runtime_dir: str) -> bool:
+    import socket
+
     with socket.socket(socket.AF_UNIX) as client:
         try:
             client.connect(str(Path(runtime_dir) / name))
@@ -195,6 +192,9 @@ def install_as_root(missing: list[Library], release: Mapping[str, str]) -> bool:
 
     Raises subprocess.CalledProcessError, its stderr holding apt's own words, when apt fails.
     """
+    import shutil
+    import subprocess
+
     if family(release) != "debian" or os.geteuid() != 0 or not shutil.which("apt-get"):
         return False
     names = packages(missing, release)
@@ -212,6 +212,8 @@ def library_problem(wanted: Platform, install: bool = False, load: Loader = ctyp
     missing = missing_libraries(wanted, load)
     if not missing:
         return None
+    import subprocess
+
     release = os_release()
     if install:
         try:
@@ -235,6 +237,8 @@ def _windows_problem(load: Loader) -> str | None:
 
 def os_release() -> Mapping[str, str]:
     """The fields of /etc/os-release; empty where there is none."""
+    import platform
+
     try:
         return platform.freedesktop_os_release()
     except OSError:
@@ -259,6 +263,9 @@ def _has_terminal() -> bool:
 
 
 def _show_box(text: str) -> None:
+    import shutil
+    import subprocess
+
     for command in (
         ["zenity", "--error", "--no-markup", "--title=Trainwright", f"--text={text}"],
         ["kdialog", "--title", "Trainwright", "--error", text],
@@ -272,6 +279,8 @@ def _show_box(text: str) -> None:
 
 def report(environ: Mapping[str, str], load: Loader = ctypes.CDLL) -> int:
     """Print whether a window can open here, and what to do if not. Returns 0 when it can, else 1."""
+    import platform
+
     wanted = chosen_platform(environ)
     print(f"Python {platform.python_version()} on {platform.platform()}")
     display = no_display_reason(environ)

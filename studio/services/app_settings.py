@@ -6,9 +6,8 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from platformdirs import user_config_path
 
@@ -19,8 +18,7 @@ logger = logging.getLogger(__name__)
 THEMES = ("system", "light", "dark")
 
 
-@dataclass(frozen=True)
-class AppSettings:
+class AppSettings(NamedTuple):
     """What the program remembers. ``engine_python`` is empty for the interpreter the window runs on."""
 
     theme: str = "system"
@@ -71,17 +69,17 @@ def write_object(path: Path, data: Mapping[str, Any]) -> None:
 
 def load_settings(path: Path) -> AppSettings:
     """The settings in ``path``; a key of another version or of the wrong type falls back to its default."""
-    data, defaults = read_object(path), AppSettings()
+    data = read_object(path)
     known: dict[str, Any] = {}
-    for item in fields(AppSettings):
-        value, default = data.get(item.name), getattr(defaults, item.name)
+    for name, default in AppSettings()._asdict().items():
+        value = data.get(name)
         if isinstance(value, int) and not isinstance(value, bool) and isinstance(default, float):
             value = float(value)
         if type(value) is type(default):
-            known[item.name] = value
+            known[name] = value
     return AppSettings(**known)
 
 
 def save_settings(path: Path, settings: AppSettings) -> None:
     """Write ``settings`` to ``path``."""
-    write_object(path, asdict(settings))
+    write_object(path, settings._asdict())

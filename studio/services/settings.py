@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ class SettingsStore(QObject):
 
     def update(self, **changes: Any) -> None:
         """Change some settings; names are those of AppSettings."""
-        settings = replace(self._settings, **changes)
+        settings = self._settings._replace(**changes)
         if settings != self._settings:
             self._settings = settings
             save_settings(self._path, settings)

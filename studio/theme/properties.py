@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 
 LabelRole = Literal["body", "title", "subtitle", "section", "caption", "number", "problem", "help", "field", "mono"]
@@ -13,6 +14,8 @@ def set_property(widget: QWidget, name: str, value: object) -> None:
     if widget.property(name) == value:
         return
     widget.setProperty(name, value)
+    if not widget.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
+        return  # it was never shown: the style sheet has not looked yet
     style = widget.style()
     style.unpolish(widget)
     style.polish(widget)

@@ -35,10 +35,9 @@ class Theme(QObject):
         return fonts.font(role, self.font_scale)
 
     def dress(self, app: QApplication, mode: Mode, font_scale: float) -> None:
-        """Put style, fonts, colours and style sheet on the application; again to change them."""
+        """Put fonts, colours and style sheet on the application; again to change them."""
         if self._app is not app:
             self._app = app
-            app.setStyle("Fusion")
             app.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
         self.font_scale = font_scale
         app.setFont(fonts.font("body", font_scale))

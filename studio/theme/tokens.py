@@ -1,15 +1,13 @@
 """What the look is made of: colours, distances, type sizes, corner radii. No Qt here, and no colour anywhere else."""
 
-from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Tone = Literal["neutral", "info", "success", "warning", "danger", "accent"]
 Mode = Literal["light", "dark", "system"]
 FontRole = Literal["body", "title", "subtitle", "section", "caption", "number", "mono"]
 
 
-@dataclass(frozen=True, slots=True)
-class Palette:
+class Palette(NamedTuple):
     """One theme's colours, each as "#rrggbb".
 
     `background` is the page, `surface` a card on it, `raised` what floats above (menus, tool tips), `sunken` what is
@@ -134,8 +132,7 @@ DARK = Palette(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Spacing:
+class Spacing(NamedTuple):
     """Distances in device-independent pixels; nothing between two of these."""
 
     xs: int = 4
@@ -146,8 +143,7 @@ class Spacing:
     xxl: int = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Radius:
+class Radius(NamedTuple):
     """Corner radii in device-independent pixels."""
 
     small: int = 4
@@ -155,8 +151,7 @@ class Radius:
     large: int = 10
 
 
-@dataclass(frozen=True, slots=True)
-class TypeScale:
+class TypeScale(NamedTuple):
     """Type sizes in device-independent pixels, before the person's own font scale."""
 
     caption: int = 12
@@ -178,8 +173,8 @@ TYPE = TypeScale()
 
 def substitutions(palette: Palette, font_scale: float) -> dict[str, str]:
     """Token name -> text, for the style sheets: every colour, plus `space_*`, `radius_*` and `font_*` in pixels."""
-    tokens = {name: value for name, value in asdict(palette).items() if isinstance(value, str)}
-    tokens |= {f"space_{name}": f"{value}px" for name, value in asdict(SPACING).items()}
-    tokens |= {f"radius_{name}": f"{value}px" for name, value in asdict(RADIUS).items()}
-    tokens |= {f"font_{name}": f"{round(value * font_scale)}px" for name, value in asdict(TYPE).items()}
+    tokens = {name: value for name, value in palette._asdict().items() if isinstance(value, str)}
+    tokens |= {f"space_{name}": f"{value}px" for name, value in SPACING._asdict().items()}
+    tokens |= {f"radius_{name}": f"{value}px" for name, value in RADIUS._asdict().items()}
+    tokens |= {f"font_{name}": f"{round(value * font_scale)}px" for name, value in TYPE._asdict().items()}
     return tokens

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QStyle, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
 
 from studio.theme import IconRole, LabelRole, icon, set_role
 
@@ -60,15 +60,8 @@ class ElidedLabel(QLabel):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        self.style().drawItemText(
-            painter,
-            self.contentsRect(),
-            int(QStyle.visualAlignment(self.layoutDirection(), self.alignment()).value),
-            self.palette(),
-            self.isEnabled(),
-            self.elided_text(),
-            self.foregroundRole(),
-        )
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(self.contentsRect(), self.alignment(), self.elided_text())
 
     def _update_tool_tip(self) -> None:
         self.setToolTip(self.text() if self.elided_text() != self.text() else "")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtWidgets import QWidget
 
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from studio.state.context import AppContext
 
 
-@dataclass(frozen=True)
-class PageEntry:
+class PageEntry(NamedTuple):
     """One screen: ``target`` is "module:class", made with the AppContext."""
 
     key: str

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from studio.engine.messages import EngineState
 from studio.theme import SPACING, IconRole
 from studio.widgets import ElidedLabel, IconLabel, button, label
 
@@ -58,6 +57,8 @@ class StatusStrip(QWidget):
         """Say how the engine is."""
         if self._context is None:
             return
+        from studio.engine.messages import EngineState
+
         engine = self._context.engine
         role: IconRole = "muted"
         if engine.state is EngineState.STARTING:
