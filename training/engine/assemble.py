@@ -50,7 +50,8 @@ def _build(
     give_back_memory()  # files that were unpacked, before the steps take the holes they left
     report_progress("building the model", None)
     model = make_model(config.model, data.shape, len(data.classes), config.seed)
-    torch.set_num_threads(threads or choose_threads(config.precision.threads, model))
+    asked = config.precision.threads
+    torch.set_num_threads(threads or choose_threads(asked, model, data.shape, config.loop.batch_size))
     if config.precision.channels_last and data.layout == "image":
         model = model.to(memory_format=torch.channels_last)
     model = model.to(device).train()

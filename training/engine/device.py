@@ -14,6 +14,7 @@ from torch.amp.grad_scaler import GradScaler
 
 from training.config.engine import Precision
 from training.errors import ConfigError, Problem
+from training.models.work import step_work
 
 OUT_OF_MEMORY = (
     "out of memory",  # CUDA outside the allocator, MPS
@@ -26,7 +27,16 @@ OUT_OF_MEMORY = (
 """What libraries say, in lower case, when they are refused memory."""
 
 TINY_MODEL = 100_000
-"""Parameters below which a second thread costs more in waiting than it computes (measured on MLPs)."""
+"""Parameters below which a network is so small that each launch counts."""
+
+WORTH_THREADS = 50e6
+"""Floating-point operations of a step from which on more than one thread pays.
+
+``python -m tests.benchmarks.threads`` on two cores, the time of a step with two threads over that with one. MLPs: 1.27 at
+1.7 million, 1.00 at 6.5, 0.83 at 26, 0.76 at 51, 0.65 at 102, 0.58 at 203. Small CNNs: 1.32 at 14, 1.01 at 56, 0.90 at
+100, 0.59 at 222. Where other programs want the cores too, a second thread loses several times what it gains here, so
+the border is where the gain begins to be worth that.
+"""
 
 
 def choose_device(name: str) -> torch.device:
@@ -87,14 +97,15 @@ def list_devices() -> list[str]:
     return found
 
 
-def choose_threads(requested: int | None, model: nn.Module) -> int:
-    """Threads for arithmetic: as asked; else one for a tiny model, else all physical cores this process may use.
+def choose_threads(requested: int | None, model: nn.Module, shape: tuple[int, ...], batch_size: int) -> int:
+    """Threads for arithmetic: as asked; else one where a step over ``batch_size`` samples of ``shape`` is little work,
+    else all physical cores this process may use.
 
     A function of the configuration and the machine only, because another number of threads sums in another order.
     """
     if requested is not None:
         return requested
-    if sum(parameter.numel() for parameter in model.parameters()) < TINY_MODEL:
+    if step_work(model, shape, batch_size, enough=WORTH_THREADS) < WORTH_THREADS:
         return 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     return max(1, min(usable, psutil.cpu_count(logical=False) or usable))

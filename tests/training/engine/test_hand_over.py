@@ -284,7 +284,7 @@ def test_a_run_keeps_its_threads_and_says_when_the_machine_is_smaller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as there:
-        there.setattr(assemble, "choose_threads", lambda requested, model: 3)
+        there.setattr(assemble, "choose_threads", lambda *_: 3)
         folder = RunFolder(Path(start_run(tiny(), tmp_path, stopping(at=8))["folder"]))
     machine = environment._machine()
     monkeypatch.setattr(environment, "_machine", lambda: {**machine, "cores": 2})

@@ -40,7 +40,9 @@ class Inputs:
 def prepared_model(task: Task) -> nn.Module:
     """On as many threads as our engine would take, in the memory format it would take."""
     model = task.model()
-    torch.set_num_threads(choose_threads(None, model))
+    shape = tuple(task.samples.shape[1:])
+    channels_first = (shape[2], *shape[:2]) if task.pictures else shape
+    torch.set_num_threads(choose_threads(None, model, channels_first, task.batch_size))
     return model.to(memory_format=torch.channels_last) if task.pictures else model
 
 

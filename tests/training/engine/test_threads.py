@@ -1,0 +1,31 @@
+"""How many threads a run takes by itself: a function of its settings and the machine."""
+
+from __future__ import annotations
+
+import os
+
+import psutil
+import pytest
+
+from training.config.model import Mlp, SmallCnn
+from training.engine.device import choose_threads
+from training.models import make_model
+
+needs_cores = pytest.mark.skipif((psutil.cpu_count(logical=False) or 1) < 2, reason="needs two cores")
+
+
+def test_little_work_gets_one_thread_and_a_request_is_obeyed() -> None:
+    model = make_model(Mlp(hidden=(128, 128)), (2,), 3, 0)
+    assert choose_threads(None, model, (2,), 64) == 1
+    assert choose_threads(5, model, (2,), 64) == 5
+
+
+@needs_cores
+@pytest.mark.skipif(len(getattr(os, "sched_getaffinity", lambda _: {0, 1})(0)) < 2, reason="needs two cores")
+def test_the_batch_and_the_use_of_each_weight_count_not_the_number_of_weights() -> None:
+    small = make_model(Mlp(hidden=(128, 128)), (2,), 3, 0)
+    assert choose_threads(None, small, (2,), 1024) > 1
+    network = make_model(SmallCnn(channels=(8, 16), hidden=32), (1, 28, 28), 10, 0)
+    assert choose_threads(None, network, (1, 28, 28), 128) > 1
+    large = make_model(Mlp(hidden=(512, 512)), (2,), 3, 0)
+    assert choose_threads(None, large, (2,), 16) == 1

@@ -1,0 +1,49 @@
+"""How much a network computes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+FLOP = 6
+"""Floating-point operations of a training step for each multiplication of the forward pass: a multiplication and an
+addition there, and twice as many in the backward pass, for the inputs and for the weights."""
+
+
+def step_work(model: nn.Module, shape: tuple[int, ...], batch_size: int, enough: float = math.inf) -> float:
+    """Floating-point operations of a training step over ``batch_size`` samples of ``shape``, in matrix products and
+    convolutions; any number of at least ``enough`` when there are that many.
+
+    Each weight takes part at least once for each sample; only where that does not settle it, a sample is sent through
+    the network (on its device, in evaluation mode, so that nothing of it changes) to see how often.
+    """
+    least = FLOP * batch_size * sum(parameter.numel() for parameter in model.parameters())
+    return float(least if least >= enough else max(least, FLOP * batch_size * _multiplications(model, shape)))
+
+
+def _multiplications(model: nn.Module, shape: tuple[int, ...]) -> int:
+    """Of one sample's forward pass: each weight of a layer as often as it makes an output."""
+    counted = 0
+
+    def count(layer: nn.Module, _inputs: Any, output: Any) -> None:
+        nonlocal counted
+        weight = layer.weight
+        assert isinstance(weight, Tensor)
+        counted += weight.numel() * (output.numel() // output.shape[1 if output.ndim > 2 and weight.ndim > 2 else -1])
+
+    layers = [module for module in model.modules() if isinstance(module, nn.Linear | nn.modules.conv._ConvNd)]
+    handles = [layer.register_forward_hook(count) for layer in layers]
+    modes = {module: module.training for module in model.modules()}
+    parameter = next(model.parameters())
+    try:
+        with torch.no_grad():
+            model.eval()(torch.zeros(1, *shape, dtype=parameter.dtype, device=parameter.device))
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
+        for handle in handles:
+            handle.remove()
+    return counted
