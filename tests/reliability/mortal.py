@@ -8,10 +8,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from training.data.source import Layout, Reading, Skipped
+from training.data.source import AtHand, Layout, Skipped
 
 
-class Mortal:
+class Mortal(AtHand):
     """Six numbers; whoever reads number 2 ends without a word, as often as ``lives`` has files."""
 
     layout: Layout = "vector"
@@ -20,8 +20,6 @@ class Mortal:
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
     fingerprint = ""
-    reading: Reading = "memory"
-    supply = ""
 
     def __init__(self, lives: Path) -> None:
         self.lives = lives

@@ -59,7 +59,7 @@ class KeptData:
         self.drop()
         data = prepare(config, device, report_progress)
         if state is not None:  # looked at before the files were: what changes meanwhile is noticed next time
-            self._kept = _Kept(key, state, data.twin(config), int(data.report["batches"]["bytes"]))
+            self._kept = _Kept(key, state, _for_later(data, config), int(data.report["batches"]["bytes"]))
         return data
 
     def rest(self) -> None:
@@ -74,6 +74,14 @@ class KeptData:
         if self._kept is not None:
             self._kept.data.close()
             self._kept = None
+
+
+def _for_later(data: Data, config: RunConfig) -> Data:
+    """A twin that says where the next run has its samples from: this one's opening is none of its own."""
+    twin = data.twin(config)
+    batches = twin.report["batches"]
+    batches["reason"] = batches["reason"].removesuffix(f"; {data.source.supply}") + "; the run before has opened them"
+    return twin
 
 
 def state_of_files(path: str, before: float) -> int | None:

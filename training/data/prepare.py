@@ -66,6 +66,7 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
         workers, how = _workers(source, loader.workers)
         placement = Placement("streamed", f"{placement.reason}; {how}")
         feed = Streamed(source, device, workers)
+    notices += source.take_notices()
     feed.notices = notices  # what opening the data had to say, and whatever reading it will
     if source.supply:
         placement = Placement(placement.mode, f"{placement.reason}; {source.supply}")

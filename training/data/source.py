@@ -57,9 +57,23 @@ class Source(Protocol):
         """What a person calls the sample: its file, or "sample 1234"."""
         ...
 
+    def take_notices(self) -> list[Notice]:
+        """What happened while samples were read, since the last call; the same may come again and again."""
+        ...
+
     def take(self) -> Tensor:
         """All samples in order, owned by the caller; the source forgets what it held in memory."""
         ...
+
+
+class AtHand:
+    """What is alike in all sources that decode nothing."""
+
+    reading: Reading = "memory"
+    supply = ""
+
+    def take_notices(self) -> list[Notice]:
+        return []
 
 
 def silent(text: str, fraction: float | None) -> None:
@@ -82,7 +96,7 @@ class Opening:
     ``check`` decodes every file once and leaves out the broken ones; without it files are only listed (a preview).
     ``keep(size)`` says whether samples of ``size`` bytes in all may stay in memory while they are decoded anyway.
     ``workers`` is the number of decoding processes; None lets the work decide. ``cache`` is where decoded pictures are
-    kept from run to run, None for nowhere. ``tell`` hears of what the person should know, also while samples are read.
+    kept from run to run, None for nowhere. ``tell`` hears of what the person should know.
     """
 
     check: bool = True

@@ -27,6 +27,7 @@ class Streamed:
         self._copies = torch.cuda.Stream(device) if device.type == "cuda" else None
         self.waited = 0.0
         self.notices: list[Notice] = []
+        self._heard: set[Notice] = set()
 
     def passes(self, use: str, order: Tensor, bounds: Bounds) -> Iterator[Raw]:
         """One pass at a time for each ``use``; a new one ends the one before. Raises TrainingError naming a lost file."""
@@ -58,11 +59,19 @@ class Streamed:
                 return
             finally:
                 self.waited += time.perf_counter() - began
+            self._hear(self._source.take_notices())
             yield batch
+
+    def _hear(self, notices: list[Notice]) -> None:
+        """What the source has to say; the same is said once a run."""
+        self.notices += [notice for notice in dict.fromkeys(notices) if notice not in self._heard]
+        self._heard.update(notices)
 
     def _from_workers(self, use: str, order: Tensor, bounds: Bounds) -> Iterator[Tensor]:
         if use not in self._workers:
-            self._workers[use] = Workers(self._source, self._count, self._copies is not None, self.notices.append)
+            self._workers[use] = Workers(
+                self._source, self._count, self._copies is not None, self.notices.append, self._hear
+            )
         return self._workers[use].batches(order, bounds)
 
     def _from_thread(self, order: Tensor, bounds: Bounds) -> Iterator[Tensor]:

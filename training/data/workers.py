@@ -43,9 +43,9 @@ class SampleReader(Dataset[Any]):
     def __init__(self, source: Source) -> None:
         self._source = source
 
-    def __getitems__(self, indices: NDArray[np.int64]) -> Tensor | Failure:
+    def __getitems__(self, indices: NDArray[np.int64]) -> tuple[Tensor, list[Notice]] | Failure:
         try:
-            return self._source.read(torch.from_numpy(indices))
+            return self._source.read(torch.from_numpy(indices)), self._source.take_notices()
         except TrainingError as error:
             return Failure(error)
 
@@ -65,14 +65,23 @@ class Workers:
 
     A batch is a function of the order alone. So when a worker dies (a SIGKILL, the system short of memory, the fork
     server gone), all are replaced and go on with the batch that has not arrived; ``tell`` hears of it once a pass.
+    ``hear`` is given what the source has to say in the workers.
     """
 
-    def __init__(self, source: Source, count: int, pinned: bool, tell: Callable[[Notice], None]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        count: int,
+        pinned: bool,
+        tell: Callable[[Notice], None],
+        hear: Callable[[list[Notice]], None],
+    ) -> None:
         self._order = Order()
         self._count = count
         self._pinned = pinned
         self._source = source
         self._tell = tell
+        self._hear = hear
         self._loader: DataLoader[Any] | None = None
         # In a list that can be emptied: whoever still holds an unfinished pass must not keep the workers alive.
         self._reading: list[Iterator[Any]] = []
@@ -94,7 +103,7 @@ class Workers:
                 try:
                     if not mine:
                         mine.append(self._begin(numbers, bounds[position:]))
-                    samples = next(mine[0])
+                    found = next(mine[0])
                     break
                 except (RuntimeError, OSError, EOFError) as error:
                     deaths += 1
@@ -104,8 +113,10 @@ class Workers:
                 if not told:
                     self._tell(_REPLACED)
                 told = True
-            if isinstance(samples, Failure):
-                raise TrainingError(samples.message, samples.advice)
+            if isinstance(found, Failure):
+                raise TrainingError(found.message, found.advice)
+            samples, notices = found
+            self._hear(notices)
             yield samples
 
     def end_pass(self) -> None:

@@ -12,22 +12,20 @@ from torch import Tensor
 
 from training.config.dataset import IdxDataset
 from training.data.idx_file import IdxFile
-from training.data.source import Layout, Opening, Reading, Skipped
+from training.data.source import AtHand, Layout, Opening, Skipped
 from training.errors import InputError
 
 _PREFIXES = (("train", "train"), ("test", "t10k"))
 _IMAGES, _LABELS = "images-idx3-ubyte", "labels-idx1-ubyte"
 
 
-class Idx:
+class Idx(AtHand):
     """Grey pictures from up to two pairs of files: train-* and, if there, t10k-* as the part "test".
 
     Plain files are read by number; gzipped ones are unpacked into memory.
     """
 
     layout: Layout = "image"
-    reading: Reading = "memory"
-    supply = ""
 
     def __init__(self, folder: Path) -> None:
         self.skipped: tuple[Skipped, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from training.data.folder import Listing, list_folder, picture_suffixes, shown
 from training.data.names import Names
 from training.data.picture_cache import PictureCache
 from training.data.resident import Notice
-from training.data.source import Layout, Opening, Reading, Skipped, unheard
+from training.data.source import Layout, Opening, Reading, Skipped
 from training.errors import InputError, TrainingError
 
 _PROBED = 64
@@ -40,7 +40,6 @@ class ImageFolder:
         form: Form,
         good: NDArray[np.int64],
         decoded: Decoded | None,
-        tell: Callable[[Notice], None] = unheard,
         cache: PictureCache | None = None,
     ) -> None:
         """``decoded`` is None when the files were not checked; some may be found in ``cache`` all the same."""
@@ -67,8 +66,7 @@ class ImageFolder:
         self._rows = None if decoded is None else decoded.rows
         self._slots = np.full(len(good), -1) if decoded is None else decoded.slots[good]
         self._cache = cache
-        self._tell = tell
-        self._damaged = False
+        self._notices: deque[Notice] = deque()  # filled by one thread, emptied by another
 
     @property
     def reading(self) -> Reading:
@@ -100,15 +98,14 @@ class ImageFolder:
             return np.arange(len(numbers))
         slots = self._slots[numbers]
         lost = self._rows.read(slots, pictures)
-        damaged = lost[slots[lost] >= 0]
-        if len(damaged) and not self._damaged:
-            self._damaged = True
-            if self._rows.place.pixels.exists():  # else somebody has made it anew
-                remove(
-                    self._rows.place.pixels.parent
-                )  # the next run makes it anew; this one decodes what it cannot read
-            self._tell(DAMAGED)
+        if (slots[lost] >= 0).any():
+            self._notices.append(DAMAGED)
+            if self._rows.place.pixels.exists():  # else it is removed already, or somebody has made it anew
+                remove(self._rows.place.pixels.parent)  # this run decodes what it cannot read
         return lost
+
+    def take_notices(self) -> list[Notice]:
+        return [self._notices.popleft() for _ in range(len(self._notices))]
 
     def _lost(self, index: int, reason: str) -> TrainingError:
         if not self.root.is_dir():
@@ -130,7 +127,7 @@ class ImageFolder:
         return whole
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_store": None, "_tell": unheard}
+        return self.__dict__ | {"_store": None, "_notices": deque()}
 
 
 def open_image_folder(dataset: ImageFolderDataset, opening: Opening) -> ImageFolder:
@@ -156,7 +153,7 @@ def _checked(listing: Listing, form: Form, opening: Opening) -> ImageFolder:
     for row, reason in sorted(decoded.reasons.items()):
         listing.skip(listing.paths[row], reason)
     good = np.setdiff1d(np.arange(len(listing.paths)), np.fromiter(decoded.reasons, np.int64), assume_unique=True)
-    return ImageFolder(listing, form, good, decoded, opening.tell)
+    return ImageFolder(listing, form, good, decoded)
 
 
 def _fingerprint(paths: Names, contents: NDArray[np.uint8]) -> str:

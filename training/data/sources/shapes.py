@@ -12,14 +12,14 @@ from torch import Tensor
 
 from training import random
 from training.config.dataset import ShapesDataset
-from training.data.source import Layout, Opening, Reading, Skipped
+from training.data.source import AtHand, Layout, Opening, Skipped
 
 _CLASSES = ("circle", "square", "triangle", "star", "cross", "ring")
 _PIXELS_AT_ONCE = 1 << 18  # keeps the temporaries of one piece inside the processor's cache
 
 
 @dataclass(frozen=True)
-class Shapes:
+class Shapes(AtHand):
     """Pictures whose every pixel is a function of (seed, number), the classes taking turns.
 
     Per pixel only additions, products, square roots, minima and maxima are used: IEEE 754 gives those one result each, so a
@@ -35,8 +35,6 @@ class Shapes:
     classes: tuple[str, ...] = _CLASSES
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
-    reading: Reading = "memory"
-    supply = ""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -12,13 +12,13 @@ from torch import Tensor
 
 from training import random
 from training.config.dataset import SpiralDataset
-from training.data.source import Layout, Opening, Reading, Skipped
+from training.data.source import AtHand, Layout, Opening, Skipped
 
 _ARMS = 3
 
 
 @dataclass(frozen=True)
-class Spiral:
+class Spiral(AtHand):
     """Points (x, y) within about the unit circle, the arms taking turns; each a function of its number and the seed."""
 
     samples: int
@@ -31,8 +31,6 @@ class Spiral:
     shape: tuple[int, ...] = (2,)
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
-    reading: Reading = "memory"
-    supply = ""
 
     @cached_property
     def targets(self) -> Tensor:

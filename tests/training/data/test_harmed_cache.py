@@ -1,0 +1,196 @@
+"""A cache of decoded pictures that is damaged, cut short or full of something else: no such picture is ever used."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.training.data.conftest import MakeConfig
+from tests.training.data.test_picture_cache import FROM_CACHE, NEW, folder, opened, part, same, wish
+from training.config.dataset import ImageFolderDataset
+from training.data.cache_room import CacheWish
+from training.data.decoded import DAMAGED
+from training.data.kept import KeptData
+from training.data.resident import Notice
+from training.data.source import Opening, silent
+from training.data.sources import open_source
+
+__all__ = ["folder", "wish"]
+
+
+def turn_a_bit(path: Path, place: int) -> None:
+    with path.open("r+b") as stream:
+        stream.seek(place)
+        byte = stream.read(1)[0]
+        stream.seek(place)
+        stream.write(bytes([byte ^ 1]))
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from training.config.dataset import ImageFolderDataset
+from training.data import decode_many, picture_file
+from training.data.cache_room import CacheWish
+from training.data.source import Opening
+from training.data.sources import image_folder, open_source
+
+folder, home, last, share = sys.argv[1:]
+decode_many._PIECE_BYTES = 5 * 768  # pieces of five pictures
+write, written = picture_file._write, []
+
+def write_and_die(stream, offset, data):
+    written.append(data)
+    if len(written) == int(last):
+        write(stream, offset, data[: int(len(data) * float(share))])
+        os.kill(os.getpid(), signal.SIGKILL)
+    write(stream, offset, data)
+
+picture_file._write = write_and_die
+open_source(ImageFolderDataset(path=folder), Opening(cache=CacheWish("on", Path(home), 10**9)))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
+@pytest.mark.parametrize(
+    ("last", "share", "kept", "keep"),
+    [
+        pytest.param(1, 0.5, 0, True, id="half a piece of pixels, no record"),
+        pytest.param(1, 0.2, 0, True, id="one whole row, no record"),
+        pytest.param(1, 0.2, 0, False, id="one whole row, no record, streamed"),
+        pytest.param(2, 0.5, 2, False, id="half the first records, streamed"),
+        pytest.param(6, 0.5, 12, True, id="half the third records"),
+    ],
+)
+def test_what_a_kill_leaves_behind_is_gone_on_with(
+    folder: Path, wish: CacheWish, last: int, share: float, kept: int, keep: bool
+) -> None:
+    arguments = [str(folder), str(wish.home), str(last), str(share)]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], timeout=120)
+    assert killed.returncode == -signal.SIGKILL
+    preview = open_source(ImageFolderDataset(path=str(folder)), Opening(check=False, cache=wish))
+    assert torch.equal(preview.read(torch.arange(36)), opened(folder, None).read(torch.arange(36)))
+    resumed = opened(folder, wish, keep=keep)
+    assert resumed.supply.startswith(f"{36 - kept} of 36 were decoded" if kept else NEW)
+    assert same(resumed, folder)
+    again = opened(folder, wish, keep=keep)
+    assert again.supply == FROM_CACHE
+    assert same(again, folder)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_damaged_pixels_are_never_used(folder: Path, wish: CacheWish, keep: bool) -> None:
+    opened(folder, wish)
+    turn_a_bit(part(wish, "pixels-*"), 10_000)
+    told: list[Notice] = []
+    source = opened(folder, wish, told, keep=keep)
+    assert same(source, folder)
+    assert {*told, *source.take_notices()} == {DAMAGED}
+    assert not source.take_notices()
+    told.clear()
+    assert opened(folder, wish, told, keep=keep).supply == (FROM_CACHE if keep else NEW)
+    assert opened(folder, wish, told, keep=keep).supply == FROM_CACHE
+    assert not told
+
+
+def test_pixels_cut_off_while_they_are_read(folder: Path, wish: CacheWish) -> None:
+    opened(folder, wish)
+    source = opened(folder, wish)
+    source.read(torch.arange(5))
+    os.truncate(part(wish, "pixels-*"), 5000)
+    assert same(source, folder)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_each_run_hears_of_the_damage_it_meets(
+    folder: Path, wish: CacheWish, make_config: MakeConfig, workers: int
+) -> None:
+    """Also one that takes the data of the run before, and of what happened in a worker process."""
+    loader = {"mode": "streamed", "workers": workers, "cache": "on", "cache_folder": str(wish.home)}
+    dataset = {"kind": "image_folder", "path": str(folder)}
+    config = make_config(dataset=dataset, loader=loader, loop={"batch_size": 4})
+    kept = KeptData(clock=lambda: time.time() + 60)  # so that no file was written just now
+
+    def heard() -> list[Notice]:
+        with kept.prepare(config, torch.device("cpu"), silent) as data:
+            for window in data.train_windows(1):
+                list(window)
+            return data.take_notices()
+
+    assert heard() == []
+    cut(wish)
+    assert heard() == [DAMAGED]
+    assert heard() == [DAMAGED]
+    kept.drop()
+
+
+def cut(wish: CacheWish) -> None:
+    os.truncate(part(wish, "pixels-*"), 5000)
+
+
+def no_pixels(wish: CacheWish) -> None:
+    part(wish, "pixels-*").unlink()
+
+
+def no_records(wish: CacheWish) -> None:
+    part(wish, "index-*").unlink()
+
+
+def a_wrong_record(wish: CacheWish) -> None:
+    turn_a_bit(part(wish, "index-*"), 300)
+
+
+def endless_records(wish: CacheWish) -> None:
+    os.truncate(part(wish, "index-*"), 1 << 40)
+
+
+def a_wrong_manifest(wish: CacheWish) -> None:
+    part(wish, "manifest.json").write_text('{"format": 1, "generation": "../../../../etc/passwd"}')
+
+
+def no_manifest_at_all(wish: CacheWish) -> None:
+    part(wish, "manifest.json").write_bytes(b"\xff[[[[")
+
+
+def a_pipe_for_pixels(wish: CacheWish) -> None:
+    path = part(wish, "pixels-*")
+    path.unlink()
+    os.mkfifo(path)
+
+
+def a_link_for_pixels(wish: CacheWish) -> None:
+    path = part(wish, "pixels-*")
+    path.rename(wish.home / "elsewhere")
+    path.symlink_to(wish.home / "elsewhere")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pipes among files, and links only for the few")
+@pytest.mark.parametrize(
+    "harm",
+    [
+        cut,
+        no_pixels,
+        no_records,
+        a_wrong_record,
+        endless_records,
+        a_wrong_manifest,
+        no_manifest_at_all,
+        a_pipe_for_pixels,
+        a_link_for_pixels,
+    ],
+)
+def test_a_harmed_cache_is_made_anew(folder: Path, wish: CacheWish, harm: Any) -> None:
+    opened(folder, wish)
+    harm(wish)
+    assert same(opened(folder, wish), folder)
+    again = opened(folder, wish)
+    assert again.supply == FROM_CACHE
+    assert same(again, folder)
