@@ -56,6 +56,7 @@ class Recorded:
     def __init__(self, function: Callable[..., Any], held: Any, *others: Tensor) -> None:
         """``others`` change from call to call; ``held`` stay where they are until ``bind`` brings others."""
         self._function = function
+        self._device = _tensors(held)[0].device
         self._others = [tensor.clone() for tensor in others]
         self._addresses: list[int] = []
         self._graph: torch.cuda.CUDAGraph | None = None
@@ -70,8 +71,13 @@ class Recorded:
             self._record(held)
 
     def _record(self, held: Any) -> None:
-        device = torch.cuda.current_device()
-        with torch.no_grad(), _unchanged(_tensors(held)), torch.random.fork_rng([device]):
+        # Streams and recordings belong to the current device, which is the first GPU wherever the tensors lie.
+        with (
+            torch.cuda.device(self._device),
+            torch.no_grad(),
+            _unchanged(_tensors(held)),
+            torch.random.fork_rng([self._device]),
+        ):
             aside = torch.cuda.Stream()
             aside.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(aside):
@@ -88,8 +94,9 @@ class Recorded:
         for place, tensor in zip(self._others, others, strict=True):
             place.copy_(tensor, non_blocking=True)
         assert self._graph is not None
-        self._graph.replay()
-        return [result.clone() for result in self._results]
+        with torch.cuda.device(self._device):
+            self._graph.replay()
+            return [result.clone() for result in self._results]
 
 
 def _tensors(held: Any) -> list[Tensor]:
