@@ -214,6 +214,7 @@ class CompiledStep:
             for batch in window:
                 self._session.lap("data")
                 part = self._add(batch)
+                self._session.lap("step")
                 loss = part if loss is None else loss + part
         except BaseException:
             with torch.no_grad():

@@ -181,8 +181,10 @@ class Watch:
 
     @property
     def starved(self) -> float | None:
-        """Share of the steps in which the GPU waited for the processor; None where there is no GPU."""
-        return self._starved / self.steps if self._device.type == "cuda" and self.steps else None
+        """Share of the steps in which the GPU waited for the processor; None where that is not known: without a GPU, and
+        where steps are compiled or recorded, so that nothing is seen of their inside."""
+        known = self._device.type == "cuda" and self.steps and not self._times[_COLUMN["step"]]
+        return self._starved / self.steps if known else None
 
     def _kept(self) -> np.ndarray:
         return np.concatenate(self._rows) if self._rows else np.zeros((0, len(STEP_PARTS)))

@@ -349,6 +349,15 @@ def test_torch_is_told_to_time_nothing_and_to_round_as_it_does_itself(
     assert set(told) == {(True, True, compute != "fp32")}
 
 
+@pytest.mark.parametrize(("way", "batches"), [((), 1), (("loop.accumulation=3", "loop.batch_size=16"), 3)], ids=str)
+def test_a_profile_hears_of_each_batch_when_it_is_computed(way: tuple[str, ...], batches: int) -> None:
+    ours = session_for(True, *way)
+    laps: list[str] = []
+    ours.lap = laps.append
+    train(ours, steps=1)
+    assert laps == [*["data", "step"] * batches, *["step"] * (batches > 1)]
+
+
 def test_an_optimizer_that_cannot_be_part_of_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "rule_of", lambda optimizer: None)
     with pytest.raises(
