@@ -14,6 +14,7 @@ from training.data.batches import Data
 from training.data.host_memory import HostMemory, host_memory
 from training.data.prepare import prepare
 from training.data.source import ReportProgress
+from training.process import give_back_memory
 
 _FRESH = 3.0  # seconds: a file written this short before may be written again without its times showing it
 _IDLE = 600.0  # seconds until data that nobody asked for again is dropped
@@ -74,6 +75,7 @@ class KeptData:
         if self._kept is not None:
             self._kept.data.close()
             self._kept = None
+            give_back_memory()  # the allocator would keep it, and neither others nor the next dataset would have room
 
 
 def _for_later(data: Data, config: RunConfig) -> Data:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -159,3 +161,31 @@ def test_memory_that_others_need_and_time_let_go_of_it(make_config: MakeConfig) 
     room.ahead += 700
     room.kept.rest()
     assert not room.prepare(spiral)[1]
+
+
+DROPPED = """
+import sys, time
+import psutil, torch
+from training.config import parse_config
+from training.data.kept import KeptData
+from training.data.source import silent
+from training.process import tune_process
+
+tune_process()
+kept = KeptData(clock=lambda: time.time() + 60)
+folder = sys.argv[1]
+config = parse_config({"dataset": {"kind": "image_folder", "path": folder, "image_size": 512}, "loader": {"cache": "off"}})
+with kept.prepare(config, torch.device("cpu"), silent):
+    pass
+held = psutil.Process().memory_info().rss
+kept.drop()
+print(held - psutil.Process().memory_info().rss)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc is told to keep what is freed")
+def test_what_is_let_go_of_is_given_back_to_the_system(image_folder: Path) -> None:
+    probe = subprocess.run(
+        [sys.executable, "-c", DROPPED, str(image_folder)], timeout=120, check=True, capture_output=True, text=True
+    )
+    assert int(probe.stdout) > 0.9 * 36 * 512 * 512 * 3
