@@ -39,12 +39,14 @@ class Window:
     """The batches of one optimizer step; iterate it once. ``samples`` is the real number of samples in all of them.
 
     ``used_up`` turns true when the batch after the last is asked for: every batch was worked off, only the step remains.
+    ``repeatable`` is made false by a step that failed when it may have changed some numbers already.
     """
 
     def __init__(self, samples: int, batches: int, stream: Iterator[Batch]) -> None:
         self.samples = samples
         self.batches = batches
         self.used_up = False
+        self.repeatable = True
         self._stream = stream
 
     def __iter__(self) -> Iterator[Batch]:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from training.checkpoints.snapshot import tensors_in
 from training.data import Batch, Window
 from training.engine.captured import Captured
 from training.engine.compiler import as_without, compiling, keep_work, refuse_without_compiler, standing_still
@@ -137,10 +138,13 @@ class CompiledStep:
         self._samples = torch.ones((), dtype=torch.float32, device=session.device)
         self._wholes: dict[int, Part] = {}
         self._behind = False  # whether the guard knows older buffers than there are
+        self._before: list[Tensor] | None = None  # until the first step got through
         if session.config.loop.accumulation == 1:
             for size in _worthwhile(session):
                 some = _cut(batch, size)
                 self._wholes[size] = self._make(graph.whole, some.inputs, some.targets)
+            if session.config.loop.on_out_of_memory == "smaller_batches":
+                self._before = self._copies()
         else:
             self._key = _key(batch)
             self._part = self._make(graph.part, batch.inputs, batch.targets, self._samples)
@@ -174,9 +178,14 @@ class CompiledStep:
     def remember(self) -> None:
         """Other tensors may have taken the place of those that were held: to be called after state was loaded."""
         self._held = self._graph.hold()
+        if self._before is not None:
+            self._before = self._copies()
         for part in self._wholes.values() or (self._part, self._end):
             part.bind(self._held)
         self._behind = False
+
+    def _copies(self) -> list[Tensor]:
+        return [tensor.to("cpu", copy=True) for tensor in tensors_in(self._held)]
 
     def _fits(self, window: Window) -> bool:
         if self._session.progress.batch_size:
@@ -197,9 +206,16 @@ class CompiledStep:
         self._session.lap("data")
         try:
             loss, norm = self._wholes[window.samples](batch.inputs, batch.targets)
-        except BaseException:  # before anything was written: what comes next may be a step that is not compiled
-            self._session.guard.remember()
+        except BaseException:
+            # Memory may have run out among the writes. Each step takes the same, so it nearly always does in the first.
+            if self._before is None:
+                window.repeatable = False
+            else:
+                for tensor, before in zip(tensors_in(self._held), self._before, strict=True):
+                    tensor.copy_(before)
+            self._session.guard.remember()  # what comes next may be a step that is not compiled
             raise
+        self._before = None
         return loss, norm
 
     def _parts(self, window: Window) -> tuple[Tensor, Tensor]:

@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils import _pytree as pytree
 
+from training.checkpoints.snapshot import tensors_in
 from training.engine.session import Session
 from training.errors import InputError
 
@@ -56,7 +56,7 @@ class Recorded:
     def __init__(self, function: Callable[..., Any], held: Any, *others: Tensor) -> None:
         """``others`` change from call to call; ``held`` stay where they are until ``bind`` brings others."""
         self._function = function
-        self._device = _tensors(held)[0].device
+        self._device = next(tensors_in(held)).device
         self._others = [tensor.clone() for tensor in others]
         self._addresses: list[int] = []
         self._graph: torch.cuda.CUDAGraph | None = None
@@ -65,7 +65,7 @@ class Recorded:
 
     def bind(self, held: Any) -> None:
         """Go on with these tensors: recorded anew where they lie elsewhere."""
-        addresses = [tensor.data_ptr() for tensor in _tensors(held)]
+        addresses = [tensor.data_ptr() for tensor in tensors_in(held)]
         if addresses != self._addresses:
             self._addresses = addresses
             self._record(held)
@@ -75,7 +75,7 @@ class Recorded:
         with (
             torch.cuda.device(self._device),
             torch.no_grad(),
-            _unchanged(_tensors(held)),
+            _unchanged(list(tensors_in(held))),
             torch.random.fork_rng([self._device]),
         ):
             aside = torch.cuda.Stream()
@@ -97,10 +97,6 @@ class Recorded:
         with torch.cuda.device(self._device):
             self._graph.replay()
             return [result.clone() for result in self._results]
-
-
-def _tensors(held: Any) -> list[Tensor]:
-    return [leaf for leaf in pytree.tree_leaves(held) if torch.is_tensor(leaf)]
 
 
 @contextmanager

@@ -53,7 +53,8 @@ class Shortage:
     def attempt(self, train_step: Callable[[Session, Window], Step], window: Window) -> Step | None:
         """What ``train_step`` returns; None when the same window has to be taken again, in smaller batches.
 
-        Only the gradients' part of a step is taken again: once the optimizer has begun, numbers may have changed.
+        Only the gradients' part of a step is taken again: once the optimizer has begun, numbers may have changed. Of a
+        step that is compiled as one piece, which writes wherever the compiler saw fit, only the first is.
         """
         session = self._session
         random = _random_state(session.device) if self._goes_on else None
@@ -68,7 +69,7 @@ class Shortage:
         # Out here the error is gone, and with it all that the frames of the failed window held.
         plan = session.data.plan
         fix = smaller_batches(plan, session.model)
-        if random is None or not fix:
+        if random is None or not fix or not window.repeatable:
             shortage = step_shortage(message, session, batches_that_fit(session, train_step))
             shortage.add_note(trace)
             raise shortage

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.training.tiny import tiny
+from training.checkpoints.snapshot import tensors_in
 from training.data import Window
 from training.engine import assemble as assembly
 from training.engine import compiled
@@ -304,6 +305,37 @@ def test_a_run_stopped_after_it_went_on_in_smaller_batches_resumes_to_the_same_b
     resumed = resume_run(stopped["run"], tmp_path / "cut")
     files = [read_manifest(Path(record["last_checkpoint"]))["files"] for record in (resumed, whole)]
     assert files[0] == files[1]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_memory_that_runs_out_among_the_writes_of_a_step_is_survived_only_where_they_can_be_undone(
+    first: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the first step of a process the numbers before are kept; later the run ends, rather than go on with others."""
+    calls = 0
+
+    def halfway(direct: Direct, *others: Tensor) -> Sequence[Tensor]:
+        nonlocal calls
+        calls += 1
+        if calls == (1 if first else 4):
+            for tensor in tensors_in(direct.held):
+                tensor.add_(1)
+            raise torch.OutOfMemoryError("out of memory")
+        return list(direct.function(direct.held, *others))
+
+    monkeypatch.setattr(Direct, "__call__", halfway)
+    settings = ("dataset.samples=330", "loop.ema_decay=0.9")
+    ours = start_run(
+        tiny("precision.compile=step", "loop.on_out_of_memory=smaller_batches", *settings), tmp_path / "ours"
+    )
+    if not first:
+        assert (ours["status"], ours["step"]) == ("failed", 3)
+        assert ours["fix"] == {"loop.batch_size": 16, "loop.accumulation": 2}
+        return
+    small = start_run(tiny("loop.batch_size=16", "loop.accumulation=2", *settings), tmp_path / "small")
+    files = [read_manifest(Path(record["last_checkpoint"]))["files"] for record in (ours, small)]
+    for name in ("model.safetensors", "ema.safetensors"):
+        assert files[0][name] == files[1][name]
 
 
 def test_a_roll_back_to_before_memory_ran_out_compiles_what_a_resumed_run_had_not(tmp_path: Path) -> None:
