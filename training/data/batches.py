@@ -24,6 +24,8 @@ from training.data.source import Source
 MOST_TOGETHER = 64
 VALUES_TOGETHER = 1 << 16  # a quarter of a megabyte as float32
 """How many small batches, and how many numbers in them, are made ready in one go."""
+ALIGNMENT = 256
+"""Bytes. MKL gives the same bits for arrays equally aligned to 64, and cuBLASLt looks at 256 when it chooses its way."""
 
 
 @dataclass
@@ -180,10 +182,14 @@ class Data:
             yield from map(Batch, made.inputs.split(sizes), made.targets.split(sizes), made.indices.split(sizes))
 
     def _together(self, bounds: Bounds) -> int:
-        """How many batches are made at a time: as many as stay in a core's cache until they are used."""
+        """How many batches are made at a time: as many as stay in a core's cache until they are used. One, where the
+        others would lie at odd addresses, which differ with the place where a pass begins: a resumed run must compute on
+        what an unbroken one computes on, to the bit."""
         if not isinstance(self._feed, Resident) or not bounds:
             return 1
         values = (bounds[0][1] - bounds[0][0]) * math.prod(self.shape)
+        if values * torch.float32.itemsize % ALIGNMENT:
+            return 1
         return max(1, min(MOST_TOGETHER, VALUES_TOGETHER // values))
 
     def _batch(self, raw: Raw, epoch: int | None) -> Batch:

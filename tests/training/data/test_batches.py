@@ -158,6 +158,15 @@ def test_starting_in_the_middle_is_the_rest_of_the_epoch(shapes: RunConfig) -> N
         assert same(batches(data, 2, start), batches(data, 2)[3 * start :])
 
 
+@pytest.mark.parametrize("batch_size", [25, 32, 64])
+def test_a_batch_lies_alike_in_memory_wherever_the_pass_began(make_config: MakeConfig, batch_size: int) -> None:
+    """MKL's bits depend on it; 25 points of two numbers fill no whole number of cache lines."""
+    config = make_config(dataset={"kind": "spiral", "samples": 600}, loop={"batch_size": batch_size})
+    with prepare(config, CPU) as data:
+        for start in range(4):
+            assert {batch.inputs.data_ptr() % 64 for batch in batches(data, 1, start)} == {0}
+
+
 def test_a_window_left_early_is_skipped(shapes: RunConfig) -> None:
     data = prepare(shapes, CPU)
     expected = batches(data, 0)

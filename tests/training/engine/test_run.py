@@ -99,6 +99,20 @@ def test_stop_and_resume_equal_an_unbroken_run(tmp_path: Path, optimizer: str, c
     assert read_series(folder.series_file).tobytes() == there.tobytes()
 
 
+def test_batches_of_an_odd_number_of_bytes_resume_to_the_bit(tmp_path: Path) -> None:
+    config = tiny(
+        "loop.batch_size=25", "dataset.samples=1000", "loop.epochs=2", "model.hidden=[48, 48]",
+        "checkpoints.every_steps=7", "checkpoints.keep_last=50",
+    )  # fmt: skip
+    whole = start_run(config, tmp_path)
+    folder = RunFolder(Path(whole["folder"]))
+    expected = all_digests(whole)
+    for step in (7, 42):  # in the midst of either epoch
+        resumed = resume_run(str(folder.checkpoints / f"step-{step:08d}"), tmp_path)
+        assert (resumed["step"], resumed["status"]) == (64, "completed")
+        assert all_digests(resumed) == expected
+
+
 def test_resume_from_each_checkpoint_gives_the_same_run(tmp_path: Path) -> None:
     config = tiny_pictures(write_idx(tmp_path / "data"), "schedule.kind=plateau", "schedule.patience=0")
     whole = start_run(config, tmp_path)
