@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
@@ -92,6 +93,33 @@ def remove(folder: Path) -> bool:
     if sys.platform == "win32":  # where no file goes that somebody has opened
         _remove_folder(folder)
     return True
+
+
+def is_private(folder: Path) -> bool:
+    """Whether nobody but this person and the system's keeper can have put the pictures there: what lies in a cache is
+    trained on. Raises OSError. Windows, where folders of a person are closed to others, is not asked."""
+    if sys.platform == "win32":
+        return True
+    status = folder.lstat()
+    return status.st_uid in (os.geteuid(), 0) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def make_private(folder: Path) -> None:
+    """Close it to others; what lay there goes. Raises OSError where that cannot be. The caller holds its lock."""
+    if is_private(folder):
+        return
+    if sys.platform != "win32" and folder.lstat().st_uid != os.geteuid():
+        raise OSError("it belongs to somebody else")
+    folder.chmod(0o700)
+    empty(folder)
+    if not is_private(folder):
+        raise OSError("everybody may write there, so pictures found there could be anybody's")
+
+
+def note_use(folder: Path) -> None:
+    """A cache that is in use makes way last."""
+    with suppress(OSError):
+        os.utime(folder / MANIFEST, follow_symlinks=os.utime not in os.supports_follow_symlinks)
 
 
 def empty(folder: Path) -> None:

@@ -26,7 +26,18 @@ from PIL import __version__ as pillow_version
 from PIL import features
 
 from training.atomic import write_text
-from training.data.cache_room import LOCK, MANIFEST, CacheWish, NoRoom, empty, make_room, remove
+from training.data.cache_room import (
+    LOCK,
+    MANIFEST,
+    CacheWish,
+    NoRoom,
+    empty,
+    is_private,
+    make_private,
+    make_room,
+    note_use,
+    remove,
+)
 from training.data.decode import Form
 from training.data.file_lock import FileLock
 from training.data.folder import Listing
@@ -90,8 +101,7 @@ class PictureCache:
             place = self._known_place()
             self._records = read_records(place, self._most)
             self._place = place
-        with suppress(OSError):  # used now: the last to make way
-            os.utime(self.folder / MANIFEST)
+        note_use(self.folder)
 
     def _match(self, identities: NDArray[np.uint64]) -> NDArray[np.int64]:
         slots = np.full(len(identities), -1, dtype=np.int64)
@@ -140,7 +150,7 @@ class PictureCache:
     def _locked(self) -> bool:
         """Try to get the right to add; sets ``trouble`` where nobody can."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self.folder.is_symlink():
                 raise OSError("the folder is a link")
             lock = FileLock(self.folder / LOCK)
@@ -149,11 +159,15 @@ class PictureCache:
         except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
             self.trouble = f"{self.folder} cannot be written ({getattr(error, 'strerror', None) or error})"
             return False
-        if lock.taken:
-            self._lock = lock
-        else:
+        if not lock.taken:
             lock.close()
-        return lock.taken
+            return False
+        self._lock = lock
+        try:
+            make_private(self.folder)
+        except OSError as error:
+            self._give_up(error)
+        return self._lock is not None
 
     def begin(self, needed: int) -> None:
         """Get ready to add ``needed`` pictures; sets ``trouble`` when that cannot be."""
@@ -229,6 +243,8 @@ class PictureCache:
 
     def _known_place(self) -> Place:
         """Raises OSError or ValueError when there is no cache of this key."""
+        if not is_private(self.folder):
+            raise ValueError("others may have written it")
         manifest = parse_json(read_bytes(self.folder / MANIFEST, MEGABYTE))
         generation = manifest.pop("generation") if isinstance(manifest, dict) and "generation" in manifest else ""
         if manifest != self._key or not isinstance(generation, str) or not re.fullmatch("[0-9a-f]{16}", generation):

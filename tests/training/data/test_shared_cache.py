@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,7 @@ from training.data.picture_file import open_ordinary
 from training.data.resident import Notice
 from training.data.source import Opening, Source
 from training.data.sources import open_source
+from training.errors import TrainingError
 
 __all__ = ["folder", "wish"]
 
@@ -142,3 +146,46 @@ def test_a_lock_that_made_way_is_none(folder: Path, wish: CacheWish, monkeypatch
     assert same(source, folder)
     held[0].close()
     assert opened(folder, wish).supply == NEW
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such permissions")
+def test_a_cache_that_others_may_write_is_made_anew_and_closed(folder: Path, wish: CacheWish) -> None:
+    opened(folder, wish)
+    place = part(wish, LOCK).parent
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    place.chmod(0o775)
+    preview = open_source(ImageFolderDataset(path=str(folder)), Opening(check=False, cache=wish))
+    (folder / "apple" / "000.png").unlink()
+    with pytest.raises(TrainingError, match=r"000\.png"):
+        preview.read(torch.arange(1))  # it was in the cache
+    source = opened(folder, wish)
+    assert source.supply == NEW
+    assert same(source, folder)
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    assert opened(folder, wish).supply == FROM_CACHE
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root gives files to others")
+def test_a_cache_of_somebody_else_is_left_alone(folder: Path, wish: CacheWish) -> None:
+    opened(folder, wish)
+    place = part(wish, LOCK).parent
+    os.chown(place, 12345, 12345)
+    before = {path: path.stat().st_mtime_ns for path in place.iterdir()}
+    told: list[Notice] = []
+    source = opened(folder, wish, told)
+    assert source.supply.startswith("they are not kept in the cache")
+    assert "belongs to somebody else" in source.supply
+    assert same(source, folder)
+    assert ["belongs to somebody else" in notice.title for notice in told] == [True]
+    assert {path: path.stat().st_mtime_ns for path in place.iterdir()} == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has links only for the few")
+def test_no_file_behind_a_link_is_touched(folder: Path, wish: CacheWish) -> None:
+    opened(folder, wish)
+    manifest = part(wish, "manifest.json")
+    elsewhere = manifest.rename(folder.parent / "elsewhere.json")
+    manifest.symlink_to(elsewhere)
+    os.utime(elsewhere, (1, 1))
+    assert same(opened(folder, wish), folder)
+    assert elsewhere.stat().st_mtime == 1
