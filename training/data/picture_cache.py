@@ -101,7 +101,7 @@ class PictureCache:
             place = self._known_place()
             self._records = read_records(place, self._most)
             self._place = place
-        note_use(self.folder)
+            note_use(self.folder)
 
     def _match(self, identities: NDArray[np.uint64]) -> NDArray[np.int64]:
         slots = np.full(len(identities), -1, dtype=np.int64)
