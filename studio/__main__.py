@@ -25,6 +25,8 @@ def main(argv: list[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     if argv and argv[0] in TRAINING_WORDS:
         return _train(argv)
+    if not argv:  # from a menu: nothing to understand, and argparse takes its time
+        return _open_window(None, start=False)
     options = _parser().parse_args(argv)
     if options.install_shortcut or options.remove_shortcut:
         return _shortcut("install" if options.install_shortcut else "remove")

@@ -11,7 +11,6 @@ of a second, the window alone is a fifth of one.
 
 from __future__ import annotations
 
-import argparse
 import gc
 from typing import TYPE_CHECKING
 
@@ -26,9 +25,10 @@ _NEVER_PAINTED = 1000  # milliseconds: a window that starts minimised may not be
 
 
 def main(argv: list[str]) -> int:
-    """Open the window for ``[CONFIG.toml] [--start]``; returns the exit code when it is closed."""
+    """Open the window for ``[CONFIG.toml] [--start]``, as the front door has checked them; returns the exit code."""
     gc.disable()  # until all is imported: what is loaded at a start is no garbage, and looking at it takes a tenth of it
-    options = _parse(argv)
+    start = "--start" in argv
+    config = next((word for word in argv if word != "--start"), None)
     settings = load_settings(settings_file())
 
     import shiboken6
@@ -43,7 +43,7 @@ def main(argv: list[str]) -> int:
     studio.theme.apply(app, theme_mode(settings))
     store = SettingsStore(settings=settings)
     window = MainWindow(store)
-    if options.config is not None:
+    if config is not None:
         window.show_page("setup")
     begun: list[Launch] = []
 
@@ -60,7 +60,7 @@ def main(argv: list[str]) -> int:
         try:
             launch = Launch(app, window, store, make_link, first_engine)
             begun.append(launch)
-            launch.open_window(options.config, options.start)
+            launch.open_window(config, start)
         except BaseException:
             app.exit(1)  # or the frame would stand there, empty, for ever
             raise
@@ -76,13 +76,6 @@ def main(argv: list[str]) -> int:
         launch.end()
     shiboken6.delete(window)  # before the application goes: Python lets go of this function's objects in no fixed order
     return code
-
-
-def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="trainwright")
-    parser.add_argument("config", nargs="?")
-    parser.add_argument("--start", action="store_true")
-    return parser.parse_args(argv)
 
 
 def make_link(choice: EngineChoice) -> EngineLink:

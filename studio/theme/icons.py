@@ -1,14 +1,19 @@
 """Line icons from one-colour SVG files, tinted by the theme at the moment they are painted."""
 
+from __future__ import annotations
+
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QByteArray, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QIcon, QIconEngine, QImage, QPainter, QPixmap
+from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 from studio.theme.svg import svg_source, tinted_svg
 from studio.theme.theme import theme
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QImage
 
 IconRole = Literal["text", "muted", "accent", "on_accent", "success", "warning", "danger"]
 

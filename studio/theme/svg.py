@@ -15,10 +15,11 @@ def icon_names() -> tuple[str, ...]:
 
 @cache
 def svg_source(name: str) -> str:
-    """The text of `icons/<name>.svg`. Raises KeyError for a name that is not in `icon_names()`."""
-    if name not in icon_names():
-        raise KeyError(f"there is no icon called {name!r}; the icons are {', '.join(icon_names())}")
-    return resources.text("icons", f"{name}.svg")
+    """The text of `icons/<name>.svg`. Raises KeyError where there is none."""
+    try:
+        return resources.text("icons", f"{name}.svg")
+    except FileNotFoundError:
+        raise KeyError(f"there is no icon called {name!r}; the icons are {', '.join(icon_names())}") from None
 
 
 def tinted_svg(name: str, color: str, line_width: float = 1.75) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from studio.widgets.bars import Bar, BarList
-    from studio.widgets.buttons import Hint, Segmented, Switch, button, icon_button, wrapped_tooltip
+    from studio.widgets.buttons import Hint, Segmented, button, icon_button, wrapped_tooltip
     from studio.widgets.cards import Card, scroll_area
     from studio.widgets.figures import BigNumber, KeyValueTable, ProgressLine, StatusPill
     from studio.widgets.flow import FlowLayout
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from studio.widgets.number_text import NumberKind, format_number, parse_number
     from studio.widgets.numbers import NumberEdit
     from studio.widgets.shares import Share, ShareBar
+    from studio.widgets.switch import Switch
     from studio.widgets.thumbnails import Thumbnail, ThumbnailGrid
 
 _HOMES = {
     "bars": ("Bar", "BarList"),
-    "buttons": ("Hint", "Segmented", "Switch", "button", "icon_button", "wrapped_tooltip"),
+    "buttons": ("Hint", "Segmented", "button", "icon_button", "wrapped_tooltip"),
     "cards": ("Card", "scroll_area"),
     "figures": ("BigNumber", "KeyValueTable", "ProgressLine", "StatusPill"),
     "flow": ("FlowLayout",),
@@ -35,6 +36,7 @@ _HOMES = {
     "number_text": ("NumberKind", "format_number", "parse_number"),
     "numbers": ("NumberEdit",),
     "shares": ("Share", "ShareBar"),
+    "switch": ("Switch",),
     "thumbnails": ("Thumbnail", "ThumbnailGrid"),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
