@@ -72,10 +72,6 @@ class RunMonitor(QObject):
         self._visible = visible
         self._set_pace()
 
-    def interval(self) -> int:
-        """Milliseconds between two looks."""
-        return self._timer.interval()
-
     def _set_pace(self) -> None:
         wanted = VISIBLE_INTERVAL if self._visible and self.alive else HIDDEN_INTERVAL
         if self._timer.interval() != wanted:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
 from studio.engine.monitor import RunMonitor
@@ -140,16 +141,18 @@ def test_a_foreign_file_in_the_folder_ends_the_watch_without_an_exception(qtbot:
 def test_it_looks_often_only_while_somebody_works_and_somebody_watches(qtbot: QtBot, folder: RunFolder) -> None:
     monitor = RunMonitor(folder.path)
     monitor.start()
-    seldom = monitor.interval()
+    timer = monitor.findChild(QTimer)
+    assert timer is not None
+    seldom = timer.interval()
     claim(folder)
     qtbot.waitUntil(lambda: monitor.alive, timeout=5000)
-    often = monitor.interval()
+    often = timer.interval()
     assert often < seldom
     monitor.set_visible(False)
-    assert monitor.interval() == seldom
+    assert timer.interval() == seldom
     monitor.set_visible(True)
-    assert monitor.interval() == often
+    assert timer.interval() == often
     release(folder)
     qtbot.waitUntil(lambda: not monitor.alive, timeout=5000)
-    assert monitor.interval() == seldom
+    assert timer.interval() == seldom
     monitor.stop()
