@@ -192,6 +192,22 @@ def test_the_longest_unused_make_way(tmp_path: Path) -> None:
     assert opened(tmp_path / "second", wish).supply == NEW
 
 
+def test_one_that_is_still_read_from_is_not_unused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run may read its cache for days after it was opened."""
+    monkeypatch.setattr(image_folder, "_NOTED_EVERY", 0.0)
+    for name in ("first", "second", "third"):
+        for label in ("a", "b"):
+            fill_class(tmp_path / name / label, 10)
+    settle()
+    wish = CacheWish("on", tmp_path / "cache", 2 * 20 * (768 + 56) + 100)  # bytes of two of them
+    reading = opened(tmp_path / "first", wish)
+    opened(tmp_path / "second", wish)
+    time.sleep(0.02)
+    reading.read(torch.arange(5))
+    opened(tmp_path / "third", wish)
+    assert opened(tmp_path / "first", wish).supply == FROM_CACHE
+
+
 def test_only_caches_make_way(tmp_path: Path, folder: Path) -> None:
     """Whoever keeps the caches beside other data keeps that data, whatever it is called."""
     home = tmp_path / "cache"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.config.dataset import ImageFolderDataset
-from training.data.cache_room import remove
+from training.data.cache_room import note_use, remove
 from training.data.decode import DifferentSize, Form, Unusable, decode, own_size
 from training.data.decoded import DAMAGED, Decoded, cache_for, decode_listing
 from training.data.folder import Listing, list_folder, picture_suffixes, shown
@@ -24,6 +25,7 @@ from training.data.source import Layout, Opening, Reading, Skipped
 from training.errors import InputError, TrainingError
 
 _PROBED = 64
+_NOTED_EVERY = 600.0  # seconds: that a cache is still read from
 _USUAL_SIZE = 128
 _OWN_SIZES = range(8, 513)
 """Pictures that agree in size keep it only within this: photographs of twelve megapixels are no size to train at."""
@@ -66,6 +68,7 @@ class ImageFolder:
         self._rows = None if decoded is None else decoded.rows
         self._slots = np.full(len(good), -1) if decoded is None else decoded.slots[good]
         self._cache = cache
+        self._noted = time.monotonic()
         self._notices: deque[Notice] = deque()  # filled by one thread, emptied by another
 
     @property
@@ -98,6 +101,9 @@ class ImageFolder:
             return np.arange(len(numbers))
         slots = self._slots[numbers]
         lost = self._rows.read(slots, pictures)
+        if time.monotonic() - self._noted >= _NOTED_EVERY:  # else one that a run reads for days would seem unused
+            self._noted = time.monotonic()
+            note_use(self._rows.place.pixels.parent)
         if (slots[lost] >= 0).any():
             self._notices.append(DAMAGED)
             if self._rows.place.pixels.exists():  # else it is removed already, or somebody has made it anew
