@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
@@ -50,8 +51,9 @@ class KeptData:
 
     def prepare(self, config: RunConfig, device: torch.device, report_progress: ReportProgress) -> Data:
         """The data of ``config``: that of the last run where nothing about it changed, else as ``prepare`` makes it."""
-        key = (config.dataset.model_dump_json(), config.loader.model_dump_json(), str(device))
         path = getattr(config.dataset, "path", None)
+        where = "" if path is None else str(Path(path).absolute())
+        key = (config.dataset.model_dump_json(), where, config.loader.model_dump_json(), str(device))
         state = 0 if path is None else state_of_files(str(path), self._clock() - _FRESH)
         self._used = self._clock()
         if self._kept is not None and state is not None and (self._kept.key, self._kept.state) == (key, state):

@@ -13,7 +13,7 @@ import torch
 
 from tests.training.data.conftest import MakeConfig, fill_class, picture
 from training.config import RunConfig
-from training.data import Data
+from training.data import Data, kept
 from training.data.host_memory import HostMemory
 from training.data.kept import KeptData
 
@@ -110,6 +110,25 @@ def test_a_file_that_changed_came_or_went_is_noticed(pictures: RunConfig, image_
     assert not reused
     assert data.report["samples"]["train"] + data.report["samples"]["validation"] == 36
     assert room.prepare(pictures)[1]
+
+
+def test_a_path_that_means_another_folder_now_is_another_dataset(
+    pictures: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seed in (("here", 0), ("there", 900)):
+        for label in ("a", "b"):
+            fill_class(tmp_path / name / "data" / label, 10, seed=seed)
+    monkeypatch.setattr(kept, "state_of_files", lambda path, before: 0)  # as like as two folders may look
+    config = pictures.model_copy(update={"dataset": pictures.dataset.model_copy(update={"path": "data"})})
+    room = Room()
+    found = []
+    for name in ("here", "there"):
+        monkeypatch.chdir(tmp_path / name)
+        data, reused = room.prepare(config)
+        assert not reused
+        assert room.prepare(config)[1]
+        found.append(data.source.fingerprint)
+    assert found[0] != found[1]
 
 
 def test_files_written_just_now_are_read_again(pictures: RunConfig) -> None:
