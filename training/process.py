@@ -15,7 +15,14 @@ _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # mallopt(3)
 
 
 def tune_process() -> None:
-    """Let arithmetic threads wait politely, and let the allocator keep what a step will need again.
+    """Set what a process that trains needs, and only such a process: ``calm_threads``, and an allocator that keeps what
+    the next step will need again."""
+    calm_threads()
+    _keep_freed_memory()
+
+
+def calm_threads() -> None:
+    """Let arithmetic threads wait politely.
 
     libgomp's threads spin at every barrier before they sleep, for milliseconds by default. On a desktop, where a
     window, a browser or another run wants the cores too, they then burn the time the slower thread needs: measured on
@@ -24,7 +31,6 @@ def tune_process() -> None:
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-    _keep_freed_memory()
 
 
 def _keep_freed_memory() -> None:

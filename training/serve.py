@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from training.control import SYSTEM_ENDS, WINDOW_GONE, Control
 from training.errors import ConfigError, InputError, TrainingError
-from training.process import tune_process
+from training.process import calm_threads
 
 if TYPE_CHECKING:
     from training.data.kept import KeptData
@@ -206,7 +206,7 @@ class Server:
 
 def serve(requests: Iterable[Request], reply: Reply) -> None:
     """Answer ``requests`` in order until they end or one says "quit"."""
-    tune_process()
+    calm_threads()  # and no more: the caller's process has other memory to care for than a run's
     server = Server(reply)
     server.warm_up()
     for request in requests:

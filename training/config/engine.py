@@ -51,7 +51,7 @@ class Precision(Section):
         "off",
         title="CUDA graphs",
         help="NVIDIA only: records a step once and replays it, which pays where the processor cannot start the GPU's work "
-        "fast enough. auto: for small networks that are not compiled. Results agree up to rounding.",
+        "fast enough. auto: for small networks, unless only the network is compiled. Results agree up to rounding.",
         advanced=True,
     )
 

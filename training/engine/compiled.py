@@ -51,10 +51,11 @@ def compile_session(session: Session, report_progress: Callable[[str, float | No
         refuse_without_compiler(session.device)
         keep_work()
         torch.compiler.reset()  # what an earlier run of this process compiled, or torch would count it as this run's
-    report_progress("compiling the network" if wanted == "model" else "compiling the step", None)
+    phases = {"model": "compiling the network", "step": "compiling the step", "off": "recording the step"}
+    report_progress(phases[wanted], None)
     try:
         batch = _example(session)
-        with compiling(setting), as_without(session.config.precision.compute):
+        with compiling(setting), as_without(session.config.precision.compute, _is_tiny(session)):
             if wanted == "model":
                 session.forward = CompiledModel(session, batch)
             else:
@@ -275,7 +276,11 @@ def _worthwhile(session: Session) -> list[int]:
     where it is another."""
     plan = session.data.plan
     sizes = [plan.samples(0)]
-    if plan.steps > 1 and sum(parameter.numel() for parameter in session.parameters) < TINY_MODEL:
+    if plan.steps > 1 and _is_tiny(session):
         last = plan.samples(plan.steps - 1)
         sizes += [last] if last < sizes[0] else []
     return sizes
+
+
+def _is_tiny(session: Session) -> bool:
+    return sum(parameter.numel() for parameter in session.parameters) < TINY_MODEL

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -107,24 +107,34 @@ def compiling(setting: str) -> Iterator[None]:
         if ran_out_of_memory(error):
             raise
         logger.info("Compiling failed", exc_info=True)
+        done = "recorded" if setting == "precision.cuda_graphs" else "compiled"
         raise InputError(
-            f"{setting}: this run's step cannot be compiled here: {_reason(error)}. Use --set {setting}=off.",
+            f"{setting}: this run's step cannot be {done} here: {_reason(error)}. Use --set {setting}=off.",
             fix={setting: "off"},
         ) from error
 
 
-def as_without(compute: str) -> AbstractContextManager[None]:
+@contextmanager
+def as_without(compute: str, tiny: bool) -> Iterator[None]:
     """Inside, what is compiled keeps to what steps in ``precision.compute`` promise that are not compiled.
 
     Dropout is drawn from torch's own generator. No way to compute is chosen by timing it (padded products and splits of
     sums on GPUs), which in another process may come out otherwise, with other bits. Numbers in bf16 and fp16 are rounded
     between operations that become one, as torch rounds them: without that an MLP's weights were after 24 steps in bf16
     0.013 from those of eager steps (and these 0.007 from fp32), with it 6e-8.
+
+    The processes that torch compiles in, 700 MB each, are ended afterwards; the one or two kernels of a ``tiny`` network
+    need none.
     """
-    patched: AbstractContextManager[None] = torch._inductor.config.patch(
-        fallback_random=True, deterministic=True, emulate_precision_casts=compute in ("bf16", "fp16")
-    )
-    return patched
+    from torch._inductor import async_compile  # takes a second
+
+    options: dict[str, Any] = {"compile_threads": 1} if tiny else {}
+    options |= {"fallback_random": True, "deterministic": True, "emulate_precision_casts": compute in ("bf16", "fp16")}
+    with torch._inductor.config.patch(options):
+        try:
+            yield
+        finally:
+            async_compile.shutdown_compile_workers()
 
 
 @contextmanager

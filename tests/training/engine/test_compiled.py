@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import torch
 from torch import Tensor, nn
@@ -87,6 +88,9 @@ def test_compiled_steps_are_the_eager_ones_up_to_rounding(monkeypatch: pytest.Mo
     dropout, phases = torch.get_rng_state(), []
     compile_session(session, lambda phase, fraction: phases.append(phase))
     assert phases == ["compiling the step"]
+    assert not [
+        child for child in psutil.Process().children(recursive=True) if "compile_worker" in str(child.cmdline())
+    ]
     assert torch.equal(torch.get_rng_state(), dropout)
     for name, tensor in session.model.state_dict().items():
         assert torch.equal(tensor, before[name]), f"{name} was changed by compiling"
