@@ -49,7 +49,7 @@ def compile_session(session: Session, report_progress: Callable[[str, float | No
     setting = "precision.cuda_graphs" if wanted == "off" else "precision.compile"
     if wanted != "off":
         refuse_without_compiler(session.device)
-        keep_work()
+        keep_work(session.device)
         torch.compiler.reset()  # what an earlier run of this process compiled, or torch would count it as this run's
     phases = {"model": "compiling the network", "step": "compiling the step", "off": "recording the step"}
     report_progress(phases[wanted], None)

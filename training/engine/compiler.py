@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import logging
 import os
 import subprocess
@@ -34,12 +35,15 @@ _HOW_TO_GET = {
 }
 
 
-def keep_work() -> Path:
+def keep_work(device: torch.device) -> Path:
     """Where compiled code is kept, so that the next start is quick; several processes may use it at a time.
 
-    ``$TORCHINDUCTOR_CACHE_DIR`` where that is set, else in the user's cache folder.
+    ``$TORCHINDUCTOR_CACHE_DIR`` where that is set, else in the user's cache folder: a folder for each version of torch and
+    of the compiler, since torch takes what another version of g++ has made for the same.
     """
-    return Path(os.environ.setdefault(_CACHE, str(user_cache_path("Trainwright", appauthor=False) / "compiled")))
+    made_by = hashlib.sha256(f"{torch.__version__} {compiler_facts(device)}".encode()).hexdigest()[:8]
+    folder = user_cache_path("Trainwright", appauthor=False) / "compiled" / made_by
+    return Path(os.environ.setdefault(_CACHE, str(folder)))
 
 
 def refuse_without_compiler(device: torch.device) -> None:

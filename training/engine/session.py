@@ -54,7 +54,7 @@ def no_watch(_part: Lap) -> None:
     """Nobody wants to know where a step's time goes."""
 
 
-class CompiledStep(Protocol):
+class WholeStep(Protocol):
     """Does what ``train_step`` does, as compiled code."""
 
     def __call__(self, session: Session, window: Window) -> tuple[Tensor, Tensor]: ...
@@ -84,7 +84,7 @@ class Session:
     absent_generators: list[Tensor] = field(default_factory=list)  # of GPUs that only another machine has
     lap: Callable[[Lap], None] = no_watch  # told the name of each part of a step as it ends, for a profile
     forward: Callable[[Tensor], Any] | None = None  # in training, where it is not the model itself
-    compiled: CompiledStep | None = None  # takes the place of ``train_step``
+    compiled: WholeStep | None = None  # takes the place of ``train_step``
 
     @property
     def lr(self) -> float:

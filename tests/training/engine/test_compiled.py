@@ -165,6 +165,18 @@ def test_without_a_compiler_nothing_is_begun_and_the_way_out_is_said(
     assert error.fix == {"precision.compile": "off"}
 
 
+def test_what_another_compiler_made_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "user_cache_path", lambda name, appauthor: tmp_path / name)
+    folders = []
+    for version in ("g++ 12.2.0", "g++ 14.1.0", "g++ 12.2.0"):
+        monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
+        monkeypatch.setattr(compiler, "compiler_facts", lambda device, said=version: said)
+        folders.append(compiler.keep_work(torch.device("cpu")))
+    assert folders[0] == folders[2] != folders[1]
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "mine"))
+    assert compiler.keep_work(torch.device("cpu")) == tmp_path / "mine"
+
+
 def test_cuda_graphs_are_refused_where_there_are_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"precision\.cuda_graphs: only NVIDIA GPUs have them") as caught:
         start_run(tiny("precision.cuda_graphs=on", "precision.device=cpu"), tmp_path)
@@ -250,6 +262,7 @@ def test_gathered_windows_and_the_network_alone_are_the_same_up_to_rounding(tmp_
 
 @needs_compiler
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_killed_twice_a_compiled_run_ends_as_if_it_had_never_been(tmp_path: Path) -> None:
     """By the command line, as a person does it."""
     long = ("loop.epochs=40", "checkpoints.every_steps=8")
@@ -290,6 +303,7 @@ def test_killed_twice_a_compiled_run_ends_as_if_it_had_never_been(tmp_path: Path
 
 @needs_compiler
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_two_runs_that_compile_the_same_at_the_same_time_do_not_disturb_each_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
