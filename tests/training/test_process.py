@@ -56,5 +56,6 @@ def test_steps_use_the_same_memory_again_and_it_can_be_given_back() -> None:
 
 @pytest.mark.skipif(not on_glibc(), reason="needs glibc")
 def test_what_the_user_set_is_left_alone() -> None:
-    assert probe(MALLOC_ARENA_MAX="2")["faults"] > 100_000
-    assert probe(GLIBC_TUNABLES="glibc.malloc.arena_max=2")["faults"] > 100_000
+    for more in ({"MALLOC_ARENA_MAX": "2"}, {"GLIBC_TUNABLES": "glibc.malloc.arena_max=2"}):
+        found = probe(**more)
+        assert found["kept"] - found["left"] < 50, more  # large blocks went back when they were freed
