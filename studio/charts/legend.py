@@ -32,11 +32,14 @@ class LegendEntry(QWidget):
         super().__init__()
         self._name = name
         self._value = label("")
+        word = ElidedLabel(name, Qt.TextElideMode.ElideRight)  # where room is short, the figure is worth more
+        word.setProperty("role", "caption")
+        word.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(5)
         row.addWidget(Swatch(color_index))
-        row.addWidget(label(name, "caption"))
+        row.addWidget(word)
         row.addWidget(self._value)
 
     def set_value(self, text: str) -> None:
@@ -62,7 +65,9 @@ class Legend(QWidget):
         self._note = ElidedLabel("", Qt.TextElideMode.ElideRight)
         self._note.setProperty("role", "caption")
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self._row.addWidget(self._note, 1)
+        self._note.hide()  # an empty one would take room from the entries
+        self._row.addStretch(1)
+        self._row.addWidget(self._note, 100)
         # The plots decide how wide a board can get, not these words: in a small window their end is cut.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
@@ -70,7 +75,7 @@ class Legend(QWidget):
         """Append a curve; without a name it has no entry."""
         if name:
             self._entries[key] = LegendEntry(name, color_index)
-            self._row.insertWidget(self._row.count() - 1, self._entries[key])
+            self._row.insertWidget(self._row.count() - 2, self._entries[key])
 
     def set_value(self, key: str, text: str) -> None:
         """The value beside a curve's name."""
@@ -81,3 +86,4 @@ class Legend(QWidget):
         """What stands at the right."""
         if text != self._note.text():
             self._note.setText(text)
+            self._note.setVisible(bool(text))

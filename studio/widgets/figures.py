@@ -18,7 +18,7 @@ class BigNumber(QWidget):
         self._caption = label(caption, "caption")
         self._value = label("–", "number", selectable=True)
         self._unit = label(unit, "caption")
-        self._delta = label("", "caption")
+        self._delta = label("", "caption", wrap=True)
         self._delta.hide()
         row = QHBoxLayout()
         row.setSpacing(SPACING.xs + 1)

@@ -52,7 +52,8 @@ class ElidedLabel(QLabel):
         return self.fontMetrics().elidedText(self.text(), self._mode, self.contentsRect().width())
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self.fontMetrics().horizontalAdvance("…") * 3, super().minimumSizeHint().height())
+        whole = super().minimumSizeHint()
+        return QSize(min(self.fontMetrics().horizontalAdvance("…") * 3, whole.width()), whole.height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -31,10 +31,10 @@ class NumbersRow(Card):
         host = QWidget()
         grid = QGridLayout(host)
         grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(SPACING.l)
+        grid.setHorizontalSpacing(SPACING.m)
         for column, number in enumerate((self.loss, self.quality, self.rate, self.norm, self.speed)):
-            number.setMinimumWidth(96)
             grid.addWidget(number, 0, column)
+            grid.setColumnMinimumWidth(column, 80)
             grid.setColumnStretch(column, 1)
         self.add(host)
 
