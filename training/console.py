@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
@@ -130,9 +131,20 @@ class Console:
         self._drawn = len(text)
 
     def _write(self, text: str) -> None:
-        with suppress(OSError):  # the terminal was closed, or the reader of the pipe has gone: the run goes on
+        try:
             sys.stderr.write(text)
             sys.stderr.flush()
+        except OSError:  # the terminal was closed, or the reader of the pipe has gone: the run goes on
+            _speak_to_nobody()
+
+
+def _speak_to_nobody() -> None:
+    """Lead standard error nowhere: what could not be written stays in the stream, and the next to flush it, as the start of
+    a worker process does, would fail over it."""
+    with suppress(OSError):  # a stream without a descriptor
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stderr.fileno())
+        os.close(nowhere)
 
 
 def resume_command(folder: Any, fix: Mapping[str, Any]) -> str:

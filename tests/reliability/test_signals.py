@@ -31,6 +31,9 @@ if sys.platform == "win32":
     pytest.skip("Windows has none of these signals", allow_module_level=True)
 
 COMMAND = [sys.executable, "-m", "training"]
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+"""As a person's terminal has it: what cannot be written stays in the stream."""
+
 SHAPES = (
     'dataset={kind="shapes", samples=600, image_size=16, flip=true}',
     'model={kind="small_cnn", channels=[4, 4], hidden=8, dropout=0.2}',
@@ -86,6 +89,7 @@ class Training:
                 stdout=subprocess.DEVNULL,
                 stderr=terminal if terminal is not None else stream,
                 start_new_session=True,
+                env=BUFFERED,
             )
 
     def __enter__(self) -> Training:
@@ -184,7 +188,7 @@ def test_a_reader_of_the_output_that_goes_away_stops_nothing(tmp_path: Path, who
     save_config(streamed(), tmp_path / "config.toml")
     command = shlex.join([*COMMAND, "run", str(tmp_path / "config.toml"), "--workspace", str(tmp_path)])
     assert shutil.which("sh")
-    subprocess.run(["sh", "-c", f"{command} 2>&1 | head -n 1"], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(["sh", "-c", f"{command} 2>&1 | head -n 1"], stdout=subprocess.DEVNULL, env=BUFFERED, check=True)
     [folder] = run_folders(tmp_path)
     deadline = time.monotonic() + 120
     while folder.status()["status"] == "running" and time.monotonic() < deadline:
