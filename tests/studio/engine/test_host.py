@@ -94,6 +94,7 @@ def test_an_engine_that_is_fit_for_the_next_run_stays(
 def test_the_engine_that_answers_beside_a_run_gives_way_to_it(
     qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path
 ) -> None:
+    others = {child.pid for child in psutil.Process().children()}  # that earlier tests left
     host = make_host()
     ears = Ears(host)
     ready(qtbot, host)
@@ -104,9 +105,10 @@ def test_the_engine_that_answers_beside_a_run_gives_way_to_it(
     host.inspect_dataset({"name": "lab"}, answers.append, lambda refusal: pytest.fail(str(refusal)))
     qtbot.waitUntil(lambda: bool(answers), timeout=20000)
     worker = int(owner_of(RunFolder(ears.last("started")))["pid"])  # type: ignore[index]
-    niceness = {child.pid: child.nice() for child in psutil.Process().children()}
+    engines = [child for child in psutil.Process().children() if child.pid not in others]
+    niceness = {engine.pid: engine.nice() for engine in engines}
     assert niceness.pop(worker) == before
-    assert list(niceness.values()) == [before + 10]
+    assert list(niceness.values()) == [max(before, 10)]
     send(ears.last("started"), Command.STOP)
     qtbot.waitUntil(lambda: "finished" in ears.kinds(), timeout=20000)
     qtbot.waitUntil(lambda: [child.pid for child in psutil.Process().children()] == [worker], timeout=20000)
