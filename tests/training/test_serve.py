@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.training.tiny import tiny
+from training import process
 from training.config.files import config_data
 from training.control import SYSTEM_ENDS, WINDOW_GONE, Command, send
 from training.runs.folder import RunFolder, owner_of
@@ -27,6 +28,13 @@ def ask(*requests: dict[str, Any]) -> list[dict[str, Any]]:
     replies: list[dict[str, Any]] = []
     serve(({"id": number, **request} for number, request in enumerate(requests, 1)), replies.append)
     return [reply for reply in replies if reply["reply"] != "progress"]
+
+
+def test_in_the_windows_process_the_allocator_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings: list[str] = []
+    monkeypatch.setattr(process, "_keep_freed_memory", lambda: settings.append("allocator"))
+    assert ask()[-1]["reply"] == "ready"
+    assert settings == []
 
 
 def test_it_says_ready_then_answers_in_order(tmp_path: Path) -> None:

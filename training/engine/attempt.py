@@ -192,6 +192,7 @@ def _train(place: Workplace, session: Session, restore: Restore | None, closing:
 
     def flushed(row: Any) -> None:
         place.book.samples_per_second = recorder.samples_per_second
+        place.book.catch_up()
         place.tell(place.hooks.flushed, row)
         for finding in watch.look():
             place.emit(finding)

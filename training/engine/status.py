@@ -33,6 +33,7 @@ class StatusBook:
         self.lost = False  # the folder is another process's now: the record lives on in memory only
         self.samples_per_second = 0.0
         self._written = 0.0
+        self._behind = False  # whether a validation was told since the file was written
 
     @property
     def record(self) -> dict[str, Any]:
@@ -54,25 +55,29 @@ class StatusBook:
             changes["advice"] = getattr(event, "advice", "") or None
             changes["fix"] = dict(getattr(event, "fix", {}))
         elif isinstance(event, Validated):
-            self._write(changes, time.monotonic() - self._written >= FRESH_SECONDS)
+            self._behind = True
+            self.catch_up()
             return
         elif not isinstance(event, CheckpointSaved):
             return
         self.write(**changes)
 
+    def catch_up(self) -> None:
+        """Write the numbers of the last validation where the file lacks them and is old enough; asked at each flush."""
+        if self._behind and time.monotonic() - self._written >= FRESH_SECONDS:
+            self.write()
+
     def write(self, **changes: Any) -> None:
         """Refresh the numbers, apply ``changes`` and replace the file."""
-        self._write(changes, True)
-
-    def _write(self, changes: dict[str, Any], to_file: bool) -> None:
         with self._lock:
             if self.session is not None:
                 self._record.update(self._numbers(self.session))
             self._record.update(changes)
             self._record["updated"] = time.time()
-            if self.lost or not to_file:
+            if self.lost:
                 return
             self._written = time.monotonic()
+            self._behind = False
             try:
                 self._folder.write_status(self._record)
             except OSError as error:

@@ -1,0 +1,45 @@
+"""``status.json`` while a run works."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.training.tiny import tiny
+from training.engine import status
+from training.engine.assemble import assemble
+from training.engine.status import StatusBook
+from training.events import Validated
+from training.runs.folder import create_run
+
+
+def test_validations_in_a_row_are_written_seldom_and_the_last_one_soon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(status, "FRESH_SECONDS", 0.0)
+    folder = create_run(tmp_path, tiny())
+    book = StatusBook(folder)
+    book.session = assemble(tiny(), lambda *_: None)
+
+    def validate(loss: float) -> None:
+        assert book.session is not None
+        book.session.progress.metrics = {"val/loss": loss}
+        book.note(Validated(step=1, epoch=1, metrics={"val/loss": loss}, improved=True))
+
+    def written() -> float:
+        return float(folder.status()["metrics"]["val/loss"])
+
+    validate(0.5)
+    assert written() == 0.5
+    monkeypatch.setattr(status, "FRESH_SECONDS", 1e9)
+    for loss in (0.4, 0.3):
+        validate(loss)
+        book.catch_up()
+    assert written() == 0.5
+    monkeypatch.setattr(status, "FRESH_SECONDS", 0.0)
+    book.catch_up()  # no validation comes any more, only flushes
+    assert written() == 0.3
+    book.session.progress.metrics = {"val/loss": 0.1}
+    book.catch_up()
+    assert written() == 0.3  # nothing was told that is not written yet
