@@ -348,8 +348,12 @@ def test_validation_goes_on_in_smaller_batches_too(tmp_path: Path, monkeypatch: 
 
 
 def test_other_faults_are_not_taken_for_a_lack_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_arguments: object) -> None:
-        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+    forward = nn.Linear.forward
+
+    def fail(layer: nn.Linear, inputs: Tensor) -> Tensor:
+        if layer.training:
+            raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+        return forward(layer, inputs)
 
     monkeypatch.setattr(nn.Linear, "forward", fail)
     failed = start_run(tiny(AUTOMATIC), tmp_path)
