@@ -15,7 +15,7 @@ from studio.widgets import ComboBox, NumberEdit, NumberKind, PathEdit, Segmented
 from training.config.describe import FieldSpec
 
 _NUMBER_WIDTH = 132
-_WIDTH = 300
+EDITOR_WIDTH = 300
 _LONGEST_SEGMENTS = 30  # letters in all choices together that still stand side by side
 
 
@@ -37,7 +37,7 @@ class Editor(QWidget):
         row.addWidget(control, 1 if stretch else 0)
         if not stretch:
             row.addStretch(1)
-        self.setMaximumWidth(_WIDTH)
+        self.setMaximumWidth(EDITOR_WIDTH)
         self.setFocusProxy(control)
 
     def value(self) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolButton, QWidget
 
-from studio.forms.editors import make_editor
+from studio.forms.editors import EDITOR_WIDTH, make_editor
 from studio.forms.sentences import allowed_range, problem_sentence, shown
 from studio.state.setting_specs import default_value, join_path
 from studio.theme import SPACING, icon
@@ -112,6 +112,9 @@ class FieldRow(QWidget):
         grid.addWidget(self.title, 0, 1, middle)
         grid.addWidget(self._hint, 0, 3, middle)
         if self.spec.path:  # paths are long: they get a line of their own
+            above = QWidget()  # as wide as an editor, so that the hints of all rows stand below each other
+            above.setMaximumSize(EDITOR_WIDTH, 1)
+            grid.addWidget(above, 0, 2, middle)
             grid.addWidget(self.editor, 1, 1, 1, 4)
             grid.addWidget(self._problem, 2, 1, 1, 4)
         else:
