@@ -17,7 +17,18 @@ from studio.state.context import AppContext
 from studio.widgets.navigation import RailItem
 from studio.window.main_window import MainWindow
 
-HEAVY = ("pydantic", "numpy", "pyqtgraph", "sqlalchemy", "torch", "studio.state", "studio.pages", "studio.engine.child")
+HEAVY = (
+    "pydantic",
+    "numpy",
+    "pyqtgraph",
+    "sqlalchemy",
+    "torch",
+    "studio.state",
+    "studio.pages",
+    "studio.engine.child",
+    "subprocess",
+    "socket",
+)
 
 
 def frame(qtbot: QtBot, settings: SettingsStore) -> MainWindow:
