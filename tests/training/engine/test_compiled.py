@@ -22,7 +22,7 @@ from training.cli import main
 from training.config import RunConfig, save_config
 from training.doctor import preflight
 from training.engine import assemble as assembly
-from training.engine import compiler
+from training.engine import compiled, compiler
 from training.engine.assemble import assemble
 from training.engine.compiled import compile_session
 from training.engine.hooks import Hooks
@@ -148,6 +148,27 @@ def test_a_stopped_run_goes_on_compiled_to_the_same_bits(tmp_path: Path) -> None
     assert facts["compile"] == "step"
     assert facts["compiler"]
     assert facts["compiler"] == compiler.compiler_facts(torch.device("cpu"))
+
+
+@pytest.mark.parametrize("compute", ["fp32", "bf16", "fp16"])
+@pytest.mark.parametrize("way", ["step", "model"])
+def test_torch_is_told_to_time_nothing_and_to_round_as_it_does_itself(
+    way: str, compute: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[bool, bool, bool]] = []
+
+    def note(*_: object) -> None:
+        options = torch._inductor.config
+        told.append((options.fallback_random, options.deterministic, options.emulate_precision_casts))
+        raise InputError("seen")
+
+    monkeypatch.setattr(compiled, "refuse_without_compiler", lambda device: None)
+    monkeypatch.setattr(compiled, "Captured", note)
+    monkeypatch.setattr(torch, "compile", lambda model, dynamic: note)
+    session = assemble(tiny(f"precision.compute={compute}", f"precision.compile={way}"), lambda *_: None)
+    with pytest.raises(InputError, match="seen"):
+        compile_session(session, lambda *_: None)
+    assert told == [(True, True, compute != "fp32")]
 
 
 def test_without_a_compiler_nothing_is_begun_and_the_way_out_is_said(

@@ -350,37 +350,6 @@ def test_a_roll_back_to_before_memory_ran_out_compiles_what_a_resumed_run_had_no
     assert session.compiled is not None
 
 
-@pytest.mark.parametrize("compute", ["fp32", "bf16", "fp16"])
-@pytest.mark.parametrize("way", ["step", "model"])
-def test_torch_is_told_to_time_nothing_and_to_round_as_it_does_itself(
-    way: str, compute: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[tuple[bool, bool, bool]] = []
-
-    def note() -> None:
-        options = torch._inductor.config
-        told.append((options.fallback_random, options.deterministic, options.emulate_precision_casts))
-
-    class Noting(Direct):
-        def __init__(self, function: Any, held: Any, *others: Tensor) -> None:
-            note()
-            super().__init__(function, held, *others)
-
-    class NotingModel(Unused):
-        def forward(self, inputs: Tensor) -> Tensor:
-            note()
-            return model(inputs)
-
-    monkeypatch.setattr(compiled, "Captured", Noting)
-    monkeypatch.setattr(torch, "compile", lambda module, dynamic: NotingModel())
-    session = assemble(tiny(f"precision.compute={compute}"), lambda *_: None)
-    model = session.model
-    session.config = tiny(f"precision.compute={compute}", f"precision.compile={way}")
-    compile_session(session, lambda *_: None)
-    assert told
-    assert set(told) == {(True, True, compute != "fp32")}
-
-
 @pytest.mark.parametrize(("way", "batches"), [((), 1), (("loop.accumulation=3", "loop.batch_size=16"), 3)], ids=str)
 def test_a_profile_hears_of_each_batch_when_it_is_computed(way: tuple[str, ...], batches: int) -> None:
     ours = session_for(True, *way)
