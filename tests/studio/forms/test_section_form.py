@@ -141,7 +141,8 @@ def test_search_finds_by_title_name_choice_and_words_of_the_explanation(qtbot: Q
     forms = [form_of(qtbot, draft, section) for section in ("optimizer", "schedule", "loop", "precision")]
     assert find_settings("learning rate", forms)[0] == "optimizer.lr"
     assert find_settings("weight_decay", forms)[0] == "optimizer.weight_decay"
-    assert find_settings("bf16", forms) == ["precision.compute"]
+    assert find_settings("bf16", forms)[0] == "precision.compute"
+    assert find_settings("tf32", forms) == ["precision.compute"]
     assert "schedule.kind" in find_settings("cosine", forms)
     assert find_settings("moving average", forms) == ["loop.ema_decay"]
     assert find_settings("zzz", forms) == []
