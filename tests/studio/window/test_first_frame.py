@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,13 @@ def test_nothing_heavy_is_imported_before_the_first_paint() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (answer.returncode, answer.stdout.strip()) == (0, "[]"), answer.stderr
+
+
+def test_every_system_gets_the_same_style() -> None:
+    code = "from studio.window.application import make_application; print(make_application().style().objectName())"
+    asked = {**os.environ, "QT_STYLE_OVERRIDE": "Windows"}
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=asked)
+    assert (answer.returncode, answer.stdout.strip().lower()) == (0, "fusion"), answer.stderr
 
 
 def test_the_first_frame_has_a_rail_an_outline_and_a_word_about_the_engine(qtbot: QtBot, isolated_home: Path) -> None:
