@@ -129,7 +129,9 @@ class ChildLink:
         """The threads it is going to have take the niceness over from the one it has."""
         if self._process is not None:
             with suppress(psutil.Error):  # it has ended already, which ``converse`` tells
-                psutil.Process(self._process.pid).nice(_NICE)
+                process = psutil.Process(self._process.pid)
+                # Root may raise a priority, too: a window that is nice itself must not have its engine less so.
+                process.nice(_NICE if sys.platform == "win32" else max(int(process.nice()), _NICE))
 
     def close(self) -> None:
         """The orderly end: the engine is told, or it would take the end of its input for the window's death."""
