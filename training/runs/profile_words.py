@@ -122,36 +122,35 @@ def _saving(profile: Profile, config: RunConfig | None) -> Found | None:
 
 
 def _validating(profile: Profile) -> Found | None:
-    share = profile.outside_share("validation")
-    if share < MUCH_VALIDATION:
-        return None
-    return Found(
-        level="info",
-        title=f"{percent(share)} of the time goes into validation.",
-        advice="Validate less often, set a smaller share of the data aside, or use larger validation batches.",
+    return _noted(
+        profile.outside_share("validation"),
+        MUCH_VALIDATION,
+        "of the time goes into validation.",
+        "Validate less often, set a smaller share of the data aside, or use larger validation batches.",
     )
 
 
 def _copying(profile: Profile) -> Found | None:
-    share = profile.share("copy")
-    if share < MUCH_COPYING:
-        return None
-    return Found(
-        level="info",
-        title=f"{percent(share)} of each step gathers and prepares the batch.",
-        advice="Each variation of pictures has its price; turning off what does not help makes steps shorter.",
+    return _noted(
+        profile.share("copy"),
+        MUCH_COPYING,
+        "of each step gathers and prepares the batch.",
+        "Each variation of pictures has its price; turning off what does not help makes steps shorter.",
     )
 
 
 def _logging(profile: Profile) -> Found | None:
-    share = profile.share("logging")
-    if share < MUCH_LOGGING:
-        return None
-    return Found(
-        level="info",
-        title=f"{percent(share)} of each step goes into logging.",
-        advice="It is done ten times a second and at the end of each epoch: epochs of few short steps make it show.",
+    return _noted(
+        profile.share("logging"),
+        MUCH_LOGGING,
+        "of each step goes into logging.",
+        "It is done ten times a second and at the end of each epoch: epochs of few short steps make it show.",
     )
+
+
+def _noted(share: float, much: float, where: str, advice: str) -> Found | None:
+    """A remark without a setting to change, where ``share`` is ``much``."""
+    return Found(level="info", title=f"{percent(share)} {where}", advice=advice) if share >= much else None
 
 
 def _arithmetic(profile: Profile, healthy: bool) -> list[Found]:
