@@ -6,37 +6,17 @@ import json
 import os
 import pickle
 import shutil
-import signal
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.training.tiny import tiny
+from tests.training.commands import Captured, json_line, stopped_run
 from training.cli import CONTRACT, main
-from training.config import save_config
-from training.console import Console
-from training.events import Event, Stopped
 from training.runs.folder import RunFolder
 from training.runs.history import read_history
 from training.runs.manifest import digest, seal
-
-Captured = pytest.CaptureFixture[str]
-
-
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    save_config(tiny(), tmp_path / "tiny.toml")
-    return tmp_path / "tiny.toml"
-
-
-def json_line(capsys: Captured) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
-    return record
 
 
 def test_run_ends_stdout_with_the_contracts_json(config: Path, capsys: Captured, isolated_home: Path) -> None:
@@ -221,97 +201,6 @@ def test_a_hostile_pickle_is_refused_and_not_executed(config: Path, tmp_path: Pa
     assert code == 2
     assert "not loaded" in capsys.readouterr().err
     assert not Path(f"{config}.executed").exists()
-
-
-def test_ctrl_c_stops_after_the_step_and_the_run_can_be_resumed(config: Path) -> None:
-    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-m", "training", "run", str(config), "--set", "loop.epochs=5000", "--json"]
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "step" in line and "val/loss" in line:
-                break
-        process.send_signal(2)
-        output, _error = process.communicate(timeout=60)
-    assert process.returncode == 130
-    record = json.loads(output.strip().splitlines()[-1])
-    assert record["status"] == "stopped"
-    assert Path(record["last_checkpoint"]).name == f"step-{record['step']:08d}"
-
-
-def stopped_run(config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, at: int = 8) -> dict[str, Any]:
-    """A run stopped by Ctrl+C at the end of an epoch."""
-    real = Console.event
-
-    def event(console: Console, event: Event) -> None:
-        real(console, event)
-        if event.kind == "epoch_ended" and getattr(event, "step", 0) == at:
-            signal.raise_signal(signal.SIGINT)
-
-    with monkeypatch.context() as person:
-        person.setattr(Console, "event", event)
-        assert main(["run", str(config), "--json"]) == 130
-    return json_line(capsys)
-
-
-@contextmanager
-def pressing_ctrl_c_twice(monkeypatch: pytest.MonkeyPatch, when: Callable[[Event], bool]) -> Iterator[None]:
-    """Inside, SIGINT comes twice as soon as the run tells an event that ``when`` knows."""
-
-    def event(_console: Console, event: Event) -> None:
-        if when(event):
-            signal.raise_signal(signal.SIGINT)
-            signal.raise_signal(signal.SIGINT)
-
-    with monkeypatch.context() as person:
-        person.setattr(Console, "event", event)
-        yield
-
-
-def test_a_second_ctrl_c_ends_at_once_with_a_record(
-    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pressing_ctrl_c_twice(
-        monkeypatch, lambda event: event.kind == "validated" and getattr(event, "step", 0) == 16
-    ):
-        assert main(["run", str(config), "--json"]) == 130
-    record = json_line(capsys)
-    assert (record["status"], record["step"]) == ("stopped", 16)
-    folder = RunFolder(Path(record["folder"]))
-    assert isinstance(read_history(folder.events_file).final, Stopped)
-    assert max(path.name for path in folder.checkpoints.iterdir()) == "step-00000012"  # 16 was not saved
-    assert main(["resume", record["run"], "--json"]) == 0
-    assert json_line(capsys)["step"] == 24
-
-
-def test_a_second_ctrl_c_while_data_is_prepared_ends_with_a_record(
-    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pressing_ctrl_c_twice(monkeypatch, lambda event: getattr(event, "phase", "") == "building the model"):
-        assert main(["run", str(config), "--json"]) == 130
-    record = json_line(capsys)
-    assert (record["status"], record["step"]) == ("stopped", 0)
-    assert main(["resume", record["run"], "--json"]) == 0
-
-
-def test_two_signals_to_a_real_process_end_in_one_record(config: Path) -> None:
-    command = [sys.executable, "-m", "training", "run", str(config), "--set", "loop.epochs=5000", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stderr is not None
-            for line in process.stderr:
-                if "step" in line and "val/loss" in line:
-                    break
-            process.send_signal(signal.SIGINT)
-            process.send_signal(signal.SIGINT)
-            output, error = process.communicate(timeout=120)
-        finally:
-            process.kill()
-    assert process.returncode == 130
-    assert "Traceback" not in error
-    assert json.loads(output.strip().splitlines()[-1])["status"] == "stopped"
 
 
 def test_a_dry_run_tells_what_a_resume_would_do_and_does_nothing(

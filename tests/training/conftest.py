@@ -1,0 +1,16 @@
+"""What the tests of the engine share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.training.tiny import tiny
+from training.config import save_config
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    save_config(tiny(), tmp_path / "tiny.toml")
+    return tmp_path / "tiny.toml"
