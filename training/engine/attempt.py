@@ -240,8 +240,9 @@ def _announce(place: Workplace, session: Session, restore: Restore | None) -> No
 def _finish(session: Session, control: Control, recorder: Recorder, ledger: Ledger, keeper: Keeper) -> Event:
     progress = session.progress
     if control.fault is not None:
+        recorder.forget()  # the files may be another process's now
         raise control.fault
-    recorder.flush()
+    recorder.settle()
     if not progress.finished:
         if not control.discard:
             ledger.phase("saving")

@@ -70,7 +70,7 @@ def _train_epoch(session: Session, control: Control, recorder: Recorder, ledger:
 
 
 def _wait(control: Control, recorder: Recorder, ledger: Ledger) -> None:
-    recorder.flush()
+    recorder.settle()
     ledger.phase("paused")
     while control.paused.is_set():
         time.sleep(PAUSE_POLL_SECONDS)

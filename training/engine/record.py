@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,9 +14,12 @@ from torch import Tensor
 
 from training.engine.session import Session
 from training.engine.skips import Skip, SkipLog
+from training.errors import TrainingError
 from training.runs.folder import RunFolder
 from training.runs.series import FLUSH_ROW, STEP_ROW, Rows, SeriesWriter
 from training.runs.storage import stored
+
+logger = logging.getLogger(__name__)
 
 ROW_SECONDS = 0.05
 """Between two rows of telemetry at the least: short epochs flush more often, and asking the system takes 0.1 ms."""
@@ -82,25 +86,44 @@ class Recorder:
         if not self._pending:
             self.restart_clock()
             return
-        fetched = torch.stack([torch.stack(self._losses), torch.stack(self._norms)]).float().cpu().numpy()
-        rows = np.zeros(len(self._pending), STEP_ROW)
-        columns = list(zip(*self._pending, strict=True))
-        rows["step"], rows["epoch"], rows["lr"] = columns[0], columns[1], columns[2]
-        rows["loss"], rows["grad_norm"] = fetched
-        rows["skipped"] = ~np.isfinite(fetched[1])
-        self.forget()
-        skips = self._fold(rows, columns[3], columns[4])
+        rows, samples, windows = self._fetch()
+        skips = self._fold(rows, samples, windows)
         with stored(self._folder.series_file):
             self._series.append(rows[rows["step"] <= self._session.progress.step])
-        self._note_flush()
+        self._note_time()
+        if self._last_flush >= self._row_due:
+            self._look_at_the_engine()
         for skip in skips:
             self._skips.note(skip)
         if skips:
             self._last_flush = time.perf_counter()  # looking for a cause is no training time
             self._skips.refuse()
 
+    def settle(self) -> None:
+        """``flush``, and a row of telemetry however young the last one is: nothing comes for a while, or for good."""
+        self.flush()
+        if self._row_seconds:
+            self._look_at_the_engine()
+
     def forget(self) -> None:
-        """Drop what is pending."""
+        """Drop what is not written yet."""
+        self._drop_steps()
+        self._row_samples = self._flush_samples = 0
+        self._row_seconds = self._row_waited = 0.0
+
+    def _fetch(self) -> tuple[Rows, tuple[int, ...], tuple[int, ...]]:
+        """Take what is pending: its rows, and samples and window of each."""
+        count = len(self._norms)  # a second Ctrl+C may have come in the middle of ``add``
+        fetched = torch.stack([torch.stack(self._losses[:count]), torch.stack(self._norms)]).float().cpu().numpy()
+        rows = np.zeros(count, STEP_ROW)
+        columns = list(zip(*self._pending[:count], strict=True))
+        rows["step"], rows["epoch"], rows["lr"] = columns[0], columns[1], columns[2]
+        rows["loss"], rows["grad_norm"] = fetched
+        rows["skipped"] = ~np.isfinite(fetched[1])
+        self._drop_steps()
+        return rows, columns[3], columns[4]
+
+    def _drop_steps(self) -> None:
         self._pending.clear()
         self._losses.clear()
         self._norms.clear()
@@ -109,7 +132,6 @@ class Recorder:
         """Drop whatever lies behind the session's present step."""
         self.forget()
         self._series.truncate(self._session.progress.step)
-        self._flush_samples = 0
         self.restart_clock()
 
     def _fold(self, rows: Rows, samples: tuple[int, ...], windows: tuple[int, ...]) -> list[Skip]:
@@ -134,7 +156,7 @@ class Recorder:
                 break
         return skips
 
-    def _note_flush(self) -> None:
+    def _note_time(self) -> None:
         now = time.perf_counter()
         seconds = max(now - self._last_flush, 1e-9)
         self._trained_seconds += seconds
@@ -145,11 +167,14 @@ class Recorder:
         self._flush_samples = 0
         self._last_flush = now
         self._session.data.waited = 0.0
-        if now >= self._row_due:
-            self._row_due = now + ROW_SECONDS
-            self._look_at_the_engine()
 
     def _look_at_the_engine(self) -> None:
+        row = self._write_row()
+        self._row_due = self._last_flush + ROW_SECONDS
+        if self._on_flush is not None:
+            self._on_flush(row)
+
+    def _write_row(self) -> np.void:
         seconds, device = self._row_seconds, self._session.device
         row = np.zeros(1, FLUSH_ROW)
         row["time"] = time.time()
@@ -164,8 +189,8 @@ class Recorder:
             self._telemetry.append(row)
         self._row_samples = 0
         self._row_seconds = self._row_waited = 0.0
-        if self._on_flush is not None:
-            self._on_flush(row[0])
+        written: np.void = row[0]
+        return written
 
     def evidence(self) -> dict[str, Any]:
         """What the series holds by now; asked right after a flush."""
@@ -176,6 +201,17 @@ class Recorder:
         self._series.sync()
 
     def close(self) -> None:
-        """Close both files."""
-        self._series.close()
-        self._telemetry.close()
+        """Write what a run that failed had done last, and close both files."""
+        try:
+            if self._norms:
+                rows, _, _ = self._fetch()
+                with stored(self._folder.series_file):
+                    self._series.append(rows)
+                self._note_time()
+            if self._row_seconds:
+                self._write_row()
+        except (TrainingError, RuntimeError) as error:  # a disk or a GPU that fails, which is why the run ends
+            logger.warning("The last steps could not be written down: %s", error)
+        finally:
+            self._series.close()
+            self._telemetry.close()

@@ -1,0 +1,93 @@
+"""What a run wrote down of its last moments, however soon they came after the row before."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.training.tiny import tiny
+from training.control import Command, send
+from training.data import Data, Window
+from training.engine import fit, record
+from training.engine.hooks import Hooks
+from training.engine.run import start_run
+from training.errors import TrainingError
+from training.events import Event
+from training.runs.folder import RunFolder
+from training.runs.series import FLUSH_ROW, read_series
+
+
+@pytest.fixture(autouse=True)
+def one_row_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a run that ends just after a row of telemetry."""
+    monkeypatch.setattr(record, "ROW_SECONDS", 1e9)
+    monkeypatch.setattr(fit, "LOOK_SECONDS", 1e9)
+
+
+def looks(folder: RunFolder) -> list[int]:
+    """The steps at which the engine was looked at."""
+    steps: list[int] = read_series(folder.telemetry_file, FLUSH_ROW)["step"].tolist()
+    return steps
+
+
+def folder_of(record_: dict[str, Any]) -> RunFolder:
+    return RunFolder(Path(record_["folder"]))
+
+
+def test_the_end_is_written_down(tmp_path: Path) -> None:
+    ended = start_run(tiny("checkpoints.every_steps=8"), tmp_path)
+    rows = read_series(folder_of(ended).telemetry_file, FLUSH_ROW)
+    assert rows["step"].tolist() == [8, 24]  # after the first epoch, and at the end
+    assert (rows["samples_per_second"] > 0).all()
+
+
+def test_a_stop_is_written_down(tmp_path: Path) -> None:
+    hooks = Hooks()
+
+    def watch(event: Event) -> None:
+        if event.kind == "epoch_ended" and getattr(event, "epoch", 0) == 2:
+            hooks.control.request_stop()
+
+    hooks.watch = watch
+    stopped = start_run(tiny(), tmp_path, hooks)
+    assert stopped["status"] == "stopped"
+    assert looks(folder_of(stopped))[-1] == stopped["step"] == 16
+
+
+def test_a_pause_is_written_down_before_it_is_told(tmp_path: Path) -> None:
+    hooks, seen = Hooks(), []
+    folders: list[RunFolder] = []
+
+    def watch(event: Event) -> None:
+        if event.kind == "epoch_ended" and getattr(event, "epoch", 0) == 2:
+            hooks.control.paused.set()
+        if event.kind == "phase_changed" and getattr(event, "phase", "") == "paused":
+            seen.append(looks(folders[0]))
+            threading.Timer(0.1, send, (folders[0].path, Command.CONTINUE)).start()
+
+    hooks.started, hooks.watch = folders.append, watch
+    ended = start_run(tiny(), tmp_path, hooks)
+    assert ended["status"] == "completed"
+    assert seen[0][-1] == 16
+
+
+def test_what_a_failed_run_did_last_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Data.train_windows
+
+    def breaking(data: Data, epoch: int, first: int = 0) -> Iterator[Window]:
+        for number, window in enumerate(whole(data, epoch, first)):
+            if (epoch, number) == (1, 3):
+                raise TrainingError("A picture is gone.")
+            yield window
+
+    monkeypatch.setattr(Data, "train_windows", breaking)
+    failed = start_run(tiny("checkpoints.every_steps=100"), tmp_path)
+    assert (failed["status"], failed["reason"], failed["step"]) == ("failed", "A picture is gone.", 11)
+    series = read_series(folder_of(failed).series_file)
+    assert series["step"].tolist() == list(range(1, 12))
+    assert (series["loss"] > 0).all()
+    assert looks(folder_of(failed)) == [8, 11]
