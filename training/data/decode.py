@@ -55,30 +55,36 @@ class Form:
 
 def decode(path: Path, form: Form) -> tuple[NDArray[np.uint8], bytes]:
     """Pixels (H, W, C) and the SHA-256 of the file. Raises Unusable or DifferentSize."""
+    data = read_picture(path)
+    return unpack(data, form), hashlib.sha256(data).digest()
+
+
+def read_picture(path: Path) -> bytes:
+    """The content of a file that is said to be a picture. Raises Unusable."""
     try:
-        data = read_bytes(path, MAX_BYTES)
+        return read_bytes(path, MAX_BYTES)
     except UnfitFile as error:
         raise Unusable(str(error.strerror)) from error
     except OSError as error:
         raise Unusable(f"cannot be read: {error.strerror or error}") from error
-    return _pixels(data, form), hashlib.sha256(data).digest()
 
 
 def own_size(path: Path) -> tuple[int, int] | None:
     """(height, width) as seen upright, from the header; None when it is no picture."""
     try:
-        with open_file(path, MAX_BYTES) as stream, _open(stream) as image:
+        with open_file(path, MAX_BYTES) as stream, open_picture(stream) as image:
             width, height = image.size
             return (width, height) if image.getexif().get(0x0112, 1) >= 5 else (height, width)
     except Exception:  # noqa: BLE001 - decoders raise anything on broken data; decode() will say what
         return None
 
 
-def _pixels(data: bytes, form: Form) -> NDArray[np.uint8]:
+def unpack(data: bytes, form: Form) -> NDArray[np.uint8]:
+    """The pixels (H, W, C) of a file's content. Raises Unusable or DifferentSize."""
     if not data:
         raise Unusable("empty file")
     try:
-        with _open(io.BytesIO(data)) as image:
+        with open_picture(io.BytesIO(data)) as image:
             if form.fit and image.format == "JPEG":
                 # Decode at 1/2, 1/4 or 1/8 where that still leaves twice the wanted size: several times faster.
                 image.draft(None, (2 * form.width, 2 * form.height))
@@ -95,7 +101,8 @@ def _pixels(data: bytes, form: Form) -> NDArray[np.uint8]:
     return pixels
 
 
-def _open(stream: BinaryIO) -> Image.Image:
+def open_picture(stream: BinaryIO) -> Image.Image:
+    """Its header only, as Pillow reads it. Raises Unusable for one too large, and what Pillow raises for none."""
     try:
         image = Image.open(stream, formats=formats())
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
