@@ -116,7 +116,8 @@ class Console:
 
     def _describe_data(self, report: Mapping[str, Any]) -> None:
         parts = ", ".join(f"{count:,} {name}" for name, count in report["samples"].items())
-        self._line(f"data: {parts}; {len(report['classes'])} classes; {report['batches']['reason']}")
+        classes = report.get("class_count", len(report["classes"]))
+        self._line(f"data: {parts}; {classes:,} classes; {report['batches']['reason']}")
         for note in report.get("notes", ()):
             self._line(f"note: {note}")
 

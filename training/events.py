@@ -55,7 +55,10 @@ class PhaseChanged(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class DataPrepared(Event):
-    """The dataset is open. ``report`` is ``training.data``'s summary (classes, counts, left-out files, batches)."""
+    """The dataset is open. ``report`` is ``training.data``'s summary (classes, counts, left-out files, batches).
+
+    Of very many classes it names the first, beside their number ("class_count"): ``data.json`` in the run folder has all.
+    """
 
     kind: ClassVar[str] = "data_prepared"
     report: Mapping[str, Any]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -21,6 +22,7 @@ from training.data.splits import split
 from training.data.streamed import Streamed
 
 _SHOWN = 1000
+_TOLD_CLASSES, _TOLD_FILES = 1000, 100
 _MOST_WORKERS = 8
 _SLOW_READING = 0.0002  # seconds a sample: below, sending it between processes costs more than reading it
 _PROBED = 32
@@ -77,19 +79,14 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
 
 
 def describe(source: Source, splits: dict[str, torch.Tensor], config: RunConfig) -> dict[str, Any]:
-    """What a person wants to know about a dataset, as JSON can hold it."""
+    """What a person wants to know about a dataset, as JSON can hold it; "counts" has samples of each class, in their order."""
     return {
         "kind": config.dataset.kind,
         "layout": source.layout,
         "classes": list(source.classes),
+        "class_count": len(source.classes),
         "counts": {
-            part: dict(
-                zip(
-                    source.classes,
-                    torch.bincount(source.targets[indices], minlength=len(source.classes)).tolist(),
-                    strict=True,
-                )
-            )
+            part: torch.bincount(source.targets[indices], minlength=len(source.classes)).tolist()
             for part, indices in splits.items()
         },
         "samples": {part: len(indices) for part, indices in splits.items()},
@@ -98,6 +95,16 @@ def describe(source: Source, splits: dict[str, torch.Tensor], config: RunConfig)
         "skipped_total": len(source.skipped),
         "notes": list(source.notes),
         "fingerprint": source.fingerprint,
+    }
+
+
+def in_short(report: Mapping[str, Any]) -> dict[str, Any]:
+    """``report`` as events tell it: of very many classes and left-out files only the first, beside how many there are."""
+    return {
+        **report,
+        "classes": report["classes"][:_TOLD_CLASSES],
+        "counts": {part: counts[:_TOLD_CLASSES] for part, counts in report["counts"].items()},
+        "skipped": report["skipped"][:_TOLD_FILES],
     }
 
 

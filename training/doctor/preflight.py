@@ -90,8 +90,9 @@ def _data(session: Session) -> list[Found]:
                 advice="The full list is shown when the run starts; repair or remove them if they matter.",
             )
         )
-    counts = {label: n for label, n in report["counts"]["train"].items() if n}
-    absent = [label for label in data.classes if label not in counts]
+    trained = list(zip(data.classes, report["counts"]["train"], strict=True))
+    counts = {label: n for label, n in trained if n}
+    absent = [label for label, n in trained if not n]
     if absent:
         found.append(
             Found(level="warning", title=f"No training sample for: {', '.join(absent[:10])}.", advice="Add some.")
@@ -105,7 +106,7 @@ def _data(session: Session) -> list[Found]:
                 advice="Accuracy will favour the common ones; gather more of the rare ones.",
             )
         )
-    missing = [label for label, n in report["counts"]["validation"].items() if not n]
+    missing = [label for label, n in zip(data.classes, report["counts"]["validation"], strict=True) if not n]
     if missing:
         found.append(
             Found(

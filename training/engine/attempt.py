@@ -13,6 +13,7 @@ from training.atomic import write_text
 from training.checkpoints import Keeper
 from training.config import RunConfig
 from training.control import Control
+from training.data.prepare import in_short
 from training.engine.assemble import assemble
 from training.engine.compiled import compile_session
 from training.engine.device import choose_device
@@ -122,7 +123,7 @@ def _prepare(place: Workplace, config: RunConfig, restore: Restore | None, sourc
     try:
         with stored(folder.data_file):
             check_data(folder, session)
-        place.emit(DataPrepared(report=session.data.report))
+        place.emit(DataPrepared(report=in_short(session.data.report)))
         _report_left_out(session.data.report, place.emit)
         if restore is not None:
             put_back(restore, folder, session)

@@ -89,7 +89,7 @@ class DatasetPreview(QWidget):
 
     def _show_classes(self, report: Mapping[str, Any]) -> None:
         counts = report["counts"]["train"]
-        total = sum(counts.values()) or 1
+        total = sum(counts) or 1
         self._classes.set_subtitle(f"Training samples of each of the {len(report['classes'])} classes")
         self.bars.set_bars(
             [
@@ -99,7 +99,7 @@ class DatasetPreview(QWidget):
                     tooltip=f"{name}: {count:,} ({count / total:.1%})",
                     tone="accent" if count else "danger",
                 )
-                for name, count in counts.items()
+                for name, count in zip(report["classes"], counts, strict=True)
             ]
         )
 
