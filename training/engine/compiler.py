@@ -19,6 +19,7 @@ import torch
 from platformdirs import user_cache_path
 from torch import nn
 
+from training.engine.compiled_room import make_room, note_use
 from training.engine.device import ran_out_of_memory
 from training.errors import InputError
 
@@ -39,11 +40,16 @@ def keep_work(device: torch.device) -> Path:
     """Where compiled code is kept, so that the next start is quick; several processes may use it at a time.
 
     ``$TORCHINDUCTOR_CACHE_DIR`` where that is set, else in the user's cache folder: a folder for each version of torch and
-    of the compiler, since torch takes what another version of g++ has made for the same.
+    of the compiler, since torch takes what another version of g++ has made for the same. Those that nobody uses any more are
+    deleted.
     """
     made_by = hashlib.sha256(f"{torch.__version__} {compiler_facts(device)}".encode()).hexdigest()[:8]
     folder = user_cache_path("Trainwright", appauthor=False) / "compiled" / made_by
-    return Path(os.environ.setdefault(_CACHE, str(folder)))
+    chosen = Path(os.environ.setdefault(_CACHE, str(folder)))
+    if chosen == folder:
+        make_room(folder)
+        note_use(folder)
+    return chosen
 
 
 def refuse_without_compiler(device: torch.device) -> None:
