@@ -1,0 +1,58 @@
+"""Scaling on tensors: what Pillow makes of the same picture, whatever its shape and size."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from PIL import Image, ImageOps
+
+from training.data.pillow_resize import fit
+
+SIZES = [(64, 64), (33, 32), (32, 33), (500, 375), (375, 500), (1200, 400), (1, 7), (9, 1), (16, 200), (640, 480)]
+
+
+def noise(size: tuple[int, int]) -> NDArray[np.uint8]:
+    return np.random.default_rng(size[0]).integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
+
+
+def by_pillow(pixels: NDArray[np.uint8], wanted: tuple[int, int]) -> NDArray[np.int64]:
+    fitted = ImageOps.fit(Image.fromarray(pixels), (wanted[1], wanted[0]), Image.Resampling.BILINEAR)
+    return np.asarray(fitted).astype(np.int64)
+
+
+def by_tensor(pixels: NDArray[np.uint8], wanted: tuple[int, int]) -> NDArray[np.int64]:
+    return fit(torch.from_numpy(pixels.copy()).permute(2, 0, 1), wanted).permute(1, 2, 0).numpy().astype(np.int64)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("wanted", [(64, 64), (224, 224), (7, 7), (40, 60)])
+def test_pillow_would_have_made_the_same_of_it(size: tuple[int, int], wanted: tuple[int, int]) -> None:
+    pixels = noise(size)
+    expected, got = by_pillow(pixels, wanted), by_tensor(pixels, wanted)
+    assert got.shape == expected.shape
+    assert np.abs(got - expected).max() <= 1
+    if (
+        size[0] >= size[1] and wanted[0] == wanted[1]
+    ):  # both go across first, and no box ends between two pixels' halves
+        assert (got != expected).mean() < 0.001
+
+
+def test_a_picture_of_the_wanted_size_is_left_as_it_is() -> None:
+    pixels = noise((64, 48))
+    assert np.array_equal(by_tensor(pixels, (48, 64)), pixels)
+    assert np.array_equal(by_tensor(pixels, (48, 48)), pixels[:, 8:56])
+
+
+def test_no_number_format_of_matrix_products_changes_a_bit() -> None:
+    pixels = noise((700, 501))
+    plain = by_tensor(pixels, (96, 96))
+    before = torch.get_float32_matmul_precision()
+    try:
+        torch.set_float32_matmul_precision("high")
+        assert np.array_equal(by_tensor(pixels, (96, 96)), plain)
+    finally:
+        torch.set_float32_matmul_precision(before)
+    doubled = fit(torch.from_numpy(pixels).permute(2, 0, 1).contiguous(), (96, 96))  # in another memory order
+    assert np.array_equal(doubled.permute(1, 2, 0).numpy(), plain)
