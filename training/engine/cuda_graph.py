@@ -20,6 +20,9 @@ from training.errors import InputError
 LAUNCH_BOUND = 1_000_000
 """Parameters below which a step's kernels are taken to be shorter than their starts: "auto" records the step then."""
 
+_NO_RESULT = -12345.678
+"""No loss and no norm."""
+
 WARM_UP = 3
 """Rounds before recording, as torch's documentation asks for: libraries take their workspaces in the first ones."""
 
@@ -87,7 +90,25 @@ class Recorded:
             self._graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self._graph):
                 results = self._function(held, *self._others)
-        self._results = [results] if torch.is_tensor(results) else list(results)
+            self._results = [results] if torch.is_tensor(results) else list(results)
+            self._prove()
+
+    def _prove(self) -> None:
+        """Replay once and see the results being computed; raises InputError where they are not.
+
+        Of work that went to another device or stream nothing is recorded. torch then only warns, and every replay would
+        leave weights and results as they are.
+        """
+        assert self._graph is not None
+        for result in self._results:
+            result.fill_(_NO_RESULT)
+        self._graph.replay()
+        if any(bool((result == _NO_RESULT).any()) for result in self._results):
+            raise InputError(
+                "precision.cuda_graphs: nothing of this run's step could be recorded, because it does its work on another "
+                "device or stream; use --set precision.cuda_graphs=off.",
+                fix={"precision.cuda_graphs": "off"},
+            )
 
     def __call__(self, *others: Tensor) -> list[Tensor]:
         """Compute with these in the place of the first others; what is returned is the caller's own."""
