@@ -33,6 +33,10 @@ class DifferentSize(Exception):
     """The picture is fine, but not of the size all pictures were thought to have."""
 
 
+Outcome = tuple[NDArray[np.uint8], bytes] | Unusable | DifferentSize
+"""What became of a file: its pixels (H, W, C) and the SHA-256 of its content, or why there are none."""
+
+
 @dataclass(frozen=True)
 class Form:
     """What every picture becomes: ``fit`` scales and centre-crops it, otherwise its size must be this one."""

@@ -28,13 +28,10 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from training.data.decode import DifferentSize, Form, Unusable, open_picture, read_picture, unpack
+from training.data.decode import DifferentSize, Form, Outcome, Unusable, open_picture, read_picture, unpack
 from training.data.pillow_resize import fit
 from training.data.processes import core_count
 from training.errors import InputError, TrainingError, counted
-
-Outcome = tuple[NDArray[np.uint8], bytes] | Unusable | DifferentSize
-"""What became of a file: its pixels (H, W, C) and the SHA-256 of its content, or why there are none."""
 
 _RULE = 1  # raise it when the same file gets other pixels
 _BATCH = 64  # pictures given to nvJPEG at once, which is where its speed comes from

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from torch import Tensor
 
 from training.data.cache_room import CacheWish
 from training.data.resident import Notice
+
+if TYPE_CHECKING:  # which lists folders, as a source does
+    from training.data.gpu_decode import GpuDecoder
 
 Layout = Literal["image", "vector"]
 Reading = Literal["memory", "cache", "files"]
@@ -95,13 +98,15 @@ class Opening:
 
     ``check`` decodes every file once and leaves out the broken ones; without it files are only listed (a preview).
     ``keep(size)`` says whether samples of ``size`` bytes in all may stay in memory while they are decoded anyway.
-    ``workers`` is the number of decoding processes; None lets the work decide. ``cache`` is where decoded pictures are
-    kept from run to run, None for nowhere. ``tell`` hears of what the person should know.
+    ``workers`` is the number of decoding processes; None lets the work decide. ``decoder`` takes JPEGs in their place,
+    None leaves all pictures to them. ``cache`` is where decoded pictures are kept from run to run, None for nowhere.
+    ``tell`` hears of what the person should know.
     """
 
     check: bool = True
     keep: Callable[[int], bool] = never
     workers: int | None = None
+    decoder: GpuDecoder | None = None
     cache: CacheWish | None = None
     tell: Callable[[Notice], None] = unheard
     report_progress: ReportProgress = silent

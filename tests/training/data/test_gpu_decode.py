@@ -16,8 +16,8 @@ import torch
 from PIL import Image
 
 from tests.training.data.conftest import picture
-from training.data.decode import DifferentSize, Form, Unusable, decode
-from training.data.gpu_decode import GpuDecoder, Outcome, gpu_decoder
+from training.data.decode import DifferentSize, Form, Outcome, Unusable, decode
+from training.data.gpu_decode import GpuDecoder, gpu_decoder
 from training.errors import InputError, TrainingError
 
 SMALL, GREY, OWN = Form(48, 48, 3, fit=True), Form(48, 48, 1, fit=True), Form(60, 90, 3, fit=False)
