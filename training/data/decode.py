@@ -63,6 +63,14 @@ def decode(path: Path, form: Form) -> tuple[NDArray[np.uint8], bytes]:
     return unpack(data, form), hashlib.sha256(data).digest()
 
 
+def outcome(path: Path, form: Form) -> Outcome:
+    """What ``decode`` returns or raises."""
+    try:
+        return decode(path, form)
+    except (Unusable, DifferentSize) as error:
+        return error
+
+
 def read_picture(path: Path) -> bytes:
     """The content of a file that is said to be a picture. Raises Unusable."""
     try:

@@ -56,10 +56,11 @@ _FINE_CLOCK, _COARSE_CLOCK = 50_000_000, 2_000_000_000  # nanoseconds: a tick of
 class PictureCache:
     """The cache of one folder in one form. ``find``, then ``begin`` and ``append`` what is missing, then ``rows``."""
 
-    def __init__(self, wish: CacheWish, listing: Listing, form: Form) -> None:
+    def __init__(self, wish: CacheWish, listing: Listing, form: Form, decoder: str = "") -> None:
+        """``decoder`` names one that takes pictures in the place of Pillow; its pixels are others."""
         self._wish = wish
         self._root = listing.root
-        self._key = _key(listing.root, form)
+        self._key = _key(listing.root, form, decoder)
         name = hashlib.sha256(json.dumps(self._key, sort_keys=True).encode()).hexdigest()[:32]
         self.folder = wish.home / name
         self._shape = form.pixels
@@ -271,12 +272,12 @@ class PictureCache:
         return "", 0
 
 
-def _key(root: Path, form: Form) -> dict[str, Any]:
+def _key(root: Path, form: Form, decoder: str) -> dict[str, Any]:
     return {
         "format": _FORMAT,
         "pictures": os.fsencode(root.resolve()).decode("utf-8", "backslashreplace"),
         "form": asdict(form),
-        "decoder": _decoder(),
+        "decoder": f"{decoder}; {_decoder()}" if decoder else _decoder(),
     }
 
 
