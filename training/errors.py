@@ -9,6 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+LOST_PICTURES = (
+    "cache of decoded pictures: cut short, or on a disk that is full, failing or gone. Resume with --set loader.cache=off, or "
+    "with loader.cache_folder on another disk."
+)
+"""What to do when a file that was mapped into memory could not be read any more, which no program survives (SIGBUS)."""
+
 
 def counted(number: int, noun: str) -> str:
     """``number`` with its noun: "1 file", "7 files", "1,234 steps"."""

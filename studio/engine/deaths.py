@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from studio.engine.messages import EngineDeath
+from training.errors import LOST_PICTURES
 
 _ERROR = re.compile(r"^((?:\w+\.)*\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
 _ABSENT = re.compile(r": No module named ([\w.]+)\s*$")  # how Python itself says it, for what -m names
@@ -19,6 +20,9 @@ _PLACE = re.compile(r'^Current thread .*\(most recent call first\):\n  File "(.+
 _OTHER_PYTHON = "Choose another Python in Preferences, Engine."
 
 _WINDOWS_FAULTS = {0xC0000005: "an access violation", 0xC00000FD: "a stack overflow", 0xC0000135: "a missing DLL"}
+_UNREADABLE = 0xC0000006  # Windows' word for SIGBUS
+_READER = "picture_file.py"
+"""Who maps files into memory: in the stack of a crash, it was one of its."""
 
 
 def explain_no_start(python: str, error: OSError) -> EngineDeath:
@@ -41,6 +45,8 @@ def explain_exit(code: int, log: str, python: str) -> EngineDeath:
         return EngineDeath(f"The engine could not go on: {kind}: {message}", f"The log says more. {_OTHER_PYTHON}", log)
     if code < 0:
         return _explain_signal(-code, log)
+    if code & 0xFFFFFFFF == _UNREADABLE:
+        return _explain_unreadable(f"{_UNREADABLE:#X}", log)
     if code & 0xFFFFFFFF in _WINDOWS_FAULTS:
         fault = _WINDOWS_FAULTS[code & 0xFFFFFFFF]
         return EngineDeath(f"The engine crashed: {fault}.", "The log may name the cause.", log)
@@ -83,12 +89,24 @@ def _explain_signal(number: int, log: str) -> EngineDeath:
             else "When nobody did that, the computer ran out of memory: use a smaller batch."
         )
         return EngineDeath(f"The engine {how} (SIGKILL).", advice, log)
-    if name in ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"):
-        place = _PLACE.search(log)
-        where = (
-            f"It was in {place[3]} ({Path(place[1]).name}, line {place[2]})."
-            if place
-            else "The log may name the cause."
-        )
+    if name == "SIGBUS":
+        return _explain_unreadable(name, log)
+    if name in ("SIGSEGV", "SIGILL", "SIGFPE", "SIGABRT"):
+        where = _where(log) or "The log may name the cause."
         return EngineDeath(f"The engine crashed in native code ({name}).", where, log)
     return EngineDeath(f"The engine was ended by {name}.", "", log)
+
+
+def _explain_unreadable(name: str, log: str) -> EngineDeath:
+    surely = _READER in log.rpartition("Current thread")[2]
+    advice = f"{'It was a file' if surely else 'Most likely it was one'} of the {LOST_PICTURES} {_where(log)}"
+    return EngineDeath(
+        f"The engine crashed ({name}) because a file that was mapped into memory could no longer be read.",
+        advice.rstrip(),
+        log,
+    )
+
+
+def _where(log: str) -> str:
+    place = _PLACE.search(log)
+    return f"It was in {place[3]} ({Path(place[1]).name}, line {place[2]})." if place else ""

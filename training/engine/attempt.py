@@ -229,7 +229,7 @@ def _announce(place: Workplace, session: Session, restore: Restore | None) -> No
     """Say that an attempt begins, what was taken over, what killed the one before, and what a branch's parent had measured
     before."""
     history = read_history(place.folder.events_file)
-    lost = vanished(place.folder, history, session.progress.step)
+    lost = vanished(place.folder, history, session)
     place.announce(session, len(history.attempts) + 1, restore.checkpoint if restore else None)
     for finding in ([lost] if lost else []) + (restore.findings if restore else []):
         place.emit(finding)

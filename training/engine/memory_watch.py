@@ -15,6 +15,7 @@ from training.data.host_memory import HostMemory, forget_peak, host_memory, peak
 from training.data.placement import in_words
 from training.engine.memory import in_settings, saved_bytes, smaller_batches
 from training.engine.session import Session
+from training.errors import LOST_PICTURES
 from training.events import Found
 from training.runs.folder import RunFolder
 from training.runs.history import History
@@ -128,9 +129,10 @@ class MemoryWatch:
         return smaller_batches(session.data.plan, session.model)
 
 
-def vanished(folder: RunFolder, history: History, step: int) -> Found | None:
-    """What to tell of the attempt before, when it ended without a final event and held nearly all memory at its last
-    look; None for an attempt that ended in order, or of which nothing is known. ``step``: where the new attempt begins.
+def vanished(folder: RunFolder, history: History, session: Session) -> Found | None:
+    """What to tell of the attempt before ``session``'s, when it ended without a final event, and held nearly all memory at
+    its last look or read its pictures from a file mapped into memory; None for one that ended in order, or of which nothing
+    is known.
     """
     if not history.attempts or history.final is not None:
         return None
@@ -141,17 +143,26 @@ def vanished(folder: RunFolder, history: History, step: int) -> Found | None:
         return None
     held, total = float(rows["memory_mb"][-1]) * 2**20, host_memory().total
     warned = [item for item in history.findings if item.time >= since and item.title.startswith(_WARNS)]
+    title = f"The process of the attempt before vanished after step {int(rows['step'][-1]):,} without a word"
     if held < NEARLY_FULL * total and not warned:
-        return None
+        if session.data.source.reading != "cache" or session.data.report["batches"]["mode"] != "streamed":
+            return None
+        return Found(
+            level="info",
+            title=f"{title}.",
+            advice=f"Where the system spoke of a bus error, it was a file of the {LOST_PICTURES}",
+            step=session.progress.step,
+            fix={"loader.cache": "off"},
+        )
     when = time.strftime("%H:%M:%S", time.localtime(float(rows["time"][-1])))
     return Found(
         level="warning",
-        title=f"The process of the attempt before vanished after step {int(rows['step'][-1]):,} without a word; at its "
-        f"last look, at {when}, memory was nearly full: it held {in_words(held)}, of {in_words(total)} in all.",
+        title=f"{title}; at its last look, at {when}, memory was nearly full: it held {in_words(held)}, of "
+        f"{in_words(total)} in all.",
         advice="The system ends programs when memory runs out. "
         + (
             warned[-1].advice if warned else "Close other programs, or stop the run and resume it with smaller batches."
         ),
-        step=step,
+        step=session.progress.step,
         fix=warned[-1].fix if warned else {},
     )

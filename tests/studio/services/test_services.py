@@ -149,6 +149,7 @@ def test_closed_background_delivers_nothing_more(qtbot: QtBot, background: Backg
         (-9, "", "SIGKILL"),
         (-11, "", "native code (SIGSEGV)"),
         (-15, "", "ended by SIGTERM"),
+        (0xC0000006, "", "could no longer be read"),
         (0xC0000005, "", "an access violation"),
         (3, "", "exit code 3"),
     ],
