@@ -15,7 +15,7 @@ from studio.charts.number_labels import position, reading
 from studio.charts.plot_canvas import PlotCanvas
 from studio.charts.redraw_clock import RedrawClock
 from studio.charts.series import Series
-from studio.charts.shared_x import SharedX
+from studio.charts.shared_x import SharedX, spanned
 from studio.charts.value_scale import ValueScale
 from studio.theme import Palette, theme
 from studio.widgets import label
@@ -237,10 +237,8 @@ class CurvePlot(QWidget):
         shared.cursor_moved.connect(self._on_cursor_moved)
 
     def _extent(self) -> tuple[float, float] | None:
-        filled = [curve.series.raw.x for curve in self._curves.values() if len(curve.series)]
-        if not filled:
-            return None
-        return min(float(xs[0]) for xs in filled), max(float(xs[-1]) for xs in filled)
+        extents = [extent for curve in self._curves.values() if (extent := curve.series.extent) is not None]
+        return spanned(extents)
 
     def _ask_for_redraw(self) -> None:
         self._clock.request(self)

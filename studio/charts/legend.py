@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from studio.theme import SPACING, theme
-from studio.widgets import ElidedLabel, label
+from studio.widgets import ElidedLabel, SteadyLabel, label
 
 
 class Swatch(QWidget):
@@ -31,7 +31,7 @@ class LegendEntry(QWidget):
     def __init__(self, name: str, color_index: int) -> None:
         super().__init__()
         self._name = name
-        self._value = label("")
+        self._value = SteadyLabel()
         word = ElidedLabel(name, Qt.TextElideMode.ElideRight)  # where room is short, the figure is worth more
         word.setProperty("role", "caption")
         word.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)

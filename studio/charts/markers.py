@@ -52,6 +52,7 @@ class MarkerLayer(QObject):
         self._palette: Palette | None = None
         self._points = pg.ScatterPlotItem(pxMode=True, hoverable=True, hoverSize=16, tip=None)
         self._points.setZValue(20)
+        self._points.hide()
         self._points.sigClicked.connect(self._on_clicked)
         self._points.sigHovered.connect(self._on_hovered)
         plot.addItem(self._points, ignoreBounds=True)
@@ -108,6 +109,7 @@ class MarkerLayer(QObject):
                 for marker, height in zip(shown, heights, strict=True)
             ]
         )
+        self._points.setVisible(bool(shown))  # painting none of them takes as long as painting a curve
         if palette is not self._palette:
             for marker in self._markers.values():
                 if marker.line is not None:

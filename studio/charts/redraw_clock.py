@@ -1,5 +1,6 @@
 """When curves are drawn: data may come at any rate, drawing happens at its own pace and only if it is seen."""
 
+import math
 import time
 from collections.abc import Callable
 from typing import Protocol
@@ -47,25 +48,27 @@ class RedrawClock(QObject):
         self._power = power or Power()
         self._spent = spent
         self._spent_before = spent()
-        self._cost = 0.0  # seconds from one drawing to the next, averaged
+        self._drawn = -math.inf  # when, in seconds
+        self._cost = 0.0  # seconds of work from one drawing to the next, averaged
         self._waiting: list[Redrawn] = []
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._on_timeout)
 
     def request(self, plot: Redrawn) -> None:
-        """Draw `plot` at the next tick."""
+        """Draw `plot` at the next tick: at once, when nothing was drawn for a while."""
         if plot not in self._waiting:
             self._waiting.append(plot)
         if not self._timer.isActive() and plot.isVisible():
-            self._timer.start(self.interval())
+            since = 1000 * (time.monotonic() - self._drawn)
+            self._timer.start(round(max(0.0, self.interval() - since)))
 
     def is_running(self) -> bool:
         """Whether a tick is due."""
         return self._timer.isActive()
 
     def interval(self) -> int:
-        """Milliseconds from a request to its drawing, by what drawing costs."""
+        """Milliseconds from one drawing to the next, by what drawing costs."""
         usual = INTERVAL_MS * (2 if self._power.on_battery() else 1)
         return min(max(usual, round(1000 * self._cost / _SHARE)), _SLOWEST_MS)
 
@@ -79,6 +82,7 @@ class RedrawClock(QObject):
             plot.prepare()  # may make linked plots ask, too: they are drawn in the same tick
         seen, self._waiting = self._seen(), []
         self._timer.stop()
+        self._drawn = time.monotonic()
         for plot in seen:
             plot.refresh()
         self._note_cost()

@@ -7,6 +7,11 @@ from PySide6.QtCore import QObject, Signal
 _GROWTH = 1.5
 
 
+def spanned(extents: list[tuple[float, float]]) -> tuple[float, float] | None:
+    """From the lowest start to the highest end; None for none."""
+    return (min(low for low, _ in extents), max(high for _, high in extents)) if extents else None
+
+
 class SharedX(QObject):
     """Follows the newest data until the person zooms or pans; `fit` follows again.
 
@@ -57,10 +62,7 @@ class SharedX(QObject):
         self._set(first, last)
 
     def _extent(self) -> tuple[float, float] | None:
-        extents = [extent for source in self._extents if (extent := source()) is not None]
-        if not extents:
-            return None
-        return min(low for low, _ in extents), max(high for _, high in extents)
+        return spanned([extent for source in self._extents if (extent := source()) is not None])
 
     def _set(self, first: float, last: float) -> None:
         if last <= first:

@@ -29,6 +29,7 @@ class LiveRun(QObject):
         state_changed(RunState)
         progress_changed(Progress): after each look at a run that moved.
         truncated(int), rows_arrived(ndarray), telemetry_arrived(ndarray), event_arrived(Event): see RunMonitor.
+        looked(): after each look, when all of the above was said.
         asked(Command): a request was passed on.
         refused(str): a request could not be passed on.
     """
@@ -40,6 +41,7 @@ class LiveRun(QObject):
     rows_arrived = Signal(object)
     telemetry_arrived = Signal(object)
     event_arrived = Signal(object)
+    looked = Signal()
     asked = Signal(object)
     refused = Signal(str)
 
@@ -248,6 +250,7 @@ class LiveRun(QObject):
             self.progress = progress
             self.progress_changed.emit(progress)
         self._update()
+        self.looked.emit()
 
     @Slot()
     def _update(self) -> None:

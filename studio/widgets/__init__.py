@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from studio.widgets.figures import BigNumber, KeyValueTable, ProgressLine, StatusPill
     from studio.widgets.flow import FlowLayout
     from studio.widgets.inputs import ComboBox, PathEdit, PathMode
-    from studio.widgets.labels import ElidedLabel, IconLabel, label, separator
+    from studio.widgets.labels import ElidedLabel, IconLabel, SteadyLabel, label, separator
     from studio.widgets.messages import Banner, EmptyState, Toast, ToastArea
     from studio.widgets.navigation import NavigationRail
     from studio.widgets.number_text import NumberKind, format_number, parse_number
@@ -30,7 +30,7 @@ _HOMES = {
     "figures": ("BigNumber", "KeyValueTable", "ProgressLine", "StatusPill"),
     "flow": ("FlowLayout",),
     "inputs": ("ComboBox", "PathEdit", "PathMode"),
-    "labels": ("ElidedLabel", "IconLabel", "label", "separator"),
+    "labels": ("ElidedLabel", "IconLabel", "SteadyLabel", "label", "separator"),
     "messages": ("Banner", "EmptyState", "Toast", "ToastArea"),
     "navigation": ("NavigationRail",),
     "number_text": ("NumberKind", "format_number", "parse_number"),
@@ -64,6 +64,7 @@ __all__ = [
     "Share",
     "ShareBar",
     "StatusPill",
+    "SteadyLabel",
     "Switch",
     "Thumbnail",
     "ThumbnailGrid",

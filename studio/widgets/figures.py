@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from studio.theme import SPACING, Tone, set_property, theme
-from studio.widgets.labels import ElidedLabel, label
+from studio.widgets.labels import ElidedLabel, SteadyLabel, label
 
 
 class BigNumber(QWidget):
@@ -16,7 +16,8 @@ class BigNumber(QWidget):
     def __init__(self, caption: str, unit: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._caption = label(caption, "caption")
-        self._value = label("–", "number", selectable=True)
+        self._value = SteadyLabel("number", selectable=True)
+        self._value.setText("–")
         self._unit = label(unit, "caption")
         self._delta = label("", "caption", wrap=True)
         self._delta.hide()
@@ -45,13 +46,15 @@ class BigNumber(QWidget):
 
     def set_caption(self, caption: str) -> None:
         """What the figure is."""
-        self._caption.setText(caption)
-        self._describe()
+        if caption != self._caption.text():
+            self._caption.setText(caption)
+            self._describe()
 
     def set_delta(self, text: str, tone: Tone = "neutral") -> None:
         """A line below: a change, a best so far; "" removes it."""
-        self._delta.setText(text)
-        self._delta.setVisible(bool(text))
+        if text != self._delta.text():
+            self._delta.setText(text)
+            self._delta.setVisible(bool(text))
         set_property(self._delta, "tone", tone)
 
     def _describe(self) -> None:
@@ -138,7 +141,8 @@ class ProgressLine(QWidget):
         super().__init__(parent)
         self._track = _Track()
         self._text = ElidedLabel("", Qt.TextElideMode.ElideRight)
-        self._detail = label("", "caption")
+        self._detail = SteadyLabel("caption")
+        self._detail.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._words = QWidget()
         row = QHBoxLayout(self._words)
         row.setContentsMargins(0, 0, 0, 0)

@@ -1,6 +1,6 @@
 """Labels by what they are for, and one that shortens itself."""
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
 
@@ -10,15 +10,20 @@ from studio.theme import IconRole, LabelRole, icon, set_role
 def label(text: str = "", role: LabelRole = "body", *, wrap: bool = False, selectable: bool = False) -> QLabel:
     """A text in the look of its role. `selectable` for what a person may want to copy (paths, figures, errors)."""
     made = QLabel(text)
-    made.setTextFormat(Qt.TextFormat.PlainText)
     made.setWordWrap(wrap)
+    dress(made, role, selectable=selectable)
+    return made
+
+
+def dress(made: QLabel, role: LabelRole, *, selectable: bool = False) -> None:
+    """Give a label the look of a role."""
+    made.setTextFormat(Qt.TextFormat.PlainText)
     set_role(made, role)
     if selectable:
         made.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         made.setCursor(Qt.CursorShape.IBeamCursor)
-    return made
 
 
 def separator(vertical: bool = False) -> QFrame:
@@ -44,8 +49,9 @@ class ElidedLabel(QLabel):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
 
     def setText(self, text: str) -> None:
-        super().setText(text)
-        self._update_tool_tip()
+        if text != self.text():
+            super().setText(text)
+            self._update_tool_tip()
 
     def elided_text(self) -> str:
         """What is shown at the present width."""
@@ -66,6 +72,37 @@ class ElidedLabel(QLabel):
 
     def _update_tool_tip(self) -> None:
         self.setToolTip(self.text() if self.elided_text() != self.text() else "")
+
+
+class SteadyLabel(QLabel):
+    """A figure that changes many times a minute. It keeps its room while a text fits well enough.
+
+    A label that changes asks every layout around it, up to the window, to be counted anew, which costs many times the
+    label itself; one of a fixed size asks nothing. And what stands beside it does not dance.
+    """
+
+    _STEP = 8  # pixels that the room grows by
+    _SPARE = 3 * _STEP  # pixels it may have too many
+
+    def __init__(self, role: LabelRole = "body", *, selectable: bool = False) -> None:
+        super().__init__()
+        dress(self, role, selectable=selectable)
+        self._make_room()
+
+    def setText(self, text: str) -> None:
+        if text != self.text():
+            super().setText(text)
+            self._make_room()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._make_room()
+
+    def _make_room(self) -> None:
+        needed = self.sizeHint()
+        if needed.height() != self.maximumHeight() or not 0 <= self.maximumWidth() - needed.width() <= self._SPARE:
+            self.setFixedSize(-(-needed.width() // self._STEP) * self._STEP, needed.height())
 
 
 class IconLabel(QWidget):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from PySide6.QtWidgets import QGridLayout, QWidget
 
@@ -27,7 +29,10 @@ class NumbersRow(Card):
         self.speed = BigNumber("Samples / s")
         self._losses: list[float] = []
         self._skipped: list[int] = []  # their steps
+        self._newest: Any = None  # row
+        self._validated: Validated | None = None  # the newest
         self._best: Validated | None = None
+        self._monitor = ""
         host = QWidget()
         grid = QGridLayout(host)
         grid.setContentsMargins(0, 0, 0, 0)
@@ -42,51 +47,59 @@ class NumbersRow(Card):
         """Forget the run shown."""
         self._losses.clear()
         self._skipped.clear()
-        self._best = None
+        self._newest = self._best = self._validated = None
+        self._monitor = ""
         for number in (self.loss, self.quality, self.rate, self.norm, self.speed):
             number.set_value("–")
             number.set_delta("")
 
     def add_rows(self, rows: Rows) -> None:
-        """New steps."""
-        last = rows[-1]
+        """New steps, shown by ``refresh``."""
+        self._newest = rows[-1]
         self._losses = (self._losses + [float(value) for value in rows["loss"][-_RECENT:]])[-_RECENT:]
-        finite = [value for value in self._losses if np.isfinite(value)]
-        self.loss.set_value(format_number(sum(finite) / len(finite)) if finite else "NaN")
-        self.loss.set_delta(f"mean of {len(self._losses)} steps" if len(self._losses) > 1 else "of 1 step")
-        self.rate.set_value(format_number(float(last["lr"]), 3))
-        self.norm.set_value(format_number(float(last["grad_norm"]), 3))
         self._skipped += rows["step"][rows["skipped"] > 0].tolist()
-        self._show_skipped()
 
     def truncate(self, step: int) -> None:
         """Steps after ``step`` are void."""
         self._losses.clear()
         self._skipped = [skipped for skipped in self._skipped if skipped <= step]
-        self._show_skipped()
         if self._best is not None and self._best.step > step:
             self._best = None
 
     def add_event(self, event: Event, monitor: str) -> None:
-        """A validation; ``monitor`` is the metric that decides which is best."""
+        """A validation, shown by ``refresh``; ``monitor`` is the metric that decides which is best."""
         if not isinstance(event, Validated) or monitor not in event.metrics:
             return
         if event.improved or self._best is None:
             self._best = event
-        value = float(event.metrics[monitor])
-        self.quality.set_caption(metric_title(monitor).capitalize())
-        self.quality.set_value(format_metric(monitor, value))
-        if self._best is event:
-            self.quality.set_delta("best so far", "success")
-        else:
-            best = format_metric(monitor, float(self._best.metrics[monitor]))
-            self.quality.set_delta(f"best {best} at step {self._best.step:,}")
+        self._validated, self._monitor = event, monitor
+
+    def refresh(self) -> None:
+        """Show what was added: once for all of a look, or a run that validates a hundred times a second would have a
+        hundred figures written over each other."""
+        if self._newest is not None:
+            self.rate.set_value(format_number(float(self._newest["lr"]), 3))
+            self.norm.set_value(format_number(float(self._newest["grad_norm"]), 3))
+        if self._losses:
+            finite = [value for value in self._losses if np.isfinite(value)]
+            self.loss.set_value(format_number(sum(finite) / len(finite)) if finite else "NaN")
+            self.loss.set_delta(f"mean of {len(self._losses)} steps" if len(self._losses) > 1 else "of 1 step")
+        if self._validated is not None:
+            self._show_quality(self._validated)
+        count = len(self._skipped)
+        self.norm.set_delta(f"{count:,} step{'s' if count > 1 else ''} skipped" if count else "", "warning")
 
     def show_progress(self, progress: Progress) -> None:
         """Throughput."""
         if progress.samples_per_second:
             self.speed.set_value(format_rate(progress.samples_per_second))
 
-    def _show_skipped(self) -> None:
-        count = len(self._skipped)
-        self.norm.set_delta(f"{count:,} step{'s' if count > 1 else ''} skipped" if count else "", "warning")
+    def _show_quality(self, event: Validated) -> None:
+        value = float(event.metrics[self._monitor])
+        self.quality.set_caption(metric_title(self._monitor).capitalize())
+        self.quality.set_value(format_metric(self._monitor, value))
+        if self._best is event:
+            self.quality.set_delta("best so far", "success")
+        elif self._best is not None:
+            best = format_metric(self._monitor, float(self._best.metrics[self._monitor]))
+            self.quality.set_delta(f"best {best} at step {self._best.step:,}")

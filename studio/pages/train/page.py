@@ -87,6 +87,7 @@ class TrainPage(QWidget):
         live.truncated.connect(self._on_truncated)
         live.event_arrived.connect(self._on_event)
         live.telemetry_arrived.connect(self.system.add_telemetry)
+        live.looked.connect(self.numbers.refresh)
         self.empty.action_triggered.connect(context.start_sample)
         live.asked.connect(self._on_asked)
         self.header.asked.connect(live.ask)

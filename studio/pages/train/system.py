@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from studio.state.formats import format_size
 from studio.theme import SPACING
-from studio.widgets import IconLabel, label
+from studio.widgets import IconLabel, SteadyLabel, label
 from training.runs.series import Rows
 
 _WAIT_WARNING = 0.3  # share of the time spent waiting for data from which the loader is the bottleneck
@@ -63,7 +63,7 @@ class SystemStrip(QWidget):
 class _Figure(QWidget):
     def __init__(self, icon_name: str, tooltip: str) -> None:
         super().__init__()
-        self._text = label("", "caption")
+        self._text = SteadyLabel("caption")
         self.setToolTip(tooltip)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, SPACING.m, 0)

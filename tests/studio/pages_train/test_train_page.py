@@ -224,15 +224,18 @@ def test_numbers_tell_mean_best_and_skipped_steps(qtbot: QtBot) -> None:
     qtbot.addWidget(row)
     rows = np.array([(1, 1, 0, 1e-3, 2.0, 5.0), (2, 1, 1, 1e-3, np.nan, np.inf)], STEP_ROW)
     row.add_rows(rows)
+    row.refresh()
     assert row.loss.value() == "2"
     assert row.norm.value() == "∞"
     assert "1 step skipped" in row.norm._delta.text()
     row.add_event(Validated(step=2, epoch=1, metrics={"val/accuracy": 0.9}, improved=True), "val/accuracy")
     row.add_event(Validated(step=4, epoch=2, metrics={"val/accuracy": 0.8}, improved=False), "val/accuracy")
+    row.refresh()
     assert row.quality.value() == "80.00 %"
     assert row.quality._delta.text() == "best 90.00 % at step 2"
     row.truncate(1)
     row.add_event(Validated(step=2, epoch=1, metrics={"val/accuracy": 0.7}, improved=False), "val/accuracy")
+    row.refresh()
     assert row.quality._delta.text() == "best so far"
 
 
@@ -241,12 +244,16 @@ def test_skipped_steps_that_a_resume_makes_void_are_not_counted(qtbot: QtBot) ->
     qtbot.addWidget(row)
     rows = np.array([(step, 1, int(step > 8), 1e-3, 2.0, 5.0) for step in range(1, 29)], STEP_ROW)
     row.add_rows(rows)
+    row.refresh()
     assert row.norm._delta.text() == "20 steps skipped"
     row.truncate(20)
+    row.refresh()
     assert row.norm._delta.text() == "12 steps skipped"
     row.add_rows(rows[20:])
+    row.refresh()
     assert row.norm._delta.text() == "20 steps skipped"
     row.truncate(0)
+    row.refresh()
     assert row.norm._delta.text() == ""
 
 
