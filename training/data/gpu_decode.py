@@ -29,14 +29,13 @@ from PIL import Image
 from torch import Tensor
 
 from training.data.decode import DifferentSize, Form, Outcome, Unusable, open_picture, read_picture, unpack
-from training.data.pillow_resize import fit
+from training.data.pillow_resize import Fit
 from training.data.processes import core_count
 from training.errors import InputError, TrainingError, counted
 
 _RULE = 1  # raise it when the same file gets other pixels
 _BATCH = 64  # pictures given to nvJPEG at once, which is where its speed comes from
-_BATCH_PIXELS = 64 << 20  # of all of them together: they lie on the GPU in full size, with 3 bytes each
-_LARGEST = 32 << 20  # pixels of one picture, which is scaled with 12 bytes each
+_MOST_PIXELS = 32 << 20  # of one picture, and of a batch: in full size they take 3 bytes each, while scaled 30 at most
 _MOST_THREADS = 16
 _OLDEST_CUDA = (12, 3)
 """Before, nvJPEG crashes with the whole process on some files whose EXIF notes are broken."""
@@ -69,6 +68,7 @@ class GpuDecoder:
         self._threads = max(1, min(core_count(), _MOST_THREADS) if threads is None else threads)
         self._lock = threading.Lock()
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self._fit: Fit | None = None
         self._by_gpu = self._by_processor = 0
         where = (
             f"nvJPEG of CUDA {torch.version.cuda} on {torch.cuda.get_device_name(device)}"
@@ -97,7 +97,7 @@ class GpuDecoder:
             while running:
                 ready = running.popleft().result()
                 running.extend(pool.submit(_ready, path, form) for path in islice(rest, 1))
-                if group and _pixels([*group, ready]) > _BATCH_PIXELS:
+                if group and _pixels([*group, ready]) > _MOST_PIXELS:
                     yield from self._finished(group, form)
                     group = []
                 group.append(ready)
@@ -112,7 +112,7 @@ class GpuDecoder:
         """Who decoded so far, a clause for the person; "" when nothing was."""
         if not self._by_gpu + self._by_processor:
             return ""
-        rest = f", the processor {self._by_processor:,} others" if self._by_processor else ""
+        rest = f", the processor {counted(self._by_processor, 'other')}" if self._by_processor else ""
         return f"the GPU decoded {counted(self._by_gpu, 'picture')}{rest}"
 
     def _finished(self, group: list[_Jpeg | Outcome], form: Form) -> Iterator[Outcome]:
@@ -137,28 +137,45 @@ class GpuDecoder:
         if not jpegs:
             return []
         with self._lock, self._own_stream():
-            decoded = self._decoded([_bytes(jpeg.data) for jpeg in jpegs], self._modes[form.channels])
             try:
-                good = [fit(picture, (form.height, form.width)) for picture in decoded if picture is not None]
-                pixels = iter(torch.stack(good).permute(0, 2, 3, 1).contiguous().cpu().numpy() if good else ())
+                return self._fitted(
+                    self._decoded([_bytes(jpeg.data) for jpeg in jpegs], self._modes[form.channels]), form
+                )
             except torch.OutOfMemoryError as error:
                 raise _memory_error() from error
-            return [None if picture is None else next(pixels) for picture in decoded]
+
+    def _fitted(self, decoded: list[Tensor | None], form: Form) -> list[NDArray[np.uint8] | None]:
+        """Scale those of one size together, since to start the GPU's work takes longer than to do it."""
+        if self._fit is None or self._fit.size != (form.height, form.width):
+            self._fit = Fit((form.height, form.width), self._device)
+        alike: dict[torch.Size, list[int]] = {}
+        for number, picture in enumerate(decoded):
+            if picture is not None:
+                alike.setdefault(picture.shape, []).append(number)
+        fitted: list[NDArray[np.uint8] | None] = [None] * len(decoded)
+        for numbers in alike.values():
+            some = self._fit(torch.stack([picture for number in numbers if (picture := decoded[number]) is not None]))
+            for number, pixels in zip(numbers, some.permute(0, 2, 3, 1).contiguous().cpu().numpy(), strict=True):
+                fitted[number] = pixels
+        return fitted
 
     def _decoded(self, files: list[Tensor], mode: Any) -> list[Tensor | None]:
         """uint8 (C, H, W) of each, on the device. nvJPEG gives all or nothing: the halves show what it refuses."""
-        if self._stream is not None:
-            # It writes on a stream of its own, without waiting for what others do with the memory it is given.
-            self._stream.synchronize()
+        self._wait()  # nvJPEG writes on another stream, without waiting for what was done with the memory it is given
         try:
             return [*self._decode_jpeg(files, mode, device=self._device)]
         except RuntimeError as error:
             if len(files) > 1:
                 half = len(files) // 2
                 return self._decoded(files[:half], mode) + self._decoded(files[half:], mode)
-            if isinstance(error, torch.OutOfMemoryError) or _NO_MEMORY.search(str(error)):
+            if _lacks_memory(error):
                 raise _memory_error() from error
+            self._wait()  # raises where not the file is broken, but the GPU
             return [None]
+
+    def _wait(self) -> None:
+        if self._stream is not None:
+            self._stream.synchronize()
 
     def _own_stream(self) -> AbstractContextManager[Any]:
         """Work of its own beside the model's, on the right GPU: torchvision takes the current one's stream."""
@@ -176,6 +193,8 @@ def gpu_decoder(device: torch.device, threads: int | None) -> GpuDecoder:
         decoder = GpuDecoder(device, threads)
         decoder.try_out()
     except (ImportError, OSError, RuntimeError) as error:
+        if _lacks_memory(error):
+            raise _memory_error() from error
         reason = str(error).partition("\n")[0].strip().rstrip(".")[:200]
         raise _refusal(f"cannot be had from the torchvision that is installed ({reason})") from error
     return decoder
@@ -183,6 +202,10 @@ def gpu_decoder(device: torch.device, threads: int | None) -> GpuDecoder:
 
 def _refusal(why: str) -> InputError:
     return InputError(f"loader.decoder: gpu {why}.", _WAY_OUT, {"loader.decoder": "cpu"})
+
+
+def _lacks_memory(error: Exception) -> bool:
+    return isinstance(error, torch.OutOfMemoryError) or bool(_NO_MEMORY.search(str(error)))
 
 
 def _memory_error() -> TrainingError:
@@ -225,7 +248,7 @@ def _pixels_for_gpu(data: bytes, form: Form) -> int:
             fits = form.fit or (width, height) == (form.width, form.height)
             known = image.format == "JPEG" and (image.mode == "L" or (image.mode == "RGB" and _is_ycc(image)))
             turned = image.info.keys() & {"exif", "xmp"} and image.getexif().get(0x0112, 1) != 1
-            return width * height if fits and known and not turned and width * height <= _LARGEST else 0
+            return width * height if fits and known and not turned and width * height <= _MOST_PIXELS else 0
     except Exception:  # noqa: BLE001 - decoders raise anything on broken data; the processor's way will say what
         return 0
 

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from training.data.pillow_resize import fit
+from training.data.pillow_resize import Fit
 
 SIZES = [(64, 64), (33, 32), (32, 33), (500, 375), (375, 500), (1200, 400), (1, 7), (9, 1), (16, 200), (640, 480)]
 
@@ -23,7 +23,8 @@ def by_pillow(pixels: NDArray[np.uint8], wanted: tuple[int, int]) -> NDArray[np.
 
 
 def by_tensor(pixels: NDArray[np.uint8], wanted: tuple[int, int]) -> NDArray[np.int64]:
-    return fit(torch.from_numpy(pixels.copy()).permute(2, 0, 1), wanted).permute(1, 2, 0).numpy().astype(np.int64)
+    fit = Fit(wanted, torch.device("cpu"))
+    return fit(torch.from_numpy(pixels.copy()).permute(2, 0, 1)).permute(1, 2, 0).numpy().astype(np.int64)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -54,5 +55,14 @@ def test_no_number_format_of_matrix_products_changes_a_bit() -> None:
         assert np.array_equal(by_tensor(pixels, (96, 96)), plain)
     finally:
         torch.set_float32_matmul_precision(before)
-    doubled = fit(torch.from_numpy(pixels).permute(2, 0, 1).contiguous(), (96, 96))  # in another memory order
-    assert np.array_equal(doubled.permute(1, 2, 0).numpy(), plain)
+
+
+def test_pictures_of_one_size_are_scaled_together_as_each_by_itself() -> None:
+    fit = Fit((96, 80), torch.device("cpu"))
+    several = torch.randint(0, 256, (5, 3, 131, 170), dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
+    together = fit(several)
+    assert together.shape == (5, 3, 96, 80)
+    for one, alone in zip(together, several, strict=True):
+        assert torch.equal(one, fit(alone))
+    other_order = several.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
+    assert torch.equal(fit(other_order), together)
