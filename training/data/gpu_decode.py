@@ -115,6 +115,11 @@ class GpuDecoder:
         rest = f", the processor {counted(self._by_processor, 'other')}" if self._by_processor else ""
         return f"the GPU decoded {counted(self._by_gpu, 'picture')}{rest}"
 
+    def give_back(self) -> None:
+        """Let others have the GPU memory that full-size pictures took: torch keeps it for this stream's next ones."""
+        if self._stream is not None:
+            torch.cuda.empty_cache()
+
     def _finished(self, group: list[_Jpeg | Outcome], form: Form) -> Iterator[Outcome]:
         jpegs = [ready for ready in group if isinstance(ready, _Jpeg)]
         decoded = iter(self._pixels(jpegs, form))
