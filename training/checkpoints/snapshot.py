@@ -54,8 +54,13 @@ class SnapshotMemory:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._free: dict[Any, list[Tensor]] = defaultdict(list)
-        self._in_use = 0
+        self._in_use = self._last_size = 0
         self._changed = threading.Condition()
+
+    @property
+    def is_scarce(self) -> bool:
+        """Whether another copy as large as the last would have to wait."""
+        return self._in_use + self._last_size > self._limit
 
     def copy(self, content: Any) -> Copied:
         """A deep copy of ``content`` on the host; waits while too much of earlier copies is in use.
@@ -69,6 +74,7 @@ class SnapshotMemory:
         with self._changed:
             self._changed.wait_for(lambda: not self._in_use or self._in_use + size <= self._limit)
             self._in_use += size
+            self._last_size = size
         copied = Copied(None, size)
         copied.content = self._copied(content, copied.buffers)
         gpus = {tensor.device for tensor in tensors_in(content) if tensor.device.type == "cuda"}
@@ -115,7 +121,7 @@ class SnapshotMemory:
             return _filled(buffer, value.detach())
         if isinstance(value, str):
             return sys.intern(value)
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             return {self._copied(key, buffers): self._copied(item, buffers) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return type(value)(self._copied(item, buffers) for item in value)
@@ -123,10 +129,11 @@ class SnapshotMemory:
 
 
 def tensors_in(value: Any) -> Iterator[Tensor]:
-    """The tensors in nested tuples, lists and mappings."""
+    """The tensors in nested tuples, lists and dicts. Not in all that is a ``Mapping``: once torch's compiler is there,
+    the first question for that takes 0.3 s, because it goes through thousands of classes."""
     if isinstance(value, Tensor):
         yield value
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         for item in value.values():
             yield from tensors_in(item)
     elif isinstance(value, list | tuple):

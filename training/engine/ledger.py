@@ -152,7 +152,7 @@ class Ledger:
         """Hand a snapshot of this very step to the writer; a step already saved is not saved twice, unless ``anew``.
 
         ``planned`` says that the run's own rules call for it: only that is a place to roll back to, or a run whose
-        person saved in between would roll back elsewhere.
+        person saved in between would roll back elsewhere. Many of them in a second do not hurry to the disk.
         """
         progress = self._session.progress
         if self._keeper.newest_step == progress.step and not (best or anew):
@@ -161,7 +161,7 @@ class Ledger:
         self._session.lap("logging")
         # The steps a checkpoint stands for must outlive a power cut, too: on disk before it, but behind the loop's back.
         self._keeper.row_is_open = progress.skipped_in_a_row > 0 and not progress.finished
-        self._keeper.save(self._snapshot(planned), best=best, first=self._recorder.sync)
+        self._keeper.save(self._snapshot(planned), best=best, patient=planned, first=self._recorder.sync)
         self._recorder.restart_clock()
         self._session.lap("saving")
 

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from tests.training.small_files import files_no_larger_than
-from training.checkpoints import Keeper, load, newest_good
-from training.checkpoints.snapshot import Snapshot
+from training.checkpoints import Keeper, keep, load, newest_good
+from training.checkpoints.snapshot import Snapshot, SnapshotMemory
 from training.config import RunConfig
 from training.errors import TrainingError
 from training.events import CheckpointSaved
@@ -106,6 +106,72 @@ def test_snapshots_queue_while_the_disk_is_busy_and_all_are_written_in_order(
     keeper.finish()
     assert [event.step for event in saved] == [1, 2, 3, 4, 5]
     assert [event.labels for event in saved] == [("last",), ("last", "best"), ("last",), ("last",), ("last",)]
+
+
+@pytest.mark.parametrize(("rolls_back", "written"), [(False, [1, 4, 6, 7, 8]), (True, [1, 2, 3, 4, 5, 6, 7, 8])])
+def test_what_would_be_tidied_away_at_once_is_not_written(
+    folder: RunFolder, saved: list[CheckpointSaved], rolls_back: bool, written: list[int]
+) -> None:
+    disk = threading.Event()
+    keeper = Keeper(folder, 3, saved.append, rolls_back)
+
+    def wait() -> None:
+        disk.wait(60)
+
+    keeper.save(snapshot(1), best=False, first=wait)
+    for step in range(2, 9):
+        keeper.save(snapshot(step, float(step)), best=step in (2, 4))
+    disk.set()
+    keeper.finish()
+    keeper.close()
+    assert [event.step for event in saved] == written
+    assert kept_steps(folder) == [4, 6, 7, 8]
+    assert read_labels(folder) == {"last": checkpoint_name(8), "best": checkpoint_name(4)}
+
+
+def test_those_that_nobody_waits_for_begin_together_and_end_with_whatever_hurries(
+    folder: RunFolder, saved: list[CheckpointSaved], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keep, "_REST_SECONDS", 3600.0)
+    keeper = Keeper(folder, 2, saved.append)
+
+    def wait_for(count: int) -> None:
+        end = time.monotonic() + 60
+        while len(saved) < count and time.monotonic() < end:
+            time.sleep(0.01)
+
+    keeper.save(snapshot(1), best=True, patient=True)
+    wait_for(1)  # the first of all need not wait
+    for step in range(2, 8):
+        keeper.save(snapshot(step), best=step == 4, patient=True)
+    assert [event.step for event in saved] == [1]
+    keeper.save(snapshot(8), best=False)  # somebody asked for this one
+    wait_for(4)
+    assert [event.step for event in saved] == [1, 4, 7, 8]
+    keeper.save(snapshot(9), best=True, patient=True)
+    keeper.finish()
+    assert [event.step for event in saved] == [1, 4, 7, 8, 9]
+    keeper.save(snapshot(10), best=False, patient=True)
+    keeper.close()
+    assert kept_steps(folder) == [9, 10]
+    assert read_labels(folder) == {"last": checkpoint_name(10), "best": checkpoint_name(9)}
+
+
+def test_nothing_is_patient_when_memory_is_scarce(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next copy would make the loop wait for as long as the writer rests."""
+    monkeypatch.setattr(keep, "_REST_SECONDS", 3600.0)
+    keeper = Keeper(folder, 2, lambda saved: None)
+    keeper.memory = SnapshotMemory(64)
+    content = [torch.zeros(8)]
+    for step in range(1, 7):
+        copied = keeper.memory.copy(content)
+        keeper.save(
+            replace(snapshot(step), release=lambda copied=copied: keeper.memory.give_back(copied)),  # type: ignore[misc]
+            best=False,
+            patient=True,
+        )
+    keeper.close()
+    assert kept_steps(folder) == [5, 6]
 
 
 def test_what_a_checkpoint_refers_to_is_durable_before_it_appears(folder: RunFolder, keeper: Keeper) -> None:
