@@ -34,6 +34,7 @@ from training.engine.skips import SkipLog
 from training.engine.workplace import Workplace
 from training.errors import InputError, TrainingError, counted
 from training.events import Completed, DataPrepared, Event, Found, PhaseChanged, Stopped
+from training.process import heap_left_alone
 from training.runs.folder import RunFolder, delete_run
 from training.runs.history import read_history
 from training.runs.manifest import read_sealed, seal
@@ -220,7 +221,8 @@ def _train(place: Workplace, session: Session, restore: Restore | None, closing:
     closing.callback(profiler.end)  # also of a run that fails
     if place.hooks.profile:
         profiler.watch_all()
-    fit(session, place.control, recorder, ledger, roll_back)
+    with heap_left_alone():
+        fit(session, place.control, recorder, ledger, roll_back)
     ledger.report_skips(skipped)
     return _finish(session, place.control, recorder, ledger, keeper)
 
