@@ -85,11 +85,7 @@ class Session:
     lap: Callable[[Lap], None] = no_watch  # told the name of each part of a step as it ends, for a profile
     forward: Callable[[Tensor], Any] | None = None  # in training, where it is not the model itself
     compiled: WholeStep | None = None  # takes the place of ``train_step``
-
-    @property
-    def lr(self) -> float:
-        """The rate of the step that comes next."""
-        return self.schedule.lr(self.progress.step) * self.progress.rate_factor
+    lr: float = 0.0  # the rate of the step that comes next, by ``apply_schedule``
 
     def cut_batches(self) -> None:
         """Cut the windows into batches as large as ``progress`` says, else the settings: the same samples in each step."""
@@ -100,7 +96,9 @@ class Session:
 
     def apply_schedule(self) -> None:
         """Give the optimizer the rate (and, under one-cycle, the momentum) of the step that comes next."""
-        set_rate(self.optimizer, self.lr, self.schedule.momentum(self.progress.step))
+        step = self.progress.step
+        self.lr = self.schedule.lr(step) * self.progress.rate_factor
+        set_rate(self.optimizer, self.lr, self.schedule.momentum(step))
 
     def training_state(self) -> dict[str, Any]:
         """All but the weights: plain numbers and tensors that ``torch.load(weights_only=True)`` accepts.
