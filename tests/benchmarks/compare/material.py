@@ -34,7 +34,7 @@ JPEG_QUALITY = 90
 
 def make(job: Job, data: Path, place: Path) -> Path:
     """The folder of ``job`` under ``place``, filled where it is not yet."""
-    config = run_config(job, _dataset(job, data, place))
+    config = run_config(job, dataset_of(job, data, place))
     words = json.dumps({"config": config, "warm_up_epochs": job.warm_up_epochs}, indent=1, sort_keys=True)
     folder = place / f"{job.name}-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
     if not (folder / "task.json").is_file():
@@ -65,7 +65,7 @@ def _write_arrays(config: dict[str, Any], path: Path) -> None:
     )
 
 
-def _dataset(job: Job, data: Path, place: Path) -> dict[str, str]:
+def dataset_of(job: Job, data: Path, place: Path) -> dict[str, str]:
     """What to add to ``[dataset]``: the path of files that lie there, after this call."""
     if job.material == "drawn":
         return {}

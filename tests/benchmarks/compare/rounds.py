@@ -31,6 +31,8 @@ class Place:
 
     peers_python: str = sys.executable
     switches: tuple[str, ...] = ()
+    module: str = "tests.benchmarks.compare.contestants"
+    """What is run with the contestant's name and the folder of its job."""
 
     def absent(self, peers: Sequence[str]) -> list[str]:
         """Those whose package the interpreter does not find."""
@@ -43,8 +45,7 @@ class Place:
     def measure(self, contestant: str, folder: Path) -> dict[str, Any]:
         """One measurement in a process of its own, with the machine's load before it. Raises Failed."""
         python = self.peers_python if contestant in PEERS else sys.executable
-        module = "tests.benchmarks.compare.contestants"
-        command = [python, "-m", module, contestant, str(folder), *self.switches]
+        command = [python, "-m", self.module, contestant, str(folder), *self.switches]
         before = load()
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_SECONDS)

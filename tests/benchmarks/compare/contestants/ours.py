@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from training.config import RunConfig
 from training.config.files import dump_config, parse_config
 from training.events import Completed
 from training.runs.folder import RunFolder
@@ -23,25 +24,30 @@ def run(folder: Path) -> dict[str, Any]:
     The workspace stays beside the job: what our engine keeps between runs (decoded pictures, compiled code) was kept.
     """
     record = json.loads((folder / "task.json").read_text())
-    workspace = folder / "workspace"
-    workspace.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as place:
-        config = Path(place) / "job.toml"
-        config.write_text(dump_config(parse_config(record["config"])))
-        command = [sys.executable, "-m", "training", "run", str(config), "--workspace", str(workspace), "--json"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
-    ended = json.loads(done.stdout.strip().splitlines()[-1])
-    history = read_history(RunFolder(Path(ended["folder"])).events_file)
+    ended = complete(parse_config(record["config"]), folder / "workspace")
+    history = read_history(ended.events_file)
     assert isinstance(history.final, Completed)
     validated = [item for item in history.validations if "val/loss" in item.metrics]
     warm_up = record["warm_up_epochs"]
     began = validated[warm_up - 1].time if warm_up else history.attempts[0].time
-    shutil.rmtree(ended["folder"])
+    shutil.rmtree(ended.path)
     return {
         "seconds": validated[-1].time - began,
         "loss": validated[-1].metrics["val/loss"],
         "accuracy": validated[-1].metrics["val/accuracy"],
         "steps": history.final.step,
     }
+
+
+def complete(config: RunConfig, workspace: Path, *switches: str) -> RunFolder:
+    """The folder of a run of ``config``, made by the command line in a process of its own and trained to its end."""
+    workspace.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "job.toml"
+        file.write_text(dump_config(config))
+        settings = ["--workspace", str(workspace), *switches, "--json"]
+        command = [sys.executable, "-m", "training", "run", str(file), *settings]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
+    return RunFolder(Path(json.loads(done.stdout.strip().splitlines()[-1])["folder"]))
