@@ -18,7 +18,11 @@ Line = tuple[Floats, Floats]
 _RAW_SHARE = 0.34  # of the curve's colour in the raw line, while the smoothed one is what is read
 _SMOOTH_POINTS = 400
 _DOT = 7  # pixels
+_WIDE = 2  # device-independent pixels
 _FEW_POINTS = 600  # up to here a thin line is worth the time that antialiasing takes
+_SHORT_WAY = (
+    40  # heights of the plot: up to here a wide line is; one that goes up and down 400 times takes 17 ms, or 1.4
+)
 
 
 class Curve:
@@ -34,13 +38,15 @@ class Curve:
 
     def lines(self, first: float, last: float, pixels: int, scale: ValueScale) -> tuple[Line, Line]:
         """The raw and the smoothed line between two positions, as they are to be drawn."""
-        raw = scale.scaled(*self.series.raw.view(first, last, pixels))
+        # A wide line shows nothing that is narrower than it.
+        raw = scale.scaled(*self.series.raw.view(first, last, pixels if self._is_noisy else pixels // _WIDE))
         smooth = self.series.smooth_view(first, last, min(pixels, _SMOOTH_POINTS))
         return raw, scale.scaled(*smooth) if smooth is not None else (np.empty(0), np.empty(0))
 
     def draw(self, raw: Line, smooth: Line, bounds: QRectF) -> None:
         """Hand lines to the plot that shows `bounds`."""
-        self.raw_item.set_line(*raw, bounds, antialias=not self._is_noisy or len(raw[0]) <= _FEW_POINTS)
+        is_fine = len(raw[0]) <= _FEW_POINTS if self._is_noisy else _way(raw[1], bounds) <= _SHORT_WAY
+        self.raw_item.set_line(*raw, bounds, antialias=is_fine)
         if (
             len(smooth[0]) or self.smooth_item.isVisible()
         ):  # what is empty is not painted: it would cost as much as a line
@@ -54,7 +60,7 @@ class Curve:
     def dress(self, palette: Palette, device_pixel_ratio: float) -> None:
         """Take on a theme's colours."""
         color = QColor(palette.curves[self.color_index % len(palette.curves)])
-        wide = 2 * device_pixel_ratio  # pyqtgraph counts a pen's width in device pixels
+        wide = _WIDE * device_pixel_ratio  # pyqtgraph counts a pen's width in device pixels
         self.smooth_item.setPen(pg.mkPen(color, width=wide))
         self.dot_item.setBrush(color)
         if self.series.is_smoothed:
@@ -62,3 +68,8 @@ class Curve:
             color = mixed(QColor(palette.surface), color, _RAW_SHARE)
         # Wide lines are dear where they zigzag, and noise is drawn as zigzag.
         self.raw_item.setPen(pg.mkPen(color, width=1 if self._is_noisy else wide))
+
+
+def _way(heights: Floats, bounds: QRectF) -> float:
+    """How far a line goes up and down, in heights of the plot; what is broken counts nothing."""
+    return float(np.nansum(np.abs(np.diff(heights)))) / bounds.height()

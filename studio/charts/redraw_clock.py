@@ -42,11 +42,13 @@ class RedrawClock(QObject):
         *,
         power: Power | None = None,
         spent: Callable[[], float] = time.thread_time,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         """`spent` tells the seconds of processor time that the window's thread has taken so far."""
         super().__init__(parent)
         self._power = power or Power()
         self._spent = spent
+        self._now = now
         self._spent_before = spent()
         self._drawn = -math.inf  # when, in seconds
         self._cost = 0.0  # seconds of work from one drawing to the next, averaged
@@ -60,7 +62,7 @@ class RedrawClock(QObject):
         if plot not in self._waiting:
             self._waiting.append(plot)
         if not self._timer.isActive() and plot.isVisible():
-            since = 1000 * (time.monotonic() - self._drawn)
+            since = 1000 * (self._now() - self._drawn)
             self._timer.start(round(max(0.0, self.interval() - since)))
 
     def is_running(self) -> bool:
@@ -82,7 +84,7 @@ class RedrawClock(QObject):
             plot.prepare()  # may make linked plots ask, too: they are drawn in the same tick
         seen, self._waiting = self._seen(), []
         self._timer.stop()
-        self._drawn = time.monotonic()
+        self._drawn = self._now()
         for plot in seen:
             plot.refresh()
         self._note_cost()

@@ -1,7 +1,9 @@
 """Labels by what they are for, and one that shortens itself."""
 
+import math
+
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
 
 from studio.theme import IconRole, LabelRole, icon, set_role
@@ -81,8 +83,9 @@ class SteadyLabel(QLabel):
     label itself; one of a fixed size asks nothing. And what stands beside it does not dance.
     """
 
+    _EDGE = 2  # pixels: slanted letters lean out of their width
     _STEP = 8  # pixels that the room grows by
-    _SPARE = 3 * _STEP  # pixels it may have too many
+    _SPARE = 3 * _STEP  # pixels of room that are no reason to move what stands beside
 
     def __init__(self, role: LabelRole = "body", *, selectable: bool = False) -> None:
         super().__init__()
@@ -100,9 +103,11 @@ class SteadyLabel(QLabel):
             self._make_room()
 
     def _make_room(self) -> None:
-        needed = self.sizeHint()
-        if needed.height() != self.maximumHeight() or not 0 <= self.maximumWidth() - needed.width() <= self._SPARE:
-            self.setFixedSize(-(-needed.width() // self._STEP) * self._STEP, needed.height())
+        metrics = self.fontMetrics()
+        needed = metrics.horizontalAdvance(self.text()) + self._EDGE
+        height = math.ceil(QFontMetricsF(self.font()).height())  # as QLabel counts it
+        if height != self.maximumHeight() or not 0 <= self.maximumWidth() - needed <= self._SPARE:
+            self.setFixedSize(-(-needed // self._STEP) * self._STEP, height)
 
 
 class IconLabel(QWidget):

@@ -59,11 +59,12 @@ sys.exit(code)
 
 @dataclass
 class Figures:
-    """Of one way to run, a number for each round; the last two are the window's."""
+    """Of one way to run, a number for each round; the last three are the window's."""
 
     speed: list[float] = field(default_factory=list)
     redraws: list[float] = field(default_factory=list)
     share: list[float] = field(default_factory=list)
+    cost: list[float] = field(default_factory=list)  # processor seconds of all that the window does, by redraw
 
 
 def headless(config: Path, workspace: Path) -> dict[str, Any]:
@@ -87,8 +88,10 @@ def with_window(config: Path, workspace: Path, figures: Figures) -> None:
             said = window.communicate()[0]
     seconds = float(status["ended"]) - began
     figures.speed.append(float(status["samples_per_second"]))
-    figures.redraws.append(int(said.split()[-1]) / 4 / seconds)  # the Train page has four plots
+    redraws = int(said.split()[-1]) / 4  # the Train page has four plots
+    figures.redraws.append(redraws / seconds)
     figures.share.append(spent / seconds)
+    figures.cost.append(spent / max(redraws, 1))
 
 
 def wait_for_run(window: subprocess.Popen[str], workspace: Path) -> tuple[float, float, dict[str, Any]]:
@@ -160,7 +163,8 @@ def main() -> None:
             )
             print(
                 f"  drawn {statistics.median(window.redraws):.1f} times a second, "
-                f"window takes {statistics.median(window.share):.1%} of a core",
+                f"window takes {statistics.median(window.share):.1%} of a core, "
+                f"{1000 * statistics.median(window.cost):.1f} ms a redraw",
                 flush=True,
             )
 

@@ -39,6 +39,8 @@ def marker_place(plot: CurvePlot, key: object) -> QPoint:
 
 def test_a_click_on_a_marker_gives_its_key(qtbot: QtBot, plot: CurvePlot) -> None:
     plot.append("train", np.arange(100), np.linspace(2, 1, 100))
+    plot.refresh()
+    assert not plot.markers()._points.isVisible()  # none: they cost nothing
     plot.add_marker("checkpoint", 40, "Checkpoint at step 40", ("run", 40))
     plot.add_marker("best", 70, "Best", "best")
     plot.refresh()
@@ -155,6 +157,45 @@ def test_a_log_scale_leaves_out_what_has_no_logarithm(plot: CurvePlot) -> None:
     plot.set_log(False)
     plot.refresh()
     assert len(curve.raw_item.getData()[1]) == 6
+
+
+def test_samples_that_come_one_by_one_are_drawn_as_those_that_come_together(plot: CurvePlot) -> None:
+    values = [2.0, 3.0, math.nan, 1.0, math.inf, 0.5]
+    plot.add_curve("single")
+    plot.set_smoothing(0.5)
+    plot.append("train", np.arange(6.0), values)
+    for step, value in enumerate(values):
+        plot.append("single", float(step), value)
+    with pytest.raises(ValueError, match="cut the series"):
+        plot.append("single", 4.0, 1.0)
+    together, single = plot._curves["train"].series, plot._curves["single"].series
+    assert len(single) == 6
+    assert single.extent == together.extent == (0.0, 5.0)
+    plot.refresh()
+    for one, other in zip(single.smooth_view(0, 5, 100) or (), together.smooth_view(0, 5, 100) or (), strict=True):
+        np.testing.assert_array_equal(one, other)
+    plot.append("single", 6.0, 1.0)
+    plot.truncate(3)
+    assert single.extent == (0.0, 3.0)
+    plot.append("single", 4.0, 7.0)  # goes on after the cut
+    plot.set_smoothing(0.9)
+    assert single.nearest(9) == (4.0, 7.0)
+    smoothed = single.smooth_view(0, 9, 100)
+    assert smoothed is not None
+    assert set(smoothed[0]) == {0, 1, 2, 3, 4}
+    plot.clear()
+    assert single.extent is None
+    plot.append("single", 0.0, 1.0)
+    assert len(single) == 1
+
+
+def test_a_wide_line_is_antialiased_unless_it_goes_up_and_down_all_the_time(plot: CurvePlot) -> None:
+    plot.add_curve("val", is_noisy=False)
+    steps = np.arange(500.0)
+    for values, fine in ((np.linspace(1, 0, 500), True), (steps % 2, False)):
+        plot.set_curve("val", steps, values)
+        plot.refresh()
+        assert plot._curves["val"].raw_item.opts["antialias"] is fine
 
 
 def test_an_all_gap_curve_and_an_empty_one_are_drawn_without_complaint(plot: CurvePlot) -> None:

@@ -79,6 +79,18 @@ def test_cheap_plots_are_drawn_at_the_usual_rate_and_dear_ones_less_often(qtbot:
     assert clock.interval() < 1000
 
 
+def test_what_was_not_drawn_for_a_while_is_drawn_at_once_and_then_at_the_usual_rate(qtbot: QtBot) -> None:
+    plot = Plot()
+    now = [100.0]
+    clock = RedrawClock(power=Power(lambda: False), spent=lambda: plot.spent, now=lambda: now[0])
+    for later, wait in ((0.0, 0), (0.0, INTERVAL_MS), (0.05, INTERVAL_MS - 50), (5.0, 0)):
+        now[0] += later
+        clock.request(plot)
+        assert clock._timer.interval() == wait
+        drawn = plot.drawn
+        qtbot.waitUntil(lambda: plot.drawn == drawn + 1, timeout=5000)  # noqa: B023 - waited for here
+
+
 def test_a_page_that_was_built_meanwhile_slows_nothing(qtbot: QtBot) -> None:
     plot = Plot(0.002)
     clock = clock_of(plot)

@@ -1,9 +1,9 @@
 """What shows something: pictures, bars, progress, messages."""
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.widgets import (
@@ -14,9 +14,11 @@ from studio.widgets import (
     EmptyState,
     KeyValueTable,
     ProgressLine,
+    SteadyLabel,
     Thumbnail,
     ThumbnailGrid,
     ToastArea,
+    label,
 )
 from studio.widgets.thumbnails import integer_factor
 
@@ -164,3 +166,42 @@ def test_a_notice_that_waits_shows_its_words_and_can_be_taken_away(qtbot: QtBot)
         assert words.height() >= words.heightForWidth(words.width())
     area.dismiss_all()
     assert area.toasts() == []
+
+
+def test_a_figure_that_changes_keeps_its_room_while_it_fits(qtbot: QtBot) -> None:
+    host = Host()
+    qtbot.addWidget(host)
+    figure, beside = SteadyLabel(), label("beside")
+    row = QHBoxLayout(host)
+    row.addWidget(figure)
+    row.addWidget(beside)
+    row.addStretch(1)
+    figure.setText("12345")
+    with qtbot.waitExposed(host):
+        host.show()
+    qtbot.wait(50)
+    place, counted = beside.pos(), host.counted
+    for number in range(12346, 12366):
+        figure.setText(str(number))
+        qtbot.wait(1)
+    assert (beside.pos(), host.counted) == (place, counted)
+    assert figure.text() == "12365"
+    figure.setText("123456789012345")
+    assert figure.width() > figure.fontMetrics().horizontalAdvance(figure.text())
+    qtbot.waitUntil(lambda: beside.x() > place.x())
+    figure.setText("1")
+    qtbot.waitUntil(lambda: beside.x() < place.x())
+    big = figure.font()
+    big.setPixelSize(40)
+    figure.setFont(big)
+    assert figure.height() >= figure.fontMetrics().height()
+
+
+class Host(QWidget):
+    """Counts how often its layout is counted anew."""
+
+    counted = 0
+
+    def event(self, event: QEvent) -> bool:
+        self.counted += event.type() == QEvent.Type.LayoutRequest
+        return super().event(event)
