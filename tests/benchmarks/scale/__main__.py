@@ -1,10 +1,12 @@
 """What grows with steps, runs and classes: measured, compared with ten times fewer, drawn.
 
-    python -m tests.benchmarks.scale [--steps 1000000] [--runs 10000] [--classes 10000] [--rounds 5] [--out FOLDER]
+    python -m tests.benchmarks.scale [--steps 1000000] [--cnn-steps 20000] [--runs 10000] [--classes 10000] [--rounds 5]
+        [--out FOLDER]
 
-A million steps take about seven minutes on two quiet cores and their comparisons two, ten thousand runs and ten thousand
-classes about three each. 0 leaves a part out. Each part is a process of its own, so that memory is its own. Into FOLDER (by default ``scale`` in the
-system's temporary folder): scale.md, scale.json, steps.png (the course of the long run) and a picture for each part.
+A million steps take about seven minutes on two quiet cores and their comparisons two, twenty thousand of a CNN four, ten
+thousand runs and ten thousand classes about three each. 0 leaves a part out. Each part is a process of its own, so that
+memory is its own. Into FOLDER (by default ``scale`` in the system's temporary folder): scale.md, scale.json, steps.png and
+cnn.png (the courses of the long runs) and a picture for each other part.
 
 The long run's figures come from its own telemetry: its first thousand steps are warm-up and left out; "last / first" is
 the median of the last ten thousands over that of the first ten, of time and of the engine's processor time, which other
@@ -54,7 +56,7 @@ def long_run(count: int, rounds: int, place: Path, out: Path) -> tuple[list[Meas
     from tests.benchmarks.scale.picture import draw_course
 
     workspace = place / "steps"
-    long, short = steps.train(count, workspace), steps.train(steps.SHORT, workspace)
+    long, short = (steps.train(steps.tiny_run(number), workspace) for number in (count, steps.SHORT))
     course = steps.course(long)
     (out / "steps.json").write_text(json.dumps(asdict(course)))
     draw_course(course, out / "steps.png")
@@ -70,9 +72,25 @@ def long_run(count: int, rounds: int, place: Path, out: Path) -> tuple[list[Meas
     ]
 
 
+def long_cnn(count: int, place: Path, out: Path) -> list[str]:
+    """Train a CNN for ``count`` steps; draws the course."""
+    from tests.benchmarks.scale.picture import draw_course
+
+    course = steps.course(steps.train(steps.cnn_run(count), place / "cnn"), steps.PICTURES_EPOCH)
+    (out / "cnn.json").write_text(json.dumps(asdict(course)))
+    draw_course(course, out / "cnn.png")
+    settled = course.memory[len(course.memory) // 10]
+    return [
+        f"{count:,} steps of a CNN, last / first: time {course.last_to_first(course.milliseconds):.3f}, "
+        f"processor time {course.last_to_first(course.processor):.3f} (bar: 1.05)",
+        f"its resident memory grew by {course.memory[-1] - course.memory[0]:.1f} MB from {course.memory[0]:,.0f} MB (bar: 50), "
+        f"by {course.memory[-1] - settled:.1f} MB after the first tenth; at most {max(course.memory):,.0f} MB",
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, most in (("steps", 1_000_000), ("runs", 10_000), ("classes", 10_000)):
+    for name, most in (("steps", 1_000_000), ("cnn-steps", 20_000), ("runs", 10_000), ("classes", 10_000)):
         parser.add_argument(f"--{name}", type=int, default=most)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path(tempfile.gettempdir()) / "scale")
@@ -91,6 +109,8 @@ def main() -> None:
             looks = at_each_size((steps.look,), arguments.steps, place)
             draw_growth(looks, arguments.out / "window.png")
             figures += looks
+        if arguments.cnn_steps:
+            sentences += long_cnn(arguments.cnn_steps, place, arguments.out)
         for most, parts, picture in (
             (arguments.runs, (runs.keep_index, runs.open_page), "runs.png"),
             (arguments.classes, (classes.train, classes.show), "classes.png"),

@@ -53,8 +53,8 @@ def draw_course(course: Course, path: Path) -> None:
     layout = _layout()
     for at, (title, values) in enumerate(
         (
-            ("Time of a step, ms (median of ten thousand)", _calm(course.milliseconds)),
-            ("Processor time of a step, ms (median of ten thousand)", _calm(course.processor)),
+            ("Time of a step, ms (median of ten epochs)", _calm(course.milliseconds)),
+            ("Processor time of a step, ms (median of ten epochs)", _calm(course.processor)),
             ("Resident memory of the engine, MB", course.memory),
         )
     ):

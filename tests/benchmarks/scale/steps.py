@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tests.benchmarks.scale.drawn import draw_run, step_rows
 from tests.benchmarks.scale.probe import Measurement, Probe
-from training.config.files import dump_config, parse_config
+from training.config import RunConfig, parse_config, save_config
 from training.events import AttemptStarted
 from training.runs.folder import RunFolder
 from training.runs.history import read_history
@@ -26,13 +26,14 @@ from training.runs.series import FLUSH_ROW, STEP_ROW, SeriesWriter, read_series
 EPOCH = 1000  # steps; at the end of each a validation and a checkpoint
 AGAIN = 2 * EPOCH  # steps done again from a checkpoint
 SHORT = 4 * EPOCH
+PICTURES_EPOCH = 100  # steps, likewise
 
 Floats = NDArray[np.float64]
 
 
 @dataclass
 class Course:
-    """What each thousand steps of one run took, after its first, and the memory it held then."""
+    """What each epoch of one run took, after its first, and the memory it held then."""
 
     steps: list[int] = field(default_factory=list)
     milliseconds: list[float] = field(default_factory=list)  # a step, everything included
@@ -40,7 +41,7 @@ class Course:
     memory: list[float] = field(default_factory=list)  # MB
 
     def last_to_first(self, values: list[float]) -> float:
-        """The median of the last ten thousands over that of the first ten."""
+        """The median of the last ten epochs over that of the first ten."""
         return float(np.median(values[-10:]) / np.median(values[:10]))
 
     def undisturbed(self, values: list[float]) -> float:
@@ -49,41 +50,54 @@ class Course:
         return float(np.quantile(values[-quarter:], 0.1) / np.quantile(values[:quarter], 0.1))
 
 
-def tiny_run(steps: int) -> str:
+def tiny_run(steps: int) -> RunConfig:
     """The quickest steps there are with everything on: 8,000 points in batches of 8, an MLP of 16 units, logging,
     validation and a checkpoint every thousand steps."""
-    return dump_config(
-        parse_config(
-            {
-                "name": f"{steps} steps",
-                "dataset": {"kind": "spiral", "samples": 10 * EPOCH},
-                "model": {"kind": "mlp", "hidden": [16]},
-                "optimizer": {"kind": "adamw", "lr": 3e-3},
-                "schedule": {"kind": "cosine", "warmup_steps": 50},
-                "loop": {"epochs": steps // EPOCH, "batch_size": 8},
-                "checkpoints": {"every_steps": EPOCH},
-            }
-        )
+    return parse_config(
+        {
+            "name": f"{steps} steps",
+            "dataset": {"kind": "spiral", "samples": 10 * EPOCH},
+            "model": {"kind": "mlp", "hidden": [16]},
+            "optimizer": {"kind": "adamw", "lr": 3e-3},
+            "schedule": {"kind": "cosine", "warmup_steps": 50},
+            "loop": {"epochs": steps // EPOCH, "batch_size": 8},
+            "checkpoints": {"every_steps": EPOCH},
+        }
     )
 
 
-def train(steps: int, workspace: Path) -> RunFolder:
+def cnn_run(steps: int) -> RunConfig:
+    """The small CNN on 3,200 drawn shapes, augmented, in batches of 32, with an average of its weights, validation and a
+    checkpoint every hundred steps: convolutions, pooling and pictures ask for other memory at each step than an MLP does."""
+    return parse_config(
+        {
+            "name": f"{steps} steps of a CNN",
+            "dataset": {"kind": "shapes", "samples": 4000, "flip": True, "crop_padding": 2, "rotation": 10.0},
+            "model": {"kind": "small_cnn", "channels": [16, 32], "hidden": 64, "dropout": 0.2},
+            "optimizer": {"kind": "adamw", "lr": 1e-3},
+            "loop": {"epochs": steps // PICTURES_EPOCH, "batch_size": 32, "ema_decay": 0.99},
+            "checkpoints": {"every_steps": PICTURES_EPOCH},
+        }
+    )
+
+
+def train(config: RunConfig, workspace: Path) -> RunFolder:
     """Train from the beginning, by the command line."""
-    config = workspace / f"{steps}.toml"
-    config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text(tiny_run(steps))
-    return RunFolder(Path(_engine("run", str(config), "--workspace", str(workspace))["folder"]))
+    file = workspace / f"{config.name}.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    save_config(config, file)
+    return RunFolder(Path(_engine("run", str(file), "--workspace", str(workspace))["folder"]))
 
 
-def course(folder: RunFolder) -> Course:
-    """Read from the run's own telemetry."""
+def course(folder: RunFolder, epoch: int = EPOCH) -> Course:
+    """Read from the run's own telemetry; an ``epoch`` has so many steps."""
     looks = read_series(folder.telemetry_file, FLUSH_ROW)
     seconds = np.diff(looks["time"], prepend=looks["time"][:1])
     processor = np.cumsum(seconds * looks["cpu_share"]) * (psutil.cpu_count() or 1)
-    edges = np.arange(EPOCH, int(looks["step"][-1]) + 1, EPOCH)
+    edges = np.arange(epoch, int(looks["step"][-1]) + 1, epoch)
 
     def per_step(passed: Floats) -> list[float]:
-        milliseconds: list[float] = (1000 * np.diff(np.interp(edges, looks["step"], passed)) / EPOCH).tolist()
+        milliseconds: list[float] = (1000 * np.diff(np.interp(edges, looks["step"], passed)) / epoch).tolist()
         return milliseconds
 
     held = np.interp(edges[1:], looks["step"], looks["memory_mb"]).tolist()
