@@ -9,7 +9,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.data.cache_room import CacheWish
 from training.data.decode import Form
 from training.data.decode_many import Piece, decode_many
 from training.data.folder import Listing
@@ -51,7 +50,7 @@ def decode_listing(listing: Listing, form: Form, opening: Opening) -> Decoded:
     shape = (count, *form.pixels)
     store = torch.empty(shape, dtype=torch.uint8) if opening.keep(int(np.prod(shape))) else None
     decoded = Decoded(np.zeros((count, 32), np.uint8), store, np.full(count, -1, dtype=np.int64))
-    cache = cache_for(listing, form, opening.cache)
+    cache = cache_for(listing, form, opening)
     if cache is None:
         _decode_missing(listing, form, opening, decoded, None)
         return decoded
@@ -68,12 +67,13 @@ def decode_listing(listing: Listing, form: Form, opening: Opening) -> Decoded:
     return decoded
 
 
-def cache_for(listing: Listing, form: Form, wish: CacheWish | None) -> PictureCache | None:
+def cache_for(listing: Listing, form: Form, opening: Opening) -> PictureCache | None:
     """None when there shall be none, or the pictures are too few to be worth one."""
+    wish = opening.cache
     small = len(listing.paths) < _MANY and sum(listing.sizes) < _LARGE
     if wish is None or (wish.mode == "auto" and small):
         return None
-    return PictureCache(wish, listing, form)
+    return PictureCache(wish, listing, form, opening.decoder.name if opening.decoder else "")
 
 
 def _take_what_is_there(cache: PictureCache, decoded: Decoded, opening: Opening) -> None:
@@ -129,7 +129,7 @@ def _decode_missing(
         decoded.contents[rows[good]] = contents
         if piece.pixels is None:
             return
-        pixels = piece.pixels[: len(rows)]
+        pixels = piece.pixels.numpy()[: len(rows)]
         if store is not None:
             store[rows] = pixels
         if cache is not None:
@@ -140,7 +140,7 @@ def _decode_missing(
 
     paths = listing.paths if len(missing) == len(listing.paths) else listing.paths.select(missing)
     keep = store is not None or cache is not None
-    decode_many(listing.root, paths, form, keep, opening.workers, opening.report_progress, add)
+    decode_many(listing.root, paths, form, keep, opening, add)
 
 
 def _supply(cache: PictureCache, decoded: Decoded, missing: int, opening: Opening) -> str:

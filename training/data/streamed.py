@@ -22,7 +22,7 @@ class Streamed:
         self._source = source
         self._device = device
         self._count = workers
-        self._workers: dict[str, Workers] = {}  # for each use
+        self._workers: dict[str, Workers[Tensor]] = {}  # for each use
         self._thread: ThreadPoolExecutor | None = None
         self._copies = torch.cuda.Stream(device) if device.type == "cuda" else None
         self.waited = 0.0

@@ -1,21 +1,21 @@
-"""``Workers``: the processes that read samples for one use, and others in their place when they die."""
+"""``Workers``: the processes that read samples, or pictures to be kept, and others in their place when they die."""
 
 from __future__ import annotations
 
 import logging
+import math
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, get_worker_info
 
 from training.data.processes import deaf_to_the_terminal, end_with, worker_context
 from training.data.resident import Bounds, Notice
-from training.data.source import Source
 from training.errors import TrainingError
 from training.process import birth
 
@@ -29,6 +29,24 @@ _REPLACED = Notice(
 )
 
 
+T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
+
+
+class Reader(Protocol[T_co]):
+    """What is sent to each worker once, by pickle, and asked there: a Source, for one."""
+
+    def read(self, indices: Tensor) -> T_co:
+        """What belongs to the int64 (n,) ``indices``; tensors in it are handed over in shared memory."""
+        ...
+
+    def take_notices(self) -> list[Notice]: ...
+
+
+class WorkersDied(TrainingError):
+    """They die again and again."""
+
+
 class Failure:
     """A TrainingError on its way out of a worker; torch would bury the sentence in a traceback."""
 
@@ -37,13 +55,22 @@ class Failure:
         self.advice = error.advice
 
 
-class SampleReader(Dataset[Any]):
-    """A Source as torch's DataLoader wants it: whole batches at once."""
+def new_pixels(shape: tuple[int, ...]) -> Tensor:
+    """uint8 of any content; in a worker such as can be handed over without a copy."""
+    if get_worker_info() is None:
+        return torch.empty(shape, dtype=torch.uint8)
+    # As torch's own default_collate makes its batches; share_memory_() would copy what is nothing yet.
+    storage = torch.UntypedStorage._new_shared(math.prod(shape))
+    return torch.empty(0, dtype=torch.uint8).set_(storage).view(shape)
 
-    def __init__(self, source: Source) -> None:
+
+class BatchReader(Dataset[Any]):
+    """A Reader as torch's DataLoader wants it: whole batches at once."""
+
+    def __init__(self, source: Reader[Any]) -> None:
         self._source = source
 
-    def __getitems__(self, indices: NDArray[np.int64]) -> tuple[Tensor, list[Notice]] | Failure:
+    def __getitems__(self, indices: NDArray[np.int64]) -> tuple[Any, list[Notice]] | Failure:
         try:
             return self._source.read(torch.from_numpy(indices)), self._source.take_notices()
         except TrainingError as error:
@@ -60,7 +87,7 @@ class Order:
         return self.batches()
 
 
-class Workers:
+class Workers(Generic[T]):
     """``count`` processes, started with the first pass and kept for the next ones.
 
     A batch is a function of the order alone. So when a worker dies (a SIGKILL, the system short of memory, the fork
@@ -70,7 +97,7 @@ class Workers:
 
     def __init__(
         self,
-        source: Source,
+        source: Reader[T],
         count: int,
         pinned: bool,
         tell: Callable[[Notice], None],
@@ -86,10 +113,10 @@ class Workers:
         # In a list that can be emptied: whoever still holds an unfinished pass must not keep the workers alive.
         self._reading: list[Iterator[Any]] = []
 
-    def batches(self, order: Tensor, bounds: Bounds) -> Iterator[Tensor]:
-        """For each (first, end) the samples ``order[first:end]``; a new pass ends the one before.
+    def batches(self, order: Tensor, bounds: Bounds) -> Iterator[T]:
+        """For each (first, end) what is read of ``order[first:end]``; a new pass ends the one before.
 
-        Raises TrainingError naming a lost file, or when workers die again and again.
+        Raises TrainingError naming a lost file, and WorkersDied.
         """
         self.end_pass()
         mine = self._reading
@@ -142,7 +169,7 @@ class Workers:
             raise error
         logger.warning("A worker process that reads samples ended: %s", error)
         if deaths == _MOST_DEATHS:
-            raise TrainingError(
+            raise WorkersDied(
                 f"A worker process that reads samples ended unexpectedly, {deaths} times in a row; often memory is short.",
                 "Resume with fewer workers (loader.workers), or with 0.",
                 {"loader.workers": 0},
@@ -150,7 +177,7 @@ class Workers:
 
     def _make_loader(self) -> DataLoader[Any]:
         return DataLoader(
-            SampleReader(self._source),
+            BatchReader(self._source),
             batch_sampler=self._order,  # type: ignore[arg-type]  # whole arrays, not lists: a tenth of the pickling
             num_workers=self._count,
             collate_fn=_unchanged,

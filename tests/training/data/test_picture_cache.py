@@ -21,7 +21,7 @@ from tests.training.small_files import files_no_larger_than
 from training.cli import main
 from training.config.dataset import ImageFolderDataset
 from training.data.cache_room import LOCK, CacheWish
-from training.data.decode import Form, decode
+from training.data.decode import Form, outcome
 from training.data.folder import list_folder
 from training.data.inspect import inspect_dataset
 from training.data.resident import Notice
@@ -348,9 +348,9 @@ def test_the_preview_looks_into_the_cache(
 
     def note_and_decode(path: Path, form: Form) -> Any:
         decoded.append(path)
-        return decode(path, form)
+        return outcome(path, form)
 
-    monkeypatch.setattr(image_folder, "decode", note_and_decode)
+    monkeypatch.setattr(image_folder, "outcome", note_and_decode)
     cached = inspect_dataset(config, samples=36)
     assert decoded == [folder / "apple" / "000.png"]
     seen = {one["index"]: one["original_base64"] for one in cached["thumbnails"]}

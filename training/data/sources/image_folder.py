@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,15 @@ from torch import Tensor
 
 from training.config.dataset import ImageFolderDataset
 from training.data.cache_room import note_use, remove
-from training.data.decode import DifferentSize, Form, Unusable, decode, own_size
+from training.data.decode import DifferentSize, Form, Outcome, outcome, own_size
 from training.data.decoded import DAMAGED, Decoded, cache_for, decode_listing
 from training.data.folder import Listing, list_folder, picture_suffixes, shown
+from training.data.gpu_decode import GpuDecoder
 from training.data.names import Names
 from training.data.picture_cache import PictureCache
 from training.data.resident import Notice
 from training.data.source import Layout, Opening, Reading, Skipped
+from training.data.workers import new_pixels
 from training.errors import InputError, TrainingError
 
 _PROBED = 64
@@ -43,8 +46,10 @@ class ImageFolder:
         good: NDArray[np.int64],
         decoded: Decoded | None,
         cache: PictureCache | None = None,
+        decoder: GpuDecoder | None = None,
     ) -> None:
-        """``decoded`` is None when the files were not checked; some may be found in ``cache`` all the same."""
+        """``decoded`` is None when the files were not checked; some may be found in ``cache`` all the same. Whatever lies
+        in neither ``decoder`` decodes, if given."""
         self.shape: tuple[int, ...] = form.shape
         self.skipped: tuple[Skipped, ...] = tuple(sorted(listing.skipped, key=lambda skipped: skipped.path))
         self.notes = (*listing.notes, _size_note(form))
@@ -68,6 +73,7 @@ class ImageFolder:
         self._rows = None if decoded is None else decoded.rows
         self._slots = np.full(len(good), -1) if decoded is None else decoded.slots[good]
         self._cache = cache
+        self._decoder = decoder
         self._noted = time.monotonic()
         self._notices: deque[Notice] = deque()  # filled by one thread, emptied by another
 
@@ -81,17 +87,24 @@ class ImageFolder:
         """uint8 (n, H, W, C)."""
         if self._store is not None:
             return self._store[indices]
-        pictures = np.empty((len(indices), *self._form.pixels), dtype=np.uint8)
+        shared = new_pixels((len(indices), *self._form.pixels))
+        pictures = shared.numpy()
         numbers = indices.numpy()
-        for row in self._not_cached(numbers, pictures).tolist():
+        rows = self._not_cached(numbers, pictures)
+        for row, became in zip(rows.tolist(), self._decoded(numbers[rows]), strict=True):
             index = int(numbers[row])
-            try:
-                pictures[row], digest = decode(self.root / self.paths[index], self._form)
-            except (Unusable, DifferentSize) as error:
-                raise self._lost(index, str(error) or "has another size than before") from error
+            if not isinstance(became, tuple):
+                raise self._lost(index, str(became) or "has another size than before") from became
+            pictures[row], digest = became
             if self._digests is not None and digest != self._digests[index].tobytes():
                 raise self._lost(index, "its content has changed")
-        return torch.from_numpy(pictures)
+        return shared
+
+    def _decoded(self, numbers: NDArray[np.int64]) -> Iterator[Outcome]:
+        paths = (self.root / self.paths[number] for number in numbers.tolist())
+        if self._decoder is not None:
+            return self._decoder.decode(paths, self._form)
+        return (outcome(path, self._form) for path in paths)
 
     def _not_cached(self, numbers: NDArray[np.int64], pictures: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Read what the cache has into ``pictures``; the positions of the others."""
@@ -144,9 +157,7 @@ def open_image_folder(dataset: ImageFolderDataset, opening: Opening) -> ImageFol
     form = _choose_form(listing, dataset.image_size, channels)
     if not opening.check:
         listing.notes.append("files are checked when training starts")
-        return ImageFolder(
-            listing, form, np.arange(len(listing.paths)), None, cache=cache_for(listing, form, opening.cache)
-        )
+        return ImageFolder(listing, form, np.arange(len(listing.paths)), None, cache=cache_for(listing, form, opening))
     try:
         return _checked(listing, form, opening)
     except DifferentSize:
@@ -159,7 +170,7 @@ def _checked(listing: Listing, form: Form, opening: Opening) -> ImageFolder:
     for row, reason in sorted(decoded.reasons.items()):
         listing.skip(listing.paths[row], reason)
     good = np.setdiff1d(np.arange(len(listing.paths)), np.fromiter(decoded.reasons, np.int64), assume_unique=True)
-    return ImageFolder(listing, form, good, decoded)
+    return ImageFolder(listing, form, good, decoded, decoder=opening.decoder)
 
 
 def _fingerprint(paths: Names, contents: NDArray[np.uint8]) -> str:
