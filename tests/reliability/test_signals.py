@@ -154,15 +154,6 @@ def test_a_signal_to_all_processes_of_a_run_with_workers(
 
 
 @pytest.mark.slow
-def test_a_crash_in_native_code_leaves_its_stack(tmp_path: Path) -> None:
-    with Training(streamed(), tmp_path / "run") as training:
-        training.wait_for_steps(20)
-        training.process.send_signal(signal.SIGSEGV)
-        assert training.process.wait(timeout=120) == -signal.SIGSEGV
-        assert "Fatal Python error: Segmentation fault" in training.errors.read_text()
-
-
-@pytest.mark.slow
 def test_a_paused_run_stops_at_a_signal(tmp_path: Path, whole: tuple[Any, ...]) -> None:
     with Training(streamed(), tmp_path / "run") as training:
         training.wait_for_steps(20)

@@ -212,23 +212,6 @@ def test_a_window_that_reads_nothing_holds_up_no_run(tmp_path: Path) -> None:
             process.kill()
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_a_crash_in_native_code_leaves_a_record(tmp_path: Path) -> None:
-    log = tmp_path / "engine.log"
-    with log.open("wb") as stderr:
-        command = [sys.executable, "-m", "training", "serve"]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
-        try:
-            assert read(process)["reply"] == "ready"
-            process.send_signal(signal.SIGSEGV)
-            assert process.wait(timeout=60) == -signal.SIGSEGV
-        finally:
-            process.kill()
-            process.communicate()
-    assert "Fatal Python error: Segmentation fault" in log.read_text(encoding="utf-8")
-
-
 def test_a_run_handed_to_the_background_goes_on_without_the_window(
     child: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:

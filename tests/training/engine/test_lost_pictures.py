@@ -72,6 +72,7 @@ def test_a_cache_cut_short_under_a_run_is_explained_with_the_way_out(
         check=False,
     )
     assert dead.returncode == -signal.SIGBUS, dead.stderr
+    assert "Fatal Python error: Bus error" in dead.stderr  # a crash in native code leaves its stack
     assert "picture_file.py" in dead.stderr
     death = explain_exit(dead.returncode, dead.stderr, sys.executable)
     assert "a file that was mapped into memory could no longer be read" in death.sentence
