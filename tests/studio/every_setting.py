@@ -22,6 +22,8 @@ def choose(draft: Draft, section: str, kind: str, folder: Path) -> None:
     """Put ``kind`` into ``section`` of the draft, and whatever it takes to be valid."""
     if section == "dataset":
         draft.set_kind("model", "mlp")  # the one that suits every kind of data
+    if section == "loader":
+        draft.set_kind("dataset", "image_folder")  # the one that every way of reading suits
     if kind:
         draft.set_kind(section, kind)
     if "path" in specs("dataset", draft.kind("dataset")):

@@ -183,7 +183,7 @@ class Loop(Section):
 
 
 class Loader(Section):
-    """How batches are prepared. None of this changes a run's result."""
+    """How batches are prepared. But for ``decoder`` none of this changes a run's result."""
 
     mode: Literal["auto", "resident", "streamed"] = setting(
         "auto",
@@ -199,6 +199,13 @@ class Loader(Section):
         affects_result=False,
         ge=0,
         le=256,
+    )
+    decoder: Literal["cpu", "gpu"] = setting(
+        "cpu",
+        title="Decode JPEGs on",
+        help="gpu decodes the JPEGs of a folder on an NVIDIA card, many at a time; all other pictures stay with the "
+        "processor. Some pixels differ a little from the processor's, so it is never chosen by itself.",
+        advanced=True,
     )
     memory_limit_mb: int | None = setting(
         None,

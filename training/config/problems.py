@@ -150,7 +150,18 @@ def cross_problems(config: RunConfig) -> list[Problem]:
             hint = f"did you mean {near[0]!r}?" if near else "choose another, for example resnet18."
             given = _shown(model.name)
             found.append(Problem("model.name", f"torchvision has no classification network {given}; {hint}"))
-    found.extend(path_problems(config))
+    return [*found, *path_problems(config), *_loader_problems(config)]
+
+
+def _loader_problems(config: RunConfig) -> list[Problem]:
+    found: list[Problem] = []
+    device = config.precision.device
+    if config.loader.decoder == "gpu" and config.dataset.kind != "image_folder":
+        what = f"only JPEGs of an image folder can be decoded on a GPU, but the dataset is {config.dataset.kind}"
+        found.append(Problem("loader.decoder", f"{what}; choose cpu."))
+    elif config.loader.decoder == "gpu" and device in ("cpu", "mps"):
+        what = f"decoding on a GPU needs an NVIDIA one, but precision.device is {device}"
+        found.append(Problem("loader.decoder", f"{what}; choose cpu."))
     problem = _path_problem(Path(config.loader.cache_folder or "."), "folder", may_be_missing=True)  # the run makes it
     if problem:
         found.append(Problem("loader.cache_folder", problem))

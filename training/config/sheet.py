@@ -22,7 +22,7 @@ Part = Literal[
 
 Effect = Literal[
     "none", "name", "place", "device", "data", "order", "variation", "shape", "network", "loss", "rate", "length",
-    "windows", "update", "state", "rounding", "judging", "average", "training",
+    "windows", "update", "state", "rounding", "judging", "average", "training", "decoding",
 ]  # fmt: skip
 """What a changed setting acts on."""
 
@@ -44,6 +44,7 @@ _EFFECTS: Mapping[str, Effect] = {
     "optimizer.lr": "rate",
     "precision.device": "device",
     "precision.threads": "device",
+    "loader.decoder": "decoding",
     "loop.epochs": "length",
     "loop.max_steps": "length",
     "loop.batch_size": "windows",
@@ -68,6 +69,7 @@ _CLAUSES: Mapping[Effect, str] = {
     "none": "no result depends on {}",
     "place": "the data is read from the new {}; its content is compared with what the run was trained on",
     "device": "numbers may differ in their last digits from here on, because of {}",
+    "decoding": "the same pictures have slightly other pixels from here on, because of {}",
     "variation": "the training pictures are varied otherwise from here on, because of {}",
     "network": "the weights fit, but the network computes otherwise from here on, because of {}",
     "loss": "the loss is another from here on, because of {}, so its curve may jump",

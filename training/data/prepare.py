@@ -12,6 +12,7 @@ import torch
 from training.config import RunConfig
 from training.data.batches import Data
 from training.data.cache_room import cache_wish
+from training.data.gpu_decode import gpu_decoder
 from training.data.normalise import measure
 from training.data.placement import Placement, measure_room, place
 from training.data.processes import core_count
@@ -26,6 +27,7 @@ _TOLD_CLASSES, _TOLD_FILES = 1000, 100
 _MOST_WORKERS = 8
 _SLOW_READING = 0.0002  # seconds a sample: below, sending it between processes costs more than reading it
 _PROBED = 32
+_READ_FOR_GPU = "threads read those that are not decoded yet, and the GPU decodes them"  # no process can share it
 
 
 def prepare(config: RunConfig, device: torch.device, report_progress: ReportProgress = silent) -> Data:
@@ -41,14 +43,20 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
         return resident or (loader.mode == "auto" and size <= room.host)  # what is too large for the GPU may fit here
 
     notices: list[Notice] = []
+    decoder = gpu_decoder(device, loader.workers) if loader.decoder == "gpu" else None
     opening = Opening(
         keep=keep,
         workers=loader.workers,
+        decoder=decoder,
         cache=cache_wish(loader),
         tell=notices.append,
         report_progress=report_progress,
     )
     source = open_source(config.dataset, opening)
+    decoded_by = ""
+    if decoder:
+        decoded_by = decoder.told()
+        decoder.give_back()
     splits = split(source.targets, source.parts, config.dataset)
     size = sample_bytes(source) * len(source.targets)
     placement = place(size, "pictures" if source.layout == "image" else "numbers", loader, room)
@@ -65,16 +73,19 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     else:
         report_progress("measuring the samples", None)
         normalisation = measure(source.read, splits["train"], source.shape)
-        workers, how = _workers(source, loader.workers)
+        workers, how = (0, _READ_FOR_GPU) if decoder else _workers(source, loader.workers)
         placement = Placement("streamed", f"{placement.reason}; {how}")
         feed = Streamed(source, device, workers)
     notices += source.take_notices()
     feed.notices = notices  # what opening the data had to say, and whatever reading it will
-    if source.supply:
-        placement = Placement(placement.mode, f"{placement.reason}; {source.supply}")
+    for clause in (decoded_by, source.supply):
+        if clause:
+            placement = Placement(placement.mode, f"{placement.reason}; {clause}")
     report = describe(source, splits, config)
     report["normalisation"] = {"mean": list(normalisation.mean), "std": list(normalisation.std)}
     report["batches"] = {"mode": placement.mode, "reason": placement.reason, "workers": workers, "bytes": size}
+    if decoder:
+        report["batches"]["decoder"] = decoder.name
     return Data(config, source, splits, normalisation, feed, device, report)
 
 

@@ -51,6 +51,7 @@ BREAKING = {
     "optimizer": "the optimizer's fused and foreach kernels round otherwise",
     "tf32": "without TensorFloat-32 matrix products are rounded otherwise",
     "compiler": "another compiler puts the step's sums together in another order",
+    "decoder": "another decoder gives slightly other pixels",
 }
 """Facts that decide the bits of a result, with the reason."""
 
@@ -103,6 +104,7 @@ def environment(session: Session, source: Path | None = None) -> dict[str, Any]:
         "compiler": compiler_facts(device) if config.precision.compile != "off" else None,
         "seeds": _seeds(config),
         "data": session.data.source.fingerprint,
+        "decoder": session.data.report["batches"].get("decoder", "the processor's"),
         "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
         "code": {"trainwright": _own_source(), **_sources(config, source)},
     }

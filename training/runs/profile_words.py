@@ -80,9 +80,11 @@ def _waiting(profile: Profile, config: RunConfig | None) -> Found | None:
         advice = f"{how}: keep the decoded pictures on the disk, and later epochs and runs need not decode them."
         return Found(level="warning", title=title, advice=advice, fix={"loader.cache": "on"})
     most = min(profile.cores - 1, _MOST_WORKERS)
-    if most > profile.workers:
+    alone = config is not None and config.loader.decoder == "gpu"  # no process can share what decodes there
+    if most > profile.workers and not alone:
         return Found(level="warning", title=title, advice=f"{how}: use more workers.", fix={"loader.workers": most})
-    advice = f"{how}, and there are no more cores: keep the samples in memory where they fit, or make pictures smaller."
+    limit = "the GPU decodes for one process only" if alone else "there are no more cores"
+    advice = f"{how}, and {limit}: keep the samples in memory where they fit, or make pictures smaller."
     return Found(level="warning", title=title, advice=advice, fix={"loader.mode": "resident"})
 
 

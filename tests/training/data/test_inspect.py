@@ -56,9 +56,9 @@ def test_a_folder_is_listed_and_only_what_is_shown_is_decoded(
 
     def counted(path: Path, form: decode.Form) -> Any:
         opened.append(path)
-        return decode.decode(path, form)
+        return decode.outcome(path, form)
 
-    monkeypatch.setattr(image_folder_source, "decode", counted)
+    monkeypatch.setattr(image_folder_source, "outcome", counted)
     report = inspect_dataset(make_config(dataset={"kind": "image_folder", "path": str(image_folder)}), samples=5)
     assert len(opened) == len(report["thumbnails"]) == 5
     assert sum(report["samples"].values()) == 36

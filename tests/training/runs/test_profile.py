@@ -113,6 +113,12 @@ def test_waiting_for_pictures_that_are_decoded_again_and_again_proposes_the_cach
     assert dict(conclusions(made, config)[0].fix) == {"loader.cache": "on"}
     cached = made.model_copy(update={"cached": True})
     assert dict(conclusions(cached, config)[0].fix) == {"loader.mode": "resident"}
+    one_thread = cached.model_copy(update={"workers": 0})
+    assert "loader.workers" in conclusions(one_thread, config)[0].fix
+    on_gpu = config.model_copy(update={"loader": config.loader.model_copy(update={"decoder": "gpu"})})
+    found = conclusions(one_thread, on_gpu)[0]
+    assert dict(found.fix) == {"loader.mode": "resident"}
+    assert "the GPU decodes for one process only" in found.advice
 
 
 def test_short_steps_propose_to_compile_them() -> None:
