@@ -169,8 +169,12 @@ class CurvePlot(QWidget):
         self._shared_x.follow()
 
     def refresh(self) -> None:
-        """Draw what there is now. The clock calls this; call it yourself only to have the picture at once."""
+        """Have the picture at once, without waiting for the clock."""
         self.prepare()
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw what there is now in the range that was prepared; the clock calls this."""
         first, last, scale = self._shared_x.first, self._shared_x.last, self._scale
         scale.hides_values = False
         curves = list(self._curves.values())

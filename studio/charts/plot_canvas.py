@@ -103,7 +103,9 @@ class PlotCanvas(pg.PlotWidget):
 
     def show_range(self, first: float, last: float, bottom: float, top: float) -> None:
         """Show exactly this part of the plane."""
-        self.getViewBox().setRange(xRange=(first, last), yRange=(bottom, top), padding=0, disableAutoRange=True)
+        view = self.getViewBox()
+        if view.viewRange() != [[first, last], [bottom, top]]:
+            view.setRange(xRange=(first, last), yRange=(bottom, top), padding=0, disableAutoRange=True)
 
     def pixels(self) -> int:
         """How many device-independent pixels the x range is drawn on."""

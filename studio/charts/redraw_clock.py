@@ -21,10 +21,10 @@ at ten drawings a second the run kept 0.77 of its speed."""
 
 
 class Redrawn(Protocol):
-    """What the clock draws: `prepare` settles what linked plots share, `refresh` draws."""
+    """What the clock draws: `prepare` settles what linked plots share, `draw` draws."""
 
     def prepare(self) -> None: ...
-    def refresh(self) -> None: ...
+    def draw(self) -> None: ...
     def isVisible(self) -> bool: ...
     def window(self) -> QWidget: ...
 
@@ -86,11 +86,11 @@ class RedrawClock(QObject):
         self._timer.stop()
         self._drawn = self._now()
         for plot in seen:
-            plot.refresh()
+            plot.draw()
         self._note_cost()
 
     def _note_cost(self) -> None:
-        """Painting follows a refresh when Qt gets to it, so it is counted with the next one."""
+        """Painting follows a drawing when Qt gets to it, so it is counted with the next one."""
         spent = self._spent()
         last, self._spent_before = spent - self._spent_before, spent
         if last < _OTHER_WORK:

@@ -43,14 +43,14 @@ import studio.app
 from studio.charts.curve_plot import CurvePlot
 
 drawn = 0
-refresh = CurvePlot.refresh
+draw = CurvePlot.draw
 
 def counted(plot):
     global drawn
     drawn += 1
-    refresh(plot)
+    draw(plot)
 
-CurvePlot.refresh = counted
+CurvePlot.draw = counted
 code = studio.app.main(sys.argv[1:])
 print(drawn, flush=True)
 sys.exit(code)

@@ -88,14 +88,14 @@ def test_of_many_markers_only_those_are_drawn_that_fit_beside_each_other(plot: C
 
 def test_hidden_plots_are_not_drawn_and_catch_up_when_shown(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = 0
-    draw = CurvePlot.refresh
+    draw = CurvePlot.draw
 
     def counted(self: CurvePlot) -> None:
         nonlocal drawn
         drawn += 1
         draw(self)
 
-    monkeypatch.setattr(CurvePlot, "refresh", counted)
+    monkeypatch.setattr(CurvePlot, "draw", counted)
     clock = RedrawClock()
     plot = CurvePlot("Loss", clock=clock)
     qtbot.addWidget(plot)

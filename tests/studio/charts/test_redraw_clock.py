@@ -40,7 +40,7 @@ class Plot:
 
     def prepare(self) -> None: ...
 
-    def refresh(self) -> None:
+    def draw(self) -> None:
         self.drawn += 1
         self.spent += self.seconds
 
