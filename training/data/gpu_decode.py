@@ -92,7 +92,7 @@ class GpuDecoder:
         try:
             rest = iter(paths)
             running: deque[Future[_Jpeg | Outcome]] = deque(
-                pool.submit(_ready, path, form) for path in islice(rest, 2 * _BATCH)
+                pool.submit(_ready, path, form) for path in islice(rest, _BATCH)
             )
             while running:
                 ready = running.popleft().result()

@@ -194,6 +194,25 @@ def test_a_machine_that_cannot_is_told_in_one_sentence() -> None:
     assert caught.value.fix == {"loader.decoder": "cpu"}
 
 
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [
+        (None, "needs an NVIDIA GPU, and this run computes on an AMD GPU."),
+        ("11.8", "needs a torch built for CUDA 12.3 or later, and this one is for 11.8."),
+        ("12.8", "cannot be had from the torchvision that is installed (not compiled with nvJPEG support)."),
+    ],
+)
+def test_so_is_an_installation_that_cannot(monkeypatch: pytest.MonkeyPatch, version: str | None, reason: str) -> None:
+    def lacking(*_: Any) -> GpuDecoder:
+        raise RuntimeError("not compiled with nvJPEG support\nException raised from decode_jpegs_cuda at ...")
+
+    monkeypatch.setattr(torch.version, "cuda", version)
+    monkeypatch.setattr("training.data.gpu_decode.GpuDecoder", lacking)
+    with pytest.raises(InputError) as caught:
+        gpu_decoder(torch.device("cuda", 0), None)
+    assert caught.value.message == f"loader.decoder: gpu {reason}"
+
+
 def test_torchvision_is_loaded_for_nobody_else() -> None:
     code = "import sys, training.data.prepare, training.data.gpu_decode; sys.exit('torchvision' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
