@@ -55,13 +55,13 @@ def decode_listing(listing: Listing, form: Form, opening: Opening) -> Decoded:
         _decode_missing(listing, form, opening, decoded, None)
         return decoded
     try:
-        _take_what_is_there(cache, decoded, opening)
+        recognised = _take_what_is_there(cache, decoded, opening)
         missing = int((decoded.slots < 0).sum())
         _decode_missing(listing, form, opening, decoded, cache)
         decoded.rows = cache.rows()
         if decoded.rows is None:
             decoded.slots[:] = -1
-        decoded.supply = _supply(cache, decoded, missing, opening)
+        decoded.supply = _supply(cache, decoded, missing, recognised, opening)
     finally:
         cache.close()
     return decoded
@@ -76,22 +76,32 @@ def cache_for(listing: Listing, form: Form, opening: Opening) -> PictureCache | 
     return PictureCache(wish, listing, form, opening.decoder.name if opening.decoder else "")
 
 
-def _take_what_is_there(cache: PictureCache, decoded: Decoded, opening: Opening) -> None:
-    """Find the pictures, get the right to add those that are missing, and load those that stay in memory."""
+def _take_what_is_there(cache: PictureCache, decoded: Decoded, opening: Opening) -> int:
+    """Find the pictures, get the right to add those that are missing, and load those that stay in memory; how many were
+    found by the content of their files alone."""
     decoded.slots = cache.find()
     missing = int((decoded.slots < 0).sum())
     if missing and cache.wait_for_turn(missing, opening.report_progress):
         decoded.slots = cache.find()
-        missing = int((decoded.slots < 0).sum())
-    overfull = cache.is_overfull(missing)
+    recognised = _recognise(cache, decoded, opening)
+    overfull = cache.is_overfull(int((decoded.slots < 0).sum()))
     if not overfull and _loaded(cache, decoded, opening):
         had = decoded.slots >= 0
         decoded.contents[had] = cache.contents(decoded.slots[had])
-        return
+        return recognised
     if not overfull:
         opening.tell(DAMAGED)
     decoded.slots[:] = -1
     cache.begin_anew()
+    return 0
+
+
+def _recognise(cache: PictureCache, decoded: Decoded, opening: Opening) -> int:
+    missing = np.flatnonzero(decoded.slots < 0)
+    if not len(missing):
+        return 0
+    decoded.slots[missing] = cache.recognise(missing, opening.report_progress)
+    return int((decoded.slots[missing] >= 0).sum())
 
 
 def _loaded(cache: PictureCache, decoded: Decoded, opening: Opening) -> bool:
@@ -143,19 +153,17 @@ def _decode_missing(
     decode_many(listing.root, paths, form, keep, opening, add)
 
 
-def _supply(cache: PictureCache, decoded: Decoded, missing: int, opening: Opening) -> str:
+def _supply(cache: PictureCache, decoded: Decoded, missing: int, recognised: int, opening: Opening) -> str:
     new = missing - len(decoded.reasons)
     count = len(decoded.slots) - len(decoded.reasons)
+    others = (
+        f"; of the others {recognised:,} {'was' if recognised == 1 else 'were'} known by content" if recognised else ""
+    )
     if not new:
-        return "they came decoded from the cache"
+        return "they came decoded from the cache" + (f", {recognised:,} of them known by content" if recognised else "")
     if not cache.trouble:
         what = "they were decoded" if new == count else f"{new:,} of {count:,} were decoded"
-        kept = new + len(decoded.reasons) - int((decoded.slots < 0).sum())
-        how_many = "" if kept == new else f"{kept:,} of them " if kept else "none of them "
-        whose = "the files of the others" if kept else "their files"
-        why = "" if kept == new else f"; {whose} are dated this very moment, or in the future"
-        verb = "is" if how_many and kept < 2 else "are"
-        return f"{what} now and {how_many}{verb} kept in the cache for the next run{why}"
+        return f"{what} now and are kept in the cache for the next run{others}"
     if not cache.refused or (opening.cache and opening.cache.mode == "on" and new > missing // 2):
         opening.tell(
             Notice(

@@ -1,7 +1,13 @@
 """``PictureCache``: what the pictures of a folder look like decoded, kept from run to run and shared by processes.
 
-A picture is known by its file's path, size and times, so a changed one is decoded anew and the others are not. Nothing in
-here decides anything about a run: with it, without it, half made or damaged, the pixels are those that decoding gives.
+A picture is known by the content of its file (SHA-256). Path, size and times only save reading it: a file that has them
+as they were is taken for unchanged, as git's index does; any other is read, and decoded only if its content is new. So a
+changed file is decoded anew, also one whose size and date were put back: "times" are those of the content and of any change
+to the file, which nobody can set back. Windows, and drives without a time of the latter kind (FAT, some of the network),
+tell only the former; there a file that was changed without a trace in size and date is not noticed.
+
+Nothing in here decides anything about a run: with it, without it, half made or damaged, the pixels are those that decoding
+gives.
 """
 
 from __future__ import annotations
@@ -41,12 +47,23 @@ from training.data.cache_room import (
 from training.data.decode import Form
 from training.data.file_lock import FileLock
 from training.data.folder import Listing
-from training.data.picture_file import RECORD, Damaged, Place, Rows, Writer, read_records
+from training.data.picture_file import (
+    RECORD,
+    Damaged,
+    Place,
+    Rows,
+    Writer,
+    read_records,
+    rewrite_records,
+    row_count,
+)
+from training.data.recognition import recognised
 from training.data.source import ReportProgress
 from training.reading import MEGABYTE, parse_json, read_bytes
 
-_FORMAT = 1
+_FORMAT = 2
 _DECODE_RULE = 1  # raise it when decode.py gives other pixels
+_SPARE = 4096  # rows: small folders may change as they like
 _NO_WAIT = 256  # so few pictures are decoded sooner than another process is done
 _STUCK = 20.0  # seconds without a new picture: the other process hangs or is stopped
 _BUSY = "another process is making the same cache"
@@ -67,7 +84,7 @@ class PictureCache:
         self._listing = listing
         self._identities = np.zeros((0, 2), np.uint64)
         self._glancing: Rows | None = None
-        self._most = 2 * len(listing.paths) + 4096  # beyond, it holds more that is gone than what is there
+        self._most = 2 * len(listing.paths) + _SPARE  # rows; beyond, it holds more that is gone than what is there
         self._place: Place | None = None
         self._records = np.zeros(0, RECORD)
         self._state: tuple[str, int] = ("", 0)
@@ -86,6 +103,43 @@ class PictureCache:
         self._look()
         return self._match(self._identities)
 
+    def recognise(self, rows: NDArray[np.int64], report_progress: ReportProgress) -> NDArray[np.int64]:
+        """Where the pictures ``rows`` of the listing lie that ``find`` did not find, by the content of their files; -1 where
+        they do not. The next ``find`` finds them."""
+        slots = np.full(len(rows), -1, dtype=np.int64)
+        same = recognised(self._records, self._listing, rows, report_progress)
+        known = same >= 0
+        slots[known] = self._records["row"][same[known]]
+        known &= self._identities[rows].any(1)
+        if self._lock is not None and known.any():
+            records = self._records[same[known]]
+            records["identity"] = self._identities[rows[known]]
+            try:
+                self._note(records)
+            except OSError as error:
+                self._give_up(error)
+        return slots
+
+    def _note(self, records: NDArray[Any]) -> None:
+        if self._place is None:
+            return
+        if len(self._records) + len(records) > self._most_records:
+            self._records = rewrite_records(self._place, self._worth_keeping())
+        self._writer = self._writer or Writer(self._place, self._records)
+        self._writer.note(records)
+        self._records = np.concatenate([self._records, records])
+        self._state = self._state_now()
+
+    @property
+    def _most_records(self) -> int:
+        return 2 * self._most
+
+    def _worth_keeping(self) -> NDArray[Any]:
+        """The newest record of each row, which tells its content, and those of the files as they are now."""
+        newest = len(self._records) - 1 - np.unique(self._records["row"][::-1], return_index=True)[1]
+        current = self._matching(self._identities)
+        return self._records[np.union1d(newest, current[current >= 0])]
+
     def glance(self, numbers: NDArray[np.int64], into: NDArray[np.uint8]) -> NDArray[np.int64]:
         """The pictures ``numbers`` of the listing in ``into``, for a preview: the others are not even looked up. Returns
         the positions of those that are not there."""
@@ -100,32 +154,42 @@ class PictureCache:
         self._state = self._state_now()  # before the records are read: what comes meanwhile is looked at again
         with suppress(OSError, ValueError, Damaged):
             place = self._known_place()
-            self._records = read_records(place, self._most)
+            self._records = read_records(place, self._most_records)
             self._place = place
             note_use(self.folder)
 
     def _match(self, identities: NDArray[np.uint64]) -> NDArray[np.int64]:
-        slots = np.full(len(identities), -1, dtype=np.int64)
+        matching = self._matching(identities)
+        found = matching >= 0
+        matching[found] = self._records["row"][matching[found]]
+        return matching
+
+    def _matching(self, identities: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The record of each, -1 where there is none."""
+        records = np.full(len(identities), -1, dtype=np.int64)
         if not len(self._records):
-            return slots
+            return records
         known = self._records["identity"]
         order = np.argsort(known[:, 0], kind="stable")
         spots = np.searchsorted(known[:, 0], identities[:, 0], sorter=order)
         candidates = order[np.minimum(spots, len(order) - 1)]
         same = (known[candidates] == identities).all(1) & identities.any(1)
-        slots[same] = candidates[same]
-        return slots
+        records[same] = candidates[same]
+        return records
 
     def contents(self, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
         """The SHA-256 (n, 32) of the files."""
-        digests: NDArray[np.uint8] = self._records["content"][slots]
-        return digests
+        digests = np.zeros((row_count(self._records), 32), np.uint8)
+        digests[self._records["row"]] = self._records["content"]
+        return digests[slots]
 
     def rows(self) -> Rows | None:
         """What reads the pixels, of all that was found and added; None when there is nothing."""
-        checksums = np.concatenate([self._records["pixels"], *(records["pixels"] for records in self._added)])
-        if self._place is None or not len(checksums):
+        records = np.concatenate([self._records, *self._added])
+        if self._place is None or not len(records):
             return None
+        checksums = np.zeros(row_count(records), np.uint32)
+        checksums[records["row"]] = records["pixels"]
         return Rows(self._place, checksums)
 
     def wait_for_turn(self, missing: int, report_progress: ReportProgress) -> bool:
@@ -176,11 +240,11 @@ class PictureCache:
             return
         row = int(np.prod(self._shape)) + RECORD.itemsize
         try:
-            make_room(self._wish, self.folder, len(self._records) * row, needed * row)
+            make_room(self._wish, self.folder, row_count(self._records) * row, needed * row)
             if self._place is None:
                 self._place = self._make_anew()
                 self._made_here = True
-            self._writer = Writer(self._place, len(self._records))
+            self._writer = self._writer or Writer(self._place, self._records)
         except NoRoom as error:
             self.trouble, self.refused = str(error), True
         except OSError as error:
@@ -188,29 +252,27 @@ class PictureCache:
 
     def is_overfull(self, needed: int) -> bool:
         """Whether most of it belongs to pictures that are gone: begin a new one."""
-        return len(self._records) + needed > self._most
+        return row_count(self._records) + needed > self._most
 
     def append(
         self, rows: NDArray[np.int64], contents: NDArray[np.uint8], pixels: NDArray[np.uint8]
     ) -> NDArray[np.int64]:
-        """Add the pictures ``rows`` of the listing; where they lie now, -1 if that was not possible (see ``trouble``) or
-        a file is too new to be known again."""
-        slots = np.full(len(rows), -1, dtype=np.int64)
-        lasting = self._identities[rows].any(1)
-        if self._writer is None or not lasting.any():
-            return slots
-        first = self._writer.count
+        """Add the pictures ``rows`` of the listing; where they lie now, -1 if that was not possible (see ``trouble``)."""
+        if self._writer is None:
+            return np.full(len(rows), -1, dtype=np.int64)
+        records = np.zeros(len(rows), RECORD)
+        records["identity"], records["content"] = self._identities[rows], contents
+        records["size"] = np.frombuffer(self._listing.sizes, np.int64)[rows]
         try:
-            added = self._writer.append(self._identities[rows][lasting], contents[lasting], pixels[lasting])
+            self._added.append(self._writer.append(records, pixels))
         except OSError as error:
             self._give_up(error)
-            return slots
-        self._added.append(added)
-        slots[lasting] = np.arange(first, first + len(added))
-        return slots
+            return np.full(len(rows), -1, dtype=np.int64)
+        return records["row"].astype(np.int64)
 
     def begin_anew(self) -> None:
         """Delete what was found, because it is damaged or mostly of pictures that are gone."""
+        self._stop_writing()
         if self._lock is not None or self._locked():
             if self._state_now() == self._state:
                 empty(self.folder)
@@ -227,10 +289,13 @@ class PictureCache:
         """Let others add."""
         self._release()
 
-    def _release(self) -> None:
+    def _stop_writing(self) -> None:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+
+    def _release(self) -> None:
+        self._stop_writing()
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -268,7 +333,8 @@ class PictureCache:
         """Changes whenever something is added or made anew: the name of the records' file, and its bytes."""
         with suppress(OSError, ValueError):
             index = self._known_place().index
-            return index.name, index.stat().st_size
+            status = index.stat()
+            return f"{index.name} {status.st_ino}", status.st_size  # another file when records were thrown away
         return "", 0
 
 
@@ -290,7 +356,7 @@ def _decoder() -> str:
 
 def _identities(listing: Listing, numbers: Sequence[int]) -> NDArray[np.uint64]:
     """(n, 2) for those ``numbers``: the digest of each file's path, size and times. Zeros, which are never found, for a
-    file so new that it may change once more without its times showing it."""
+    file so new that it may change once more without its times showing it: it is known by its content alone."""
     blake = hashlib.blake2b
     sizes, modified, changed, raw = listing.sizes, listing.modified, listing.changed, listing.paths.raw
     text = b"".join(

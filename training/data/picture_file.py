@@ -20,10 +20,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from training.atomic import write_bytes
 from training.reading import UnfitFile, read_bytes
 
-RECORD = np.dtype([("identity", "<u8", 2), ("content", "u1", 32), ("pixels", "<u4"), ("seal", "<u4")])
-"""``identity`` says which file in which state, ``content`` is its SHA-256, ``pixels`` the CRC-32 of its row."""
+RECORD = np.dtype(
+    [
+        ("identity", "<u8", 2),
+        ("content", "u1", 32),
+        ("size", "<u8"),
+        ("row", "<u4"),
+        ("pixels", "<u4"),
+        ("seal", "<u4"),
+    ]
+)
+"""``identity`` says which file in which state, ``content`` is its SHA-256, ``size`` its bytes, ``row`` where its pixels lie
+and ``pixels`` their CRC-32. Several records may share a row: one for each file, or state of it, with that content."""
 _WORDS = RECORD.itemsize // 4 - 1
 _FACTORS = np.array([(2654435761 * (2 * n + 1)) % 2**32 | 1 for n in range(_WORDS + 1)], dtype=np.uint32)
 
@@ -59,9 +70,22 @@ def read_records(place: Place, most: int) -> NDArray[Any]:
         raise Damaged
     status = place.pixels.lstat()
     # Pixels are written first, so they are never too few; overwriting what is left might give a reader others.
-    if not stat.S_ISREG(status.st_mode) or status.st_size < count * place.row:
+    if not stat.S_ISREG(status.st_mode) or status.st_size < row_count(records[:count]) * place.row:
         raise Damaged
     return records[:count]
+
+
+def row_count(records: NDArray[Any]) -> int:
+    """Rows of pixels that belong to ``records``."""
+    return int(records["row"].max()) + 1 if len(records) else 0
+
+
+def rewrite_records(place: Place, records: NDArray[Any]) -> NDArray[Any]:
+    """Put ``records`` in the place of those that are there; as they are written. Raises OSError."""
+    records = records.copy()
+    records["seal"] = _seals(records, 0)
+    write_bytes(place.index, records.tobytes())
+    return records
 
 
 def _seals(records: NDArray[Any], first: int) -> NDArray[np.uint32]:
@@ -129,31 +153,35 @@ class Rows:
 
 
 class Writer:
-    """Appends behind the ``count`` good rows; the only one at a time (the caller holds the lock)."""
+    """Appends behind ``records`` and their rows; the only one at a time (the caller holds the lock)."""
 
-    def __init__(self, place: Place, count: int) -> None:
+    def __init__(self, place: Place, records: NDArray[Any]) -> None:
         self._place = place
-        self.count = count
+        self.count = row_count(records)
+        self._records = len(records)
         self._pixels = open_ordinary(place.pixels, os.O_RDWR | os.O_CREAT)
         try:
             self._index = open_ordinary(place.index, os.O_RDWR | os.O_CREAT)
         except OSError:
             self._pixels.close()
             raise
-        self._index.truncate(count * RECORD.itemsize)
+        self._index.truncate(len(records) * RECORD.itemsize)
 
-    def append(
-        self, identities: NDArray[np.uint64], contents: NDArray[np.uint8], pixels: NDArray[np.uint8]
-    ) -> NDArray[Any]:
-        """Add ``pixels`` (n, H, W, C) with their (n, 2) identities and (n, 32) digests; their records. Raises OSError."""
-        records = np.zeros(len(pixels), RECORD)
-        records["identity"], records["content"] = identities, contents
+    def append(self, records: NDArray[Any], pixels: NDArray[np.uint8]) -> NDArray[Any]:
+        """Add ``pixels`` (n, H, W, C) with their records, which say what the files are; the records as they are written.
+        Raises OSError."""
+        records["row"] = np.arange(self.count, self.count + len(records))
         records["pixels"] = [zlib.crc32(np.ascontiguousarray(row).data) for row in pixels]
-        records["seal"] = _seals(records, self.count)
         _write(self._pixels, self.count * self._place.row, np.ascontiguousarray(pixels).data.cast("B"))
-        _write(self._index, self.count * RECORD.itemsize, memoryview(records.tobytes()))
+        self.note(records)
         self.count += len(records)
         return records
+
+    def note(self, records: NDArray[Any]) -> None:
+        """Add records of rows that are there. Raises OSError."""
+        records["seal"] = _seals(records, self._records)
+        _write(self._index, self._records * RECORD.itemsize, memoryview(records.tobytes()))
+        self._records += len(records)
 
     def close(self) -> None:
         self._pixels.close()

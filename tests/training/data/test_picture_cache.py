@@ -24,6 +24,7 @@ from training.data.cache_room import LOCK, CacheWish
 from training.data.decode import Form, outcome
 from training.data.folder import list_folder
 from training.data.inspect import inspect_dataset
+from training.data.picture_file import RECORD
 from training.data.resident import Notice
 from training.data.source import Opening, Source
 from training.data.sources import image_folder, open_source
@@ -98,7 +99,8 @@ def test_a_changed_folder_is_noticed_and_only_what_changed_is_decoded(folder: Pa
     os.utime(folder / "bear" / "003.png", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     settle()
     changed = opened(folder, wish)
-    assert changed.supply.startswith(("3 of 36", "3 of 35"))
+    assert changed.supply.startswith("3 of 36") or changed.supply.startswith("2 of 35")  # bear/003 may be broken now
+    assert changed.supply.endswith("of the others 1 was known by content")  # crow/003
     assert same(changed, folder)
     assert opened(folder, wish).supply == FROM_CACHE
 
@@ -122,10 +124,10 @@ def test_a_file_dated_tomorrow_is_kept_like_any_other(folder: Path, wish: CacheW
     assert same(again, folder)
 
 
-def test_what_was_written_after_now_is_never_kept(
+def test_what_was_written_after_now_is_known_by_content(
     folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The clock was set back: such files are decoded at each run, and the cache does not grow."""
+    """The clock was set back: such files are read at each run but decoded at the first, and the cache does not grow."""
     opened(folder, wish)
     for number in range(3):
         picture(60 + number).save(folder / "apple" / f"{number}-new.png")
@@ -139,10 +141,12 @@ def test_what_was_written_after_now_is_never_kept(
         return listing
 
     monkeypatch.setattr(image_folder, "list_folder", list_and_set_back)
+    source = opened(folder, wish)
+    assert source.supply == "3 of 39 were decoded now and are kept in the cache for the next run"
     size = part(wish, "index-*").stat().st_size
     for _ in range(3):
         source = opened(folder, wish)
-        assert source.supply.startswith("3 of 39 were decoded now and none of them is kept in the cache")
+        assert source.supply == f"{FROM_CACHE}, 3 of them known by content"
         assert same(source, folder)
     assert part(wish, "index-*").stat().st_size == size
 
@@ -182,7 +186,7 @@ def test_the_longest_unused_make_way(tmp_path: Path) -> None:
         for label in ("a", "b"):
             fill_class(tmp_path / name / label, 10)
     settle()
-    wish = CacheWish("on", tmp_path / "cache", 2 * 20 * (768 + 56) + 100)  # bytes of two of them
+    wish = CacheWish("on", tmp_path / "cache", 2 * 20 * (768 + RECORD.itemsize) + 100)  # bytes of two of them
     for name in ("first", "second", "first", "third"):
         opened(tmp_path / name, wish)
         time.sleep(0.02)
@@ -199,7 +203,7 @@ def test_one_that_is_still_read_from_is_not_unused(tmp_path: Path, monkeypatch: 
         for label in ("a", "b"):
             fill_class(tmp_path / name / label, 10)
     settle()
-    wish = CacheWish("on", tmp_path / "cache", 2 * 20 * (768 + 56) + 100)  # bytes of two of them
+    wish = CacheWish("on", tmp_path / "cache", 2 * 20 * (768 + RECORD.itemsize) + 100)  # bytes of two of them
     reading = opened(tmp_path / "first", wish)
     opened(tmp_path / "second", wish)
     time.sleep(0.02)
@@ -222,7 +226,7 @@ def test_only_caches_make_way(tmp_path: Path, folder: Path) -> None:
     for path in others:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"mine" * 1000)
-    wish = CacheWish("on", home, 2 * 36 * (768 + 56) - 1)  # bytes of less than two caches
+    wish = CacheWish("on", home, 2 * 36 * (768 + RECORD.itemsize) - 1)  # bytes of less than two caches
     assert opened(folder, wish).supply == NEW
     settings = ImageFolderDataset(path=str(folder), image_size=16)
     assert open_source(settings, Opening(cache=wish)).supply == NEW

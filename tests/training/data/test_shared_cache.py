@@ -31,7 +31,7 @@ def test_another_process_that_makes_it_is_waited_for(
     folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened(folder, wish)
-    picture(5).save(folder / "apple" / "extra.png")
+    picture(505).save(folder / "apple" / "extra.png")
     settle()
     monkeypatch.setattr(picture_cache, "_NO_WAIT", 0)
     other = FileLock(part(wish, LOCK))
