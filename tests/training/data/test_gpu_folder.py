@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -114,7 +113,7 @@ def test_no_picture_of_a_run_comes_from_another_decoder(folder: Path, wish: Cach
     assert back.supply == FROM_CACHE
     assert torch.equal(pixels(back), plain)
 
-    shutil.copy(folder / "apple" / "001.jpg", folder / "apple" / "002.jpg")
+    picture(1001, (40, 36)).save(folder / "apple" / "002.jpg")
     time.sleep(0.1)
     assert opened(folder, Brighter(), wish).supply.startswith("1 of 79 were decoded now")
     source = opened(folder, Brighter(), wish)
