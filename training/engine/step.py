@@ -32,9 +32,9 @@ def train_step(session: Session, window: Window) -> tuple[Tensor, Tensor]:
         session.lap("backward")
     numerics.unscale(session.optimizer)
     norm = gradient_norm(session.parameters)
-    clip_gradients_(session.parameters, norm, session.config.loop.clip_norm, session.config.loop.clip_value)
+    clip = clip_gradients_(session.parameters, norm, session.config.loop.clip_norm, session.config.loop.clip_value)
     session.lap("clip")
-    took_place = session.guard.step(norm)
+    took_place = session.guard.step(norm, clip)
     numerics.update_scale()
     if session.ema is not None:
         session.ema.update(took_place)

@@ -14,6 +14,7 @@ import training
 from training import catalog
 from training.config.dataset import IdxDataset, ImageFolderDataset, ImageSection, ShapesDataset, SpiralDataset
 from training.config.fields import Section
+from training.config.model import WhitenedCnn
 from training.config.optimizer import Sgd
 from training.config.schedule import Constant, OneCycle
 from training.data.folder import list_folder
@@ -133,6 +134,11 @@ def _varying(material: Material) -> dict[str, Any]:
 
 def _model(material: Material) -> dict[str, Any]:
     config = material.config
+    if isinstance(config.model, WhitenedCnn):
+        raise InputError(
+            "model.kind: a script cannot make the first layer of a whitened_cnn from the training pictures yet; export "
+            "another format."
+        )
     architecture = describe_architecture(material)
     facts = {
         "model_title": catalog.entry("model", config.model.kind).summary,
@@ -239,13 +245,16 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
 
 def _clipping(clip_norm: float | None, clip_value: float | None) -> list[str]:
     grads = "[parameter.grad for parameter in model.parameters() if parameter.grad is not None]"
-    if clip_norm and not clip_value:
-        return ["norm = nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)"]
     lines = [f"norm = nn.utils.get_total_norm({grads})"]
+    clipped = "norm"
     if clip_value:
         lines.append("nn.utils.clip_grad_value_(model.parameters(), CLIP_VALUE)")
+        clipped = f"nn.utils.get_total_norm({grads})"
     if clip_norm:
-        lines.append("nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)")
+        lines += [
+            "# Clips as nn.utils.clip_grad_norm_ does, but by the fused optimizer, which divides the gradients by this.",
+            f"optimizer.grad_scale = (({clipped} + 1e-6) / CLIP_NORM).clamp(min=1.0)",
+        ]
     return lines
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from training.optim.clip import clip_, clip_gradients_, clip_value_, gradient_norm
+from training.optim.clip import Clip, clip_gradients_, clip_value_, gradient_norm
 from training.optim.ema import Ema
 from training.optim.groups import parameter_groups
 from training.optim.guard import Guard, make_guard
 from training.optim.optimizers import implementation, load_optimizer, make_optimizer, set_rate
 
 __all__ = [
+    "Clip",
     "Ema",
     "Guard",
-    "clip_",
     "clip_gradients_",
     "clip_value_",
     "gradient_norm",
