@@ -18,7 +18,6 @@ Line = tuple[Floats, Floats]
 _RAW_SHARE = 0.34  # of the curve's colour in the raw line, while the smoothed one is what is read
 _SMOOTH_POINTS = 400
 _DOT = 7  # pixels
-_WIDE = 2  # device-independent pixels
 _FEW_POINTS = 600  # up to here a thin line is worth the time that antialiasing takes
 _SHORT_WAY = (
     40  # heights of the plot: up to here a wide line is; one that goes up and down 400 times takes 17 ms, or 1.4
@@ -38,8 +37,7 @@ class Curve:
 
     def lines(self, first: float, last: float, pixels: int, scale: ValueScale) -> tuple[Line, Line]:
         """The raw and the smoothed line between two positions, as they are to be drawn."""
-        # A wide line shows nothing that is narrower than it.
-        raw = scale.scaled(*self.series.raw.view(first, last, pixels if self._is_noisy else pixels // _WIDE))
+        raw = scale.scaled(*self.series.raw.view(first, last, pixels))
         smooth = self.series.smooth_view(first, last, min(pixels, _SMOOTH_POINTS))
         return raw, scale.scaled(*smooth) if smooth is not None else (np.empty(0), np.empty(0))
 
@@ -60,7 +58,7 @@ class Curve:
     def dress(self, palette: Palette, device_pixel_ratio: float) -> None:
         """Take on a theme's colours."""
         color = QColor(palette.curves[self.color_index % len(palette.curves)])
-        wide = _WIDE * device_pixel_ratio  # pyqtgraph counts a pen's width in device pixels
+        wide = 2 * device_pixel_ratio  # pyqtgraph counts a pen's width in device pixels
         self.smooth_item.setPen(pg.mkPen(color, width=wide))
         self.dot_item.setBrush(color)
         if self.series.is_smoothed:

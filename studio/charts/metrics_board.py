@@ -175,7 +175,7 @@ class MetricsBoard(QWidget):
         column.addLayout(grid, 1)
 
     def sizeHint(self) -> QSize:
-        return QSize(640, 480)
+        return QSize(640, 340)
 
     def _label_x(self) -> None:
         by_epoch = self._steps_per_epoch is not None and self._axis.current() == "epoch"

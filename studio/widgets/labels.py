@@ -84,8 +84,6 @@ class SteadyLabel(QLabel):
     """
 
     _EDGE = 2  # pixels: slanted letters lean out of their width
-    _STEP = 8  # pixels that the room grows by
-    _SPARE = 3 * _STEP  # pixels of room that are no reason to move what stands beside
 
     def __init__(self, role: LabelRole = "body", *, selectable: bool = False) -> None:
         super().__init__()
@@ -106,8 +104,9 @@ class SteadyLabel(QLabel):
         metrics = self.fontMetrics()
         needed = metrics.horizontalAdvance(self.text()) + self._EDGE
         height = math.ceil(QFontMetricsF(self.font()).height())  # as QLabel counts it
-        if height != self.maximumHeight() or not 0 <= self.maximumWidth() - needed <= self._SPARE:
-            self.setFixedSize(-(-needed // self._STEP) * self._STEP, height)
+        spare = metrics.horizontalAdvance("0") + 1  # figures come and go by a digit at their end
+        if height != self.maximumHeight() or not 0 <= self.maximumWidth() - needed <= spare:
+            self.setFixedSize(needed, height)
 
 
 class IconLabel(QWidget):

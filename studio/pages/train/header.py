@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QWidget
 
 from studio.engine.state import ENDED, RunAction, RunState, is_enabled
 from studio.panels.run_words import STATE_WORDS
@@ -53,6 +54,8 @@ class RunHeader(Card):
             "Export best", "export", "primary", tooltip="Write the best model to a file for use elsewhere"
         )
         self._paused = False
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._buttons = QHBoxLayout()
         self._lay_out()
         self._connect()
 
@@ -86,6 +89,22 @@ class RunHeader(Card):
         self.resume.setVisible(state is RunState.STOPPED)  # after a failure the banner offers it
         self.resume.setEnabled(resumable)
         self.export.setVisible(state is RunState.COMPLETED)
+        self._make_room_for_name()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._make_room_for_name()
+
+    def _make_room_for_name(self) -> None:
+        """Put the buttons below the name where it would be shortened beside them."""
+        name = self._name.fontMetrics().horizontalAdvance(self._name.text()) + SPACING.s
+        beside = name + SPACING.s + self._pill.sizeHint().width() + SPACING.l + self._buttons.sizeHint().width()
+        below = beside > self.width() - 2 * SPACING.l - 2
+        way = QBoxLayout.Direction.TopToBottom if below else QBoxLayout.Direction.LeftToRight
+        if self._row.direction() != way:
+            self._row.setDirection(way)
+            self._row.setSpacing(SPACING.s if below else SPACING.l)
+            self._buttons.setAlignment(Qt.AlignmentFlag.AlignLeft if below else Qt.AlignmentFlag.AlignRight)
 
     def show_progress(self, state: RunState, progress: Progress) -> None:
         """The bar and its words."""
@@ -108,14 +127,17 @@ class RunHeader(Card):
         discard.triggered.connect(lambda: self.asked.emit(Command.STOP_NOW))
         self.stop.setMenu(menu)
         set_property(self.stop, "hasMenu", True)
-        row = QHBoxLayout()
-        row.setSpacing(SPACING.s)
-        row.addWidget(self._name, 1)
-        row.addWidget(self._pill)
-        row.addSpacing(SPACING.s)
+        words = QHBoxLayout()
+        words.setSpacing(SPACING.s)
+        words.addWidget(self._name, 1)
+        words.addWidget(self._pill)
+        self._buttons.setSpacing(SPACING.s)
         for made in (self.resume, self.export, self.pause, self.stop, self.save, self.validate):
-            row.addWidget(made)
-        self.add(row)
+            self._buttons.addWidget(made)
+        self._row.setSpacing(SPACING.l)
+        self._row.addLayout(words, 1)
+        self._row.addLayout(self._buttons)
+        self.add(self._row)
         self.add(self._progress)
         self.add(self.owner)
 

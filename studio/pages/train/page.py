@@ -62,7 +62,7 @@ class TrainPage(QWidget):
     def _lay_out(self) -> None:
         charts = Card()
         charts.add(self.curves, 1)
-        charts.setMinimumHeight(420)
+        charts.setMinimumHeight(390)
         columns = TwoColumns(charts, self.checkpoints)
         content = QWidget()
         column = QVBoxLayout(content)

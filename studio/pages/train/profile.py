@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import time
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from studio.engine.state import ENDED, LIVE, RunAction, RunState, is_enabled
 from studio.panels.profile_view import ProfileView
 from studio.state.context import AppContext
 from studio.state.progress import Progress
-from studio.widgets import Card, ProgressLine, button, label
+from studio.theme import SPACING, set_role
+from studio.widgets import Card, ElidedLabel, ProgressLine, button
 from training.control import Command
 from training.events import FINAL_EVENTS, AttemptStarted, Event, ProfileBegun, Profiled
 from training.runs.folder import RunFolder
@@ -20,10 +21,7 @@ from training.runs.profile_record import Profile, read_profile
 
 logger = logging.getLogger(__name__)
 
-_EMPTY = (
-    "Ask where the time goes: Profile measures a few seconds of steps and shows how long each waits for data, computes, "
-    "updates the weights and logs. The run goes on meanwhile and its result stays the same."
-)
+_EMPTY = "Ask where the time goes: a few seconds of steps are measured, and the run's result stays the same."
 _GONE = "The profile cannot be read: its file is missing or damaged. Profile measures anew while the run trains."
 
 
@@ -53,13 +51,16 @@ class ProfileCard(Card):
         self._profile: Profile | None = None
         self.button = button("Profile", "gauge", tooltip="Measure where the time of the next steps goes (Ctrl+T)")
         self.button.clicked.connect(lambda: self.asked.emit(Command.PROFILE))
-        self.add_action(self.button)
-        self._words = label(_EMPTY, "help", wrap=True)
+        self._words = ElidedLabel(_EMPTY, Qt.TextElideMode.ElideRight)
+        set_role(self._words, "help")
+        self._words.setContentsMargins(0, 0, SPACING.s, 0)
         self.progress = ProgressLine()
         self.view = ProfileView()
         self.view.apply_asked.connect(self.apply_asked)
-        for part in (self._words, self.progress, self.view):
-            self.add(part)
+        self.add_action(self._words)
+        self.add_action(self.button)
+        self.add(self.progress)
+        self.add(self.view)
         self._show()
 
     def set_run(self, folder: RunFolder | None, state: RunState) -> None:
@@ -138,5 +139,7 @@ class ProfileCard(Card):
         self.progress.setVisible(busy)
         self.view.setVisible(self._profile is not None and not busy)
         self._words.setText(_GONE if self._lost else _EMPTY)
-        self._words.setVisible(self._profile is None and not busy)
+        empty = self._profile is None and not busy
+        self._words.setVisible(empty)
+        self.set_collapsed(empty)  # one line is enough to ask: the curves need the room
         self.setVisible(busy or self._profile is not None or self._state in LIVE)

@@ -14,11 +14,13 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.messages import EngineDeath
 from studio.engine.state import RunState
+from studio.pages.train.header import RunHeader
 from studio.pages.train.numbers import NumbersRow
 from studio.panels.fix_dialog import APPLY, APPLY_ANEW, FixDialog
 from studio.panels.outcome_banner import OutcomeBanner
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
+from studio.state.live_run import LiveRun
 from studio.widgets import Banner, Toast
 from tests.studio.window_driver import answer_next_dialog, open_window, press, train_page
 from training.config import RunConfig
@@ -71,6 +73,37 @@ def test_buttons_and_figures_follow_a_run(qtbot: QtBot, context: AppContext, con
     assert header.resume.isVisible()
     assert not header.pause.isVisible()
     qtbot.waitUntil(page.checkpoints._resume.isEnabled, timeout=10000)
+
+
+def test_a_run_is_seen_whole_in_a_window_of_usual_size(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    window = open_window(qtbot, context)
+    page = train_page(window)
+    context.start_run(config(epochs=100, milliseconds=10))
+    qtbot.waitUntil(lambda: "%" in page.numbers.quality.value(), timeout=20000)
+    assert page.profile.isVisible()
+    window.resize(1280, 800)
+    qtbot.waitUntil(lambda: page._content.verticalScrollBar().maximum() == 0, timeout=5000)
+    context.live.ask(Command.STOP)
+
+
+def test_buttons_go_below_a_name_that_has_no_room_beside_them(qtbot: QtBot) -> None:
+    live, header = LiveRun(), RunHeader()
+    qtbot.addWidget(header)
+    live.expect("lab")
+    header.show_run(live)
+    header.resize(header.minimumSizeHint().width() + 80, 120)
+    with qtbot.waitExposed(header):
+        header.show()
+    for name, below in (("lab", False), ("digits-with-all-augmentations", True), ("mnist", False)):
+        live.expect(name)
+        header.show_run(live)
+        qtbot.waitUntil(lambda: (header.pause.y() > header._pill.geometry().bottom()) is below)  # noqa: B023 - here
+        assert header._name.elided_text() == name
+    header.resize(1100, 120)
+    live.expect("digits-with-all-augmentations")
+    header.show_run(live)
+    qtbot.waitUntil(lambda: header.pause.y() < header._pill.geometry().bottom())
+    assert header._name.elided_text() == "digits-with-all-augmentations"
 
 
 def test_stop_without_saving_writes_no_checkpoint(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
