@@ -160,9 +160,8 @@ class AppContext(QObject):
         """Put a TOML file or ``preset:name`` into the forms, wrong values included; False when it is no readable file."""
         try:
             if text.startswith(PRESET_PREFIX):
-                self.draft.set_config(
-                    parse_config(read_toml(preset_text(text.removeprefix(PRESET_PREFIX)), text), text)
-                )
+                data = read_toml(preset_text(text.removeprefix(PRESET_PREFIX)), text)
+                self.draft.set_config(parse_config(data, text, paths=False))  # its data may have to be found first
                 left_out = []
             else:
                 left_out = self.draft.load_file(Path(text))

@@ -45,6 +45,13 @@ MODELS: tuple[Entry, ...] = (
         "training.models.small_cnn:make_small_cnn",
     ),
     Entry(
+        "whitened_cnn",
+        "Whitened CNN",
+        "Six convolutions behind a fixed layer that whitens patches: learns small colour pictures in few epochs.",
+        model.WhitenedCnn,
+        "training.models.whitened_cnn:make_whitened_cnn",
+    ),
+    Entry(
         "mlp",
         "MLP",
         "Linear layers with an activation between them: for points, tables and tiny pictures.",

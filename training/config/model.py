@@ -29,6 +29,19 @@ class SmallCnn(Section):
     )
 
 
+class WhitenedCnn(Section):
+    """Six convolutions behind a fixed layer that whitens patches: learns small colour pictures in few epochs."""
+
+    kind: Literal["whitened_cnn"] = "whitened_cnn"
+    channels: tuple[
+        Annotated[int, Field(ge=1, le=4096)],
+        Annotated[int, Field(ge=1, le=4096)],
+        Annotated[int, Field(ge=1, le=4096)],
+    ] = setting(
+        (64, 256, 256), title="Channels", help="Output channels of the first, second and third block.", strict=False
+    )
+
+
 class Mlp(Section):
     """Linear layers with an activation between them: for points, tables and tiny pictures."""
 
@@ -61,4 +74,4 @@ class TorchvisionModel(Section):
     )
 
 
-Model = Annotated[SmallCnn | Mlp | TorchvisionModel, Field(discriminator="kind")]
+Model = Annotated[SmallCnn | WhitenedCnn | Mlp | TorchvisionModel, Field(discriminator="kind")]

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from training.config.dataset import SpiralDataset
-from training.config.model import SmallCnn, TorchvisionModel
+from training.config.model import SmallCnn, TorchvisionModel, WhitenedCnn
 from training.config.optimizer import Sgd
 from training.config.run import SECTIONS, RunConfig
 from training.config.schedule import OneCycle
@@ -131,7 +131,7 @@ def cross_problems(config: RunConfig) -> list[Problem]:
     """Combinations of settings that cannot work, each with the way out. Looks at no file but for its existence."""
     found: list[Problem] = []
     dataset, model, schedule, optimizer = config.dataset, config.model, config.schedule, config.optimizer
-    if isinstance(dataset, SpiralDataset) and isinstance(model, SmallCnn | TorchvisionModel):
+    if isinstance(dataset, SpiralDataset) and isinstance(model, SmallCnn | TorchvisionModel | WhitenedCnn):
         found.append(Problem("model.kind", f"{model.kind} needs pictures, but spiral gives points; choose mlp."))
     if isinstance(optimizer, Sgd) and optimizer.nesterov and optimizer.momentum == 0.0:
         found.append(

@@ -150,6 +150,14 @@ class Data:
         bounds = [(first, min(first + size, len(order))) for first in range(0, len(order), size)]
         return self._batches("evaluate", order, bounds, None)
 
+    def training_samples(self, count: int) -> Tensor:
+        """Up to ``count`` training samples, evenly spaced over their numbers, never varied: float32 (n, *shape) on the CPU."""
+        train, size = self.splits["train"], self.evaluation_size
+        count = min(count, len(train))
+        some = train[torch.arange(count) * len(train) // count]
+        bounds = [(first, min(first + size, count)) for first in range(0, count, size)]
+        return torch.cat([batch.inputs.cpu() for batch in self._batches("look", some, bounds, None)])
+
     def twin(self, config: RunConfig) -> Data:
         """The data of another run that differs in nothing about its samples; each of the two is closed by itself."""
         feed, device = self._feed.twin(), self._targets.device

@@ -11,7 +11,7 @@ from training.data import Data, prepare
 from training.data.kept import KeptData
 from training.engine.device import Numerics, apply_backends, choose_device, choose_threads
 from training.engine.session import Session
-from training.models import make_model
+from training.models import fit_to_samples, make_model
 from training.objectives import make_objective
 from training.optim import Ema, make_guard, make_optimizer
 from training.process import give_back_memory
@@ -52,6 +52,9 @@ def _build(
     model = make_model(config.model, data.shape, len(data.classes), config.seed)
     asked = config.precision.threads
     torch.set_num_threads(threads or choose_threads(asked, model, data.shape, config.loop.batch_size))
+    fit_to_samples(
+        model, config.model, data.training_samples
+    )  # on as many threads as the steps: sums are rounded alike
     if config.precision.channels_last and data.layout == "image":
         model = model.to(memory_format=torch.channels_last)
     model = model.to(device).train()

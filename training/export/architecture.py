@@ -24,7 +24,9 @@ _ARGUMENTS: dict[type[nn.Module], tuple[str, ...]] = {
         "groups",
         "padding_mode",
     ),
+    nn.BatchNorm2d: ("num_features", "eps", "momentum"),
     nn.MaxPool2d: ("kernel_size", "stride"),
+    nn.AvgPool2d: ("kernel_size", "stride", "padding"),
     nn.Dropout: ("p",),
     nn.ReLU: (),
     nn.GELU: (),
@@ -71,7 +73,7 @@ def _layer(name: str, layer: nn.Module) -> dict[str, Any]:
     if kind not in _ARGUMENTS:
         raise InputError(f"model.kind: a layer of type {kind.__name__} cannot be described yet; export another model.")
     arguments = {argument: _plain(getattr(layer, argument)) for argument in _ARGUMENTS[kind]}
-    if kind is nn.MaxPool2d and arguments["stride"] == arguments["kernel_size"]:
+    if kind in (nn.MaxPool2d, nn.AvgPool2d) and arguments["stride"] == arguments["kernel_size"]:
         del arguments["stride"]  # torch's own default
     if kind is nn.Conv2d:
         arguments = {key: value for key, value in arguments.items() if _DEFAULTS.get(key) != value}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from training.models.factory import make_model
+from training.models.factory import fit_to_samples, make_model
 from training.models.summary import summarise
 
-__all__ = ["make_model", "summarise"]
+__all__ = ["fit_to_samples", "make_model", "summarise"]

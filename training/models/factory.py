@@ -6,16 +6,17 @@ from collections.abc import Callable
 
 import psutil
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from training import catalog
-from training.config.model import Mlp, SmallCnn, TorchvisionModel
+from training.config.model import Model, TorchvisionModel, WhitenedCnn
 from training.errors import InputError
+from training.models.whitened_cnn import PICTURES, whiten
 
 Shape = tuple[int, ...]
 
 
-def make_model(config: SmallCnn | Mlp | TorchvisionModel, shape: Shape, classes: int, seed: int) -> nn.Module:
+def make_model(config: Model, shape: Shape, classes: int, seed: int) -> nn.Module:
     """The network for samples of ``shape`` (without the batch) and ``classes`` logits, on the CPU in float32.
 
     The initial weights depend on ``config``, ``shape``, ``classes`` and ``seed`` alone; the caller's random state is
@@ -28,6 +29,16 @@ def make_model(config: SmallCnn | Mlp | TorchvisionModel, shape: Shape, classes:
         # Not torch.manual_seed, which would reach into every GPU's generator as well.
         torch.default_generator.manual_seed(seed)
         return make(config, shape, classes)
+
+
+def fit_to_samples(model: nn.Module, config: Model, samples: Callable[[int], Tensor]) -> None:
+    """Fill in what follows from the training samples instead of the seed: the weights of a layer that whitens.
+
+    ``samples(n)`` are up to n of them, float32 on the CPU, normalised but not varied. A checkpoint holds the outcome like
+    any weight, so whoever loads one has no need of this.
+    """
+    if isinstance(config, WhitenedCnn):
+        whiten(model, samples(PICTURES))
 
 
 def _refuse_more_than_memory(make: Callable[[], nn.Module]) -> None:

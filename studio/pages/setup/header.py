@@ -16,7 +16,7 @@ from studio.widgets import button, icon_button
 from training.presets import preset_names
 
 _ROW_MARGIN = 3  # what a row of a form keeps free above its editor
-_PRESET_TITLES = {"sample": "Sample: drawn shapes", "spiral": "Spiral"}
+_PRESET_TITLES = {"sample": "Sample: drawn shapes", "spiral": "Spiral", "cifar10": "CIFAR-10, airbench-like"}
 
 
 class SetupHeader(QWidget):

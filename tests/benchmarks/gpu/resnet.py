@@ -21,6 +21,7 @@ MODULE = "tests.benchmarks.gpu.contestant"
 
 def job(size: Size, device: str) -> Job:
     """The work: a step of SGD as ResNets are trained, an epoch left out for the compiling, validation after each."""
+    rate = 0.1 * size.batch / 256  # Goyal et al., "Accurate, Large Minibatch SGD", arXiv 1706.02677
     return Job(
         "resnet50",
         f"{size.resnet} at {size.side}, bf16, channels-last, compiled, batch {size.batch}, samples resident",
@@ -33,11 +34,18 @@ def job(size: Size, device: str) -> Job:
                 "validation_fraction": size.held_share,
             },
             "model": {"kind": "torchvision", "name": size.resnet},
-            "optimizer": {"kind": "sgd", "lr": 0.1, "momentum": 0.9, "weight_decay": 1e-4, "decay_bias_and_norm": True},
+            "optimizer": {
+                "kind": "sgd",
+                "lr": rate,
+                "momentum": 0.9,
+                "weight_decay": 1e-4,
+                "decay_bias_and_norm": True,
+            },
             "schedule": {"kind": "cosine"},
             "precision": {"compute": "bf16", "device": device, "compile": "model"},
             "loop": {"epochs": size.epochs, "batch_size": size.batch, "clip_norm": 0.0},
             "loader": {"mode": "resident"},
+            "checkpoints": {"every_steps": 500},
         },
         # A few hundred steps at a high rate: two seeds differ by as much. What must agree exactly is the work.
         loss_tolerance=3.0,

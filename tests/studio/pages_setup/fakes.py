@@ -90,7 +90,8 @@ class FakeContext(QObject):
         self.branch_changed.emit(branch)
 
     def open_config(self, text: str) -> bool:
-        self.draft.set_config(parse_config(read_toml(preset_text(text.removeprefix("preset:")), text)))
+        data = read_toml(preset_text(text.removeprefix("preset:")), text)
+        self.draft.set_config(parse_config(data, text, paths=False))
         return True
 
 

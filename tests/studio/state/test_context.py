@@ -158,6 +158,14 @@ def test_a_configuration_file_is_opened_with_its_faults(qtbot: QtBot, context: A
     assert "did you mean 'sample'?" in heard[-1].text
 
 
+def test_a_preset_whose_data_are_not_here_is_opened_and_says_so(qtbot: QtBot, context: AppContext) -> None:
+    assert context.open_config("preset:cifar10")
+    assert context.draft.kind("model") == "whitened_cnn"
+    (problem,) = context.draft.problems()
+    assert problem.path == "dataset.path"
+    assert "does not exist" in problem.message
+
+
 def test_the_form_is_remembered(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     context.draft.set_config(config("kept"))
     context.remember()

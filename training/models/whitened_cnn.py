@@ -1,0 +1,78 @@
+"""A convolutional network whose first layer whitens patches, as airbench has it.
+
+Keller Jordan, "94% on CIFAR-10 in 3.29 Seconds on a Single GPU", arXiv 2404.00498, after David Page's and tysam-code's
+networks. Plain layers of torch only, so that every export can describe it.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from training.config.model import WhitenedCnn
+from training.models.pictures import require_pictures
+
+PICTURES = 5000
+"""How many training pictures whitening looks at."""
+
+_SMALLEST_SIDE = 9  # a patch takes one pixel, then three halvings must leave one
+_PATCH = 2
+_SMALLEST_VARIANCE = 5e-4
+_BATCHNORM_MOMENTUM = 0.4
+_AT_ONCE = 250
+
+
+def make_whitened_cnn(config: WhitenedCnn, shape: tuple[int, ...], classes: int) -> nn.Sequential:
+    """A 2x2 convolution that ``whiten`` fills, three blocks of two 3x3 convolutions, the largest value of each channel, logits.
+
+    Convolutions begin as the identity as far as they can, batch norms have a bias and no scale, logits are divided by 9.
+    ``shape`` is (channels, height, width), at least 9 x 9; raises InputError otherwise.
+    """
+    channels, height, width = require_pictures("whitened_cnn", shape, _SMALLEST_SIDE)
+    patches = nn.Conv2d(channels, 2 * channels * _PATCH**2, _PATCH)
+    patches.weight.requires_grad_(False)
+    nn.init.zeros_(patches.bias)  # type: ignore[arg-type]
+    layers: list[nn.Module] = [patches, nn.GELU()]
+    before = patches.out_channels
+    for after in config.channels:
+        layers += [_convolution(before, after), nn.MaxPool2d(2), _norm(after), nn.GELU()]
+        layers += [_convolution(after, after), _norm(after), nn.GELU()]
+        before = after
+    sides = ((height - 1) // 8, (width - 1) // 8)
+    # An average over 3 x 3 values, eight of them padding, divides by 9: torch has no layer that multiplies by a number.
+    layers += [nn.MaxPool2d(sides), nn.AvgPool2d(3, padding=1)]
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(before, classes, bias=False))
+
+
+def _convolution(before: int, after: int) -> nn.Conv2d:
+    convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
+    nn.init.dirac_(convolution.weight[: min(before, after)])
+    return convolution
+
+
+def _norm(channels: int) -> nn.BatchNorm2d:
+    norm = nn.BatchNorm2d(channels, momentum=_BATCHNORM_MOMENTUM)
+    norm.weight.requires_grad_(False)
+    return norm
+
+
+@torch.no_grad()
+def whiten(model: nn.Module, pictures: Tensor) -> None:
+    """Fill the first layer of a ``whitened_cnn``: its outputs for patches of ``pictures`` are uncorrelated, of one size.
+
+    ``pictures`` are float32 (n, C, H, W) as the model takes them. Filters are the eigenvectors of the patches' second
+    moments over the root of their eigenvalues, the largest first, and then the same with the other sign, because what comes
+    next cuts off one.
+    """
+    layer = next(model.children())
+    assert isinstance(layer, nn.Conv2d)
+    moments = torch.zeros(2 * (layer.weight[0].numel(),), dtype=torch.float64)
+    patches = 0
+    for some in pictures.split(_AT_ONCE):
+        columns = functional.unfold(some.double(), _PATCH).transpose(0, 1).flatten(1)
+        moments += columns @ columns.T
+        patches += columns.shape[1]
+    values, vectors = torch.linalg.eigh(moments / patches)
+    filters = (vectors / (values.clamp(min=0.0) + _SMALLEST_VARIANCE).sqrt()).T.flip(0)
+    layer.weight.copy_(torch.cat([filters, -filters]).view(layer.weight.shape))
