@@ -179,17 +179,19 @@ class PictureCache:
 
     def contents(self, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
         """The SHA-256 (n, 32) of the files."""
-        digests = np.zeros((row_count(self._records), 32), np.uint8)
-        digests[self._records["row"]] = self._records["content"]
-        return digests[slots]
+        record_of = np.zeros(row_count(self._records), np.int64)
+        record_of[self._records["row"]] = np.arange(len(self._records))
+        digests: NDArray[np.uint8] = self._records["content"][record_of[slots]]
+        return digests
 
     def rows(self) -> Rows | None:
         """What reads the pixels, of all that was found and added; None when there is nothing."""
-        records = np.concatenate([self._records, *self._added])
-        if self._place is None or not len(records):
+        records = [some for some in (self._records, *self._added) if len(some)]
+        if self._place is None or not records:
             return None
-        checksums = np.zeros(row_count(records), np.uint32)
-        checksums[records["row"]] = records["pixels"]
+        checksums = np.zeros(max(map(row_count, records)), np.uint32)
+        for some in records:
+            checksums[some["row"]] = some["pixels"]
         return Rows(self._place, checksums)
 
     def wait_for_turn(self, missing: int, report_progress: ReportProgress) -> bool:

@@ -90,7 +90,7 @@ def rewrite_records(place: Place, records: NDArray[Any]) -> NDArray[Any]:
 
 def _seals(records: NDArray[Any], first: int) -> NDArray[np.uint32]:
     """A sum of each record's words and its number, each times an odd number of its own: any one changed word shows."""
-    words = np.frombuffer(records.tobytes(), np.uint32).reshape(-1, _WORDS + 1)[:, :_WORDS]
+    words = np.ascontiguousarray(records).view(np.uint32).reshape(-1, _WORDS + 1)[:, :_WORDS]
     numbers = np.arange(first + 1, first + len(records) + 1, dtype=np.uint32)
     sums: NDArray[np.uint32] = (words * _FACTORS[:_WORDS]).sum(1, dtype=np.uint32) + numbers * _FACTORS[_WORDS]
     return sums
