@@ -78,13 +78,11 @@ def _run(order: Order, folder: Path, seed: int) -> dict[str, Any]:
     history = read_history(run.events_file)
     began = history.attempts[0].time
     shutil.rmtree(run.path)
-    reached = next(
-        (item for item in history.validations if item.metrics["val/accuracy"] >= order.size.target),
-        None,
-    )
+    validated = [item for item in history.validations if "val/accuracy" in item.metrics]
+    reached = next((item for item in validated if item.metrics["val/accuracy"] >= order.size.target), None)
     return {
         "reached": None if reached is None else reached.time - began,
         "epoch": None if reached is None else reached.epoch,
-        "seconds": history.validations[-1].time - began,
-        "accuracy": history.validations[-1].metrics["val/accuracy"],
+        "seconds": validated[-1].time - began,
+        "accuracy": validated[-1].metrics["val/accuracy"],
     }
