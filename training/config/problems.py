@@ -190,7 +190,7 @@ def path_problems(config: RunConfig) -> list[Problem]:
 
 def _path_problem(path: Path, wanted: str, may_be_missing: bool = False) -> str | None:
     shown = visible(str(path), 300)
-    if shown != str(path):
+    if shown != str(path) or not path.is_absolute():  # a bare name would be taken for a word of the sentence
         shown = f"'{shown}'"
     try:
         if not path.exists():

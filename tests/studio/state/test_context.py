@@ -163,7 +163,7 @@ def test_a_preset_whose_data_are_not_here_is_opened_and_says_so(qtbot: QtBot, co
     assert context.draft.kind("model") == "whitened_cnn"
     (problem,) = context.draft.problems()
     assert problem.path == "dataset.path"
-    assert "does not exist" in problem.message
+    assert problem.message.startswith("'CIFAR-10' does not exist")
 
 
 def test_the_form_is_remembered(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
