@@ -44,18 +44,13 @@ needs_compiler = pytest.mark.skipif(compiler.cpp_compiler() is None, reason="no 
 
 @pytest.fixture(scope="module", autouse=True)
 def kept_code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """One place for compiled code, so that each thing is compiled once."""
-    with pytest.MonkeyPatch.context() as patch:
+    """One place for compiled code, so that each thing is compiled once. torch compiles no programs to see whether the
+    processor's vectors work, neither here nor in processes that are started: that they do is not what is proven."""
+    with pytest.MonkeyPatch.context() as patch, torch._inductor.config.patch({"cpp.vec_isa_ok": True}):
         folder = tmp_path_factory.mktemp("compiled")
         patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(folder))
+        patch.setenv("TORCHINDUCTOR_VEC_ISA_OK", "1")
         yield folder
-
-
-@pytest.fixture
-def unprobed() -> Iterator[None]:
-    """torch compiles three programs to see what the processor's vectors can; that they work is not what is proven here."""
-    with torch._inductor.config.patch({"cpp.vec_isa_ok": True}):
-        yield
 
 
 def step_compiled(*overrides: str) -> RunConfig:
@@ -90,7 +85,6 @@ def train(session: Session, steps: int) -> tuple[list[tuple[float, float]], dict
 
 
 @needs_compiler
-@pytest.mark.usefixtures("unprobed")
 def test_compiled_steps_are_the_eager_ones_up_to_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     right, kept = train(assemble(tiny(*SMALL), lambda *_: None), 24)
     session = assemble(step_compiled(*SMALL), lambda *_: None)
@@ -139,7 +133,6 @@ def test_short_numbers_are_rounded_where_eager_steps_round_them(compute: str) ->
 
 
 @needs_compiler
-@pytest.mark.usefixtures("unprobed")
 def test_a_stopped_run_goes_on_compiled_to_the_same_bits(tmp_path: Path) -> None:
     whole = start_run(step_compiled(*SMALL), tmp_path / "whole")
     hooks = Hooks()
@@ -297,7 +290,7 @@ def test_gathered_windows_and_the_network_alone_are_the_same_up_to_rounding(tmp_
 @pytest.mark.timeout(1200)
 def test_killed_twice_a_compiled_run_ends_as_if_it_had_never_been(tmp_path: Path) -> None:
     """By the command line, as a person does it."""
-    long = ("loop.epochs=40", "checkpoints.every_steps=8")
+    long = (*SMALL, "loop.epochs=40", "checkpoints.every_steps=8")
     save_config(step_compiled(*long), tmp_path / "step.toml")
 
     def start(*command: str) -> subprocess.Popen[str]:
@@ -340,7 +333,7 @@ def test_two_runs_that_compile_the_same_at_the_same_time_do_not_disturb_each_oth
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
-    save_config(step_compiled("loop.epochs=1"), tmp_path / "step.toml")
+    save_config(step_compiled(*SMALL, "loop.epochs=1"), tmp_path / "step.toml")
     line = [sys.executable, "-m", "training", "run", str(tmp_path / "step.toml"), "--json"]
     processes = [
         subprocess.Popen([*line, "--workspace", str(tmp_path / name)], stdout=subprocess.PIPE, text=True)
