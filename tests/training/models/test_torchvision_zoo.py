@@ -42,7 +42,7 @@ def test_every_network_gives_logits(name: str, monkeypatch: pytest.MonkeyPatch) 
     for init in ("trunc_normal_", "kaiming_normal_", "normal_", "xavier_uniform_", "kaiming_uniform_"):
         monkeypatch.setattr(nn.init, init, lambda tensor, *args, **kwargs: tensor)  # weights do not matter here
     side = side_for(name)
-    for channels in (1, 3):
+    for channels in (1,) if LARGE.search(name) else (1, 3):
         model = make_model(TorchvisionModel(name=name), (channels, side, side), 7, seed=0)
         assert forward_hollow(model, (channels, side, side)).shape == (2, 7)
         assert next(m for m in model.modules() if isinstance(m, nn.Conv2d)).in_channels == channels
