@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 VISIBLE_INTERVAL = 200  # milliseconds; the engine writes ten times a second, but nobody reads five numbers that fast
 HIDDEN_INTERVAL = 1000  # also of a run that nobody works on: another process may go on with it
-_OWNER_CHECK = 0.45  # seconds: asking the system about a process costs more than the rest of a look
+_OWNER_CHECK = 0.95  # seconds: asking the system about a process costs more than the rest of a look
 
 
 class RunMonitor(QObject):
