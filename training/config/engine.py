@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import field_validator
 
 from training.config.fields import Section, setting
 
@@ -23,10 +25,11 @@ class Precision(Section):
         suggestions=("auto", "cpu", "cuda", "cuda:1", "mps"),
         pattern=r"^(auto|cpu|mps|cuda(:[0-9]{1,3})?)$",
     )
-    channels_last: bool = setting(
-        True,
+    channels_last: Literal["auto", "on", "off"] = setting(
+        "auto",
         title="Channels last",
-        help="Memory order that makes convolutions faster, on processors too; results agree up to rounding.",
+        help="Memory order that makes most convolutions faster, on processors too; results agree up to rounding. auto: not "
+        "on a processor where wide layers see few pixels.",
         advanced=True,
     )
     threads: int | None = setting(
@@ -54,6 +57,12 @@ class Precision(Section):
         "fast enough. auto: for small networks, unless only the network is compiled. Results agree up to rounding.",
         advanced=True,
     )
+
+    @field_validator("channels_last", mode="before")
+    @classmethod
+    def _as_it_was(cls, value: Any) -> Any:
+        """Earlier versions knew true and false, which stand in the files of their runs."""
+        return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
 
 
 class Loop(Section):

@@ -85,7 +85,7 @@ class Data:
         self.evaluation_size = config.loop.validation_batch_size or 2 * config.loop.batch_size  # no gradients are kept
         self._seed = config.seed
         self._augment = Augmenter(config.dataset, config.seed)
-        self._channels_last = config.precision.channels_last
+        self.channels_last = config.precision.channels_last != "off"  # whoever knows the model decides on "auto"
         self._targets = source.targets.to(device)
         self._feed = feed
         self._known_order: tuple[int, Tensor] | None = None
@@ -208,4 +208,8 @@ class Data:
         if epoch is not None and not self._augment.identity:
             pictures = self._augment(pictures, raw.numbers, epoch)
         inputs = self.normalisation.apply_pixels(pictures).permute(0, 3, 1, 2)
-        return Batch(inputs if self._channels_last else inputs.contiguous(), targets, raw.indices)
+        if (
+            not self.channels_last
+        ):  # contiguous() leaves one channel as it is, which convolutions take for channels last
+            inputs = inputs.clone(memory_format=torch.contiguous_format)
+        return Batch(inputs, targets, raw.indices)

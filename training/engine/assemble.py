@@ -9,7 +9,7 @@ import torch
 from training.config import RunConfig
 from training.data import Data, prepare
 from training.data.kept import KeptData
-from training.engine.device import Numerics, apply_backends, choose_device, choose_threads
+from training.engine.device import Numerics, apply_backends, choose_device, choose_threads, wants_channels_last
 from training.engine.session import Session
 from training.models import fit_to_samples, make_model
 from training.objectives import make_objective
@@ -52,11 +52,12 @@ def _build(
     model = make_model(config.model, data.shape, len(data.classes), config.seed)
     asked = config.precision.threads
     torch.set_num_threads(threads or choose_threads(asked, model, data.shape, config.loop.batch_size))
-    fit_to_samples(
-        model, config.model, data.training_samples
-    )  # on as many threads as the steps: sums are rounded alike
-    if config.precision.channels_last and data.layout == "image":
-        model = model.to(memory_format=torch.channels_last)
+    fit_to_samples(model, config.model, data.training_samples)  # on the threads of the steps: sums round alike
+    if data.layout == "image":
+        asked_order = config.precision.channels_last
+        data.channels_last = wants_channels_last(asked_order, model, data.shape, config.loop.batch_size, device.type)
+        if data.channels_last:
+            model = model.to(memory_format=torch.channels_last)
     model = model.to(device).train()
     torch.manual_seed(config.seed)  # dropout's stream; initial weights, order and augmentation have their own
     total_steps = config.loop.epochs * data.steps_per_epoch

@@ -233,5 +233,6 @@ def _model_facts(session: Session) -> dict[str, Any]:
         },
         "averaged": session.ema is not None,
         "threads": torch.get_num_threads(),
+        "channels_last": data.channels_last,
         "optimizer": {"implementation": implementation(session.optimizer), "device": session.device.type},
     }

@@ -145,7 +145,7 @@ def _model(material: Material) -> dict[str, Any]:
         "builder": architecture["builder"],
         "buffers": any(True for _ in material.model.buffers()),
         "dropout": _draws(material),
-        "channels_last": config.precision.channels_last and material.layout == "image",
+        "channels_last": material.layout == "image" and _channels_last(material),
     }
     if architecture["builder"] == "torch.nn.Sequential":
         return facts | {"layers": [_layer(layer) for layer in architecture["layers"]]}
@@ -241,6 +241,11 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
         "device": _device(precision.device),
         "backends": _backends(precision.compute, config.deterministic),
     }
+
+
+def _channels_last(material: Material) -> bool:
+    """As the run had it; checkpoints of earlier versions leave that to their configuration."""
+    return bool(material.manifest.get("channels_last", material.config.precision.channels_last != "off"))
 
 
 def _clipping(clip_norm: float | None, clip_value: float | None) -> list[str]:

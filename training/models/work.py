@@ -21,11 +21,21 @@ def step_work(model: nn.Module, shape: tuple[int, ...], batch_size: int, enough:
     the network (on its device, in evaluation mode, so that nothing of it changes) to see how often.
     """
     least = FLOP * batch_size * sum(parameter.numel() for parameter in model.parameters())
-    return float(least if least >= enough else max(least, FLOP * batch_size * _multiplications(model, shape)))
+    return float(
+        least
+        if least >= enough
+        else max(least, FLOP * batch_size * _multiplications(model, shape, nn.Linear, nn.modules.conv._ConvNd))
+    )
 
 
-def _multiplications(model: nn.Module, shape: tuple[int, ...]) -> int:
-    """Of one sample's forward pass: each weight of a layer as often as it makes an output."""
+def filter_use(model: nn.Module, shape: tuple[int, ...]) -> float:
+    """How often a sample of ``shape`` makes use of a weight of the convolutions, on average; 0 without any."""
+    weights = sum(layer.weight.numel() for layer in model.modules() if isinstance(layer, nn.modules.conv._ConvNd))
+    return _multiplications(model, shape, nn.modules.conv._ConvNd) / weights if weights else 0.0
+
+
+def _multiplications(model: nn.Module, shape: tuple[int, ...], *kinds: type[nn.Module]) -> int:
+    """Of one sample's forward pass in layers of ``kinds``: each weight of a layer as often as it makes an output."""
     counted = 0
 
     def count(layer: nn.Module, _inputs: Any, output: Any) -> None:
@@ -34,7 +44,7 @@ def _multiplications(model: nn.Module, shape: tuple[int, ...]) -> int:
         assert isinstance(weight, Tensor)
         counted += weight.numel() * (output.numel() // output.shape[1 if output.ndim > 2 and weight.ndim > 2 else -1])
 
-    layers = [module for module in model.modules() if isinstance(module, nn.Linear | nn.modules.conv._ConvNd)]
+    layers = [module for module in model.modules() if isinstance(module, kinds)]
     handles = [layer.register_forward_hook(count) for layer in layers]
     modes = {module: module.training for module in model.modules()}
     parameter = next(model.parameters())

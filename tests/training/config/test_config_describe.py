@@ -54,7 +54,7 @@ def test_one_setting_in_detail() -> None:
     assert spec(Mlp, "activation").choices == ("relu", "gelu", "silu", "tanh")
     assert "resnet18" in spec(TorchvisionModel, "name").suggestions
     assert spec(Precision, "device").suggestions[0] == "auto"
-    assert spec(Precision, "channels_last").editor == "bool"
+    assert spec(Precision, "channels_last").choices == ("auto", "on", "off")
     path = spec(entries("dataset")[1].config, "path")
     assert (path.editor, path.required, path.path) == ("path", True, "folder")
 

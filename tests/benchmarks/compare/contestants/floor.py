@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tests.benchmarks.compare.task import Clock, Task
-from training.engine.device import choose_threads
+from training.engine.device import choose_threads, wants_channels_last
 from training.schedules import make_schedule
 
 EVALUATION_SIZE = 512
@@ -23,32 +23,37 @@ EVALUATION_SIZE = 512
 class Inputs:
     """The samples of ``numbers`` as the model wants them."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, channels_last: bool) -> None:
         self.samples, self.targets = task.samples, task.targets
         mean, std = torch.tensor(task.mean), torch.tensor(task.std)
         full = 255.0 if task.pictures else 1.0
         repeats = task.samples.shape[1] * task.samples.shape[2] if task.pictures else 1
         self.scale, self.shift = (1 / (std * full)).repeat(repeats), (-mean / std).repeat(repeats)
-        self.pictures = task.pictures
+        self.pictures, self.channels_last = task.pictures, channels_last
 
     def __call__(self, numbers: Tensor) -> tuple[Tensor, Tensor]:
         some = self.samples.index_select(0, numbers)
         inputs = some.flatten(1).to(torch.float32, copy=True).mul_(self.scale).add_(self.shift).view(some.shape)
-        return inputs.permute(0, 3, 1, 2) if self.pictures else inputs, self.targets.index_select(0, numbers)
+        inputs = inputs.permute(0, 3, 1, 2) if self.pictures else inputs
+        if self.pictures and not self.channels_last:
+            inputs = inputs.clone(memory_format=torch.contiguous_format)
+        return inputs, self.targets.index_select(0, numbers)
 
 
-def prepared_model(task: Task) -> nn.Module:
+def prepared(task: Task) -> tuple[nn.Module, Inputs]:
     """On as many threads as our engine would take, in the memory format it would take."""
     model = task.model()
     shape = tuple(task.samples.shape[1:])
     channels_first = (shape[2], *shape[:2]) if task.pictures else shape
     torch.set_num_threads(choose_threads(None, model, channels_first, task.batch_size))
-    return model.to(memory_format=torch.channels_last) if task.pictures else model
+    if not task.pictures or not wants_channels_last("auto", model, channels_first, task.batch_size, "cpu"):
+        return model, Inputs(task, channels_last=False)
+    return model.to(memory_format=torch.channels_last), Inputs(task, channels_last=True)
 
 
 def train(task: Task, clock: Clock) -> None:
     torch.manual_seed(0)
-    model, inputs = prepared_model(task), Inputs(task)
+    model, inputs = prepared(task)
     section = task.config.optimizer
     optimizer = torch.optim.AdamW(model.parameters(), lr=section.lr, weight_decay=section.weight_decay, fused=True)
     group, parameters = optimizer.param_groups[0], list(model.parameters())

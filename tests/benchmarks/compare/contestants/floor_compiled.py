@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.func import functional_call, grad_and_value
 from torch.nn import functional
 
-from tests.benchmarks.compare.contestants.floor import Inputs, evaluate, prepared_model
+from tests.benchmarks.compare.contestants.floor import evaluate, prepared
 from tests.benchmarks.compare.task import Clock, Task
 from training.schedules import make_schedule
 
@@ -20,7 +20,7 @@ def train(task: Task, clock: Clock) -> None:
     if task.accumulation != 1:
         raise SystemExit("floor-compiled is written for one batch a step.")
     torch.manual_seed(0)
-    model, inputs = prepared_model(task), Inputs(task)
+    model, inputs = prepared(task)
     table = _table(task)
     parameters = {name: parameter.detach() for name, parameter in model.named_parameters()}
     means = {name: torch.zeros_like(value) for name, value in parameters.items()}
