@@ -59,7 +59,8 @@ class Pieces:
 
     def read(self, indices: Tensor) -> Piece:
         """Decode the files of ``indices``; stops at the first of another size."""
-        return self.gathered(len(indices), (outcome(self.root / self.paths[index], self.form) for index in indices))
+        paths = (self.root / self.paths[index] for index in indices.tolist())
+        return self.gathered(len(indices), (outcome(path, self.form) for path in paths))
 
     def gathered(self, count: int, outcomes: Iterable[Outcome]) -> Piece:
         """The next ``count`` outcomes as a piece, up to the first of another size."""
