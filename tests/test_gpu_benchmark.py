@@ -70,3 +70,5 @@ def test_a_missed_bar_stands_in_the_text() -> None:
         "* Told.",
         "* Said.",
     ]
+    assert "Held" not in part.text(judged=False)
+    assert "Missed" not in part.text(judged=False)

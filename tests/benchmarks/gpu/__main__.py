@@ -117,7 +117,7 @@ def write(out: Path, done: Mapping[str, Part], facts: Mapping[str, Any], small: 
     ]
     if small:
         head += ["**Tiny sizes, to try the code out: these figures mean nothing.**", ""]
-    (out / "gpu.md").write_text("\n".join([*head, "\n".join(part.text() for part in done.values())]))
+    (out / "gpu.md").write_text("\n".join([*head, "\n".join(part.text(judged=not small) for part in done.values())]))
     record = {**facts, "small": small, "parts": {name: part.record for name, part in done.items()}}
     (out / "gpu.json").write_text(json.dumps(record, indent=1) + "\n")
 

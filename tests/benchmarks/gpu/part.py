@@ -34,11 +34,11 @@ class Part:
     """Every number, as JSON can hold it."""
     remarks: Sequence[str] = field(default=())
 
-    def text(self) -> str:
-        """As Markdown."""
+    def text(self, judged: bool = True) -> str:
+        """As Markdown; not ``judged``, no bar is called held or missed."""
         lines = [f"## {self.title}", "", f"| {' | '.join(self.columns)} |", "|" + "---|" * len(self.columns)]
         lines += [f"| {' | '.join(row)} |" for row in self.rows]
-        lines += ["", *(f"* {sentence}{_word(held)}" for sentence, held in self.verdicts)]
+        lines += ["", *(f"* {sentence}{_word(held) if judged else ''}" for sentence, held in self.verdicts)]
         return "\n".join([*lines, *(f"* {remark}" for remark in self.remarks)]) + "\n"
 
 

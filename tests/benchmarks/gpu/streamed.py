@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import shutil
 import statistics
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.compare.contestants.ours import complete
+from tests.benchmarks.compare.rounds import in_turn
 from tests.benchmarks.gpu.part import Order, Part
 from tests.benchmarks.gpu.pictures import folder_of
 from training.config import parse_config
 from training.runs.profile_record import read_profile
 
 BAR = 0.05
-WAYS = {"decoded in every epoch": "off", "decoded once, then from the cache": "on"}
-"""What is measured, and the ``loader.cache`` that each asks for."""
+CACHED = {"cache": "on"}
+WAYS = {"decoded in every epoch": {"cache": "off"}, "decoded once, then from the cache": CACHED}
+ON_GPU = {"decoded in every epoch on the GPU": {"cache": "off", "decoder": "gpu"}}
+"""What is measured, and what of ``[loader]`` each asks for."""
 
 
 def measure(order: Order) -> Part:
     """Each way once a round, each in a process of its own, watched by its own profile."""
     folder = folder_of(order, "photos", order.size.photos)
-    found: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
-    _profile(order, folder, "on")  # not measured: it fills the cache
+    ways = WAYS if order.device == "cpu" else {**WAYS, **ON_GPU}
+    found: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
+    _profile(order, folder, CACHED)  # not measured: it fills the cache
     for number in range(order.rounds):
-        for way in list(WAYS)[:: -1 if number % 2 else 1]:
-            found[way].append(_profile(order, folder, WAYS[way]))
+        for way in in_turn(list(ways), number):
+            found[way].append(_profile(order, folder, ways[way]))
             order.say(f"  round {number + 1}  {way:<36}{found[way][-1]['wait']:8.2%} of a step waits")
     rows, verdicts = [], []
     for way, profiles in found.items():
@@ -52,7 +57,7 @@ def measure(order: Order) -> Part:
     )
 
 
-def _profile(order: Order, folder: Path, cache: str) -> dict[str, Any]:
+def _profile(order: Order, folder: Path, loader: Mapping[str, str]) -> dict[str, Any]:
     size, kept = order.size, order.place / "pictures"
     config = parse_config(
         {
@@ -61,7 +66,7 @@ def _profile(order: Order, folder: Path, cache: str) -> dict[str, Any]:
             "model": {"kind": "torchvision", "name": size.resnet},
             "precision": {"compute": "bf16", "device": order.device},
             "loop": {"epochs": size.photo_epochs, "batch_size": size.batch},
-            "loader": {"mode": "streamed", "cache": cache, "cache_folder": str(kept)},
+            "loader": {"mode": "streamed", "cache_folder": str(kept), **loader},
         }
     )
     run = complete(config, order.place / "workspace", "--profile")
