@@ -124,7 +124,7 @@ class Loop(Section):
     validation_batch_size: int | None = setting(
         None,
         title="Validation batch",
-        help="Samples per validation batch.",
+        help="Samples per validation batch. Empty: twice the batch size, or more where that is little work.",
         unit="samples",
         placeholder="automatic",
         advanced=True,

@@ -78,5 +78,6 @@ def _build(
         ema=Ema(model, config.loop.ema_decay) if config.loop.ema_decay is not None else None,
         total_steps=total_steps,
     )
+    session.cut_batches()
     session.apply_schedule()
     return session

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -24,6 +25,9 @@ from training.optim.optimizers import implementation
 from training.runs.profile_record import Lap
 
 Emit = Callable[[Event], None]
+BRIEF_SECONDS = 0.05
+"""A validation that takes no longer is not announced: of a small model there are a hundred a second."""
+
 _LAPS: dict[str, Lap] = {"validating": "validation", "testing": "validation", "saving": "saving", "paused": "paused"}
 
 
@@ -48,14 +52,16 @@ class Ledger:
         self.shortage = Shortage(session, emit, lambda: self.save(anew=True, planned=True))
         self._facts = _model_facts(session)
         self._phase = ""
+        self._brief = False  # whether the last validation was over in no time
         self._prepared = False
 
-    def phase(self, name: str) -> None:
-        """Tell what the engine is busy with."""
+    def phase(self, name: str, told: bool = True) -> None:
+        """Tell what the engine is busy with, unless it is over before anybody has read it."""
         if name != self._phase:
             self._session.lap(_LAPS.get(self._phase, "logging"))
             self._phase = name
-            self._emit(PhaseChanged(phase=name))
+            if told:
+                self._emit(PhaseChanged(phase=name))
 
     def end_epoch(self) -> None:
         """Close the epoch's books: its mean training loss, and the position moves to the next epoch."""
@@ -141,10 +147,11 @@ class Ledger:
 
     def _measure(self) -> dict[str, float]:
         self._recorder.flush()
-        before = self._phase
-        self.phase("validating")
+        before, began = self._phase, time.perf_counter()
+        self.phase("validating", told=not self._brief)
         metrics = evaluate(self._session, "validation", "val/", self.shortage)
-        self.phase(before)
+        self.phase(before, told=not self._brief)
+        self._brief = time.perf_counter() - began < BRIEF_SECONDS
         self._recorder.restart_clock()
         return metrics
 
@@ -233,6 +240,7 @@ def _model_facts(session: Session) -> dict[str, Any]:
         },
         "averaged": session.ema is not None,
         "threads": torch.get_num_threads(),
+        "evaluation_batch_size": session.evaluation_size(session.config.loop.batch_size),
         "channels_last": data.channels_last,
         "optimizer": {"implementation": implementation(session.optimizer), "device": session.device.type},
     }

@@ -13,6 +13,7 @@ from training.config import RunConfig
 from training.data import Data, Window
 from training.data.plan import plan
 from training.engine.device import Numerics
+from training.models.work import samples_at_once
 from training.objectives import Objective
 from training.optim.ema import Ema
 from training.optim.guard import Guard
@@ -87,12 +88,16 @@ class Session:
     compiled: WholeStep | None = None  # takes the place of ``train_step``
     lr: float = 0.0  # the rate of the step that comes next, by ``apply_schedule``
 
+    def evaluation_size(self, batch_size: int) -> int:
+        """Samples to a batch where no gradients are kept, beside training batches of ``batch_size``."""
+        return self.config.loop.validation_batch_size or samples_at_once(self.model, self.data.shape, 2 * batch_size)
+
     def cut_batches(self) -> None:
         """Cut the windows into batches as large as ``progress`` says, else the settings: the same samples in each step."""
         loop, progress = self.config.loop, self.progress
         size = progress.batch_size or loop.batch_size
         finer = plan(self.data.plan.n, size, loop.batch_size * loop.accumulation // size)
-        self.data.cut(finer, progress.evaluation_size or loop.validation_batch_size or 2 * size)
+        self.data.cut(finer, progress.evaluation_size or self.evaluation_size(size))
 
     def apply_schedule(self) -> None:
         """Give the optimizer the rate (and, under one-cycle, the momentum) of the step that comes next."""

@@ -292,7 +292,8 @@ def _settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
     settings += _data_settings(material, facts)
     settings += [_setting(loop, name) for name in _present(loop, "epochs", "max_steps", "batch_size")]
     settings += [_setting(loop, "accumulation")] * (loop.accumulation > 1)
-    evaluation = loop.validation_batch_size or 2 * loop.batch_size
+    before = loop.validation_batch_size or 2 * loop.batch_size  # what checkpoints of earlier versions do not say
+    evaluation = int(material.manifest.get("evaluation_batch_size", before))
     settings.append(("", "EVALUATION_BATCH_SIZE", evaluation))
     if isinstance(schedule, OneCycle):
         settings.append(("The rate at the top.", "MAX_LR", schedule.max_lr or optimizer.lr))

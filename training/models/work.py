@@ -12,6 +12,20 @@ FLOP = 6
 """Floating-point operations of a training step for each multiplication of the forward pass: a multiplication and an
 addition there, and twice as many in the backward pass, for the inputs and for the weights."""
 
+LITTLE = 150e6
+"""Floating-point operations of a step (``step_work``) whose forward pass takes a core a millisecond or two."""
+MOST_SAMPLES = 1024
+
+
+def samples_at_once(model: nn.Module, shape: tuple[int, ...], least: int) -> int:
+    """Samples of ``shape`` to send through the network at a time where no gradients are kept: ``least``, or more where
+    those are so little work that calling the layers takes as long as computing.
+
+    A function of the network and the sizes alone, because sums over other batches are rounded otherwise.
+    """
+    work = step_work(model, shape, 1, enough=LITTLE / least)
+    return max(least, min(MOST_SAMPLES, int(LITTLE / work))) if work else least
+
 
 def step_work(model: nn.Module, shape: tuple[int, ...], batch_size: int, enough: float = math.inf) -> float:
     """Floating-point operations of a training step over ``batch_size`` samples of ``shape``, in matrix products and

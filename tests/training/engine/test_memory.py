@@ -208,7 +208,7 @@ def test_resumed_with_the_fix_it_goes_on_at_its_step_with_everything(
 
 def test_validation_that_does_not_fit_proposes_its_own_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(Card(holds=64, evaluating=32), monkeypatch)
-    failed = start_run(tiny(), tmp_path)
+    failed = start_run(tiny("loop.validation_batch_size=64"), tmp_path)
     assert failed["fix"] == {"loop.validation_batch_size": 32}
     assert "with batches of 64 without training" in failed["reason"]
     done = resume_run(failed["folder"], tmp_path, settings(failed))
@@ -335,7 +335,7 @@ def test_a_run_killed_after_it_went_on_in_smaller_batches_resumes_to_the_same_bi
 
 def test_validation_goes_on_in_smaller_batches_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(Card(holds=64, evaluating=20), monkeypatch)
-    adapted = start_run(tiny(AUTOMATIC, "loop.ema_decay=0.9"), tmp_path)
+    adapted = start_run(tiny(AUTOMATIC, "loop.ema_decay=0.9", "loop.validation_batch_size=64"), tmp_path)
     assert adapted["status"] == "completed"
     assert [item.fix for item in findings(adapted)] == [
         {"loop.validation_batch_size": 32},

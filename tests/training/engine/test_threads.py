@@ -1,4 +1,4 @@
-"""How many threads a run takes by itself: a function of its settings and the machine."""
+"""How many threads a run takes by itself, and how many samples at a time without gradients: functions of its settings."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from training.config.model import Mlp, SmallCnn
 from training.engine.device import choose_threads
 from training.models import make_model
+from training.models.work import samples_at_once
 
 needs_cores = pytest.mark.skipif((psutil.cpu_count(logical=False) or 1) < 2, reason="needs two cores")
 
@@ -29,3 +30,13 @@ def test_the_batch_and_the_use_of_each_weight_count_not_the_number_of_weights() 
     assert choose_threads(None, network, (1, 28, 28), 128) > 1
     large = make_model(Mlp(hidden=(512, 512)), (2,), 3, 0)
     assert choose_threads(None, large, (2,), 16) == 1
+
+
+def test_light_networks_are_measured_with_more_samples_at_a_time() -> None:
+    small = make_model(Mlp(hidden=(128, 128)), (2,), 3, 0)
+    assert samples_at_once(small, (2,), 64) == 1024
+    assert samples_at_once(small, (2,), 4096) == 4096
+    middling = make_model(Mlp(hidden=(256, 256)), (2,), 3, 0)
+    assert 64 < samples_at_once(middling, (2,), 64) < 1024
+    network = make_model(SmallCnn(), (1, 28, 28), 10, 0)
+    assert samples_at_once(network, (1, 28, 28), 64) == 64
