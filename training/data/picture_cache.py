@@ -13,32 +13,21 @@ gives.
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import platform
-import re
-import secrets
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import __version__ as pillow_version
-from PIL import features
 
-from training.atomic import write_text
+from training.data.cache_folder import CacheFolder
 from training.data.cache_room import (
     LOCK,
-    MANIFEST,
     CacheWish,
     NoRoom,
     empty,
-    is_private,
     make_private,
     make_room,
     note_use,
@@ -59,10 +48,7 @@ from training.data.picture_file import (
 )
 from training.data.recognition import recognised
 from training.data.source import ReportProgress
-from training.reading import MEGABYTE, parse_json, read_bytes
 
-_FORMAT = 2
-_DECODE_RULE = 1  # raise it when decode.py gives other pixels
 _SPARE = 4096  # rows: small folders may change as they like
 _NO_WAIT = 256  # so few pictures are decoded sooner than another process is done
 _STUCK = 20.0  # seconds without a new picture: the other process hangs or is stopped
@@ -76,10 +62,8 @@ class PictureCache:
     def __init__(self, wish: CacheWish, listing: Listing, form: Form, decoder: str = "") -> None:
         """``decoder`` names one that takes pictures in the place of Pillow; its pixels are others."""
         self._wish = wish
-        self._root = listing.root
-        self._key = _key(listing.root, form, decoder)
-        name = hashlib.sha256(json.dumps(self._key, sort_keys=True).encode()).hexdigest()[:32]
-        self.folder = wish.home / name
+        self._home = CacheFolder(wish.home, listing.root, form, decoder)
+        self.folder = self._home.path
         self._shape = form.pixels
         self._listing = listing
         self._identities = np.zeros((0, 2), np.uint64)
@@ -128,7 +112,7 @@ class PictureCache:
         self._writer = self._writer or Writer(self._place, self._records)
         self._writer.note(records)
         self._records = np.concatenate([self._records, records])
-        self._state = self._state_now()
+        self._state = self._home.state()
 
     @property
     def _most_records(self) -> int:
@@ -145,15 +129,15 @@ class PictureCache:
         the positions of those that are not there."""
         if self._glancing is None:
             self._look()
-            self._glancing = self.rows() or Rows(self._at(""), np.zeros(0, np.uint32))
+            self._glancing = self.rows() or Rows(self._home.at(""), np.zeros(0, np.uint32))
         return self._glancing.read(self._match(_identities(self._listing, numbers.tolist())), into)
 
     def _look(self) -> None:
         """See what is there now."""
         self._place, self._records = None, np.zeros(0, RECORD)
-        self._state = self._state_now()  # before the records are read: what comes meanwhile is looked at again
+        self._state = self._home.state()  # before the records are read: what comes meanwhile is looked at again
         with suppress(OSError, ValueError, Damaged):
-            place = self._known_place()
+            place = self._home.place()
             self._records = read_records(place, self._most_records)
             self._place = place
             note_use(self.folder)
@@ -202,7 +186,7 @@ class PictureCache:
         while not self._locked():
             if self.trouble:
                 return False
-            now = self._state_now()
+            now = self._home.state()
             if now != held:
                 held, since = now, time.monotonic()
             if missing <= _NO_WAIT or time.monotonic() - since > _STUCK:
@@ -212,7 +196,7 @@ class PictureCache:
             report_progress("waiting for another run that decodes these pictures", share)
             time.sleep(0.2)
         # Also when it did not have to wait: rows that others added since must neither be overwritten nor thrown away.
-        return self._state_now() != self._state
+        return self._home.state() != self._state
 
     def _locked(self) -> bool:
         """Try to get the right to add; sets ``trouble`` where nobody can."""
@@ -244,7 +228,7 @@ class PictureCache:
         try:
             make_room(self._wish, self.folder, row_count(self._records) * row, needed * row)
             if self._place is None:
-                self._place = self._make_anew()
+                self._place = self._home.make_anew()
                 self._made_here = True
             self._writer = self._writer or Writer(self._place, self._records)
         except NoRoom as error:
@@ -276,7 +260,7 @@ class PictureCache:
         """Delete what was found, because it is damaged or mostly of pictures that are gone."""
         self._stop_writing()
         if self._lock is not None or self._locked():
-            if self._state_now() == self._state:
+            if self._home.state() == self._state:
                 empty(self.folder)
             else:  # somebody has just made it anew, and may be reading it
                 self._release()
@@ -308,52 +292,6 @@ class PictureCache:
         if self._made_here:  # a full disk needs the room for checkpoints
             remove(self.folder)
             self._forget()
-
-    def _known_place(self) -> Place:
-        """Raises OSError or ValueError when there is no cache of this key."""
-        if not is_private(self.folder):
-            raise ValueError("others may have written it")
-        manifest = parse_json(read_bytes(self.folder / MANIFEST, MEGABYTE))
-        generation = manifest.pop("generation") if isinstance(manifest, dict) and "generation" in manifest else ""
-        if manifest != self._key or not isinstance(generation, str) or not re.fullmatch("[0-9a-f]{16}", generation):
-            raise ValueError("not what was written here")
-        return self._at(generation)
-
-    def _at(self, generation: str) -> Place:
-        return Place(
-            self.folder / f"pixels-{generation}.bin", self.folder / f"index-{generation}.bin", tuple(self._shape)
-        )
-
-    def _make_anew(self) -> Place:
-        """Files of new names, so that whoever still reads the old ones is not given other pixels."""
-        empty(self.folder)
-        generation = secrets.token_hex(8)
-        write_text(self.folder / MANIFEST, json.dumps(self._key | {"generation": generation}, indent=1) + "\n")
-        return self._at(generation)
-
-    def _state_now(self) -> tuple[str, int]:
-        """Changes whenever something is added or made anew: the name of the records' file, and its bytes."""
-        with suppress(OSError, ValueError):
-            index = self._known_place().index
-            status = index.stat()
-            return f"{index.name} {status.st_ino}", status.st_size  # another file when records were thrown away
-        return "", 0
-
-
-def _key(root: Path, form: Form, decoder: str) -> dict[str, Any]:
-    return {
-        "format": _FORMAT,
-        "pictures": os.fsencode(root.resolve()).decode("utf-8", "backslashreplace"),
-        "form": asdict(form),
-        "decoder": f"{decoder}; {_decoder()}" if decoder else _decoder(),
-    }
-
-
-def _decoder() -> str:
-    """What may decide about a bit of the pixels: a system's Pillow takes what codecs the system has, of any version."""
-    names = ("jpg", "libjpeg_turbo", "jpg_2000", "webp", "avif")
-    codecs = " ".join(f"{name} {features.version(name)}" for name in names)
-    return f"{_DECODE_RULE}, Pillow {pillow_version}, {codecs}, {platform.machine()}"
 
 
 def _identities(listing: Listing, numbers: Sequence[int]) -> NDArray[np.uint64]:
