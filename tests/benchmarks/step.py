@@ -34,6 +34,7 @@ from training.config import RunConfig, apply_overrides, parse_config
 from training.control import Control
 from training.data.resident import Resident
 from training.engine.assemble import assemble
+from training.engine.device import Choices
 from training.engine.fit import fit
 from training.engine.ledger import Ledger
 from training.engine.record import Recorder
@@ -197,7 +198,7 @@ class FixedRate:
 
 
 def session_for(config: RunConfig, threads: int | None) -> Session:
-    return assemble(config, lambda phase, fraction: None, threads=threads)
+    return assemble(config, lambda phase, fraction: None, Choices(threads=threads))
 
 
 def without_guard(session: Session) -> None:

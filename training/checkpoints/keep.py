@@ -38,14 +38,15 @@ _MOST_MEMORY = 1 << 30  # bytes of snapshots that wait to be written; one may be
 _REST_SECONDS = 1.0  # between two beginnings, if all that waits is patient
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Waiting:
     """A snapshot that is not written yet."""
 
-    step: int
+    snapshot: Snapshot
     best: bool
     patient: bool
     since: float
+    dropped: bool = False
 
 
 class Keeper:
@@ -56,7 +57,7 @@ class Keeper:
 
     A small model gets better many times a second, and each checkpoint holds the interpreter's lock for 3 ms: a sixth of
     the time of a small MLP that was saved 45 times in two seconds. So those that nobody waits for (``patient``) begin
-    once a second, together, and one that would be tidied away as soon as those behind it are written is not written at all.
+    once a second, together, and one that would be tidied away as soon as those behind it are written is dropped instead.
     """
 
     def __init__(
@@ -96,11 +97,13 @@ class Keeper:
         ``patient`` is one that may wait for a second, for better ones."""
         self._look_at(wait=False)
         self.newest_step = snapshot.step
-        waiting = _Waiting(snapshot.step, best, patient and not self.memory.is_scarce, time.monotonic())
+        waiting = _Waiting(snapshot, best, patient, time.monotonic())
         with self._came:
             self._waiting.append(waiting)
+            self._drop_outdated()
+            waiting.patient = patient and not self.memory.is_scarce
             self._came.notify()
-        self._pending.append(self._thread.submit(self._write, snapshot, waiting, first))
+        self._pending.append(self._thread.submit(self._write, waiting, first))
 
     def finish(self) -> None:
         """Wait until everything handed over is on disk; raises what went wrong with it."""
@@ -158,23 +161,45 @@ class Keeper:
             self._urgent = urgent
             self._came.notify()
 
-    def _take(self, one: _Waiting) -> bool:
-        """Wait until it is time for ``one``, the first that waits; returns whether it is to be written: not when those
-        behind it will have its place. A run that rolls back needs all."""
+    def _drop_outdated(self) -> None:
+        """Drop what those behind it will have the place of. A best one stays where a plain one follows: that will be
+        written first, and were the run killed then, none would be the best. A run that rolls back needs all."""
+        if self._rolls_back:
+            return
+        waiting = list(self._waiting)
+        for place, one in enumerate(waiting[:-1], 1):
+            behind = waiting[place:]
+            newer = {other.snapshot.step for other in behind if other.snapshot.step > one.snapshot.step}
+            if len(newer) >= self._keep_last and (not one.best or behind[0].best):
+                self._drop(one)
+
+    def _drop(self, one: _Waiting) -> None:
+        one.dropped = True
+        self._waiting.remove(one)
+        one.snapshot.release()
+
+    def abandon(self) -> None:
+        """Write nothing more of what waits: the folder is not this process's any more."""
         with self._came:
-            if one.since > self._began:  # it did not wait already while one before it did
+            for one in list(self._waiting):
+                self._drop(one)
+
+    def _take(self, one: _Waiting) -> bool:
+        """Wait until it is time for ``one``; returns whether it is to be written."""
+        with self._came:
+            if not one.dropped and one.since > self._began:  # it did not wait already while one before it did
                 due = self._began + _REST_SECONDS - time.monotonic()
                 self._came.wait_for(lambda: self._urgent or not all(it.patient for it in self._waiting), max(0.0, due))
                 self._began = time.monotonic()
-            self._waiting.popleft()
-            newer = {other.step for other in self._waiting if other.step > one.step}
-            better = not one.best or any(other.best for other in self._waiting)
-        return self._rolls_back or len(newer) < self._keep_last or not better
+            if one.dropped:
+                return False
+            self._waiting.remove(one)
+            return True
 
-    def _write(self, snapshot: Snapshot, waiting: _Waiting, first: Callable[[], None]) -> None:
+    def _write(self, waiting: _Waiting, first: Callable[[], None]) -> None:
         if not self._take(waiting):
-            snapshot.release()
             return
+        snapshot = waiting.snapshot
         try:
             first()
             try:

@@ -28,8 +28,8 @@ class Precision(Section):
     channels_last: Literal["auto", "on", "off"] = setting(
         "auto",
         title="Channels last",
-        help="Memory order that makes most convolutions faster, on processors too; results agree up to rounding. auto: not "
-        "on a processor where wide layers see few pixels.",
+        help="Memory order that makes most convolutions faster, on processors too; results agree up to rounding. auto "
+        "leaves it out on processors where it is slower: wide layers on small pictures.",
         advanced=True,
     )
     threads: int | None = setting(

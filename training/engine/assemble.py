@@ -9,7 +9,15 @@ import torch
 from training.config import RunConfig
 from training.data import Data, prepare
 from training.data.kept import KeptData
-from training.engine.device import Numerics, apply_backends, choose_device, choose_threads, wants_channels_last
+from training.engine.device import (
+    NOTHING_CHOSEN,
+    Choices,
+    Numerics,
+    apply_backends,
+    choose_device,
+    choose_threads,
+    wants_channels_last,
+)
 from training.engine.session import Session
 from training.models import fit_to_samples, make_model
 from training.objectives import make_objective
@@ -21,19 +29,22 @@ ReportProgress = Callable[[str, float | None], None]
 
 
 def assemble(
-    config: RunConfig, report_progress: ReportProgress, threads: int | None = None, kept: KeptData | None = None
+    config: RunConfig,
+    report_progress: ReportProgress,
+    choices: Choices = NOTHING_CHOSEN,
+    kept: KeptData | None = None,
 ) -> Session:
     """Open the data, build the model and all that trains it. Raises InputError or ConfigError; changes no file.
 
-    ``threads`` overrides the automatic number of threads: a resumed run keeps the number it began with. ``kept``
-    may still hold the data from the last time.
+    ``choices`` take the place of automatic ones: a resumed run keeps what it began with. ``kept`` may still hold the data
+    from the last time.
     """
     device = choose_device(config.precision.device)
     apply_backends(config.precision, config.deterministic)
     numerics = Numerics(config.precision, device)
     data = (kept.prepare if kept else prepare)(config, device, report_progress)
     try:
-        return _build(config, device, numerics, data, report_progress, threads)
+        return _build(config, device, numerics, data, report_progress, choices)
     except BaseException:
         data.close()
         raise
@@ -45,17 +56,18 @@ def _build(
     numerics: Numerics,
     data: Data,
     report_progress: ReportProgress,
-    threads: int | None,
+    choices: Choices,
 ) -> Session:
     give_back_memory()  # files that were unpacked, before the steps take the holes they left
     report_progress("building the model", None)
     model = make_model(config.model, data.shape, len(data.classes), config.seed)
-    asked = config.precision.threads
-    torch.set_num_threads(threads or choose_threads(asked, model, data.shape, config.loop.batch_size))
+    precision, batch_size = config.precision, config.loop.batch_size
+    threads = choices.threads or choose_threads(precision.threads, model, data.shape, batch_size)
+    torch.set_num_threads(threads)
     fit_to_samples(model, config.model, data.training_samples)  # on the threads of the steps: sums round alike
     if data.layout == "image":
-        asked_order = config.precision.channels_last
-        data.channels_last = wants_channels_last(asked_order, model, data.shape, config.loop.batch_size, device.type)
+        wanted = wants_channels_last(precision.channels_last, model, data.shape, batch_size, device.type)
+        data.channels_last = wanted if choices.channels_last is None else choices.channels_last
         if data.channels_last:
             model = model.to(memory_format=torch.channels_last)
     model = model.to(device).train()

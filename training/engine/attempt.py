@@ -17,7 +17,7 @@ from training.data.prepare import in_short
 from training.engine.assemble import assemble
 from training.engine.compiled import compile_session
 from training.engine.device import choose_device
-from training.engine.environment import compare, earlier_environment, environment, kept_threads
+from training.engine.environment import compare, earlier_environment, environment, kept_choices
 from training.engine.fit import fit
 from training.engine.hooks import Hooks
 from training.engine.ledger import Emit, Ledger
@@ -119,8 +119,8 @@ def _prepare(place: Workplace, config: RunConfig, restore: Restore | None, sourc
         place.emit(PhaseChanged(phase=phase, fraction=fraction))
 
     report("preparing data", None)
-    threads = kept_threads(folder, choose_device(config.precision.device)) if config.precision.threads is None else None
-    session = assemble(config, report, threads=threads, kept=place.hooks.kept)
+    choices = kept_choices(folder, config, choose_device(config.precision.device))
+    session = assemble(config, report, choices, place.hooks.kept)
     try:
         with stored(folder.data_file):
             check_data(folder, session)
@@ -219,6 +219,15 @@ def _train(place: Workplace, session: Session, restore: Restore | None, closing:
     skipped = progress.skipped
     roll_back.prepare()
     closing.callback(profiler.end)  # also of a run that fails
+
+    def wind_up() -> None:
+        if place.control.fault is None:
+            recorder.write_rest()
+        else:  # the files may be another process's now
+            recorder.forget()
+            keeper.abandon()
+
+    closing.callback(wind_up)
     if place.hooks.profile:
         profiler.watch_all()
     with heap_left_alone():
@@ -243,7 +252,6 @@ def _announce(place: Workplace, session: Session, restore: Restore | None) -> No
 def _finish(session: Session, control: Control, recorder: Recorder, ledger: Ledger, keeper: Keeper) -> Event:
     progress = session.progress
     if control.fault is not None:
-        recorder.forget()  # the files may be another process's now
         raise control.fault
     recorder.settle()
     if not progress.finished:

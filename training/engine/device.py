@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
 import psutil
 import torch
@@ -40,6 +41,17 @@ the border is where the gain begins to be worth that.
 
 WORTH_CHANNELS_LAST = 400.0
 """Uses of a filter's weight in a step (``wants_channels_last``) from which on the order pays on a processor."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What is left to the program and was chosen before; None is to be chosen now."""
+
+    threads: int | None = None
+    channels_last: bool | None = None
+
+
+NOTHING_CHOSEN = Choices()
 
 
 def choose_device(name: str) -> torch.device:

@@ -22,7 +22,7 @@ import training
 from training.config import RunConfig
 from training.data.processes import core_count
 from training.engine.compiler import compiler_facts
-from training.engine.device import describe_device
+from training.engine.device import Choices, describe_device
 from training.engine.session import Session
 from training.events import Found
 from training.optim.optimizers import implementation
@@ -48,6 +48,7 @@ BREAKING = {
     "torch": "another version of torch may compute in another order",
     "cuda": "another version of CUDA brings other kernels",
     "cudnn": "another version of cuDNN brings other convolutions",
+    "channels_last": "pictures in another memory order take other kernels",
     "optimizer": "the optimizer's fused and foreach kernels round otherwise",
     "tf32": "without TensorFloat-32 matrix products are rounded otherwise",
     "compiler": "another compiler puts the step's sums together in another order",
@@ -73,6 +74,7 @@ _WORDS = {
     "instructions": "processor instructions",
     "cuda": "CUDA",
     "cudnn": "cuDNN",
+    "channels_last": "channels last",
     "optimizer": "optimizer kernels",
     "tf32": "TensorFloat-32",
 }
@@ -99,6 +101,7 @@ def environment(session: Session, source: Path | None = None) -> dict[str, Any]:
         "devices": torch.cuda.device_count(),
         "tf32": _has_tf32(device) if config.precision.compute == "tf32" else None,
         "threads": torch.get_num_threads(),
+        "channels_last": session.data.layout == "image" and session.data.channels_last,
         "optimizer": implementation(session.optimizer),
         "compile": config.precision.compile,
         "compiler": compiler_facts(device) if config.precision.compile != "off" else None,
@@ -203,12 +206,15 @@ def _first_environment(folder: RunFolder) -> dict[str, Any]:
     return read_sealed(folder.environment_file) or (dict(attempts[0].environment) if attempts else {})
 
 
-def kept_threads(folder: RunFolder, device: torch.device) -> int | None:
-    """The number of threads the run began with, while it computes on that kind of device; None to choose anew."""
+def kept_choices(folder: RunFolder, config: RunConfig, device: torch.device) -> Choices:
+    """What the run chose by itself when it began, while it computes on that kind of device: it keeps that."""
     began = _first_environment(folder)
-    threads = began.get("threads")
-    same = began.get("device_type", device.type) == device.type
-    return threads if same and isinstance(threads, int) and 0 < threads <= 1024 else None
+    threads, channels_last = began.get("threads"), began.get("channels_last")
+    if began.get("device_type", device.type) != device.type:
+        return Choices()
+    known = isinstance(threads, int) and 0 < threads <= 1024 and config.precision.threads is None
+    ordered = isinstance(channels_last, bool) and config.precision.channels_last == "auto"
+    return Choices(threads=threads if known else None, channels_last=channels_last if ordered else None)
 
 
 def compare(before: Mapping[str, Any], now: Mapping[str, Any], step: int) -> list[Found]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -25,9 +24,6 @@ from training.optim.optimizers import implementation
 from training.runs.profile_record import Lap
 
 Emit = Callable[[Event], None]
-BRIEF_SECONDS = 0.05
-"""A validation that takes no longer is not announced: of a small model there are a hundred a second."""
-
 _LAPS: dict[str, Lap] = {"validating": "validation", "testing": "validation", "saving": "saving", "paused": "paused"}
 
 
@@ -52,16 +48,14 @@ class Ledger:
         self.shortage = Shortage(session, emit, lambda: self.save(anew=True, planned=True))
         self._facts = _model_facts(session)
         self._phase = ""
-        self._brief = False  # whether the last validation was over in no time
         self._prepared = False
 
-    def phase(self, name: str, told: bool = True) -> None:
-        """Tell what the engine is busy with, unless it is over before anybody has read it."""
+    def phase(self, name: str) -> None:
+        """Tell what the engine is busy with."""
         if name != self._phase:
             self._session.lap(_LAPS.get(self._phase, "logging"))
             self._phase = name
-            if told:
-                self._emit(PhaseChanged(phase=name))
+            self._emit(PhaseChanged(phase=name))
 
     def end_epoch(self) -> None:
         """Close the epoch's books: its mean training loss, and the position moves to the next epoch."""
@@ -147,11 +141,10 @@ class Ledger:
 
     def _measure(self) -> dict[str, float]:
         self._recorder.flush()
-        before, began = self._phase, time.perf_counter()
-        self.phase("validating", told=not self._brief)
+        before = self._phase
+        self.phase("validating")
         metrics = evaluate(self._session, "validation", "val/", self.shortage)
-        self.phase(before, told=not self._brief)
-        self._brief = time.perf_counter() - began < BRIEF_SECONDS
+        self.phase(before)
         self._recorder.restart_clock()
         return metrics
 
@@ -168,7 +161,7 @@ class Ledger:
         self._session.lap("logging")
         # The steps a checkpoint stands for must outlive a power cut, too: on disk before it, but behind the loop's back.
         self._keeper.row_is_open = progress.skipped_in_a_row > 0 and not progress.finished
-        self._keeper.save(self._snapshot(planned), best=best, patient=planned, first=self._recorder.sync)
+        self._keeper.save(self._snapshot(planned), best=best, patient=planned and not anew, first=self._recorder.sync)
         self._recorder.restart_clock()
         self._session.lap("saving")
 

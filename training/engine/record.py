@@ -200,8 +200,8 @@ class Recorder:
         """Make the series survive a power cut; done before a checkpoint refers to it."""
         self._series.sync()
 
-    def close(self) -> None:
-        """Write what a run that failed had done last, and close both files."""
+    def write_rest(self) -> None:
+        """Write what a run that failed had done last; nothing where all is written."""
         try:
             if self._norms:
                 rows, _, _ = self._fetch()
@@ -212,9 +212,11 @@ class Recorder:
                 self._write_row()
         except (TrainingError, RuntimeError) as error:  # a disk or a GPU that fails, which is why the run ends
             logger.warning("The last steps could not be written down: %s", error)
-        finally:
-            self._series.close()
-            self._telemetry.close()
+
+    def close(self) -> None:
+        """Close both files."""
+        self._series.close()
+        self._telemetry.close()
 
 
 def _fetched(losses: list[Tensor], norms: list[Tensor]) -> tuple[Any, Any]:

@@ -132,6 +132,11 @@ def load_optimizer(optimizer: torch.optim.Optimizer, saved: Mapping[str, Any]) -
             here = {}
         groups.append({**before, **here})
     optimizer.load_state_dict({**saved, "param_groups": groups})
+    for parameter, state in optimizer.state.items():
+        for name, value in state.items():
+            if torch.is_tensor(value) and value.shape == parameter.shape and value.stride() != parameter.stride():
+                # Fused kernels walk weights, gradients and state side by side, whatever order each lies in.
+                state[name] = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
 
 
 def implementation(optimizer: torch.optim.Optimizer) -> Implementation:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,7 @@ def test_snapshots_queue_while_the_disk_is_busy_and_all_are_written_in_order(
     assert [event.labels for event in saved] == [("last",), ("last", "best"), ("last",), ("last",), ("last",)]
 
 
-@pytest.mark.parametrize(("rolls_back", "written"), [(False, [1, 4, 6, 7, 8]), (True, [1, 2, 3, 4, 5, 6, 7, 8])])
+@pytest.mark.parametrize(("rolls_back", "written"), [(False, [1, 5, 7, 8, 9]), (True, [*range(1, 10)])])
 def test_what_would_be_tidied_away_at_once_is_not_written(
     folder: RunFolder, saved: list[CheckpointSaved], rolls_back: bool, written: list[int]
 ) -> None:
@@ -118,15 +119,55 @@ def test_what_would_be_tidied_away_at_once_is_not_written(
     def wait() -> None:
         disk.wait(60)
 
+    released: list[int] = []
     keeper.save(snapshot(1), best=False, first=wait)
-    for step in range(2, 9):
-        keeper.save(snapshot(step, float(step)), best=step in (2, 4))
+    for step in range(2, 10):
+        held = replace(snapshot(step, float(step)), release=partial(released.append, step))
+        keeper.save(held, best=step in (2, 3, 5))
+    assert sorted(released) == [step for step in range(2, 7) if step not in written]
     disk.set()
     keeper.finish()
     keeper.close()
     assert [event.step for event in saved] == written
-    assert kept_steps(folder) == [4, 6, 7, 8]
-    assert read_labels(folder) == {"last": checkpoint_name(8), "best": checkpoint_name(4)}
+    assert sorted(released) == list(range(2, 10))
+    assert kept_steps(folder) == [5, 7, 8, 9]
+    assert read_labels(folder) == {"last": checkpoint_name(9), "best": checkpoint_name(5)}
+
+
+def test_the_best_is_written_before_a_plain_one_behind_it(folder: RunFolder, saved: list[CheckpointSaved]) -> None:
+    """Killed between 3 and 4, the run would have no best, though 3 knows of one."""
+    disk = threading.Event()
+    keeper = Keeper(folder, 2, saved.append)
+
+    def wait() -> None:
+        disk.wait(60)
+
+    keeper.save(snapshot(1), best=False, first=wait)
+    for step in (2, 3, 4):
+        keeper.save(snapshot(step), best=step in (2, 4))
+    disk.set()
+    keeper.close()
+    assert [event.step for event in saved] == [1, 2, 3, 4]
+    assert read_labels(folder) == {"last": checkpoint_name(4), "best": checkpoint_name(4)}
+
+
+def test_what_waits_is_not_written_into_a_folder_that_is_another_process_s(
+    folder: RunFolder, saved: list[CheckpointSaved]
+) -> None:
+    disk = threading.Event()
+    keeper = Keeper(folder, 3, saved.append)
+
+    def wait() -> None:
+        disk.wait(60)
+
+    released: list[int] = []
+    keeper.save(snapshot(1), best=False, first=wait)
+    keeper.save(replace(snapshot(2), release=partial(released.append, 2)), best=True)
+    keeper.abandon()
+    disk.set()
+    keeper.close()
+    assert ([event.step for event in saved], released) == ([1], [2])
+    assert kept_steps(folder) == [1]
 
 
 def test_those_that_nobody_waits_for_begin_together_and_end_with_whatever_hurries(

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from training.config import apply_overrides, parse_config
+from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import dump_config
+from training.engine import device
 from training.engine.assemble import assemble
+from training.engine.environment import kept_choices
 from training.engine.ledger import _model_facts
+from training.engine.run import Hooks, resume_run, start_run
+from training.engine.session import Session
+from training.engine.step import train_step
+from training.events import CheckpointSaved
+from training.runs.folder import RunFolder
 
 RESNET = {"model": {"kind": "torchvision", "name": "resnet18"}}
 MOBILENET = {"model": {"kind": "torchvision", "name": "mobilenet_v3_small"}}
 CNN = {"model": {"kind": "small_cnn"}}
+
+
+def small(*overrides: str, **sections: Any) -> RunConfig:
+    data: dict[str, Any] = {
+        "name": "order",
+        "dataset": {"kind": "shapes", "samples": 60, "image_size": 16},
+        "loop": {"batch_size": 16, "clip_norm": 0.01},
+        "precision": {"device": "cpu"},
+        **CNN,
+        **sections,
+    }
+    apply_overrides(data, [*overrides])
+    return parse_config(data)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +66,39 @@ def test_filters_and_pictures_lie_in_the_same_order(model: dict[str, object], as
     assert all(parameter.is_contiguous(memory_format=order) for parameter in filters)
     assert batch.inputs.is_contiguous(memory_format=order)
     assert _model_facts(session)["channels_last"] is wanted
+
+
+@pytest.mark.parametrize(("optimizer", "lr"), [("adamw", 1e-3), ("sgd", 1.0)])
+def test_moments_follow_the_weights_into_another_order(optimizer: str, lr: float) -> None:
+    """Fused kernels walk weights, gradients and moments side by side, whatever order each lies in."""
+
+    def session_in(order: str) -> Session:
+        settings = {"optimizer": {"kind": optimizer, "lr": lr}, "schedule": {"kind": "constant"}}
+        return assemble(small("precision.channels_last=" + order, **settings), lambda phase, fraction: None)
+
+    before, same, turned = session_in("on"), session_in("on"), session_in("off")
+    windows = [next(session.data.train_windows(0)) for session in (before, same, turned)]
+    train_step(before, windows[0])
+    for session, window in zip((same, turned), windows[1:], strict=True):
+        session.model.load_state_dict(before.model.state_dict())
+        session.load_training_state(copy.deepcopy(before.training_state()))
+        train_step(session, window)
+    for mine, other in zip(turned.parameters, same.parameters, strict=True):
+        assert mine.is_contiguous()
+        torch.testing.assert_close(mine, other, rtol=1e-4, atol=1e-6)
+
+
+def test_a_resumed_run_keeps_the_order_it_began_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = start_run(small("loop.max_steps=4"), tmp_path)
+    hooks = Hooks()
+    hooks.watch = lambda event: hooks.control.request_stop() if isinstance(event, CheckpointSaved) else None
+    begun = start_run(small("loop.max_steps=4", "checkpoints.every_steps=1"), tmp_path, hooks)
+    folder = RunFolder(Path(begun["folder"]))
+    monkeypatch.setattr(device, "WORTH_CHANNELS_LAST", 1e12)  # as if another version had measured otherwise
+    assert kept_choices(folder, folder.config(), torch.device("cpu")).channels_last is True
+    assert kept_choices(folder, folder.config(), torch.device("cuda")).channels_last is None
+    resumed = resume_run(begun["folder"], tmp_path)
+    assert resumed["metrics"] == whole["metrics"]
 
 
 @pytest.mark.parametrize(("before", "now"), [("true", "on"), ("false", "off")])
