@@ -154,6 +154,11 @@ class CurvePlot(QWidget):
         self._shared_x.fit()
         self._ask_for_redraw()
 
+    def set_growing(self, on: bool) -> None:
+        """Whether more data are to come, for which the x axis keeps room."""
+        self._shared_x.is_growing = on
+        self._ask_for_redraw()
+
     def set_theme(self, palette: Palette) -> None:
         """Take on a theme's colours; called by itself when the theme changes."""
         self._canvas.dress(palette)

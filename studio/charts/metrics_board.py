@@ -99,6 +99,11 @@ class MetricsBoard(QWidget):
         for plot in self._plots.values():
             plot.fit()
 
+    def set_growing(self, on: bool) -> None:
+        """Whether more data are to come, for which the x axis keeps room."""
+        for plot in self._plots.values():
+            plot.set_growing(on)
+
     def set_theme(self, palette: Palette) -> None:
         """Take on a theme's colours; the plots do so by themselves when the theme changes."""
         for plot in self._plots.values():

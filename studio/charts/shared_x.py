@@ -16,7 +16,7 @@ class SharedX(QObject):
     """Follows the newest data until the person zooms or pans; `fit` follows again.
 
     The range grows in steps of 1.5: axes are rebuilt a few times in a run instead of at each redraw, which is most of
-    what a redraw costs.
+    what a redraw costs. Once nothing more is to come it ends where the data do.
 
     Signals: `range_changed()`; `cursor_moved(float | None)` with the position under the mouse.
     """
@@ -29,6 +29,7 @@ class SharedX(QObject):
         self.first = 0.0
         self.last = 1.0
         self.is_following = True
+        self.is_growing = True
         self._is_fitted = False
         self._extents: list[Callable[[], tuple[float, float] | None]] = []
 
@@ -42,7 +43,7 @@ class SharedX(QObject):
         if extent is None or not self.is_following:
             return
         low, high = extent
-        if not self._is_fitted:
+        if not self._is_fitted or not self.is_growing:
             self._set(low, high)
             self._is_fitted = True
         elif high > self.last or low < self.first:

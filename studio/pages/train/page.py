@@ -9,7 +9,7 @@ from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QStackedLayout, QVBoxLayout, QWidget
 
-from studio.engine.state import RunState
+from studio.engine.state import LIVE, RunState
 from studio.pages.train.findings import FindingList
 from studio.pages.train.header import RunHeader
 from studio.pages.train.numbers import NumbersRow
@@ -116,6 +116,7 @@ class TrainPage(QWidget):
         self._stack.setCurrentWidget(self._content if shown else self.empty)
         self.header.show_run(self._live)
         self._show_owner()
+        self.curves.board.set_growing(self._live.state in LIVE)
         self.checkpoints.set_run(self._live.folder, self._live.state)
         self.profile.set_run(self._live.folder, self._live.state)
         self._show_outcome()
@@ -127,6 +128,7 @@ class TrainPage(QWidget):
         self._stack.setCurrentWidget(self.empty if state is RunState.IDLE else self._content)
         self.header.show_run(self._live)
         self._show_owner()
+        self.curves.board.set_growing(state in LIVE)
         self.checkpoints.set_state(state)
         self.profile.set_state(state)
         self._show_outcome()
