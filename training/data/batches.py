@@ -24,6 +24,8 @@ from training.data.source import Source
 MOST_TOGETHER = 64
 VALUES_TOGETHER = 1 << 16  # a quarter of a megabyte as float32
 """How many small batches, and how many numbers in them, are made ready in one go."""
+LOOKED_AT = 1 << 18
+"""How many numbers ``training_samples`` has in memory at a time: a megabyte as float32, or one sample that is larger."""
 ALIGNMENT = 256
 """Bytes. MKL gives the same bits for arrays equally aligned to 64, and cuBLASLt looks at 256 when it chooses its way."""
 
@@ -150,13 +152,15 @@ class Data:
         bounds = [(first, min(first + size, len(order))) for first in range(0, len(order), size)]
         return self._batches("evaluate", order, bounds, None)
 
-    def training_samples(self, count: int) -> Tensor:
-        """Up to ``count`` training samples, evenly spaced over their numbers, never varied: float32 (n, *shape) on the CPU."""
-        train, size = self.splits["train"], self.evaluation_size
+    def training_samples(self, count: int) -> Iterator[Tensor]:
+        """Up to ``count`` training samples, evenly spaced over their numbers, never varied, a few at a time: float32
+        (n, *shape) on the CPU. How many come at a time follows from ``shape`` alone: sums over them round alike
+        whatever the settings."""
+        train, size = self.splits["train"], max(1, LOOKED_AT // math.prod(self.shape))
         count = min(count, len(train))
         some = train[torch.arange(count) * len(train) // count]
         bounds = [(first, min(first + size, count)) for first in range(0, count, size)]
-        return torch.cat([batch.inputs.cpu() for batch in self._batches("look", some, bounds, None)])
+        return (batch.inputs.cpu() for batch in self._batches("look", some, bounds, None))
 
     def twin(self, config: RunConfig) -> Data:
         """The data of another run that differs in nothing about its samples; each of the two is closed by itself."""
@@ -208,8 +212,7 @@ class Data:
         if epoch is not None and not self._augment.identity:
             pictures = self._augment(pictures, raw.numbers, epoch)
         inputs = self.normalisation.apply_pixels(pictures).permute(0, 3, 1, 2)
-        if (
-            not self.channels_last
-        ):  # contiguous() leaves one channel as it is, which convolutions take for channels last
+        if not self.channels_last:
+            # Not contiguous(), which leaves one channel as it is, and convolutions take that for channels last.
             inputs = inputs.clone(memory_format=torch.contiguous_format)
         return Batch(inputs, targets, raw.indices)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import psutil
 import torch
@@ -31,11 +31,11 @@ def make_model(config: Model, shape: Shape, classes: int, seed: int) -> nn.Modul
         return make(config, shape, classes)
 
 
-def fit_to_samples(model: nn.Module, config: Model, samples: Callable[[int], Tensor]) -> None:
+def fit_to_samples(model: nn.Module, config: Model, samples: Callable[[int], Iterable[Tensor]]) -> None:
     """Fill in what follows from the training samples instead of the seed: the weights of a layer that whitens.
 
-    ``samples(n)`` are up to n of them, float32 on the CPU, normalised but not varied. A checkpoint holds the outcome like
-    any weight, so whoever loads one has no need of this.
+    ``samples(n)`` gives up to n of them, some at a time, float32 on the CPU, normalised but not varied. A checkpoint
+    holds the outcome like any weight, so whoever loads one has no need of this.
     """
     if isinstance(config, WhitenedCnn):
         whiten(model, samples(PICTURES))

@@ -6,6 +6,8 @@ networks. Plain layers of torch only, so that every export can describe it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -20,7 +22,6 @@ _SMALLEST_SIDE = 9  # a patch takes one pixel, then three halvings must leave on
 _PATCH = 2
 _SMALLEST_VARIANCE = 5e-4
 _BATCHNORM_MOMENTUM = 0.4
-_AT_ONCE = 250
 
 
 def make_whitened_cnn(config: WhitenedCnn, shape: tuple[int, ...], classes: int) -> nn.Sequential:
@@ -58,18 +59,19 @@ def _norm(channels: int) -> nn.BatchNorm2d:
 
 
 @torch.no_grad()
-def whiten(model: nn.Module, pictures: Tensor) -> None:
+def whiten(model: nn.Module, pictures: Iterable[Tensor]) -> None:
     """Fill the first layer of a ``whitened_cnn``: its outputs for patches of ``pictures`` are uncorrelated, of one size.
 
-    ``pictures`` are float32 (n, C, H, W) as the model takes them. Filters are the eigenvectors of the patches' second
-    moments over the root of their eigenvalues, the largest first, and then the same with the other sign, because what comes
-    next cuts off one.
+    ``pictures`` are float32 (n, C, H, W) as the model takes them, some at a time: for one of these tensors it needs sixteen
+    times its memory, for each value comes into four patches as float64, twice. Filters are the eigenvectors of the
+    patches' second moments over the root of their eigenvalues, the largest first, and then the same with the other sign,
+    because what comes next cuts off one.
     """
     layer = next(model.children())
     assert isinstance(layer, nn.Conv2d)
     moments = torch.zeros(2 * (layer.weight[0].numel(),), dtype=torch.float64)
     patches = 0
-    for some in pictures.split(_AT_ONCE):
+    for some in pictures:
         columns = functional.unfold(some.double(), _PATCH).transpose(0, 1).flatten(1)
         moments += columns @ columns.T
         patches += columns.shape[1]

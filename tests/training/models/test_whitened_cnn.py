@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +80,7 @@ def test_whitened_patches_are_uncorrelated_and_of_one_size() -> None:
     samples = torch.einsum("dc,nchw->ndhw", mixing, nn.functional.avg_pool2d(grain, 2, stride=1))
     model = make_model(NETWORK, (3, 16, 16), 7, seed=0)
 
-    fit_to_samples(model, NETWORK, lambda count: samples[:count])
+    fit_to_samples(model, NETWORK, lambda count: samples[:count].split(170))
 
     layer = next(model.children())
     outputs = layer(samples).transpose(0, 1).flatten(1).double()
@@ -105,10 +107,10 @@ def test_logits_are_a_ninth_and_convolutions_begin_as_the_identity() -> None:
 
 def test_whitening_looks_at_training_pictures_alone_and_two_steps_leave_it(pictures: Path) -> None:
     with assemble(preset(pictures), quiet).data as data:
-        samples = data.training_samples(1000)
+        samples = torch.cat(list(data.training_samples(1000)))
         assert samples.shape == (24, 3, 12, 12)
     model = make_model(NETWORK, (3, 12, 12), 2, seed=0)
-    fit_to_samples(model, NETWORK, lambda _count: samples)
+    fit_to_samples(model, NETWORK, lambda _count: [samples])
 
     session = assemble(preset(pictures), quiet)
     with session.data as data:
@@ -122,6 +124,49 @@ def test_whitening_looks_at_training_pictures_alone_and_two_steps_leave_it(pictu
     fixed = {"0.weight", *(f"{name}.weight" for name in norms)}
     changed = {name for name, tensor in after.items() if not torch.equal(tensor, before[name])}
     assert changed == set(before) - fixed
+
+
+def whitened(config: RunConfig) -> torch.Tensor:
+    """The first layer as a run with ``config`` begins with it."""
+    session = assemble(config, quiet)
+    session.data.close()
+    return session.model.state_dict()["0.weight"].contiguous()
+
+
+def test_whitening_gives_the_same_bits_however_pictures_are_read(
+    pictures: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("training.data.batches.LOOKED_AT", 5 * 3 * 12 * 12)  # five at a time, and four
+    here = ["precision.threads=1", "precision.channels_last=off"]
+    expected = whitened(preset(pictures, "loader.mode=resident", *here))
+    assert expected.abs().max() > 0
+    for other in (
+        ["loader.mode=streamed", "loader.workers=0"],
+        ["loader.mode=streamed", "loader.workers=2", "loader.cache=off"],
+        ["loop.validation_batch_size=3"],
+        ["loop.batch_size=4", "loop.accumulation=2"],
+        ["precision.channels_last=on"],
+    ):
+        assert torch.equal(whitened(preset(pictures, *here, *other)), expected), other
+
+
+def test_whitening_never_holds_more_than_a_few_pictures(pictures: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.data.batches.LOOKED_AT", 5 * 3 * 12 * 12)
+    alive: list[weakref.ref[torch.Tensor]] = []
+    with assemble(preset(pictures), quiet).data as data:
+
+        def watched(count: int) -> Iterator[torch.Tensor]:
+            for some in map(torch.clone, data.training_samples(count)):
+                alive.append(weakref.ref(some))
+                yield some
+                del some
+                assert sum(reference() is not None for reference in alive) <= 1
+
+        fit_to_samples(make_model(NETWORK, (3, 12, 12), 2, seed=0), NETWORK, watched)
+    assert len(alive) == 5
+    with assemble(preset(pictures), quiet).data as data:
+        monkeypatch.setattr("training.data.batches.LOOKED_AT", 1)
+        assert [len(some) for some in data.training_samples(3)] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("streamed", [False, True])
