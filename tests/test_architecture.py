@@ -55,6 +55,26 @@ def test_no_drawer_folders() -> None:
     assert not [path for path in SOURCES if drawers & set(path.relative_to(ROOT).with_suffix("").parts)]
 
 
+def test_the_tests_of_training_ask_for_nothing_of_the_window() -> None:
+    """They pass where Qt is not installed; what needs both lies in ``tests/end_to_end``."""
+    houses = ("studio", "PySide6", "pyqtgraph", "pytestqt", "tests.studio", "tests.end_to_end")
+    asked = {
+        (str(path.relative_to(ROOT)), name)
+        for path in (ROOT / "tests/training").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in imported(node)
+    }
+    assert len(asked) > 100
+    assert not [(path, name) for path, name in asked if name.startswith(tuple(f"{house}." for house in houses))]
+
+
+def imported(node: ast.AST) -> list[str]:
+    """The modules that a statement imports, each with a full stop behind it."""
+    if isinstance(node, ast.ImportFrom):
+        return [f"{node.module}.{alias.name}." for alias in node.names]
+    return [f"{alias.name}." for alias in node.names] if isinstance(node, ast.Import) else []
+
+
 def test_importing_the_whole_studio_loads_no_torch() -> None:
     modules = [
         module_name(path) for path in SOURCES if path.is_relative_to(ROOT / "studio") and path.name != "__main__.py"
