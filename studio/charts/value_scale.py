@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+_SMALLEST_SPAN = 1e-300
+"""Of what is drawn. A plot of less has a height of 0, or more pixels to a unit than there are numbers for."""
+
 
 class ValueScale:
     """Turns values into heights in the plot, and keeps a range that is seldom changed: each new one rebuilds the axis.
@@ -49,7 +52,7 @@ class ValueScale:
         if len(heights) == 0:
             return
         low, high = float(heights.min()), float(heights.max())
-        span = high - low or abs(high) or 1.0
+        span = max(high - low or abs(high) or 1.0, _SMALLEST_SPAN)
         if self._is_chosen and self.bottom <= low and high <= self.top and span > 0.5 * (self.top - self.bottom):
             return
         self._is_chosen = True

@@ -86,6 +86,16 @@ def test_of_many_markers_only_those_are_drawn_that_fit_beside_each_other(plot: C
     assert not any(point.data().covered for point in plot.markers()._points.points())
 
 
+@pytest.mark.parametrize("value", [0.0, 5e-324, 1e-310, -1e300])
+def test_a_constant_of_any_size_is_drawn(plot: CurvePlot, value: float) -> None:
+    plot.add_curve("validation", is_noisy=False)
+    for step in range(3):
+        plot.append("validation", float(step), value)
+    plot.refresh()
+    plot.grab()  # an error while it paints fails the test
+    assert plot._curves["validation"].raw_item.boundingRect().height() > 0
+
+
 def test_hidden_plots_are_not_drawn_and_catch_up_when_shown(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = 0
     draw = CurvePlot.draw
@@ -125,6 +135,21 @@ def test_a_board_may_die_while_a_redraw_is_due(qtbot: QtBot) -> None:
     board.deleteLater()
     qtbot.waitUntil(lambda: bool(gone))
     qtbot.wait(150)  # past the redraw that was due; an exception in it would fail the test
+
+
+def test_the_range_ends_with_the_data_once_nothing_more_comes(plot: CurvePlot) -> None:
+    shared = plot._shared_x
+    plot.append("train", np.arange(1, 101), np.ones(100))
+    plot.refresh()
+    plot.append("train", 101, 1.0)
+    plot.refresh()
+    assert shared.last == pytest.approx(151)
+    plot.set_growing(False)
+    plot.refresh()
+    assert (shared.first, shared.last) == (1, 101)
+    plot.append("train", 110, 1.0)  # what was still on its way
+    plot.refresh()
+    assert (shared.first, shared.last) == (1, 110)
 
 
 def test_following_grows_in_steps_until_the_person_zooms(plot: CurvePlot) -> None:
