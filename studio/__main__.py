@@ -18,9 +18,8 @@ SAMPLE = "preset:sample"
 
 def main(argv: list[str] | None = None) -> int:
     """Start what `argv` (default: the process's own) asks for; returns the exit code."""
-    if getattr(
-        sys, "frozen", False
-    ):  # first: a frozen worker comes through here too, and must not open a second window
+    # First: a frozen worker comes through here too, and must not open a second window.
+    if getattr(sys, "frozen", False):
         importlib.import_module("multiprocessing").freeze_support()
     argv = sys.argv[1:] if argv is None else argv
     if argv and argv[0] in TRAINING_WORDS:

@@ -19,9 +19,8 @@ _RAW_SHARE = 0.34  # of the curve's colour in the raw line, while the smoothed o
 _SMOOTH_POINTS = 400
 _DOT = 7  # pixels
 _FEW_POINTS = 600  # up to here a thin line is worth the time that antialiasing takes
-_SHORT_WAY = (
-    40  # heights of the plot: up to here a wide line is; one that goes up and down 400 times takes 17 ms, or 1.4
-)
+_SHORT_WAY = 40
+"""Heights of the plot: up to here a wide line is worth it. One that goes up and down 400 times takes 17 ms, or 1.4."""
 
 
 class Curve:
@@ -45,9 +44,8 @@ class Curve:
         """Hand lines to the plot that shows `bounds`."""
         is_fine = len(raw[0]) <= _FEW_POINTS if self._is_noisy else _way(raw[1], bounds) <= _SHORT_WAY
         self.raw_item.set_line(*raw, bounds, antialias=is_fine)
-        if (
-            len(smooth[0]) or self.smooth_item.isVisible()
-        ):  # what is empty is not painted: it would cost as much as a line
+        # What is empty is not painted: it would cost as much as a line.
+        if len(smooth[0]) or self.smooth_item.isVisible():
             self.smooth_item.set_line(*smooth, bounds, antialias=True)
             self.smooth_item.setVisible(len(smooth[0]) > 0)
         alone = len(self.series) == 1

@@ -17,10 +17,8 @@ class Series:
     def __init__(self, *, may_be_smoothed: bool = True) -> None:
         self._may_be_smoothed = may_be_smoothed
         self._raw = MinMaxPyramid()
-        self._waiting: tuple[list[float], list[float]] = (
-            [],
-            [],
-        )  # samples that came one by one and nobody has seen yet
+        # Samples that came one by one and nobody has seen yet.
+        self._waiting: tuple[list[float], list[float]] = ([], [])
         self._first = self._last = math.nan  # positions
         self._smooth: GrowingArray[np.float64] | None = None
         self._average: ExponentialAverage | None = None

@@ -252,9 +252,8 @@ class AppContext(QObject):
             self._start_problem = problem
             self.start_problem_changed.emit(problem)
         if self._to_resume is not None and self.live.state in ENDED and not problem:
-            if (
-                self.live.owner is not None
-            ):  # one that is not our engine lets go of the run a moment after it told its end
+            if self.live.owner is not None:
+                # One that is not our engine lets go of the run a moment after it told its end.
                 QTimer.singleShot(200, self, self._update_start_problem)
                 return
             (folder, overrides), self._to_resume = self._to_resume, None

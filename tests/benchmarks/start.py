@@ -218,9 +218,8 @@ def main() -> None:
         place = Path(name)
         config = spiral(place)
         use(place / "used", config)
-        first_paint(
-            BARE, place / "bare"
-        )  # as ``use`` does for ours: the first of its kind compiles, and is not counted
+        # As ``use`` does for ours: the first of its kind compiles, and is not counted.
+        first_paint(BARE, place / "bare")
         cold(place / "terminal", config)
         paints: dict[str, list[float]] = {"bare": [], "fresh settings": [], "used settings": []}
         for number in range(arguments.rounds):

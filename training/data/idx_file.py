@@ -65,9 +65,8 @@ class IdxFile:
             place = memoryview(rows.data).cast("B")
             for row, number in enumerate(numbers.tolist()):
                 stream.seek(self._start + number * size)
-                stream.readinto(
-                    place[row * size : (row + 1) * size]
-                )  # less only when the file was cut: its stamp tells
+                # Reads less only when the file was cut: its stamp tells.
+                stream.readinto(place[row * size : (row + 1) * size])
 
         if len(numbers):
             self._look(fill)

@@ -86,6 +86,5 @@ def _weighed(lines: Tensor, halves: Tensor) -> Tensor:
     sums = (lines @ halves).to(torch.int32)
     wanted = halves.shape[1] // 2
     whole = (sums[..., :wanted] << _LOW) + sums[..., wanted:]
-    return (
-        (whole + (1 << (_BITS - 1))) >> _BITS
-    ).float()  # none exceeds 255: no weight is negative, and their sum is 1
+    # None exceeds 255: no weight is negative, and their sum is 1.
+    return ((whole + (1 << (_BITS - 1))) >> _BITS).float()

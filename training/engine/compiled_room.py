@@ -22,9 +22,8 @@ LIMIT = 4 * 10**9
 """Bytes of all folders together: a small network takes 5 MB, a ResNet on a GPU some hundreds."""
 
 _LONG = 30 * 86400.0  # seconds after which a folder that nobody used goes
-_IN_USE = (
-    3600.0  # seconds after its last use in which somebody may still compile there; afterwards nothing is read again
-)
+# Seconds after its last use in which somebody may still compile there; afterwards only a roll back reads it again.
+_IN_USE = 3600.0
 _DAY = 86400.0  # seconds between two looks: measuring many thousands of files takes a while
 _LOCK = "lock"
 _FOLDER = re.compile("[0-9a-f]{8}")

@@ -54,9 +54,8 @@ class RollBack:
         with stored(self._place.folder.labels_file):
             self._keeper.cut(checkpoint)
         take_over(checkpoint, session)
-        compile_session(
-            session, lambda phase, _: self._ledger.phase(phase)
-        )  # where a resumed run had not needed it yet
+        # Where a resumed run had not needed it yet.
+        compile_session(session, lambda phase, _: self._ledger.phase(phase))
         self._ledger.phase("training")
         progress = session.progress
         progress.roll_backs, progress.rate_factor = count, factor

@@ -50,9 +50,8 @@ def export_model(material: Callable[[], Material], to: str, out: Path) -> dict[s
         form.write(loaded, temporary / name)
         write_facts(loaded, temporary / name, to, usage)
         difference = prove(loaded, usage, temporary, form.tolerance)
-        names = sorted(
-            path.name for path in temporary.iterdir()
-        )  # large ONNX graphs keep their weights in a second file
+        # Large ONNX graphs keep their weights in a second file.
+        names = sorted(path.name for path in temporary.iterdir())
     return {
         "format": to,
         "path": str(folder / name),

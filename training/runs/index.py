@@ -60,9 +60,8 @@ class Index:
         self._workspace = workspace
         self._url = os.environ.get("TRAINWRIGHT_INDEX") or f"sqlite:///{workspace / 'index.sqlite'}"
         self._engine: Engine | None = None
-        self._known: dict[str, _Known] | None = (
-            None  # what the database held when it was read, and what was written since
-        )
+        # What the database held when it was read, and what was written since.
+        self._known: dict[str, _Known] | None = None
 
     def record(self, status: Mapping[str, Any], stamp: str = "") -> None:
         """Insert or replace the row of one run from its status record; ``stamp`` tells the file it was read from."""

@@ -67,9 +67,8 @@ class Question(QObject):
         self._active = active
         if active:
             self.follow()
-        elif (
-            self._timer.isActive()
-        ):  # not asked yet: a run that begins now would have to share its cores with the answer
+        elif self._timer.isActive():
+            # Not asked yet: a run that begins now would have to share its cores with the answer.
             self._timer.stop()
             self._key = None
             self._set_busy(False)

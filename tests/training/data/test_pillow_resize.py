@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from training.data.pillow_resize import Fit
 
@@ -34,9 +38,8 @@ def test_pillow_would_have_made_the_same_of_it(size: tuple[int, int], wanted: tu
     expected, got = by_pillow(pixels, wanted), by_tensor(pixels, wanted)
     assert got.shape == expected.shape
     assert np.abs(got - expected).max() <= 1
-    if (
-        size[0] >= size[1] and wanted[0] == wanted[1]
-    ):  # both go across first, and no box ends between two pixels' halves
+    # Both go across first, and no box ends between two pixels' halves.
+    if size[0] >= size[1] and wanted[0] == wanted[1]:
         assert (got != expected).mean() < 0.001
 
 
@@ -46,15 +49,34 @@ def test_a_picture_of_the_wanted_size_is_left_as_it_is() -> None:
     assert np.array_equal(by_tensor(pixels, (48, 48)), pixels[:, 8:56])
 
 
-def test_no_number_format_of_matrix_products_changes_a_bit() -> None:
-    pixels = noise((700, 501))
-    plain = by_tensor(pixels, (96, 96))
-    before = torch.get_float32_matmul_precision()
-    try:
-        torch.set_float32_matmul_precision("high")
-        assert np.array_equal(by_tensor(pixels, (96, 96)), plain)
-    finally:
-        torch.set_float32_matmul_precision(before)
+class TensorFloat32(TorchFunctionMode):
+    """Matrix products as a GPU makes them that keeps 11 bits of each factor, and adds from the other end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.products = 0
+
+    def __torch_function__(self, function: Any, types: Any, given: Any = (), named: Any = None) -> Any:
+        if getattr(function, "__name__", "") not in ("matmul", "__matmul__"):
+            return function(*given, **(named or {}))
+        self.products += 1
+        left, right = (short(factor) for factor in given)
+        return left.flip(-1) @ right.flip(-2)
+
+
+def short(numbers: Tensor) -> Tensor:
+    fraction, exponent = torch.frexp(numbers)
+    return torch.ldexp((fraction * 2**11).round() / 2**11, exponent)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_no_number_format_of_matrix_products_changes_a_bit(size: tuple[int, int]) -> None:
+    pixels = noise(size)
+    for wanted in ((96, 96), (7, 9)):
+        plain = by_tensor(pixels, wanted)
+        with TensorFloat32() as gpu:
+            assert np.array_equal(by_tensor(pixels, wanted), plain)
+        assert gpu.products == 2
 
 
 def test_pictures_of_one_size_are_scaled_together_as_each_by_itself() -> None:
