@@ -22,6 +22,7 @@ MANIFEST = "manifest.json"
 LOCK = "lock"
 _FOLDER = re.compile("[0-9a-f]{32}")
 _PART = re.compile(r"(pixels|index)-[0-9a-f]{16}\.bin")
+_LEFT = re.compile(r"\.(manifest\.json|index-[0-9a-f]{16}\.bin)\.[0-9a-f]{8}\.tmp")  # when write_bytes was killed
 _SPARE = 2 * 10**9  # left free on the disk: checkpoints need room, too
 
 
@@ -125,7 +126,8 @@ def note_use(folder: Path) -> None:
 def empty(folder: Path) -> None:
     """Delete what a cache consists of; the caller holds its lock."""
     with suppress(OSError):
-        for name in (MANIFEST, *parts(folder)):
+        left = [path.name for path in folder.iterdir() if _LEFT.fullmatch(path.name)]
+        for name in (MANIFEST, *parts(folder), *left):
             with suppress(OSError):
                 (folder / name).unlink(missing_ok=True)
 

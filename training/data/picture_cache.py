@@ -107,12 +107,17 @@ class PictureCache:
     def _note(self, records: NDArray[Any]) -> None:
         if self._place is None:
             return
-        if len(self._records) + len(records) > self._most_records:
-            self._records = rewrite_records(self._place, self._worth_keeping())
-        self._writer = self._writer or Writer(self._place, self._records)
+        self._writer = self._writer_for(self._place, len(records))
         self._writer.note(records)
         self._records = np.concatenate([self._records, records])
         self._state = self._home.state()
+
+    def _writer_for(self, place: Place, needed: int) -> Writer:
+        """One that may add ``needed`` records without there being more than is read again. Raises OSError."""
+        if len(self._records) + needed > self._most_records:
+            self._stop_writing()  # to the file that is replaced
+            self._records = rewrite_records(place, self._worth_keeping())
+        return self._writer or Writer(place, self._records)
 
     @property
     def _most_records(self) -> int:
@@ -230,8 +235,9 @@ class PictureCache:
             if self._place is None:
                 self._place = self._home.make_anew()
                 self._made_here = True
-            self._writer = self._writer or Writer(self._place, self._records)
+            self._writer = self._writer_for(self._place, needed)
         except NoRoom as error:
+            self._stop_writing()  # it was open for what was known by content, which takes no room
             self.trouble, self.refused = str(error), True
         except OSError as error:
             self._give_up(error)

@@ -196,6 +196,19 @@ def test_the_longest_unused_make_way(tmp_path: Path) -> None:
     assert opened(tmp_path / "second", wish).supply == NEW
 
 
+def test_what_a_killed_writer_left_behind_goes_with_its_cache(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        for label in ("a", "b"):
+            fill_class(tmp_path / name / label, 10)
+    settle()
+    wish = CacheWish("on", tmp_path / "cache", 20 * (768 + RECORD.itemsize))  # bytes of one of them
+    opened(tmp_path / "first", wish)
+    for name in (part(wish, "index-*").name, "manifest.json"):
+        (part(wish, "manifest.json").parent / f".{name}.0123abcd.tmp").write_bytes(b"half of it")
+    opened(tmp_path / "second", wish)
+    assert len(list(wish.home.iterdir())) == 1
+
+
 def test_one_that_is_still_read_from_is_not_unused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run may read its cache for days after it was opened."""
     monkeypatch.setattr(image_folder, "_NOTED_EVERY", 0.0)

@@ -18,6 +18,7 @@ from training.data import picture_cache
 from training.data.cache_room import LOCK, CacheWish
 from training.data.decoded import DAMAGED
 from training.data.file_lock import FileLock
+from training.data.picture_file import RECORD
 from training.data.resident import Notice
 
 __all__ = ["folder", "wish"]
@@ -50,7 +51,7 @@ def change_classes(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "count"),
     [(touch, 36), (copy_anew, 36), (rename, 36), (change_classes, 24)],
-    ids=lambda value: str(value),
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_the_same_content_is_not_decoded_again(
     folder: Path, wish: CacheWish, change: Callable[[Path], None], count: int, keep: bool
@@ -110,6 +111,45 @@ def test_the_records_of_a_folder_that_is_touched_ever_again_stay_few(
     again = opened(folder, wish)
     assert again.supply == FROM_CACHE
     assert same(again, folder)
+
+
+@pytest.mark.parametrize("known", [0, 4])
+def test_pictures_that_are_added_to_many_records_make_no_cache_unreadable(
+    folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch, known: int
+) -> None:
+    """``known`` of those that were touched last are known by content, so that it is written to already."""
+    monkeypatch.setattr(picture_cache, "_SPARE", 0)  # 36 pictures may have 144 records
+    opened(folder, wish)
+    files = sorted(folder.glob("*/*.png"))
+    for count in (36, 36, 36 - known):
+        for path in files[:count]:
+            path.touch()
+        settle()
+        opened(folder, wish)
+    for path in files[36 - known :]:
+        path.touch()
+    picture(902).save(files[0])
+    settle()
+    assert opened(folder, wish).supply.startswith("1 of 36 were decoded now and are kept")
+    again = opened(folder, wish)
+    assert again.supply == FROM_CACHE
+    assert same(again, folder)
+
+
+def test_where_no_room_is_left_for_new_pictures_known_ones_are_noted_all_the_same(
+    folder: Path, wish: CacheWish
+) -> None:
+    opened(folder, wish)
+    pixels = part(wish, "pixels-*").read_bytes()
+    full = CacheWish("on", wish.home, 36 * (768 + RECORD.itemsize))
+    (folder / "apple" / "000.png").touch()
+    picture(903).save(folder / "apple" / "new.png")
+    settle()
+    source = opened(folder, full)
+    assert source.supply.startswith("they are not kept in the cache: they take ")
+    assert same(source, folder)
+    assert part(wish, "pixels-*").read_bytes() == pixels
+    assert opened(folder, wish).supply == "1 of 37 were decoded now and are kept in the cache for the next run"
 
 
 def test_a_cache_nobody_can_add_to_is_read_all_the_same(folder: Path, wish: CacheWish) -> None:
