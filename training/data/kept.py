@@ -84,7 +84,8 @@ def _for_later(data: Data, config: RunConfig) -> Data:
     """A twin that says where the next run has its samples from: this one's opening is none of its own."""
     twin = data.twin(config)
     batches = twin.report["batches"]
-    batches["reason"] = batches["reason"].removesuffix(f"; {data.source.supply}") + "; the run before has opened them"
+    standing = batches["reason"].removesuffix(f"; {data.source.supply}").removesuffix(f"; {data.source.decoded_by}")
+    batches["reason"] = f"{standing}; the run before has opened them"
     return twin
 
 

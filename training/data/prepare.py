@@ -27,7 +27,7 @@ _TOLD_CLASSES, _TOLD_FILES = 1000, 100
 _MOST_WORKERS = 8
 _SLOW_READING = 0.0002  # seconds a sample: below, sending it between processes costs more than reading it
 _PROBED = 32
-_READ_FOR_GPU = "threads read those that are not decoded yet, and the GPU decodes them"  # no process can share it
+_READ_FOR_GPU = "threads read those that are not decoded yet, and the GPU decodes them"
 
 
 def prepare(config: RunConfig, device: torch.device, report_progress: ReportProgress = silent) -> Data:
@@ -53,9 +53,7 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
         report_progress=report_progress,
     )
     source = open_source(config.dataset, opening)
-    decoded_by = ""
     if decoder:
-        decoded_by = decoder.told()
         decoder.give_back()
     splits = split(source.targets, source.parts, config.dataset)
     size = sample_bytes(source) * len(source.targets)
@@ -73,12 +71,12 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     else:
         report_progress("measuring the samples", None)
         normalisation = measure(source.read, splits["train"], source.shape)
-        workers, how = (0, _READ_FOR_GPU) if decoder else _workers(source, loader.workers)
+        workers, how = _workers(source, loader.workers, decoder is not None)
         placement = Placement("streamed", f"{placement.reason}; {how}")
         feed = Streamed(source, device, workers)
     notices += source.take_notices()
     feed.notices = notices  # what opening the data had to say, and whatever reading it will
-    for clause in (decoded_by, source.supply):
+    for clause in (source.decoded_by, source.supply):
         if clause:
             placement = Placement(placement.mode, f"{placement.reason}; {clause}")
     report = describe(source, splits, config)
@@ -124,9 +122,12 @@ def sample_bytes(source: Source) -> int:
     return math.prod(source.shape) * (1 if source.layout == "image" else 4)
 
 
-def _workers(source: Source, asked: int | None) -> tuple[int, str]:
-    """How many worker processes read, and why."""
-    if asked is not None:
+def _workers(source: Source, asked: int | None, on_gpu: bool) -> tuple[int, str]:
+    """How many worker processes read, and why. None of them can share the GPU's decoder, which would have to stand in for
+    a cache that is lost, too."""
+    if on_gpu and source.reading == "files":
+        return 0, _READ_FOR_GPU
+    if asked is not None and not on_gpu:
         return asked, f"{asked} workers read them, as the settings ask" if asked else "a thread reads them ahead"
     if source.reading != "files":
         return 0, "a thread reads them ahead, since they need no decoding"

@@ -47,6 +47,8 @@ class Source(Protocol):
     """"files" when ``read`` opens and decodes a file for each sample, "cache" when they lie decoded on the disk."""
     supply: str
     """How the samples were come by, a clause for the person; "" when there is nothing to say."""
+    decoded_by: str
+    """Who decoded them while they were opened, a clause; "" when there is nothing to say."""
 
     def read(self, indices: Tensor) -> Tensor:
         """The samples of the int64 (n,) ``indices``, on the CPU.
@@ -74,6 +76,7 @@ class AtHand:
 
     reading: Reading = "memory"
     supply = ""
+    decoded_by = ""
 
     def take_notices(self) -> list[Notice]:
         return []

@@ -23,7 +23,8 @@ from training.cli import main
 from training.config.dataset import ImageFolderDataset
 from training.data.cache_room import CacheWish
 from training.data.gpu_decode import GpuDecoder
-from training.data.source import Opening, Source
+from training.data.kept import KeptData
+from training.data.source import Opening, Source, silent
 from training.data.sources import open_source
 from training.errors import ConfigError, TrainingError
 
@@ -187,6 +188,38 @@ def test_a_run_says_who_decoded_and_is_the_same_resident_and_streamed(
     assert weights(streamed) == weights(resident)
     assert main(["run", str(config), "--json", "--set", "loader.decoder=cpu"]) == 0
     assert weights(json_line(capsys)) != weights(resident)
+
+
+def test_a_run_that_has_all_from_the_cache_does_not_speak_of_decoding(
+    config: Path, capsys: Captured, lent: pytest.MonkeyPatch, wish: CacheWish
+) -> None:
+    settings = ("loader.mode=streamed", "loader.workers=3", "loader.cache=on", f"loader.cache_folder={wish.home}")
+    words = [word for setting in settings for word in ("--set", setting)]
+    found = []
+    for supply in ("they were decoded now and are kept in the cache for the next run", FROM_CACHE):
+        assert main(["run", str(config), "--json", *words]) == 0
+        record = json_line(capsys)
+        batches = report(record)
+        assert batches["reason"].endswith(f"; {supply}")
+        assert "a thread reads them ahead, since they need no decoding; " in batches["reason"]
+        assert "threads read those" not in batches["reason"]
+        assert batches["workers"] == 0  # where the cache is lost, the GPU decodes again
+        found.append(weights(record))
+    assert found[0] == found[1]
+
+
+def test_the_next_run_of_the_process_is_not_told_who_decoded_for_this_one(
+    make_config: MakeConfig, folder: Path, lent: pytest.MonkeyPatch
+) -> None:
+    config = make_config(
+        dataset={"kind": "image_folder", "path": str(folder), "image_size": 32}, loader={"decoder": "gpu"}
+    )
+    kept = KeptData(clock=lambda: time.time() + 60.0)  # so that no file was written just now
+    said = [kept.prepare(config, torch.device("cpu"), silent).report["batches"]["reason"] for _ in range(2)]
+    kept.drop()
+    decoded_by = "the GPU decoded 78 pictures, the processor 1 other"
+    assert said[0].endswith(f"; {decoded_by}")
+    assert said[1] == said[0].removesuffix(decoded_by) + "the run before has opened them"
 
 
 def test_a_machine_without_a_gpu_says_so_before_a_run_and_at_a_check(config: Path, capsys: Captured) -> None:

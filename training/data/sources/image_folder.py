@@ -54,6 +54,7 @@ class ImageFolder:
         self.skipped: tuple[Skipped, ...] = tuple(sorted(listing.skipped, key=lambda skipped: skipped.path))
         self.notes = (*listing.notes, _size_note(form))
         self.supply = "" if decoded is None else decoded.supply
+        self.decoded_by = "" if decoder is None else decoder.told()  # until now: streaming decodes more of them
         self.root = listing.root
         self.paths = listing.paths if len(good) == len(listing.paths) else listing.paths.select(good)
         self.fingerprint = "" if decoded is None else _fingerprint(self.paths, decoded.contents[good])
