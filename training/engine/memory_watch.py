@@ -150,7 +150,7 @@ def vanished(folder: RunFolder, history: History, session: Session) -> Found | N
         return Found(
             level="info",
             title=f"{title}.",
-            advice=f"Where the system spoke of a bus error, it was a file of the {LOST_PICTURES}",
+            advice=f"Where the system spoke of a bus error, it was probably a file of the {LOST_PICTURES}",
             step=session.progress.step,
             fix={"loader.cache": "off"},
         )

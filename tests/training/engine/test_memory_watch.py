@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
@@ -13,7 +14,9 @@ import numpy as np
 import psutil
 import pytest
 
+from tests.training.data.conftest import fill_class
 from tests.training.tiny import tiny
+from training.config import parse_config
 from training.data.host_memory import HostMemory
 from training.doctor import preflight
 from training.engine.run import Hooks, resume_run, start_run
@@ -135,6 +138,22 @@ def test_a_run_that_vanished_with_memory_nearly_full_is_told_so(
     again: list[Event] = []
     resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=again.append))
     assert not [event for event in again if isinstance(event, Found) and "vanished" in event.title]
+
+
+def test_a_vanished_run_that_read_its_cache_may_have_lost_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("training.engine.record"), "ROW_SECONDS", 0.0)
+    for number, name in enumerate(("apple", "bear")):
+        fill_class(tmp_path / "pictures" / name, 20, seed=100 * number)
+    time.sleep(0.1)  # files of this very moment are not kept in a cache
+    dataset = {"kind": "image_folder", "path": str(tmp_path / "pictures")}
+    loader = {"mode": "streamed", "cache": "on", "cache_folder": str(tmp_path / "cache")}
+    config = parse_config({"dataset": dataset, "loader": loader, "loop": {"epochs": 2}, "model": {"kind": "mlp"}})
+    folder = vanish(start_run(config, tmp_path), 1)
+    said: list[Event] = []
+    resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))
+    [found] = [event for event in said if isinstance(event, Found) and "vanished" in event.title]
+    assert (found.level, found.fix) == ("info", {"loader.cache": "off"})
+    assert found.advice.startswith("Where the system spoke of a bus error, it was probably a file of the cache")
 
 
 def test_a_vanished_run_repeats_the_advice_of_its_last_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
