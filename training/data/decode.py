@@ -57,16 +57,19 @@ class Form:
         return (self.height, self.width, self.channels)
 
 
-def decode(path: Path, form: Form) -> tuple[NDArray[np.uint8], bytes]:
-    """Pixels (H, W, C) and the SHA-256 of the file. Raises Unusable or DifferentSize."""
-    data = read_picture(path)
-    return unpack(data, form), hashlib.sha256(data).digest()
-
-
 def outcome(path: Path, form: Form) -> Outcome:
-    """What ``decode`` returns or raises."""
+    """What becomes of a file."""
     try:
-        return decode(path, form)
+        data = read_picture(path)
+    except Unusable as error:
+        return error
+    return unpacked(data, hashlib.sha256(data).digest(), form)
+
+
+def unpacked(data: bytes, digest: bytes, form: Form) -> Outcome:
+    """What becomes of a file whose content is ``data``, the SHA-256 of which is ``digest``."""
+    try:
+        return unpack(data, form), digest
     except (Unusable, DifferentSize) as error:
         return error
 
@@ -87,7 +90,7 @@ def own_size(path: Path) -> tuple[int, int] | None:
         with open_file(path, MAX_BYTES) as stream, open_picture(stream) as image:
             width, height = image.size
             return (width, height) if image.getexif().get(0x0112, 1) >= 5 else (height, width)
-    except Exception:  # noqa: BLE001 - decoders raise anything on broken data; decode() will say what
+    except Exception:  # noqa: BLE001 - decoders raise anything on broken data; outcome() will say what
         return None
 
 

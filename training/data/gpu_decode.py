@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from training.data.decode import DifferentSize, Form, Outcome, Unusable, open_picture, read_picture, unpack
+from training.data.decode import Form, Outcome, Unusable, open_picture, read_picture, unpacked
 from training.data.pillow_resize import Fit
 from training.data.processes import core_count
 from training.errors import InputError, TrainingError, counted
@@ -133,7 +133,7 @@ class GpuDecoder:
                 self._by_gpu += 1
                 yield pixels, ready.digest
                 continue
-            outcome = _by_processor(ready.data, ready.digest, form)
+            outcome = unpacked(ready.data, ready.digest, form)
             self._by_processor += isinstance(outcome, tuple)
             yield outcome
 
@@ -233,14 +233,7 @@ def _ready(path: Path, form: Form) -> _Jpeg | Outcome:
         return error
     digest = hashlib.sha256(data).digest()
     pixels = _pixels_for_gpu(data, form)
-    return _Jpeg(data, digest, pixels) if pixels else _by_processor(data, digest, form)
-
-
-def _by_processor(data: bytes, digest: bytes, form: Form) -> Outcome:
-    try:
-        return unpack(data, form), digest
-    except (Unusable, DifferentSize) as error:
-        return error
+    return _Jpeg(data, digest, pixels) if pixels else unpacked(data, digest, form)
 
 
 def _pixels_for_gpu(data: bytes, form: Form) -> int:

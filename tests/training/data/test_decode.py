@@ -10,14 +10,22 @@ import pytest
 from PIL import Image
 
 from tests.training.data.conftest import picture
-from training.data.decode import MAX_PIXELS, DifferentSize, Form, Unusable, decode, own_size
+from training.data.decode import MAX_PIXELS, DifferentSize, Form, Unusable, outcome, own_size
 
 OWN = Form(16, 16, 3, fit=False)
 GREY = Form(16, 16, 1, fit=False)
 
 
+def decode(path: Path, form: Form) -> np.ndarray:
+    """Its pixels; raises what stands in their place."""
+    became = outcome(path, form)
+    if not isinstance(became, tuple):
+        raise became
+    return became[0]
+
+
 def decoded(path: Path, form: Form = OWN) -> np.ndarray:
-    pixels = decode(path, form)[0]
+    pixels = decode(path, form)
     assert pixels.dtype == np.uint8
     assert pixels.shape == form.pixels
     return pixels.astype(int)

@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 import tarfile
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import torch
 from PIL import Image
 
 from tests.training.data.conftest import picture
-from training.data.decode import DifferentSize, Form, Outcome, Unusable, decode
+from training.data.decode import DifferentSize, Form, Outcome, Unusable, outcome
 from training.data.gpu_decode import GpuDecoder, gpu_decoder
 from training.errors import InputError, TrainingError
 
@@ -90,26 +91,19 @@ def write(folder: Path, files: dict[str, Callable[[], bytes]]) -> list[Path]:
     return [written(folder, name, make()) for name, make in files.items()]
 
 
-def by_processor(path: Path, form: Form) -> Outcome:
-    try:
-        return decode(path, form)
-    except (Unusable, DifferentSize) as error:
-        return error
-
-
 def assert_alike(paths: Sequence[Path], outcomes: Sequence[Outcome], form: Form, most: int = 2) -> None:
     """The same content, reasons and sizes as the processor's way, and pixels within ``most`` levels."""
     assert len(outcomes) == len(paths)
-    for path, outcome in zip(paths, outcomes, strict=True):
-        expected = by_processor(path, form)
+    for path, became in zip(paths, outcomes, strict=True):
+        expected = outcome(path, form)
         if not isinstance(expected, tuple):
-            assert (type(outcome), str(outcome)) == (type(expected), str(expected)), path
+            assert (type(became), str(became)) == (type(expected), str(expected)), path
             continue
-        assert isinstance(outcome, tuple), (path, outcome)
-        assert outcome[1] == expected[1], path
-        assert outcome[0].shape == form.pixels
-        assert outcome[0].dtype == np.uint8
-        assert np.abs(outcome[0].astype(int) - expected[0].astype(int)).max() <= most, path
+        assert isinstance(became, tuple), (path, became)
+        assert became[1] == expected[1], path
+        assert became[0].shape == form.pixels
+        assert became[0].dtype == np.uint8
+        assert np.abs(became[0].astype(int) - expected[0].astype(int)).max() <= most, path
 
 
 @pytest.mark.parametrize("form", [SMALL, GREY, OWN])
@@ -118,7 +112,7 @@ def test_every_file_becomes_what_the_processor_makes_of_it(tmp_path: Path, decod
     paths = [path for pair in zip(paths, reversed(paths), strict=True) for path in pair]  # good ones beside broken ones
     outcomes = list(decoder.decode(paths, form))
     assert_alike(paths, outcomes, form)
-    assert sum(isinstance(outcome, Unusable) for outcome in outcomes) == 2 * (len(BROKEN) + 1)
+    assert sum(isinstance(became, Unusable) for became in outcomes) == 2 * (len(BROKEN) + 1)
 
 
 def test_the_gpu_gets_what_it_decodes_as_the_processor_does_and_nothing_else(
@@ -126,7 +120,7 @@ def test_the_gpu_gets_what_it_decodes_as_the_processor_does_and_nothing_else(
 ) -> None:
     assert decoder.told() == ""
     outcomes = list(decoder.decode(write(tmp_path, FOR_GPU), SMALL))
-    assert all(isinstance(outcome, tuple) for outcome in outcomes)
+    assert all(isinstance(became, tuple) for became in outcomes)
     assert decoder.told() == f"the GPU decoded {len(FOR_GPU)} pictures"
     assert len(list(decoder.decode(write(tmp_path, FOR_PROCESSOR | BROKEN), SMALL))) == 12
     assert decoder.told() == f"the GPU decoded {len(FOR_GPU)} pictures, the processor {len(FOR_PROCESSOR)} others"
@@ -145,9 +139,11 @@ def test_real_photographs(tmp_path: Path, decoder: GpuDecoder) -> None:
     assert decoder.told() == f"the GPU decoded {len(paths)} pictures"
     # Those far larger than wanted the processor unpacks at half, a quarter or an eighth of their size, which blurs otherwise.
     tiny = Form(24, 24, 3, fit=True)
-    for path, outcome in zip(paths, decoder.decode(paths, tiny), strict=True):
-        assert isinstance(outcome, tuple)
-        assert np.abs(outcome[0].astype(int) - decode(path, tiny)[0].astype(int)).mean() < 2.0
+    for path, became in zip(paths, decoder.decode(paths, tiny), strict=True):
+        expected = outcome(path, tiny)
+        assert isinstance(became, tuple)
+        assert isinstance(expected, tuple)
+        assert np.abs(became[0].astype(int) - expected[0].astype(int)).mean() < 2.0
 
 
 def test_the_same_pixels_whatever_is_decoded_beside_them(tmp_path: Path, decoder: GpuDecoder) -> None:
@@ -165,10 +161,13 @@ def test_the_same_pixels_whatever_is_decoded_beside_them(tmp_path: Path, decoder
 
 def test_what_is_begun_and_left_leaves_no_thread_behind(tmp_path: Path, decoder: GpuDecoder) -> None:
     paths = [written(tmp_path, f"{n}.jpg", jpeg(n, (80, 60) if n == 3 else (90, 60))) for n in range(9)]
+    before = set(threading.enumerate())
     outcomes = decoder.decode(paths, OWN)
     found = [next(outcomes) for _ in range(4)]
     assert isinstance(found[3], DifferentSize)
+    assert set(threading.enumerate()) - before
     outcomes.close()
+    assert not set(threading.enumerate()) - before
     assert isinstance(next(decoder.decode(paths, OWN)), tuple)
 
 
