@@ -33,18 +33,19 @@ def assemble(
     report_progress: ReportProgress,
     choices: Choices = NOTHING_CHOSEN,
     kept: KeptData | None = None,
+    loads: bool = False,
 ) -> Session:
     """Open the data, build the model and all that trains it. Raises InputError or ConfigError; changes no file.
 
     ``choices`` take the place of automatic ones: a resumed run keeps what it began with. ``kept`` may still hold the data
-    from the last time.
+    from the last time. ``loads`` says that weights will be loaded: none are looked for in the samples.
     """
     device = choose_device(config.precision.device)
     apply_backends(config.precision, config.deterministic)
     numerics = Numerics(config.precision, device)
     data = (kept.prepare if kept else prepare)(config, device, report_progress)
     try:
-        return _build(config, device, numerics, data, report_progress, choices)
+        return _build(config, device, numerics, data, report_progress, choices, loads)
     except BaseException:
         data.close()
         raise
@@ -57,6 +58,7 @@ def _build(
     data: Data,
     report_progress: ReportProgress,
     choices: Choices,
+    loads: bool,
 ) -> Session:
     give_back_memory()  # files that were unpacked, before the steps take the holes they left
     report_progress("building the model", None)
@@ -64,7 +66,8 @@ def _build(
     precision, batch_size = config.precision, config.loop.batch_size
     threads = choices.threads or choose_threads(precision.threads, model, data.shape, batch_size)
     torch.set_num_threads(threads)
-    fit_to_samples(model, config.model, data.training_samples)  # on the threads of the steps: sums round alike
+    if not loads:
+        fit_to_samples(model, config.model, data.training_samples)  # on the threads of the steps: sums round alike
     if data.layout == "image":
         wanted = wants_channels_last(precision.channels_last, model, data.shape, batch_size, device.type)
         data.channels_last = wanted if choices.channels_last is None else choices.channels_last

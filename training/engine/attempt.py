@@ -120,7 +120,8 @@ def _prepare(place: Workplace, config: RunConfig, restore: Restore | None, sourc
 
     report("preparing data", None)
     choices = kept_choices(folder, config, choose_device(config.precision.device))
-    session = assemble(config, report, choices, place.hooks.kept)
+    loads = restore is not None and restore.checkpoint is not None
+    session = assemble(config, report, choices, place.hooks.kept, loads)
     try:
         with stored(folder.data_file):
             check_data(folder, session)
