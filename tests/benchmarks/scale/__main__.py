@@ -1,10 +1,10 @@
-"""What grows with steps, runs and classes: measured, compared with ten times fewer, drawn.
+"""What grows with steps, runs, classes and files: measured, compared with ten times fewer, drawn.
 
-    python -m tests.benchmarks.scale [--steps 1000000] [--cnn-steps 20000] [--runs 10000] [--classes 10000] [--rounds 5]
-        [--out FOLDER]
+    python -m tests.benchmarks.scale [--steps 1000000] [--cnn-steps 20000] [--runs 10000] [--classes 10000]
+        [--files 1000000] [--rounds 5] [--out FOLDER]
 
 A million steps take about seven minutes on two quiet cores and their comparisons two, twenty thousand of a CNN four, ten
-thousand runs and ten thousand classes about three each. 0 leaves a part out. Each part is a process of its own, so that
+thousand runs and ten thousand classes about three each, a million files four. 0 leaves a part out. Each part is a process of its own, so that
 memory is its own. Into FOLDER (by default ``scale`` in the system's temporary folder): scale.md, scale.json, steps.png and
 cnn.png (the courses of the long runs) and a picture for each other part.
 
@@ -27,7 +27,7 @@ from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 
-from tests.benchmarks.scale import classes, runs, steps
+from tests.benchmarks.scale import classes, files, runs, steps
 from tests.benchmarks.scale.probe import Measurement
 
 Part = Callable[[int, Path], list[Measurement]]
@@ -90,7 +90,13 @@ def long_cnn(count: int, place: Path, out: Path) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, most in (("steps", 1_000_000), ("cnn-steps", 20_000), ("runs", 10_000), ("classes", 10_000)):
+    for name, most in (
+        ("steps", 1_000_000),
+        ("cnn-steps", 20_000),
+        ("runs", 10_000),
+        ("classes", 10_000),
+        ("files", 1_000_000),
+    ):
         parser.add_argument(f"--{name}", type=int, default=most)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path(tempfile.gettempdir()) / "scale")
@@ -114,6 +120,7 @@ def main() -> None:
         for most, parts, picture in (
             (arguments.runs, (runs.keep_index, runs.open_page), "runs.png"),
             (arguments.classes, (classes.train, classes.show), "classes.png"),
+            (arguments.files, (files.look,), "files.png"),
         ):
             if most:
                 taken = at_each_size(parts, most, place)
