@@ -261,7 +261,8 @@ class Checkpoints(Section):
     every_steps: int | None = setting(
         500,
         title="Save every",
-        help="Steps between two saves. Empty: only at the end of each epoch.",
+        help="Steps between two saves. Empty: only at the end of each epoch. Where several fall into a second, they are "
+        "written together at its end.",
         unit="steps",
         placeholder="each epoch",
         affects_result=False,

@@ -206,12 +206,14 @@ class PictureCache:
     def _locked(self) -> bool:
         """Try to get the right to add; sets ``trouble`` where nobody can."""
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if self.folder.is_symlink():
-                raise OSError("the folder is a link")
-            lock = FileLock(self.folder / LOCK)
-        except FileNotFoundError:  # made way this very moment
-            return False
+            self._wish.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                self.folder.mkdir(mode=0o700, exist_ok=True)
+                if self.folder.is_symlink():
+                    raise OSError("the folder is a link")
+                lock = FileLock(self.folder / LOCK)
+            except FileNotFoundError:  # made way this very moment
+                return False
         except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
             self.trouble = f"{self.folder} cannot be written ({getattr(error, 'strerror', None) or error})"
             return False

@@ -109,6 +109,7 @@ def compiler_version(name: str) -> str:
 @contextmanager
 def compiling(setting: str) -> Iterator[None]:
     """Inside, something is compiled or recorded, as ``setting`` asks: what goes wrong becomes one sentence, as InputError."""
+    logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)  # which warns where there is no GPU
     try:
         yield
     except InputError:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -349,6 +350,13 @@ def test_a_full_disk_and_a_closed_folder_end_no_run(
     assert same(source, folder)
     assert [notice.title.startswith("The decoded pictures are not kept in a cache") for notice in told] == [True]
     assert not list(wish.home.glob("*/pixels-*"))  # a full disk needs the room
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="has no /proc")
+def test_a_place_where_no_folder_can_be_is_not_taken_for_a_busy_cache(folder: Path, wish: CacheWish) -> None:
+    told: list[Notice] = []
+    assert same(opened(folder, replace(wish, home=Path("/proc/nope")), told), folder)
+    assert "cannot be written" in told[0].title
 
 
 def test_the_preview_looks_into_the_cache(
