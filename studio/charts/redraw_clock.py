@@ -94,7 +94,8 @@ class RedrawClock(QObject):
         spent = self._spent()
         last, self._spent_before = spent - self._spent_before, spent
         if last < _OTHER_WORK:
-            self._cost += 0.3 * (last - self._cost)
+            # Down fast: a page's first layout is dear, and must not make the drawings after it rare for seconds.
+            self._cost += (0.7 if last < self._cost else 0.3) * (last - self._cost)
 
     def _seen(self) -> list[Redrawn]:
         return [plot for plot in self._waiting if plot.isVisible()]
