@@ -12,6 +12,9 @@ FLOP = 6
 """Floating-point operations of a training step for each multiplication of the forward pass: a multiplication and an
 addition there, and twice as many in the backward pass, for the inputs and for the weights."""
 
+Convolution = nn.modules.conv._ConvNd
+"""What all of torch's convolutions are, transposed ones too."""
+
 LITTLE = 150e6
 """Floating-point operations of a step (``step_work``) whose forward pass takes a core a millisecond or two."""
 MOST_SAMPLES = 1024
@@ -35,17 +38,15 @@ def step_work(model: nn.Module, shape: tuple[int, ...], batch_size: int, enough:
     the network (on its device, in evaluation mode, so that nothing of it changes) to see how often.
     """
     least = FLOP * batch_size * sum(parameter.numel() for parameter in model.parameters())
-    return float(
-        least
-        if least >= enough
-        else max(least, FLOP * batch_size * _multiplications(model, shape, nn.Linear, nn.modules.conv._ConvNd))
-    )
+    if least >= enough:
+        return float(least)
+    return float(max(least, FLOP * batch_size * _multiplications(model, shape, nn.Linear, Convolution)))
 
 
 def filter_use(model: nn.Module, shape: tuple[int, ...]) -> float:
     """How often a sample of ``shape`` makes use of a weight of the convolutions, on average; 0 without any."""
-    weights = sum(layer.weight.numel() for layer in model.modules() if isinstance(layer, nn.modules.conv._ConvNd))
-    return _multiplications(model, shape, nn.modules.conv._ConvNd) / weights if weights else 0.0
+    weights = sum(layer.weight.numel() for layer in model.modules() if isinstance(layer, Convolution))
+    return _multiplications(model, shape, Convolution) / weights if weights else 0.0
 
 
 def _multiplications(model: nn.Module, shape: tuple[int, ...], *kinds: type[nn.Module]) -> int:
