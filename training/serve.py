@@ -167,14 +167,19 @@ class Server:
         return {"reply": "done", "result": inspect_dataset(parse_config(request["config"]))}
 
     def _summarise_model(self, request: Request) -> dict[str, Any]:
+        import torch
+
         from training.config import parse_config
         from training.data.inspect import input_facts
         from training.models import make_model, summarise
+        from training.objectives import make_objective
 
         config = parse_config(request["config"])
-        shape, classes = input_facts(config)
-        model = make_model(config.model, shape, classes, config.seed)
-        return {"reply": "done", "result": summarise(model, shape) | {"input_shape": list(shape), "classes": classes}}
+        facts = input_facts(config)
+        outputs = make_objective(config.objective, facts, torch.device("cpu")).outputs
+        model = make_model(config.model, facts, outputs, config.seed)
+        shown = {"input_shape": list(facts.shape), "target": facts.target, "classes": len(facts.names)}
+        return {"reply": "done", "result": summarise(model, facts) | shown | {"outputs": outputs}}
 
     def _check(self, request: Request) -> dict[str, Any]:
         from training.config import parse_config

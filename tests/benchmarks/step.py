@@ -80,7 +80,7 @@ class Floor:
         feed = data._feed
         assert isinstance(feed, Resident)
         self._samples, self._targets = feed.samples, data.source.targets
-        self._pictures = data.layout == "image"
+        self._pictures = data.facts.layout == "image"
         self._model = session.model
         self._parameters = list(session.model.parameters())
         self._optimizer = session.optimizer

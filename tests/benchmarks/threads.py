@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from tests.training.known_facts import sample_facts
 from training.config.model import Mlp, SmallCnn
 from training.models import make_model
 from training.process import tune_process
@@ -39,10 +40,10 @@ CNNS = ((8, 16, 32, 8), (8, 16, 32, 32), (8, 16, 32, 128), (32, 64, 128, 4), (32
 def cases() -> Iterator[tuple[str, nn.Module, Tensor]]:
     """Name, network and inputs."""
     for width, batch in MLPS:
-        network = make_model(Mlp(hidden=(width, width)), (2,), 3, 0)
+        network = make_model(Mlp(hidden=(width, width)), sample_facts((2,)), 3, 0)
         yield f"mlp {width}, batch {batch}", network, torch.randn(batch, 2)
     for first, second, hidden, batch in CNNS:
-        network = make_model(SmallCnn(channels=(first, second), hidden=hidden), (1, 28, 28), 10, 0)
+        network = make_model(SmallCnn(channels=(first, second), hidden=hidden), sample_facts((1, 28, 28)), 10, 0)
         network = network.to(memory_format=torch.channels_last)
         yield f"cnn {first}, {second}, batch {batch}", network, torch.randn(batch, 1, 28, 28)
 

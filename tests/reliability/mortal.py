@@ -8,7 +8,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from training.data.source import AtHand, Layout, Skipped
+from training.data.source import AtHand, Skipped
+from training.facts import Layout
 
 
 class Mortal(AtHand):

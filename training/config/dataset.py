@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from training.config.fields import Section, setting
+from training.facts import Layout, Target
 
 
 class DatasetSection(Section):
-    """What every kind of dataset can be told."""
+    """What every kind of dataset can be told, and what its samples are as far as settings tell."""
+
+    layout: ClassVar[Layout]
+    called: ClassVar[str]
+    """What it gives, in a word for people: "points"."""
+
+    @property
+    def target(self) -> Target | None:
+        """What there is to learn; None when only the data itself tells."""
+        return "class"
 
     validation_fraction: float = setting(
         0.2,
@@ -31,6 +41,9 @@ class DatasetSection(Section):
 
 class ImageSection(DatasetSection):
     """Variation of the training images, drawn anew for each sample and epoch."""
+
+    layout = "image"
+    called = "pictures"
 
     flip: bool = setting(
         False, title="Mirror", help="Mirror half of the training images left to right. Wrong for digits and text."
@@ -103,6 +116,9 @@ class ImageFolderDataset(GivenSplitSection):
 
 class SpiralDataset(DatasetSection):
     """Three intertwined spiral arms in the plane: the classic toy problem."""
+
+    layout = "vector"
+    called = "points"
 
     kind: Literal["spiral"] = "spiral"
     samples: int = setting(3000, title="Samples", help="Points in all, divided evenly over the arms.", ge=30, le=10**7)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import field_validator
 
 from training.config.fields import Section, setting
+from training.config.metrics import METRICS
 
 
 class Precision(Section):
@@ -276,13 +277,11 @@ class Checkpoints(Section):
         ge=1,
         le=10**4,
     )
-    monitor: Literal["val/accuracy", "val/loss"] = setting(
-        "val/accuracy",
+    monitor: str = setting(
+        "auto",
         title="Best by",
-        help="The metric that decides which checkpoint is best, early stopping and plateaus.",
+        help="The metric that decides which checkpoint is best, early stopping and plateaus. auto takes the one that is usual "
+        "for the objective.",
+        suggestions=("auto", *(f"val/{metric.name}" for metric in METRICS)),
+        min_length=1,
     )
-
-    @property
-    def maximize(self) -> bool:
-        """Whether a higher value of the monitored metric is better."""
-        return not self.monitor.endswith("loss")

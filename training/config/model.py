@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from training.config.fields import Section, setting
 from training.config.torchvision_names import CLASSIFICATION_MODELS
+from training.facts import Layout
 
 
-class SmallCnn(Section):
+class ModelSection(Section):
+    """What is known of every network: which inputs it takes, and whether it answers for a sample as a whole or for each of
+    its pixels or tokens."""
+
+    takes: ClassVar[tuple[Layout, ...]] = ("image",)
+    answers: ClassVar[tuple[Literal["sample", "place"], ...]] = ("sample",)
+
+
+class SmallCnn(ModelSection):
     """Two convolution-ReLU-pool blocks and a linear layer: enough for small pictures."""
 
     kind: Literal["small_cnn"] = "small_cnn"
@@ -29,7 +38,7 @@ class SmallCnn(Section):
     )
 
 
-class WhitenedCnn(Section):
+class WhitenedCnn(ModelSection):
     """Six convolutions behind a fixed layer that whitens patches: learns small colour pictures in few epochs."""
 
     kind: Literal["whitened_cnn"] = "whitened_cnn"
@@ -42,8 +51,10 @@ class WhitenedCnn(Section):
     )
 
 
-class Mlp(Section):
+class Mlp(ModelSection):
     """Linear layers with an activation between them: for points, tables and tiny pictures."""
+
+    takes = ("vector", "list", "image")
 
     kind: Literal["mlp"] = "mlp"
     hidden: tuple[Annotated[int, Field(ge=1, le=65536)], ...] = setting(
@@ -61,7 +72,7 @@ class Mlp(Section):
     )
 
 
-class TorchvisionModel(Section):
+class TorchvisionModel(ModelSection):
     """A classification network from torchvision, for any number of input channels and classes."""
 
     kind: Literal["torchvision"] = "torchvision"

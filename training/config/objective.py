@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from training.config.fields import Section, setting
+from training.facts import Target
 
 
-class Classification(Section):
+class ObjectiveSection(Section):
+    """What is known of every task: the targets it takes, and the metrics it reports beside the loss, the usual one first."""
+
+    takes: ClassVar[tuple[Target, ...]]
+    metrics: ClassVar[tuple[str, ...]]
+
+
+class Classification(ObjectiveSection):
     """Each sample belongs to exactly one class."""
+
+    takes: ClassVar[tuple[Target, ...]] = ("class",)
+    metrics: ClassVar[tuple[str, ...]] = ("accuracy",)
 
     kind: Literal["classification"] = "classification"
     loss: Literal["cross_entropy"] = setting(

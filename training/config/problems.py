@@ -10,11 +10,11 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from training.config.dataset import SpiralDataset
-from training.config.model import SmallCnn, TorchvisionModel, WhitenedCnn
+from training.config.model import TorchvisionModel
 from training.config.optimizer import Sgd
 from training.config.run import SECTIONS, RunConfig
 from training.config.schedule import OneCycle
+from training.config.task import task_problems
 from training.errors import Problem
 from training.reading import visible
 
@@ -130,9 +130,7 @@ def _unknown_kind(detail: ErrorDetails, kinds: Sequence[str]) -> str:
 def cross_problems(config: RunConfig) -> list[Problem]:
     """Combinations of settings that cannot work, each with the way out. Looks at no file but for its existence."""
     found: list[Problem] = []
-    dataset, model, schedule, optimizer = config.dataset, config.model, config.schedule, config.optimizer
-    if isinstance(dataset, SpiralDataset) and isinstance(model, SmallCnn | TorchvisionModel | WhitenedCnn):
-        found.append(Problem("model.kind", f"{model.kind} needs pictures, but spiral gives points; choose mlp."))
+    model, schedule, optimizer = config.model, config.schedule, config.optimizer
     if isinstance(optimizer, Sgd) and optimizer.nesterov and optimizer.momentum == 0.0:
         found.append(
             Problem("optimizer.nesterov", "needs momentum above 0; set momentum to 0.9 or switch nesterov off.")
@@ -150,7 +148,7 @@ def cross_problems(config: RunConfig) -> list[Problem]:
             hint = f"did you mean {near[0]!r}?" if near else "choose another, for example resnet18."
             given = _shown(model.name)
             found.append(Problem("model.name", f"torchvision has no classification network {given}; {hint}"))
-    return [*found, *path_problems(config), *_loader_problems(config)]
+    return [*task_problems(config), *found, *path_problems(config), *_loader_problems(config)]
 
 
 def _loader_problems(config: RunConfig) -> list[Problem]:

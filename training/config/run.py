@@ -5,6 +5,7 @@ from __future__ import annotations
 from training.config.dataset import Dataset, ShapesDataset
 from training.config.engine import Checkpoints, Loader, Loop, Precision
 from training.config.fields import Section, setting
+from training.config.metrics import metric
 from training.config.model import Model, SmallCnn
 from training.config.objective import Classification, Objective
 from training.config.optimizer import AdamW, Optimizer
@@ -46,6 +47,17 @@ class RunConfig(Section):
     loop: Loop = setting(Loop(), title="Loop", help="How long, how large, and the safety net.")
     loader: Loader = setting(Loader(), title="Loader", help="How batches are prepared.")
     checkpoints: Checkpoints = setting(Checkpoints(), title="Checkpoints", help="When to save.")
+
+    @property
+    def monitor(self) -> str:
+        """The metric that decides which checkpoint is best: "val/" and its name."""
+        asked = self.checkpoints.monitor
+        return f"val/{self.objective.metrics[0]}" if asked == "auto" else asked
+
+    @property
+    def maximize(self) -> bool:
+        """Whether a higher value of the monitored metric is better."""
+        return metric(self.monitor).maximize
 
 
 SECTIONS = ("dataset", "model", "objective", "optimizer", "schedule", "precision", "loop", "loader", "checkpoints")

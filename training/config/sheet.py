@@ -235,7 +235,7 @@ def _parts(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any], con
         parts.add("loss scale")
     if continues:
         parts |= {"position", "random numbers"}
-        alike = before.schedule == after.schedule and before.checkpoints.monitor == after.checkpoints.monitor
+        alike = before.schedule == after.schedule and before.monitor == after.monitor
         if after.schedule.kind == "plateau" and alike:
             parts.add("plateau")
     return frozenset(parts)
@@ -328,7 +328,7 @@ def _plateau_obstacle(before: RunConfig, after: RunConfig) -> str:
         return "the schedule is another one now"
     if before.schedule != after.schedule:
         return "the schedule's settings are changed"
-    if before.checkpoints.monitor != after.checkpoints.monitor:
+    if before.monitor != after.monitor:
         return "it watches another metric now"
     return "the run begins anew"
 

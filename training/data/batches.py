@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import islice
@@ -20,6 +20,7 @@ from training.data.normalise import Normalisation
 from training.data.plan import Plan, plan
 from training.data.resident import Bounds, Feed, Notice, Raw, Resident
 from training.data.source import Source
+from training.facts import IGNORED, IGNORED_PIXEL, DataFacts
 
 MOST_TOGETHER = 64
 VALUES_TOGETHER = 1 << 16  # a quarter of a megabyte as float32
@@ -32,7 +33,8 @@ ALIGNMENT = 256
 
 @dataclass
 class Batch:
-    """Ready for the model: ``inputs`` float32 and ``targets`` int64 on the device, ``indices`` int64 on the CPU."""
+    """Ready for the model: ``inputs`` and ``targets`` on the device, as ``facts.Layout`` and ``facts.Target`` say,
+    ``indices`` int64 on the CPU."""
 
     inputs: Tensor
     targets: Tensor
@@ -57,6 +59,18 @@ class Window:
         yield from self._stream
         self.used_up = True
 
+    def weight(self, weigh: Callable[[Tensor], Tensor] | None) -> int | Tensor:
+        """What the losses of the window's batches are divided by: its samples, or the sum of ``weigh(targets)`` over all
+        its batches, which are held together for that until they are used."""
+        if weigh is None:
+            return self.samples
+        batches = list(self._stream)
+        self._stream = iter(batches)
+        total = weigh(batches[0].targets)
+        for batch in batches[1:]:
+            total = total + weigh(batch.targets)
+        return total
+
 
 class Data:
     """The samples of a run, split, and on request shuffled, varied, normalised and on the device.
@@ -69,16 +83,17 @@ class Data:
         self,
         config: RunConfig,
         source: Source,
+        facts: DataFacts,
         splits: dict[str, Tensor],
         normalisation: Normalisation,
         feed: Feed,
         device: torch.device,
         report: dict[str, Any],
     ) -> None:
-        self.classes = source.classes
-        self.shape = source.shape
-        self.layout = source.layout
         self.source = source
+        self.facts = facts
+        self.complete: Callable[[Tensor, Tensor], Tensor] | None = None
+        """Makes of a batch's inputs and targets the targets that the objective wants; asked for each batch by itself."""
         self.splits = splits
         self.normalisation = normalisation
         self.report = report
@@ -154,18 +169,20 @@ class Data:
 
     def training_samples(self, count: int) -> Iterator[Tensor]:
         """Up to ``count`` training samples, evenly spaced over their numbers, never varied, a few at a time: float32
-        (n, *shape) on the CPU. How many come at a time follows from ``shape`` alone: sums over them round alike
+        (n, *facts.shape) on the CPU. How many come at a time follows from the shape alone: sums over them round alike
         whatever the settings."""
-        train, size = self.splits["train"], max(1, LOOKED_AT // math.prod(self.shape))
+        train, size = self.splits["train"], max(1, LOOKED_AT // math.prod(self.facts.shape))
         count = min(count, len(train))
         some = train[torch.arange(count) * len(train) // count]
         bounds = [(first, min(first + size, count)) for first in range(0, count, size)]
-        return (batch.inputs.cpu() for batch in self._batches("look", some, bounds, None))
+        return (batch.inputs.cpu() for batch in self._raw_batches("look", some, bounds, None))
 
     def twin(self, config: RunConfig) -> Data:
         """The data of another run that differs in nothing about its samples; each of the two is closed by itself."""
         feed, device = self._feed.twin(), self._targets.device
-        return Data(config, self.source, self.splits, self.normalisation, feed, device, deepcopy(self.report))
+        return Data(
+            config, self.source, self.facts, self.splits, self.normalisation, feed, device, deepcopy(self.report)
+        )
 
     def close(self) -> None:
         """Give back memory and processes."""
@@ -180,6 +197,14 @@ class Data:
         self.close()
 
     def _batches(self, use: str, order: Tensor, bounds: Bounds, epoch: int | None) -> Iterator[Batch]:
+        batches = self._raw_batches(use, order, bounds, epoch)
+        complete = self.complete
+        if complete is None:
+            return batches
+        # One by one, not the several that are made together: which are depends on where a pass begins.
+        return (Batch(batch.inputs, complete(batch.inputs, batch.targets), batch.indices) for batch in batches)
+
+    def _raw_batches(self, use: str, order: Tensor, bounds: Bounds, epoch: int | None) -> Iterator[Batch]:
         """The samples between ``bounds``. Small batches that are at hand are made several at a time, because a gather and
         a cast take as long for a hundred numbers as for ten thousand: 16 microseconds a step of a small MLP, now 2."""
         together = self._together(bounds)
@@ -199,18 +224,25 @@ class Data:
         what an unbroken one computes on, to the bit."""
         if not isinstance(self._feed, Resident) or not bounds:
             return 1
-        values = (bounds[0][1] - bounds[0][0]) * math.prod(self.shape)
+        values = (bounds[0][1] - bounds[0][0]) * math.prod(self.facts.shape)
         if values * torch.float32.itemsize % ALIGNMENT:
             return 1
         return max(1, min(MOST_TOGETHER, VALUES_TOGETHER // values))
 
     def _batch(self, raw: Raw, epoch: int | None) -> Batch:
+        facts, pictures = self.facts, raw.samples
+        if facts.layout == "tokens":
+            tokens = pictures.long()
+            return Batch(tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous(), raw.indices)
         targets = self._targets.index_select(0, raw.numbers)
-        if self.layout == "vector":
-            return Batch(self.normalisation.apply(raw.samples), targets, raw.indices)
-        pictures = raw.samples
+        if facts.layout != "image":
+            return Batch(self.normalisation.apply(pictures), targets, raw.indices)
         if epoch is not None and not self._augment.identity:
             pictures = self._augment(pictures, raw.numbers, epoch)
+        if facts.target == "mask":
+            mask = pictures[..., -1]
+            targets = mask.long().masked_fill_(mask == IGNORED_PIXEL, IGNORED)
+            pictures = pictures[..., :-1].contiguous()
         inputs = self.normalisation.apply_pixels(pictures).permute(0, 3, 1, 2)
         if not self.channels_last:
             # Not contiguous(), which leaves one channel as it is, and convolutions take that for channels last.

@@ -16,8 +16,10 @@ from training.data.cache_room import cache_wish
 from training.data.prepare import describe, sample_bytes
 from training.data.source import Opening, Source
 from training.data.sources import open_source
-from training.data.splits import split
+from training.data.splits import split_source
+from training.data.targets import target_facts
 from training.errors import TrainingError
+from training.facts import DataFacts
 
 _MOST_POINTS = 2000
 
@@ -30,8 +32,9 @@ def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
     lists "x", "y" and "label". Raises InputError as ``prepare`` does.
     """
     source = open_source(config.dataset, Opening(check=False, cache=cache_wish(config.loader)))
-    splits = split(source.targets, source.parts, config.dataset)
-    report = describe(source, splits, config)
+    splits = split_source(source, config.dataset)
+    source = source.fit(splits["train"])
+    report = describe(source, splits, config, target_facts(source, splits["train"], None))
     report["bytes"] = sample_bytes(source) * len(source.targets)
     if source.layout == "vector":
         report["points"] = _points(source, splits["train"])
@@ -40,13 +43,11 @@ def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
     return report
 
 
-def input_facts(config: RunConfig) -> tuple[tuple[int, ...], int]:
-    """Shape of one sample ((C, H, W) or (features,)) and the number of classes: what a model is built for.
-
-    Raises InputError as ``prepare`` does.
-    """
+def input_facts(config: RunConfig) -> DataFacts:
+    """What a model is built for, without the statistics that only reading tells. Raises InputError as ``prepare`` does."""
     source = open_source(config.dataset, Opening(check=False))
-    return source.shape, len(source.classes)
+    train = split_source(source, config.dataset)["train"]
+    return target_facts(source.fit(train), train, None)
 
 
 def _points(source: Source, train: Tensor) -> dict[str, list[Any]]:

@@ -9,9 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from training.data.source import Layout
+from training.facts import DataFacts, Layout
 
 _MOST_SAMPLES = 8192
 _LEAST_SAMPLES = 1024
@@ -23,17 +24,23 @@ _SMALLEST_STD = 1 / 255
 
 @dataclass(frozen=True)
 class Normalisation:
-    """``(x - mean) / std`` per channel, pictures first brought from 0..255 to 0..1; per feature for vectors."""
+    """``(x - mean) / std`` per channel, pictures first brought from 0..255 to 0..1; per feature for vectors and lists. Tokens
+    stay as they are. ``missing`` says that NaN stands for a number that is not known: it becomes the mean."""
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
     layout: Layout = "image"
+    missing: bool = False
 
     def apply(self, inputs: Tensor) -> Tensor:
-        """float32 of pictures (B, C, H, W), uint8 or float32 on the scale of 0 to 255, or of vectors (B, F)."""
+        """float32 of pictures (B, C, H, W), uint8 or float32 on the scale of 0 to 255, of vectors (B, F) or lists (B, L, F);
+        int64 of tokens (B, T)."""
+        if self.layout == "tokens":
+            return inputs.long()
         scale, shift = _constants(self, 1, inputs.device)
-        shape = (1, -1, *[1] * (inputs.ndim - 2))
-        return inputs.to(torch.float32, copy=True).mul_(scale.view(shape)).add_(shift.view(shape))
+        shape = (-1,) if self.layout == "list" else (1, -1, *[1] * (inputs.ndim - 2))
+        made = inputs.to(torch.float32, copy=True).mul_(scale.view(shape)).add_(shift.view(shape))
+        return made.masked_fill_(made.isnan(), 0.0) if self.missing else made
 
     def apply_pixels(self, pictures: Tensor) -> Tensor:
         """The same bits for contiguous pictures (B, H, W, C), several times faster: long rows instead of single pixels."""
@@ -57,25 +64,30 @@ def _constants(normalisation: Normalisation, repeats: int, device: torch.device)
         )
 
 
-def measure(read: Callable[[Tensor], Tensor], train: Tensor, shape: tuple[int, ...]) -> Normalisation:
-    """Mean and spread of the training samples ``train`` (int64 sample numbers), read by ``read`` as a Source does.
+def measure(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts) -> Normalisation:
+    """Mean and spread of the training samples ``train`` (int64 sample numbers), read by ``read`` as a Source does. The codes
+    of categories and tokens are no amounts: they stay what they are.
 
     At most 8,192 samples, evenly spaced, are looked at; fewer of large pictures. Pictures are summed in whole numbers and
     vectors one after the other, so the result does not depend on threads, device or how batches are prepared.
     """
+    shape = facts.shape
+    if facts.layout == "tokens":
+        return Normalisation((), (), "tokens")
     most = min(_MOST_SAMPLES, max(_LEAST_SAMPLES, _MOST_VALUES // math.prod(shape)))
     count = min(len(train), most)
     some = train[torch.arange(count) * len(train) // count]
-    if len(shape) == 1:
-        return _measure_vectors(read(some))
-    return _measure_pictures(read, some, shape[0])
+    if facts.layout != "image":
+        return _measure_vectors(read(some), facts)
+    return _measure_pictures(read, some, shape[0], masked=facts.target == "mask")
 
 
-def _measure_pictures(read: Callable[[Tensor], Tensor], some: Tensor, channels: int) -> Normalisation:
+def _measure_pictures(read: Callable[[Tensor], Tensor], some: Tensor, channels: int, masked: bool) -> Normalisation:
     total, squares = torch.zeros(2, channels, dtype=torch.int64)
     pixels = 0
     for indices in some.split(_AT_ONCE):
-        values = read(indices).to(torch.int32).flatten(1)
+        pictures = read(indices)
+        values = (pictures[..., :-1] if masked else pictures).to(torch.int32).flatten(1)
         total += values.sum(0, dtype=torch.int64).view(-1, channels).sum(0)
         squares += (values * values).sum(0, dtype=torch.int64).view(-1, channels).sum(0)
         pixels += values.numel() // channels
@@ -87,10 +99,25 @@ def _measure_pictures(read: Callable[[Tensor], Tensor], some: Tensor, channels: 
     return Normalisation(tuple(mean), tuple(std))
 
 
-def _measure_vectors(values: Tensor) -> Normalisation:
-    features = values.numpy().astype(np.float64)
-    mean = features.mean(axis=0)
-    std = features.std(axis=0)
+def _measure_vectors(values: Tensor, facts: DataFacts) -> Normalisation:
+    features = values.flatten(0, -2).numpy().astype(np.float64)
+    missing = bool(np.isnan(features).any())
+    mean, std = _known_mean_and_std(features) if missing else (features.mean(axis=0), features.std(axis=0))
     # A feature that never changes tells nothing; it becomes 0 instead of a division by 0.
     std[std <= 1e-6 * np.maximum(1e-6, np.abs(mean))] = 1.0
-    return Normalisation(tuple(mean.tolist()), tuple(std.tolist()), "vector")
+    if facts.categories:
+        coded = np.array(facts.categories) > 0
+        mean[coded], std[coded] = 0.0, 1.0
+    # Others than those looked at may have gaps, too: wherever a source of rows says so, NaN is a gap.
+    return Normalisation(
+        tuple(mean.tolist()), tuple(std.tolist()), facts.layout, missing=bool(facts.columns) or missing
+    )
+
+
+def _known_mean_and_std(features: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Of the numbers that are there; 0 and 1 where a feature has none."""
+    known = ~np.isnan(features)
+    count = np.maximum(known.sum(axis=0), 1)
+    mean = np.where(known, features, 0.0).sum(axis=0) / count
+    spread = np.where(known, features - mean, 0.0)
+    return mean, np.sqrt((spread * spread).sum(axis=0) / count)

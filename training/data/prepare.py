@@ -19,8 +19,10 @@ from training.data.processes import core_count
 from training.data.resident import Feed, Notice, Resident
 from training.data.source import Opening, ReportProgress, Source, silent
 from training.data.sources import open_source
-from training.data.splits import split
+from training.data.splits import split_source
 from training.data.streamed import Streamed
+from training.data.targets import target_facts
+from training.facts import DataFacts
 
 _SHOWN = 1000
 _TOLD_CLASSES, _TOLD_FILES = 1000, 100
@@ -55,7 +57,8 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     source = open_source(config.dataset, opening)
     if decoder:
         decoder.give_back()
-    splits = split(source.targets, source.parts, config.dataset)
+    splits = split_source(source, config.dataset)
+    source = source.fit(splits["train"])
     size = sample_bytes(source) * len(source.targets)
     placement = place(size, "pictures" if source.layout == "image" else "numbers", loader, room)
     workers = 0
@@ -65,12 +68,16 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
         samples = source.take().to(device)
         feed = Resident(samples)
         report_progress("measuring the samples", None)
-        normalisation = measure(
-            lambda some: samples.index_select(0, some.to(device)).cpu(), splits["train"], source.shape
-        )
+
+        def read(some: torch.Tensor) -> torch.Tensor:
+            return samples.index_select(0, some.to(device)).cpu()
+
+        facts = target_facts(source, splits["train"], read)
+        normalisation = measure(read, splits["train"], facts)
     else:
         report_progress("measuring the samples", None)
-        normalisation = measure(source.read, splits["train"], source.shape)
+        facts = target_facts(source, splits["train"], source.read)
+        normalisation = measure(source.read, splits["train"], facts)
         workers, how = _workers(source, loader.workers, decoder is not None)
         placement = Placement("streamed", f"{placement.reason}; {how}")
         feed = Streamed(source, device, workers)
@@ -79,25 +86,26 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     for clause in (source.decoded_by, source.supply):
         if clause:
             placement = Placement(placement.mode, f"{placement.reason}; {clause}")
-    report = describe(source, splits, config)
+    report = describe(source, splits, config, facts)
     report["normalisation"] = {"mean": list(normalisation.mean), "std": list(normalisation.std)}
     report["batches"] = {"mode": placement.mode, "reason": placement.reason, "workers": workers, "bytes": size}
     if decoder:
         report["batches"]["decoder"] = decoder.name
-    return Data(config, source, splits, normalisation, feed, device, report)
+    return Data(config, source, facts, splits, normalisation, feed, device, report)
 
 
-def describe(source: Source, splits: dict[str, torch.Tensor], config: RunConfig) -> dict[str, Any]:
-    """What a person wants to know about a dataset, as JSON can hold it; "counts" has samples of each class, in their order."""
+def describe(source: Source, splits: dict[str, torch.Tensor], config: RunConfig, facts: DataFacts) -> dict[str, Any]:
+    """What a person wants to know about a dataset, as JSON can hold it; "counts" has samples of each class or label, in
+    their order (of other targets none)."""
     return {
         "kind": config.dataset.kind,
         "layout": source.layout,
+        "target": source.target,
         "classes": list(source.classes),
         "class_count": len(source.classes),
-        "counts": {
-            part: torch.bincount(source.targets[indices], minlength=len(source.classes)).tolist()
-            for part, indices in splits.items()
-        },
+        "counts": {part: _counts(source, indices) for part, indices in splits.items()},
+        "target_mean": list(facts.target_mean),
+        "target_std": list(facts.target_std),
         "samples": {part: len(indices) for part, indices in splits.items()},
         "shape": list(source.shape),
         "skipped": [{"path": skipped.path, "reason": skipped.reason} for skipped in source.skipped[:_SHOWN]],
@@ -117,9 +125,18 @@ def in_short(report: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _counts(source: Source, indices: torch.Tensor) -> list[int]:
+    if source.target == "class":
+        return torch.bincount(source.targets[indices], minlength=len(source.classes)).tolist()
+    return [int(count) for count in source.targets[indices].sum(0).tolist()] if source.target == "labels" else []
+
+
 def sample_bytes(source: Source) -> int:
-    """Memory of one sample: bytes of pictures, float32 of vectors."""
-    return math.prod(source.shape) * (1 if source.layout == "image" else 4)
+    """Memory of one sample: bytes of pictures and their mask, float32 of vectors and lists, int32 of tokens."""
+    if source.layout == "image":
+        channels, height, width = source.shape
+        return (channels + (source.target == "mask")) * height * width
+    return 4 * (math.prod(source.shape) + (source.layout == "tokens"))
 
 
 def _workers(source: Source, asked: int | None, on_gpu: bool) -> tuple[int, str]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 from torch import Tensor
 
 from training.data.cache_room import CacheWish
 from training.data.resident import Notice
+from training.facts import Layout, Target
 
 if TYPE_CHECKING:  # which lists folders, as a source does
     from training.data.gpu_decode import GpuDecoder
 
-Layout = Literal["image", "vector"]
 Reading = Literal["memory", "cache", "files"]
 ReportProgress = Callable[[str, float | None], None]
 
@@ -31,11 +31,22 @@ class Source(Protocol):
     """Samples that can be read by number. Sent to worker processes by pickle, so decoded samples stay behind."""
 
     layout: Layout
+    target: Target
     classes: tuple[str, ...]
+    """Names of the classes, the labels or the values to predict, or the vocabulary's tokens."""
     shape: tuple[int, ...]
-    """(C, H, W) of pictures, (F,) of vectors: a sample as the model sees it."""
+    """A sample as the model sees it: (C, H, W) of pictures, (F,) of vectors, (T,) of tokens, (L, F) of lists."""
     targets: Tensor
-    """int64 (N,): the class number of each sample."""
+    """A row for each of the N samples, as ``facts.Target`` says: int64 (N,) classes, float32 (N, K) labels or values,
+    float32 (N, L) ranks. Masks and tokens come with the samples: (N, 0) then."""
+    columns: tuple[str, ...]
+    """Names of the features, "" or none where they have no name."""
+    categories: tuple[int, ...]
+    """As ``DataFacts.categories``."""
+    groups: Tensor | None
+    """int64 (N,): samples of the same number belong together, and no split parts them."""
+    in_order: bool
+    """Whether neighbours are alike, as in a text: the last samples are held back then, not any."""
     parts: dict[str, Tensor]
     """int64 sample numbers of the parts the data came with: "train" always, "validation" and "test" when given."""
     skipped: tuple[Skipped, ...]
@@ -53,13 +64,20 @@ class Source(Protocol):
     def read(self, indices: Tensor) -> Tensor:
         """The samples of the int64 (n,) ``indices``, on the CPU.
 
-        Pictures are uint8 (n, H, W, C), as files hold them: whoever wants channels first, views them so. Vectors are
-        float32 (n, F). Raises TrainingError naming the file when a sample can no longer be read.
+        Pictures are uint8 (n, H, W, C), as files hold them: whoever wants channels first, views them so; a mask is one
+        channel more behind them (class number, ``IGNORED_PIXEL`` where there is none), so that whatever moves the picture
+        moves it. Vectors are float32 (n, F) and lists (n, L, F), NaN where a number is missing. Tokens are whole numbers
+        (n, T + 1), the last being the one that follows. Raises TrainingError naming the file when a sample can no longer be read.
         """
         ...
 
     def name(self, index: int) -> str:
         """What a person calls the sample: its file, or "sample 1234"."""
+        ...
+
+    def fit(self, train: Tensor) -> Source:
+        """The same samples once it is known which of them train (int64, sorted): what is learnt from samples (a vocabulary,
+        the codes of a category) is learnt from those. Itself where nothing is."""
         ...
 
     def take_notices(self) -> list[Notice]:
@@ -71,7 +89,20 @@ class Source(Protocol):
         ...
 
 
-class AtHand:
+class Plain:
+    """What holds of most sources: each sample belongs to a class, and nothing is learnt from samples."""
+
+    target: Target = "class"
+    columns: tuple[str, ...] = ()
+    categories: tuple[int, ...] = ()
+    groups: Tensor | None = None
+    in_order = False
+
+    def fit(self, train: Tensor) -> Self:
+        return self
+
+
+class AtHand(Plain):
     """What is alike in all sources that decode nothing."""
 
     reading: Reading = "memory"

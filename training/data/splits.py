@@ -9,15 +9,29 @@ from torch import Tensor
 
 from training import random
 from training.config.dataset import DatasetSection, GivenSplitSection
+from training.data.source import Source
 from training.errors import InputError
 
 
-def split(targets: Tensor, parts: dict[str, Tensor], config: DatasetSection) -> dict[str, Tensor]:
+def split_source(source: Source, config: DatasetSection) -> dict[str, Tensor]:
+    """``split`` as the samples of ``source`` ask for it."""
+    targets = source.targets if source.target == "class" else torch.zeros(len(source.targets), dtype=torch.int64)
+    return split(targets, source.parts, config, source.groups, source.in_order)
+
+
+def split(
+    targets: Tensor,
+    parts: dict[str, Tensor],
+    config: DatasetSection,
+    groups: Tensor | None = None,
+    in_order: bool = False,
+) -> dict[str, Tensor]:
     """Sorted int64 sample numbers of "train", "validation" and, when the data has one left over, "test".
 
-    ``targets`` are the int64 (N,) classes, ``parts`` what the data came with. Held-back samples are drawn class by class
-    from "train" by ``split_seed``: round(fraction * n) in all, shared out by largest remainder, and never the last
-    sample of a class. Raises InputError when a part would be empty.
+    ``targets`` are the int64 (N,) classes (all alike where there are none), ``parts`` what the data came with. Held-back
+    samples are drawn class by class from "train" by ``split_seed``: round(fraction * n) in all, shared out by largest
+    remainder, and never the last sample of a class. With ``groups`` (int64, (N,)) whole groups are drawn instead, as many
+    as come closest to the fraction; ``in_order`` holds back the last samples. Raises InputError when a part would be empty.
     """
     wanted = config.validation if isinstance(config, GivenSplitSection) else "auto"
     train = torch.sort(parts["train"]).values
@@ -28,7 +42,13 @@ def split(targets: Tensor, parts: dict[str, Tensor], config: DatasetSection) -> 
     if wanted == "auto" and "validation" in parts:
         result = {"train": train, "validation": torch.sort(parts["validation"]).values}
     else:
-        held = _held_back(targets[train], config.validation_fraction, config.split_seed)
+        fraction, seed = config.validation_fraction, config.split_seed
+        if groups is not None:
+            held = _held_back_groups(groups[train], fraction, seed)
+        elif in_order:
+            held = torch.arange(len(train)) >= len(train) - _held_count(len(train), fraction)
+        else:
+            held = _held_back(targets[train], fraction, seed)
         result = {"train": train[~held], "validation": train[held]}
     if "test" in parts:
         result["test"] = torch.sort(parts["test"]).values
@@ -53,6 +73,36 @@ def _held_back(targets: Tensor, fraction: float, seed: int) -> Tensor:
     held = torch.zeros(n, dtype=torch.bool)
     held[by_class] = torch.arange(n) - starts[classes] < torch.tensor(quotas)[classes]
     return held
+
+
+def _held_count(n: int, fraction: float) -> int:
+    """round(fraction * n), when that leaves something on either side."""
+    count = math.floor(fraction * n + 0.5)
+    if not 0 < count < n:
+        raise _nothing_left(n, fraction, "samples", "")
+    return count
+
+
+def _held_back_groups(groups: Tensor, fraction: float, seed: int) -> Tensor:
+    """bool (n,): the groups, in an order shuffled by ``seed``, whose samples come closest to the fraction together."""
+    names, members, sizes = torch.unique(groups, return_inverse=True, return_counts=True)
+    order = random.permutation(seed, 0, len(names), stream="split")
+    reached = torch.cumsum(sizes[order], 0)
+    count = int(torch.argmin((reached - fraction * len(groups)).abs())) + 1
+    if count == len(names):
+        count -= 1
+    if not count:
+        raise _nothing_left(len(groups), fraction, "samples in one group", ", in at least two groups")
+    held = torch.zeros(len(names), dtype=torch.bool)
+    held[order[:count]] = True
+    return held[members]
+
+
+def _nothing_left(n: int, fraction: float, what: str, more: str) -> InputError:
+    return InputError(
+        f"dataset.validation_fraction: {fraction:g} of {n} {what} leaves nothing to train or to validate on.",
+        f"Change the fraction or add samples{more}.",
+    )
 
 
 def _quotas(counts: list[int], fraction: float) -> list[int]:

@@ -27,6 +27,7 @@ from training.engine.session import Session
 from training.engine.step import train_step
 from training.errors import ConfigError, TrainingError, counted
 from training.events import Found
+from training.facts import DataFacts
 
 Report = Callable[[str, float | None], None]
 
@@ -72,15 +73,9 @@ def preflight(
 
 
 def _data(session: Session) -> list[Found]:
-    report, data = session.data.report, session.data
+    report, facts = session.data.report, session.data.facts
     parts = ", ".join(f"{count:,} {name}" for name, count in report["samples"].items())
-    found = [
-        Found(level="ok", title=f"The data opens: {parts}, {len(data.classes)} classes; {report['batches']['reason']}.")
-    ]
-    if len(data.classes) < 2:
-        found.append(
-            Found(level="error", title="There is only one class, so there is nothing to learn.", advice="Add another.")
-        )
+    found = [Found(level="ok", title=f"The data opens: {parts}, {_named(facts)}; {report['batches']['reason']}.")]
     if report["skipped_total"]:
         first = report["skipped"][0]
         found.append(
@@ -90,7 +85,29 @@ def _data(session: Session) -> list[Found]:
                 advice="The full list is shown when the run starts; repair or remove them if they matter.",
             )
         )
-    trained = list(zip(data.classes, report["counts"]["train"], strict=True))
+    return [*found, *_classes(session)] if facts.target in ("class", "labels") else found
+
+
+def _named(facts: DataFacts) -> str:
+    """``10 classes``"""
+    count = len(facts.names)
+    if facts.target == "ranks":
+        return "items to rank"
+    if facts.target == "values":
+        return f"{counted(count, 'value')} to predict"
+    words = {"class": "classes", "mask": "classes", "labels": "labels", "tokens": "tokens"}
+    return f"{count:,} {words[facts.target]}"
+
+
+def _classes(session: Session) -> list[Found]:
+    """What is uneven or absent among the classes or labels."""
+    report, names = session.data.report, session.data.facts.names
+    found = []
+    if len(names) < 2 and session.data.facts.target == "class":
+        found.append(
+            Found(level="error", title="There is only one class, so there is nothing to learn.", advice="Add another.")
+        )
+    trained = list(zip(names, report["counts"]["train"], strict=True))
     counts = {label: n for label, n in trained if n}
     absent = [label for label, n in trained if not n]
     if absent:
@@ -106,7 +123,7 @@ def _data(session: Session) -> list[Found]:
                 advice="Accuracy will favour the common ones; gather more of the rare ones.",
             )
         )
-    missing = [label for label, n in zip(data.classes, report["counts"]["validation"], strict=True) if not n]
+    missing = [label for label, n in zip(names, report["counts"]["validation"], strict=True) if not n]
     if missing:
         found.append(
             Found(
@@ -161,17 +178,20 @@ def _loss(session: Session, trial: Trial) -> Found:
             title=f"The loss of the first batch is {trial.loss}.",
             advice="Look for broken samples, or use fp32 instead of fp16.",
         )
+    took = f"one batch took {trial.seconds * 1e3:.0f} ms"
+    if guessing is None:
+        return Found(level="ok", title=f"The fresh model's loss is {trial.loss:.3f}; {took}.")
     if abs(trial.loss - guessing) > LOSS_BAND * guessing:
+        facts = session.data.facts
+        among = f" among {_named(facts)}" if facts.target in ("class", "mask", "tokens") else ""
         return Found(
             level="warning",
-            title=f"The fresh model's loss is {trial.loss:.3f}; guessing among {len(session.data.classes)} classes gives "
-            f"{guessing:.3f}.",
+            title=f"The fresh model's loss is {trial.loss:.3f}; guessing{among} gives {guessing:.3f}.",
             advice="Far above means badly scaled inputs or initial weights; far below means that labels leak.",
         )
     return Found(
         level="ok",
-        title=f"The fresh model's loss is {trial.loss:.3f}, near the {guessing:.3f} of guessing; one batch took "
-        f"{trial.seconds * 1e3:.0f} ms.",
+        title=f"The fresh model's loss is {trial.loss:.3f}, near the {guessing:.3f} of guessing; {took}.",
     )
 
 

@@ -62,14 +62,16 @@ def _build(
 ) -> Session:
     give_back_memory()  # files that were unpacked, before the steps take the holes they left
     report_progress("building the model", None)
-    model = make_model(config.model, data.shape, len(data.classes), config.seed)
+    objective = make_objective(config.objective, data.facts, device)
+    data.complete = objective.complete if objective.completes else None
+    model = make_model(config.model, data.facts, objective.outputs, config.seed)
     precision, batch_size = config.precision, config.loop.batch_size
-    threads = choices.threads or choose_threads(precision.threads, model, data.shape, batch_size)
+    threads = choices.threads or choose_threads(precision.threads, model, data.facts, batch_size)
     torch.set_num_threads(threads)
     if not loads:
         fit_to_samples(model, config.model, data.training_samples)  # on the threads of the steps: sums round alike
-    if data.layout == "image":
-        wanted = wants_channels_last(precision.channels_last, model, data.shape, batch_size, device.type)
+    if data.facts.layout == "image":
+        wanted = wants_channels_last(precision.channels_last, model, data.facts, batch_size, device.type)
         data.channels_last = wanted if choices.channels_last is None else choices.channels_last
         if data.channels_last:
             model = model.to(memory_format=torch.channels_last)
@@ -86,7 +88,7 @@ def _build(
         data=data,
         model=model,
         parameters=[parameter for parameter in model.parameters() if parameter.requires_grad],
-        objective=make_objective(config.objective, len(data.classes), device),
+        objective=objective,
         optimizer=optimizer,
         guard=make_guard(optimizer, device, model.buffers()),
         schedule=make_schedule(config.schedule, config.optimizer.lr, total_steps),

@@ -98,7 +98,9 @@ def _differentiate(session: Session, batch: Batch, forward: Callable[[Tensor], A
     """Forward and backward, as ``train_step`` makes them."""
     with session.numerics.autocast():
         outputs = forward(batch.inputs)
-    session.numerics.backward(session.objective.loss_sum(outputs, batch.targets) / len(batch.targets))
+    objective = session.objective
+    weight = objective.weigh(batch.targets) if objective.weighs else len(batch.targets)
+    session.numerics.backward(objective.loss(outputs, batch.targets, weight))
 
 
 class CompiledModel:
@@ -136,7 +138,12 @@ class CompiledStep:
         self._recorded = recorded
         self._held = graph.hold()
         graph.set_rate()
-        self._samples = torch.ones((), dtype=torch.float32, device=session.device)
+        weighs = session.objective.weighs
+        self._weight = (
+            session.objective.weigh(batch.targets)
+            if weighs
+            else torch.ones((), dtype=torch.float32, device=session.device)
+        )
         self._wholes: dict[int, Part] = {}
         self._behind = False  # whether the guard knows older buffers than there are
         self._before: list[Tensor] | None = None  # until the first step got through
@@ -148,7 +155,7 @@ class CompiledStep:
                 self._before = self._copies()
         else:
             self._key = _key(batch)
-            self._part = self._make(graph.part, batch.inputs, batch.targets, self._samples)
+            self._part = self._make(graph.part, batch.inputs, batch.targets, self._weight)
             self._end = self._make(graph.end)
 
     def _make(self, function: Callable[..., tuple[Tensor, ...]], *others: Tensor) -> Part:
@@ -225,9 +232,12 @@ class CompiledStep:
             if graph.kept:
                 torch._foreach_copy_(graph.kept, buffers)
             torch._foreach_zero_(graph.gradients)
-            self._samples.fill_(window.samples)
+        objective = self._session.objective
         loss: Tensor | None = None
         try:
+            with torch.no_grad():
+                weight = window.weight(objective.weigh if objective.weighs else None)
+                self._weight.copy_(weight) if isinstance(weight, Tensor) else self._weight.fill_(weight)
             for batch in window:
                 self._session.lap("data")
                 part = self._add(batch)
@@ -248,14 +258,14 @@ class CompiledStep:
         """A micro-batch's share of the loss; its gradients are added to the window's."""
         if _key(batch) == self._key:
             with torch.no_grad():
-                (part,) = self._part(batch.inputs, batch.targets, self._samples)
+                (part,) = self._part(batch.inputs, batch.targets, self._weight)
             return part
         session, graph = self._session, self._graph
         for weight, gradient in zip(graph.weights, graph.gradients, strict=True):
             weight.grad = gradient
         with session.numerics.autocast():
             outputs = session.model(batch.inputs)
-        loss = session.objective.loss_sum(outputs, batch.targets) / self._samples
+        loss = session.objective.loss(outputs, batch.targets, self._weight)
         session.numerics.backward(loss)
         for weight in graph.weights:
             weight.grad = None

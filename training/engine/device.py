@@ -15,6 +15,7 @@ from torch.amp.grad_scaler import GradScaler
 
 from training.config.engine import Precision
 from training.errors import ConfigError, Problem
+from training.facts import DataFacts
 from training.models.work import filter_use, step_work
 
 OUT_OF_MEMORY = (
@@ -112,23 +113,23 @@ def list_devices() -> list[str]:
     return found
 
 
-def choose_threads(requested: int | None, model: nn.Module, shape: tuple[int, ...], batch_size: int) -> int:
-    """Threads for arithmetic: as asked; else one where a step over ``batch_size`` samples of ``shape`` is little work,
+def choose_threads(requested: int | None, model: nn.Module, facts: DataFacts, batch_size: int) -> int:
+    """Threads for arithmetic: as asked; else one where a step over ``batch_size`` samples is little work,
     else all physical cores this process may use.
 
     A function of the configuration and the machine only, because another number of threads sums in another order.
     """
     if requested is not None:
         return requested
-    if step_work(model, shape, batch_size, enough=WORTH_THREADS) < WORTH_THREADS:
+    if step_work(model, facts, batch_size, enough=WORTH_THREADS) < WORTH_THREADS:
         return 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     return max(1, min(usable, psutil.cpu_count(logical=False) or usable))
 
 
-def wants_channels_last(asked: str, model: nn.Module, shape: tuple[int, ...], batch_size: int, device: str) -> bool:
+def wants_channels_last(asked: str, model: nn.Module, facts: DataFacts, batch_size: int, device: str) -> bool:
     """Whether pictures and filters lie in memory channels last: as asked; by "auto" always, but for a processor whose
-    steps over ``batch_size`` pictures of ``shape`` use each filter's weights rarely: turning filters over costs so much a
+    steps over ``batch_size`` pictures use each filter's weights rarely: turning filters over costs so much a
     step, however little is computed with them.
 
     A function of configuration and device only, because another order sums in another order. Measured on two cores, the
@@ -140,7 +141,7 @@ def wants_channels_last(asked: str, model: nn.Module, shape: tuple[int, ...], ba
         return asked != "off"
     if any(layer.groups > 1 for layer in model.modules() if isinstance(layer, nn.Conv2d)):
         return True
-    return filter_use(model, shape) * batch_size >= WORTH_CHANNELS_LAST
+    return filter_use(model, facts) * batch_size >= WORTH_CHANNELS_LAST
 
 
 def ran_out_of_memory(error: BaseException) -> bool:

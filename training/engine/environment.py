@@ -101,7 +101,7 @@ def environment(session: Session, source: Path | None = None) -> dict[str, Any]:
         "devices": torch.cuda.device_count(),
         "tf32": _has_tf32(device) if config.precision.compute == "tf32" else None,
         "threads": torch.get_num_threads(),
-        "channels_last": session.data.layout == "image" and session.data.channels_last,
+        "channels_last": session.data.facts.layout == "image" and session.data.channels_last,
         "optimizer": implementation(session.optimizer),
         "compile": config.precision.compile,
         "compiler": compiler_facts(device) if config.precision.compile != "off" else None,

@@ -21,7 +21,7 @@ def evaluate(session: Session, part: str, prefix: str, shortage: Shortage) -> di
     averaged = session.ema.swapped(model) if session.ema is not None else contextlib.nullcontext()
 
     def measure() -> Totals:
-        totals = session.objective.new_totals()
+        totals = Totals(session.objective)
         for batch in session.data.evaluation_batches(part):
             with session.numerics.autocast():
                 outputs = model(batch.inputs)

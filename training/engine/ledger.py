@@ -109,12 +109,12 @@ class Ledger:
 
     def _validate(self) -> bool:
         """A validation that counts: it feeds the best label, early stopping and the plateau schedule."""
-        session, progress, checkpoints = self._session, self._session.progress, self._session.config.checkpoints
-        loop = session.config.loop
+        session, progress, config = self._session, self._session.progress, self._session.config
+        loop = config.loop
         metrics = self._measure()
         progress.metrics.update(metrics)
-        value = metrics[checkpoints.monitor]
-        sign = 1.0 if checkpoints.maximize else -1.0
+        value = metrics[config.monitor]
+        sign = 1.0 if config.maximize else -1.0
         best = progress.best_value
         improved = value == value and (best is None or sign * value > sign * best)
         counted = progress.counted_value
@@ -126,11 +126,11 @@ class Ledger:
             progress.best_value, progress.best_step = value, progress.step
         self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=improved))
         if session.schedule.plateau is not None:
-            session.schedule.plateau.update(value, checkpoints.maximize)
+            session.schedule.plateau.update(value, config.maximize)
             session.apply_schedule()
         if loop.early_stopping_patience is not None and progress.stale_validations >= loop.early_stopping_patience:
             progress.finished = (
-                f"early stopping: {checkpoints.monitor} has not improved for {progress.stale_validations} validations"
+                f"early stopping: {config.monitor} has not improved for {progress.stale_validations} validations"
             )
         return improved
 
@@ -224,9 +224,8 @@ def _model_facts(session: Session) -> dict[str, Any]:
         "config": config_data(session.config),
         "data": {
             "fingerprint": data.source.fingerprint,
-            "layout": data.layout,
-            "shape": list(data.shape),
-            "classes": list(data.classes),
+            **data.facts.record(),
+            "missing": data.normalisation.missing,
             "mean": list(data.normalisation.mean),
             "std": list(data.normalisation.std),
             "training_samples": data.plan.n,

@@ -83,6 +83,7 @@ def _search(session: Session, epoch: int, number: int) -> Cause:
         if not _finite(parameter):
             return Cause("weights", f"the weights {name} were not finite themselves")
     window = session.data.window_again(epoch, number)
+    weight = window.weight(session.objective.weigh if session.objective.weighs else None)
     for batch in window:
         bad = _bad_rows(batch.inputs, len(batch.indices))
         if bad.any():
@@ -94,7 +95,7 @@ def _search(session: Session, epoch: int, number: int) -> Cause:
         with watch.over(session.model):
             with session.numerics.autocast():
                 outputs = session.model(batch.inputs)
-            part = session.objective.loss_sum(outputs, batch.targets) / window.samples
+            part = session.objective.loss(outputs, batch.targets, weight)
             if not _finite(part):
                 return watch.forward or _loss_cause(outputs, batch.indices)
             session.numerics.backward(part)

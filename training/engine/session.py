@@ -90,7 +90,7 @@ class Session:
 
     def evaluation_size(self, batch_size: int) -> int:
         """Samples to a batch where no gradients are kept, beside training batches of ``batch_size``."""
-        return self.config.loop.validation_batch_size or samples_at_once(self.model, self.data.shape, 2 * batch_size)
+        return self.config.loop.validation_batch_size or samples_at_once(self.model, self.data.facts, 2 * batch_size)
 
     def cut_batches(self) -> None:
         """Cut the windows into batches as large as ``progress`` says, else the settings: the same samples in each step."""

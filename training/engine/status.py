@@ -84,7 +84,7 @@ class StatusBook:
                 logger.warning("The status record could not be written: %s", error)
 
     def _numbers(self, session: Session) -> dict[str, Any]:
-        progress, monitor = session.progress, session.config.checkpoints.monitor
+        progress, monitor = session.progress, session.config.monitor
         labels = read_labels(self._folder)
         best: dict[str, Any] | None = None
         if progress.best_value is not None:

@@ -12,8 +12,8 @@ from training.optim.clip import clip_gradients_, gradient_norm
 def train_step(session: Session, window: Window) -> tuple[Tensor, Tensor]:
     """Attempt one step; returns the window's mean loss and the gradient norm before clipping, both on the device.
 
-    Each micro-batch's loss is its sum over samples divided by the window's real number of samples, so the gradient is
-    that of the mean over the window however short its last batch is. Nothing here waits for the device.
+    Each micro-batch's loss is its sum over samples divided by the window's real number of samples (or pixels, or tokens),
+    so the gradient is that of the mean over the window however short its last batch is. Nothing here waits for the device.
     """
     numerics = session.numerics
     loss: Tensor | None = None
@@ -21,11 +21,12 @@ def train_step(session: Session, window: Window) -> tuple[Tensor, Tensor]:
     for parameter in session.parameters:
         parameter.grad = None
     session.lap("update")
+    weight = window.weight(session.objective.weigh if session.objective.weighs else None)
     for batch in window:
         session.lap("data")
         with numerics.autocast():
             outputs = (session.forward or session.model)(batch.inputs)
-        part = session.objective.loss_sum(outputs, batch.targets) / window.samples
+        part = session.objective.loss(outputs, batch.targets, weight)
         session.lap("forward")
         numerics.backward(part)
         loss = part.detach() if loss is None else loss + part.detach()

@@ -36,7 +36,7 @@ class StepGraph:
             for group in session.optimizer.param_groups
         ]
         self._settings = [
-            {key: value for key, value in group.items() if key not in ("params", "lr", "momentum", "name")}
+            {key: value for key, value in group.items() if key not in ("params", "lr", "lr_scale", "momentum", "name")}
             for group in session.optimizer.param_groups
         ]
         self._weights = [parameter for group in self._groups for parameter in group]
@@ -46,10 +46,13 @@ class StepGraph:
         shadow = session.ema.state_dict() if session.ema is not None else {}
         self._averaged = [name for name, tensor in shadow.items() if tensor.is_floating_point()]
         self._copied = [name for name, tensor in shadow.items() if not tensor.is_floating_point()]
-        kind = wide(session.device)
-        self._rate = torch.zeros((), dtype=kind, device=session.device)
-        self._momentum = torch.zeros((), dtype=kind, device=session.device)
-        self._last: tuple[float, float] = (0.0, 0.0)
+        # One place for each rate and momentum, and the place that each group looks at.
+        scales = [(group.get("lr_scale", 1.0), "betas" in group) for group in session.optimizer.param_groups]
+        self._places = [sorted(set(scales)).index(scale) for scale in scales]
+        kind, places = wide(session.device), len(set(scales))
+        self._rates = [torch.zeros((), dtype=kind, device=session.device) for _ in range(places)]
+        self._momenta = [torch.zeros((), dtype=kind, device=session.device) for _ in range(places)]
+        self._last: list[tuple[float, float]] = []
         if (scaler := session.numerics.scaler) is not None:
             self._interval = scaler.get_growth_interval()
             self._growth, self._backoff = scaler.get_growth_factor(), scaler.get_backoff_factor()
@@ -83,34 +86,36 @@ class StepGraph:
             "copied": [shadow[name] for name in self._copied],
             "updates": ema.counter if ema is not None else None,
             "scale": scale,
-            "rate": self._rate,
-            "momentum": self._momentum,
+            "rates": self._rates,
+            "momenta": self._momenta,
             "gradients": self.gradients,
             "kept": self.kept,
         }
 
     def set_rate(self) -> None:
-        """Take over what the schedule says for the step that comes next; all groups have the same."""
-        group = self._session.optimizer.param_groups[0]
-        now = group["lr"], group["betas"][0] if "betas" in group else group["momentum"]
+        """Take over what the schedule says for the step that comes next."""
+        now = [_rate_and_momentum(group) for group in self._session.optimizer.param_groups]
         if now != self._last:
-            self._rate.fill_(now[0])
-            self._momentum.fill_(now[1])
+            for place, (rate, momentum) in dict(zip(self._places, now, strict=True)).items():
+                self._rates[place].fill_(rate)
+                self._momenta[place].fill_(momentum)
             self._last = now
 
     # ------------------------------------------------------------------------------------------- what is compiled
 
     def whole(self, held: Held, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         """A window of one batch: its mean loss and the gradient norm before clipping."""
-        gradients, loss, buffers = self._differentiate(held, inputs, targets, len(targets))
+        objective = self._session.objective
+        weight = objective.weigh(targets) if objective.weighs else len(targets)
+        gradients, loss, buffers = self._differentiate(held, inputs, targets, weight)
         ok, norm = self._finish(held, gradients, buffers)
         for old, new in zip(held["buffers"], buffers, strict=True):
             old.copy_(torch.where(ok, new, old))
         return loss, norm
 
-    def part(self, held: Held, inputs: Tensor, targets: Tensor, samples: Tensor) -> tuple[Tensor]:
-        """A micro-batch of a window of ``samples`` (0-dim): its share of the loss; its gradients are added up."""
-        gradients, loss, buffers = self._differentiate(held, inputs, targets, samples)
+    def part(self, held: Held, inputs: Tensor, targets: Tensor, weight: Tensor) -> tuple[Tensor]:
+        """A micro-batch of a window of ``weight`` (``Window.weight``): its share of the loss; its gradients are added up."""
+        gradients, loss, buffers = self._differentiate(held, inputs, targets, weight)
         for total, gradient in zip(held["gradients"], gradients, strict=True):
             total.add_(gradient)
         for old, new in zip(held["buffers"], buffers, strict=True):
@@ -125,7 +130,7 @@ class StepGraph:
         return (norm,)
 
     def _differentiate(
-        self, held: Held, inputs: Tensor, targets: Tensor, samples: int | Tensor
+        self, held: Held, inputs: Tensor, targets: Tensor, weight: int | Tensor
     ) -> tuple[list[Tensor], Tensor, list[Tensor]]:
         """Gradients (under fp16 scaled), loss, and the buffers after the forward pass."""
         session = self._session
@@ -138,7 +143,7 @@ class StepGraph:
                 tensors = {**named, **held["fixed"], **buffers}
                 placed = {place: tensors[name] for place, name in self._everywhere.items()}
                 outputs = functional_call(model, placed, (inputs,), tie_weights=False)
-            loss = objective.loss_sum(outputs, targets) / samples
+            loss = objective.loss(outputs, targets, weight)
             scaled = loss if held["scale"] is None else loss * held["scale"][0]
             return scaled, (loss, [buffers[name] for name in self._buffers])
 
@@ -172,7 +177,7 @@ class StepGraph:
         weights: list[Tensor] = []
         states: list[State] = []
         first = 0
-        for group, settings in zip(self._groups, self._settings, strict=True):
+        for group, settings, place in zip(self._groups, self._settings, self._places, strict=True):
             some = slice(first, first := first + len(group))
             if group:
                 new = self._rule(
@@ -180,8 +185,8 @@ class StepGraph:
                     held["weights"][some],
                     gradients[some],
                     held["states"][some],
-                    held["rate"],
-                    held["momentum"],
+                    held["rates"][place],
+                    held["momenta"][place],
                 )
                 weights += new[0]
                 states += new[1]
@@ -216,6 +221,11 @@ class StepGraph:
         now.copy_(torch.where(found, now * self._backoff, grown))
         growth.copy_((growth + 1) * ~(found | full))
         return gradients
+
+
+def _rate_and_momentum(group: dict[str, Any]) -> tuple[float, float]:
+    """What a schedule changes; optimizers without momentum look at none."""
+    return group["lr"], group["betas"][0] if "betas" in group else group.get("momentum", 0.0)
 
 
 def _everywhere(model: nn.Module) -> dict[str, str]:

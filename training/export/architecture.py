@@ -49,11 +49,14 @@ def describe_architecture(material: Material) -> dict[str, Any]:
     facts: dict[str, Any] = {"kind": config.kind, "settings": config.model_dump(mode="json", exclude={"kind"})}
     facts["parameters"] = sum(parameter.numel() for parameter in model.parameters())
     if isinstance(config, TorchvisionModel):
-        replaced = [] if material.shape[0] == 3 else [_first_convolution(model)]
+        replaced = [] if material.facts.shape[0] == 3 else [_first_convolution(model)]
         return facts | {
             "builder": "torchvision.models.get_model",
             "name": config.name,
-            "arguments": {"num_classes": len(material.classes), **builder_settings(config.name, material.shape)},
+            "arguments": {
+                "num_classes": material.objective.outputs,
+                **builder_settings(config.name, material.facts.shape),
+            },
             "replaced": replaced,
         }
     if not isinstance(model, nn.Sequential):

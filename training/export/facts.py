@@ -35,10 +35,10 @@ def write_facts(material: Material, path: Path, kind: str, usage: ModuleType) ->
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "file": {"name": path.name, "format": kind, "bytes": path.stat().st_size, "sha256": digest(path)},
         "task": material.config.objective.kind,
-        "classes": list(material.classes),
+        "classes": list(material.facts.names),
         "input": _input(material, normalised_by="caller" if usage is weights else "model"),
         "output": {
-            "shape": ["batch", len(material.classes)],
+            "shape": ["batch", len(material.facts.names)],
             "dtype": "float32",
             "meaning": "one score (logit) for each class, in the order of classes; softmax makes them probabilities",
         },
@@ -62,18 +62,18 @@ def _input(material: Material, normalised_by: str) -> dict[str, Any]:
         "mean": list(material.normalisation.mean),
         "std": list(material.normalisation.std),
     }
-    if material.layout == "vector":
+    if material.facts.layout == "vector":
         return {
             "layout": "vector",
-            "shape": list(material.shape),
+            "shape": list(material.facts.shape),
             "axes": ["batch", "feature"],
             "dtype": "float32",
             "normalisation": {"formula": "(value - mean) / std, for each feature", "divisor": 1.0} | normalisation,
         }
-    channels, height, width = material.shape
+    channels, height, width = material.facts.shape
     return {
         "layout": "image",
-        "shape": list(material.shape),
+        "shape": list(material.facts.shape),
         "axes": ["batch", "channel", "row", "column"],
         "dtype": "uint8",
         "value_range": [0, 255],
@@ -115,6 +115,6 @@ def _source(material: Material) -> dict[str, Any]:
 
 def _code(usage: ModuleType, material: Material) -> list[str]:
     """The code that uses the model, as lines: that way it can be read in the JSON file itself."""
-    modules = [usage, pictures] if material.layout == "image" else [usage]
+    modules = [usage, pictures] if material.facts.layout == "image" else [usage]
     texts = [inspect.getsource(module) for module in modules]
     return "\n\n".join(text.rstrip("\n") + "\n" for text in texts).splitlines()

@@ -84,8 +84,8 @@ class Deployed(nn.Module):
 
     def __init__(self, material: Material) -> None:
         super().__init__()
-        size = (1, -1) + (1,) * (len(material.shape) - 1)
-        divisor = 255.0 if material.layout == "image" else 1.0
+        size = (1, -1) + (1,) * (len(material.facts.shape) - 1)
+        divisor = 255.0 if material.facts.layout == "image" else 1.0
         mean, std = material.normalisation.mean, material.normalisation.std
         self.model = material.model
         self.register_buffer("scale", torch.tensor([1 / (part * divisor) for part in std]).view(size))

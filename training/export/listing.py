@@ -92,9 +92,9 @@ def _data(material: Material) -> dict[str, Any]:
         "parts": parts,
         "validation": validation,
         "tested": "test" in parts and validation != "test",
-        "image": material.layout == "image",
-        "channels": material.shape[0],
-        "picture_bytes": torch.Size(material.shape).numel(),
+        "image": material.facts.layout == "image",
+        "channels": material.facts.shape[0],
+        "picture_bytes": torch.Size(material.facts.shape).numel(),
     }
 
 
@@ -145,7 +145,7 @@ def _model(material: Material) -> dict[str, Any]:
         "builder": architecture["builder"],
         "buffers": any(True for _ in material.model.buffers()),
         "dropout": _draws(material),
-        "channels_last": material.layout == "image" and _channels_last(material),
+        "channels_last": material.facts.layout == "image" and _channels_last(material),
     }
     if architecture["builder"] == "torch.nn.Sequential":
         return facts | {"layers": [_layer(layer) for layer in architecture["layers"]]}
@@ -166,7 +166,7 @@ def _layer(layer: dict[str, Any]) -> str:
 def _draws(material: Material) -> bool:
     """Whether the model draws random numbers while training (dropout, stochastic depth)."""
     config = material.config
-    model = make_model(config.model, material.shape, len(material.classes), config.seed).train()
+    model = make_model(config.model, material.facts, material.objective.outputs, config.seed).train()
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         before = torch.get_rng_state()
         model(material.normalisation.apply(material.samples()[:2]))
@@ -230,8 +230,8 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
         "min_delta": "EARLY_STOPPING_MIN_DELTA" if loop.early_stopping_min_delta else "0.0",
         "validate_every": loop.validate_every_steps,
         "save_due": "step % SAVE_EVERY_STEPS == 0" if checkpoints.every_steps else "epoch_ended",
-        "maximize": checkpoints.maximize,
-        "monitored": "val_accuracy" if checkpoints.monitor == "val/accuracy" else "val_loss",
+        "maximize": config.maximize,
+        "monitored": "val_accuracy" if config.monitor == "val/accuracy" else "val_loss",
         "label_smoothing": config.objective.label_smoothing,
         "autocast": _AUTOCAST.get(precision.compute, ""),
         "scaler": scaler,
@@ -339,14 +339,14 @@ def _data_settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
     if isinstance(dataset, IdxDataset | ImageFolderDataset):
         settings.append(("", "DATA", _code(dataset.path)))
     if isinstance(dataset, ImageFolderDataset):
-        settings += [("Each part and its folder.", "PARTS", facts["parts"]), ("", "CLASSES", material.classes)]
+        settings += [("Each part and its folder.", "PARTS", facts["parts"]), ("", "CLASSES", material.facts.names)]
     if isinstance(dataset, SpiralDataset):
         settings += [_setting(dataset, name) for name in ("samples", "turns", "noise", "data_seed")]
     if isinstance(dataset, ShapesDataset):
         settings += [_setting(dataset, "samples"), ("Side of each square picture.", "SIDE", dataset.image_size)]
         settings += [_setting(dataset, "noise")] * (dataset.noise > 0) + [_setting(dataset, "data_seed")]
     if isinstance(dataset, ImageFolderDataset) or facts["augmented"]:
-        settings += [("", "HEIGHT", material.shape[1]), ("", "WIDTH", material.shape[2])]
+        settings += [("", "HEIGHT", material.facts.shape[1]), ("", "WIDTH", material.facts.shape[2])]
     if isinstance(dataset, ImageSection):
         settings += [_setting(dataset, name) for name in ("crop_padding", "rotation") if getattr(dataset, name)]
     if facts["validation"] == "held back":

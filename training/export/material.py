@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,9 @@ from training.checkpoints.write import AVERAGED
 from training.config import RunConfig, parse_config
 from training.data.normalise import Normalisation
 from training.errors import CheckpointError
+from training.facts import DataFacts, Target
 from training.models import make_model
+from training.objectives import Objective, make_objective
 from training.reading import visible
 from training.runs.folder import RunFolder
 from training.runs.manifest import verify
@@ -37,9 +39,8 @@ class Material:
     config: RunConfig
     model: nn.Module
     averaged: bool
-    classes: tuple[str, ...]
-    shape: tuple[int, ...]
-    layout: str
+    facts: DataFacts
+    objective: Objective
     normalisation: Normalisation
 
     @property
@@ -51,36 +52,63 @@ class Material:
         """(SAMPLES, *shape) seeded inputs as the data holds them: uint8 pixels, or float32 values as spread as the
         training data's."""
         generator = torch.Generator().manual_seed(0)
-        if self.layout == "image":
-            return torch.randint(0, 256, (SAMPLES, *self.shape), dtype=torch.uint8, generator=generator)
+        facts, size = self.facts, (SAMPLES, *self.facts.shape)
+        if facts.layout == "image":
+            return torch.randint(0, 256, size, dtype=torch.uint8, generator=generator)
+        if facts.layout == "tokens":
+            return torch.randint(0, len(facts.names), size, generator=generator)
         mean, std = torch.tensor(self.normalisation.mean), torch.tensor(self.normalisation.std)
-        return torch.randn((SAMPLES, *self.shape), generator=generator) * std + mean
+        samples = torch.randn(size, generator=generator) * std + mean
+        for column, codes in enumerate(facts.categories):
+            if codes:
+                samples[..., column] = torch.randint(0, codes, size[:-1], generator=generator).float()
+        return samples
 
     @torch.inference_mode()
     def logits(self, samples: Tensor) -> Tensor:
-        """What the checkpoint's own model answers to ``samples``: (n, classes) float32."""
+        """What the checkpoint's own model answers to ``samples``: float32."""
         outputs: Tensor = self.model(self.normalisation.apply(samples))
         return outputs
 
 
-def _fault(classes: tuple[Any, ...], shape: tuple[Any, ...], normalisation: Normalisation, threads: Any) -> str:
+_SIDES = {"image": 3, "vector": 1, "tokens": 1, "list": 2}
+"""How many numbers say the shape of a sample."""
+
+
+def _fault(facts: DataFacts, normalisation: Normalisation, threads: Any) -> str:
     """What of this no run of ours writes; "" when a model may be built from it and a script be written with it."""
-    if not all(isinstance(name, str) and name.encode() for name in classes) or not 2 <= len(set(classes)) == len(
-        classes
-    ):
+    names, shape = facts.names, facts.shape
+    least = 2 if facts.target in ("class", "mask", "tokens") else 1
+    if not all(isinstance(name, str) and name.encode() for name in names) or not least <= len(set(names)) == len(names):
         return "its classes are no different names"
     if not all(type(side) is int and side > 0 for side in shape) or not 0 < math.prod(shape) <= _MOST_VALUES:
         return "its shape is no shape"
-    if len(shape) != {"image": 3, "vector": 1}.get(normalisation.layout):
+    if len(shape) != _SIDES.get(facts.layout) or facts.target not in get_args(Target):
         return "its layout is another than its shape"
     numbers = (*normalisation.mean, *normalisation.std)
-    if not all(type(number) is float and math.isfinite(number) for number in numbers) or min(normalisation.std) <= 0.0:
+    numbers += (*facts.target_mean, *facts.target_std)
+    if not all(type(number) is float and math.isfinite(number) for number in numbers):
         return "its mean and spread are no ordinary numbers"
-    if not len(normalisation.mean) == len(normalisation.std) == shape[0]:
+    if min((*normalisation.std, *facts.target_std), default=1.0) <= 0.0:
+        return "its mean and spread are no ordinary numbers"
+    if not all(type(number) is int and 0 <= number < 1 << 31 for number in (*facts.categories, *facts.counts)):
+        return "its categories or counts are no ordinary numbers"
+    if len(facts.categories) not in (0, shape[-1]) or not all(isinstance(name, str) for name in facts.columns):
+        return "its features are others than its shape says"
+    channels = {"image": shape[0], "tokens": 0}.get(facts.layout, shape[-1])
+    if not len(normalisation.mean) == len(normalisation.std) == channels:
         return "its mean and spread are of other channels"
     if type(threads) is not int or not 1 <= threads <= 1024:
         return "its number of threads is none"
     return ""
+
+
+def _read_facts(data: Mapping[str, Any]) -> DataFacts:
+    """The manifest's "data"; earlier versions knew classes only."""
+    names = data.get("names", data.get("classes"))
+    if not isinstance(names, list):
+        raise TypeError("its classes are no list")
+    return DataFacts.from_record({**data, "names": names, "target": data.get("target", "class")})
 
 
 def load_material(checkpoint: Path) -> Material:
@@ -90,18 +118,18 @@ def load_material(checkpoint: Path) -> Material:
     try:
         config = parse_config(manifest["config"], str(checkpoint), paths=False)
         data = manifest["data"]
-        if not isinstance(data["classes"], list):
-            raise TypeError("its classes are no list")
-        classes, shape = tuple(data["classes"]), tuple(data["shape"])
-        normalisation = Normalisation(tuple(data["mean"]), tuple(data["std"]), data["layout"])
-        fault = _fault(classes, shape, normalisation, manifest.get("threads"))
+        facts = _read_facts(data)
+        missing = bool(data.get("missing", False))
+        normalisation = Normalisation(tuple(data["mean"]), tuple(data["std"]), facts.layout, missing)
+        fault = _fault(facts, normalisation, manifest.get("threads"))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         fault = visible(f"{type(error).__name__}: {error}", 200)
     if fault:
         raise CheckpointError(
             f"{checkpoint}: its manifest does not say enough about data and model ({fault}); choose another checkpoint."
         )
-    model = make_model(config.model, shape, len(classes), config.seed)
+    objective = make_objective(config.objective, facts, torch.device("cpu"))
+    model = make_model(config.model, facts, objective.outputs, config.seed)
     averaged = AVERAGED in manifest["files"]  # a file the manifest does not name was not verified
     load_weights(checkpoint, model, averaged=averaged)
     return Material(
@@ -110,8 +138,7 @@ def load_material(checkpoint: Path) -> Material:
         config=config,
         model=model.eval(),
         averaged=averaged,
-        classes=classes,
-        shape=shape,
-        layout=normalisation.layout,
+        facts=facts,
+        objective=objective,
         normalisation=normalisation,
     )

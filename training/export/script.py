@@ -117,7 +117,7 @@ def prove_script(material: Material, text: str) -> float:
         model = script["make_model"]()
     finally:
         torch.set_rng_state(torch_state)
-    ours = make_model(config.model, material.shape, len(material.classes), config.seed)
+    ours = make_model(config.model, material.facts, material.objective.outputs, config.seed)
     _require(_same(model.state_dict(), ours.state_dict()), "initial weights")
     order = random.permutation(config.seed, 1, _TRIED_STEPS)
     _require(torch.equal(script["permutation"](config.seed, 1, _TRIED_STEPS), order), "order of samples")
@@ -163,7 +163,7 @@ def _compare_logits(material: Material, script: dict[str, Any], model: nn.Module
     model.load_state_dict(material.model.state_dict())
     samples = material.samples()
     expected = material.normalisation.apply(samples)
-    inputs = script["normalise"](samples.permute(0, 2, 3, 1) if material.layout == "image" else samples)
+    inputs = script["normalise"](samples.permute(0, 2, 3, 1) if material.facts.layout == "image" else samples)
     _require(torch.equal(inputs, expected), "normalisation")
     with torch.inference_mode():
         found, own = model.eval()(expected), material.model(expected)

@@ -11,24 +11,24 @@ from torch import Tensor, nn
 from training import catalog
 from training.config.model import Model, TorchvisionModel, WhitenedCnn
 from training.errors import InputError
+from training.facts import DataFacts
 from training.models.whitened_cnn import PICTURES, whiten
 
-Shape = tuple[int, ...]
 
+def make_model(config: Model, facts: DataFacts, outputs: int, seed: int) -> nn.Module:
+    """The network for such samples that answers ``outputs`` numbers (logits, values) for each of them, or for each of its
+    pixels, tokens or items; on the CPU in float32.
 
-def make_model(config: Model, shape: Shape, classes: int, seed: int) -> nn.Module:
-    """The network for samples of ``shape`` (without the batch) and ``classes`` logits, on the CPU in float32.
-
-    The initial weights depend on ``config``, ``shape``, ``classes`` and ``seed`` alone; the caller's random state is
+    The initial weights depend on ``config``, ``facts``, ``outputs`` and ``seed`` alone; the caller's random state is
     as before. Raises InputError when the network cannot take such samples.
     """
     make: Callable[..., nn.Module] = catalog.resolve(catalog.entry("model", config.kind))
     if not isinstance(config, TorchvisionModel):  # those have a known size
-        _refuse_more_than_memory(lambda: make(config, shape, classes))
+        _refuse_more_than_memory(lambda: make(config, facts, outputs))
     with torch.random.fork_rng(devices=[]):
         # Not torch.manual_seed, which would reach into every GPU's generator as well.
         torch.default_generator.manual_seed(seed)
-        return make(config, shape, classes)
+        return make(config, facts, outputs)
 
 
 def fit_to_samples(model: nn.Module, config: Model, samples: Callable[[int], Iterable[Tensor]]) -> None:

@@ -9,14 +9,17 @@ from typing import Any
 import torch
 from torch import nn
 
+from training.facts import DataFacts
+from training.models.example import example_input
 
-def forward_hollow(model: nn.Module, shape: tuple[int, ...], samples: int = 2) -> Any:
-    """What ``model`` returns for ``samples`` samples of ``shape``, as tensors without content (torch's meta device).
+
+def forward_hollow(model: nn.Module, facts: DataFacts, samples: int = 2) -> Any:
+    """What ``model`` returns for ``samples`` samples of such data, as tensors without content (torch's meta device).
 
     Raises whatever the network raises for samples it cannot take. Weights, buffers and random state stay as they were.
     """
     with torch.no_grad(), torch.random.fork_rng(devices=[]), _without_content(model):
-        return model(torch.empty(samples, *shape, device="meta"))
+        return model(example_input(facts, samples, "meta"))
 
 
 @contextmanager

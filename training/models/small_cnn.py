@@ -5,17 +5,18 @@ from __future__ import annotations
 from torch import nn
 
 from training.config.model import SmallCnn
+from training.facts import DataFacts
 from training.models.pictures import require_pictures
 
 SMALLEST_SIDE = 4  # two halvings must leave a pixel
 
 
-def make_small_cnn(config: SmallCnn, shape: tuple[int, ...], classes: int) -> nn.Sequential:
+def make_small_cnn(config: SmallCnn, facts: DataFacts, outputs: int) -> nn.Sequential:
     """Two blocks of 3x3 convolution, ReLU and 2x2 max-pooling, a linear layer with ReLU, and the logits.
 
-    ``shape`` is (channels, height, width), at least 4 x 4; raises InputError otherwise.
+    Pictures must be at least 4 x 4; raises InputError otherwise.
     """
-    channels, height, width = require_pictures("small_cnn", shape, SMALLEST_SIDE)
+    channels, height, width = require_pictures("small_cnn", facts.shape, SMALLEST_SIDE)
     first, second = config.channels
     layers: list[nn.Module] = [
         # Pool before ReLU: both orders give the same values and the same gradients, because ReLU never changes which
@@ -26,4 +27,4 @@ def make_small_cnn(config: SmallCnn, shape: tuple[int, ...], classes: int) -> nn
     ]
     if config.dropout:
         layers.append(nn.Dropout(config.dropout))
-    return nn.Sequential(*layers, nn.Linear(config.hidden, classes))
+    return nn.Sequential(*layers, nn.Linear(config.hidden, outputs))

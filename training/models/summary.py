@@ -8,11 +8,12 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from training.facts import DataFacts
 from training.models.hollow import forward_hollow
 
 
-def summarise(model: nn.Module, shape: tuple[int, ...]) -> dict[str, Any]:
-    """The layers of ``model`` for samples of ``shape`` (without the batch), in the order they run; ready for JSON.
+def summarise(model: nn.Module, facts: DataFacts) -> dict[str, Any]:
+    """The layers of ``model`` for such samples, in the order they run; ready for JSON.
 
     ``layers``: for each module that has no parts, or owns parameters itself, ``name`` ("" is the model itself),
     ``type``, ``output_shape`` (without the batch; None where a parent uses its weights without calling it),
@@ -21,7 +22,7 @@ def summarise(model: nn.Module, shape: tuple[int, ...]) -> dict[str, Any]:
 
     The forward pass runs without data (torch's meta device); model, modes and random state are left as they were.
     """
-    outputs = _output_shapes(model, shape)
+    outputs = _output_shapes(model, facts)
     modules = dict(model.named_modules())
     unseen = [name for name in modules if name not in outputs and _own_parameters(modules[name])]
     counted: set[int] = set()
@@ -52,7 +53,7 @@ def _layer(name: str, module: nn.Module, output_shape: list[int] | None, counted
     }
 
 
-def _output_shapes(model: nn.Module, shape: tuple[int, ...]) -> dict[str, list[int]]:
+def _output_shapes(model: nn.Module, facts: DataFacts) -> dict[str, list[int]]:
     """Output shape of each layer by name, in the order of their first call."""
     shapes: dict[str, list[int]] = {}
     handles = []
@@ -70,7 +71,7 @@ def _output_shapes(model: nn.Module, shape: tuple[int, ...]) -> dict[str, list[i
             watch(name, module)
     try:
         with _evaluating(model):
-            forward_hollow(model, shape)
+            forward_hollow(model, facts)
     finally:
         for handle in handles:
             handle.remove()

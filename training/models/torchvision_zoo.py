@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torchvision
@@ -10,6 +11,7 @@ from torch import nn
 
 from training.config.model import TorchvisionModel
 from training.errors import InputError
+from training.facts import DataFacts
 from training.models.hollow import forward_hollow
 from training.models.pictures import require_pictures
 
@@ -18,23 +20,23 @@ _SQUARE_ONLY = ("vit_", "maxvit")
 _MAXVIT_SIDE = 224  # five halvings that must each leave a multiple of the 7-pixel partition
 
 
-def make_torchvision_model(config: TorchvisionModel, shape: tuple[int, ...], classes: int) -> nn.Module:
-    """The network ``config.name`` with fresh weights for pictures of ``shape`` (channels, height, width).
+def make_torchvision_model(config: TorchvisionModel, facts: DataFacts, outputs: int) -> nn.Module:
+    """The network ``config.name`` with fresh weights.
 
     The first convolution is replaced when the pictures do not have three channels. Auxiliary classifiers are off, so
-    the output is always (n, classes) logits. Raises InputError when the network is unknown or the size does not suit.
+    the output is always (n, outputs). Raises InputError when the network is unknown or the size does not suit.
     """
-    picture = require_pictures(config.name, shape)
+    picture = require_pictures(config.name, facts.shape)
     build = _builder(config.name)
     try:
-        model = _assemble(build, picture, classes)
+        model = _assemble(build, picture, outputs)
     except (AssertionError, ValueError):  # how vision transformers refuse a size
         raise InputError(_advice_on_divisor(config.name, picture)) from None
-    if _accepts(model, picture):
+    if _accepts(model, facts):
         return model
     if config.name.startswith(_SQUARE_ONLY):
         raise InputError(_advice_on_divisor(config.name, picture))
-    raise InputError(_advice_on_size(config.name, model, picture))
+    raise InputError(_advice_on_size(config.name, model, facts))
 
 
 def _builder(name: str) -> Callable[..., nn.Module]:
@@ -57,8 +59,8 @@ def _builder(name: str) -> Callable[..., nn.Module]:
     return build
 
 
-def _assemble(build: Callable[..., nn.Module], shape: tuple[int, int, int], classes: int) -> nn.Module:
-    model = build(weights=None, num_classes=classes, **builder_settings(build.__name__, shape))
+def _assemble(build: Callable[..., nn.Module], shape: tuple[int, int, int], outputs: int) -> nn.Module:
+    model = build(weights=None, num_classes=outputs, **builder_settings(build.__name__, shape))
     if shape[0] != 3:
         _replace_first_convolution(model, shape[0])
     return model
@@ -92,14 +94,14 @@ def _replace_first_convolution(model: nn.Module, channels: int) -> None:
     model.set_submodule(name, new)
 
 
-def _accepts(model: nn.Module, shape: tuple[int, int, int]) -> bool:
-    """Whether a forward pass over two pictures of ``shape`` succeeds.
+def _accepts(model: nn.Module, facts: DataFacts) -> bool:
+    """Whether a forward pass over two such pictures succeeds.
 
     In training mode, because batch norm refuses a single value per channel, which is what too small a picture leaves,
     only while training.
     """
     try:
-        forward_hollow(model, shape)
+        forward_hollow(model, facts)
     except Exception:  # noqa: BLE001 - whatever a network of another library raises means: not this size
         return False
     return True
@@ -113,8 +115,9 @@ def _advice_on_divisor(name: str, shape: tuple[int, int, int]) -> str:
     )
 
 
-def _advice_on_size(name: str, model: nn.Module, shape: tuple[int, int, int]) -> str:
-    side = _smallest_side(model, shape[0], min(shape[1:]))
+def _advice_on_size(name: str, model: nn.Module, facts: DataFacts) -> str:
+    shape = facts.shape
+    side = _smallest_side(model, facts)
     wanted = "of another size" if side is None else f"of at least {side} x {side} pixels"
     return (
         f"model.name: {name} needs pictures {wanted}, but these have {shape[1]} x {shape[2]}; choose another image size or "
@@ -122,16 +125,21 @@ def _advice_on_size(name: str, model: nn.Module, shape: tuple[int, int, int]) ->
     )
 
 
-def _smallest_side(model: nn.Module, channels: int, given: int) -> int | None:
-    """The smallest square above ``given`` that works, by bisection: what suits a convolutional network suits it larger."""
-    too_small, side = given, max(2 * given, 8)
-    while not _accepts(model, (channels, side, side)):
+def _smallest_side(model: nn.Module, facts: DataFacts) -> int | None:
+    """The smallest square above the given one that works, by bisection: what suits a convolutional network suits it larger."""
+    too_small = min(facts.shape[1:])
+    side = max(2 * too_small, 8)
+
+    def accepts(side: int) -> bool:
+        return _accepts(model, replace(facts, shape=(facts.shape[0], side, side)))
+
+    while not accepts(side):
         too_small, side = side, 2 * side
         if side > _LARGEST_SIDE_TRIED:
             return None
     while side - too_small > 1:
         middle = (too_small + side) // 2
-        if _accepts(model, (channels, middle, middle)):
+        if accepts(middle):
             side = middle
         else:
             too_small = middle

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from training.config.model import WhitenedCnn
+from training.facts import DataFacts
 from training.models.pictures import require_pictures
 
 PICTURES = 5000
@@ -24,13 +25,13 @@ _SMALLEST_VARIANCE = 5e-4
 _BATCHNORM_MOMENTUM = 0.4
 
 
-def make_whitened_cnn(config: WhitenedCnn, shape: tuple[int, ...], classes: int) -> nn.Sequential:
+def make_whitened_cnn(config: WhitenedCnn, facts: DataFacts, outputs: int) -> nn.Sequential:
     """A 2x2 convolution that ``whiten`` fills, three blocks of two 3x3 convolutions, the largest value of each channel, logits.
 
     Convolutions begin as the identity as far as they can, batch norms have a bias and no scale, logits are divided by 9.
-    ``shape`` is (channels, height, width), at least 9 x 9; raises InputError otherwise.
+    Pictures must be at least 9 x 9; raises InputError otherwise.
     """
-    channels, height, width = require_pictures("whitened_cnn", shape, _SMALLEST_SIDE)
+    channels, height, width = require_pictures("whitened_cnn", facts.shape, _SMALLEST_SIDE)
     patches = nn.Conv2d(channels, 2 * channels * _PATCH**2, _PATCH)
     patches.weight.requires_grad_(False)
     nn.init.zeros_(patches.bias)  # type: ignore[arg-type]
@@ -43,7 +44,7 @@ def make_whitened_cnn(config: WhitenedCnn, shape: tuple[int, ...], classes: int)
     sides = ((height - 1) // 8, (width - 1) // 8)
     # An average over 3 x 3 values, eight of them padding, divides by 9: torch has no layer that multiplies by a number.
     layers += [nn.MaxPool2d(sides), nn.AvgPool2d(3, padding=1)]
-    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(before, classes, bias=False))
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(before, outputs, bias=False))
 
 
 def _convolution(before: int, after: int) -> nn.Conv2d:

@@ -2,55 +2,131 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from training import catalog
-from training.config.objective import Classification
+from training.config.objective import Objective as ObjectiveConfig
+from training.facts import DataFacts
 
 
-@runtime_checkable
-class Totals(Protocol):
-    """Sums over samples, gathered on the device without waiting for it."""
+class Counter(Protocol):
+    """One metric over all samples of a pass, gathered on the device without waiting for it."""
 
-    samples: int
+    def update(self, outputs: Tensor, targets: Tensor) -> None:
+        """Take in one batch: what the model answered and the targets."""
 
-    def add(self, outputs: Tensor, targets: Tensor, loss_sum: Tensor | None = None) -> None:
-        """Take in one batch. ``loss_sum``: its ``Objective.loss_sum`` if that is at hand, which saves computing it."""
-
-    def metrics(self, prefix: str = "") -> dict[str, float]:
-        """Averages over all samples so far, named ``prefix`` + name. Waits for the device. Empty before any sample."""
-
-    def state(self) -> dict[str, float]:
-        """The sums, for a checkpoint in the middle of an epoch. Waits for the device."""
-
-    def load(self, sums: Mapping[str, float]) -> None:
-        """Go on from ``state()``, to the same bits."""
+    def compute(self) -> float:
+        """The metric over all that was taken in. Waits for the device."""
 
 
-@runtime_checkable
-class Objective(Protocol):
-    """A task: loss, metrics and the form of a prediction."""
+class Objective(ABC):
+    """A task: loss, metrics and the form of a prediction.
 
+    The loss of a window is a mean: over samples or, where ``weighs``, over what ``weigh`` counts (pixels that are not to be
+    ignored, samples by the weight of their class). A sum and its weights may have several terms, each with a mean of its
+    own, which ``mix`` brings together.
+    """
+
+    outputs: int
+    """How many numbers the model is to answer for each sample (pixel, token, item)."""
+    weighs = False
+    completes = False
+
+    def __init__(self, facts: DataFacts, outputs: int, device: torch.device) -> None:
+        self.facts = facts
+        self.outputs = outputs
+        self.device = device
+
+    @abstractmethod
     def loss_sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """The loss summed over the batch's samples: 0-dim float32, to be divided by the window's sample count."""
+        """The loss summed over the batch: float32, 0-dim, or (terms,)."""
 
-    def new_totals(self) -> Totals:
-        """Empty totals on the objective's device."""
+    def weigh(self, targets: Tensor) -> Tensor:
+        """What ``loss_sum`` is to be divided by, summed over the batch: float32, shaped alike. Asked only if ``weighs``."""
+        raise NotImplementedError
 
+    def mix(self, means: Tensor) -> Tensor:
+        """The loss from the mean of each term."""
+        return means
+
+    def loss(self, outputs: Tensor, targets: Tensor, weight: int | Tensor) -> Tensor:
+        """The batch's share of a mean over a window of ``weight``: the samples, or what ``weigh`` gave for all batches."""
+        return self.mix(self.loss_sum(outputs, targets) / weight)
+
+    def complete(self, inputs: Tensor, targets: Tensor) -> Tensor:
+        """The targets that ``loss_sum`` takes, where the data's are not all (``completes``)."""
+        return targets
+
+    @abstractmethod
+    def counters(self) -> Mapping[str, Counter]:
+        """A fresh counter for each metric that is reported beside the loss, by its name."""
+
+    @abstractmethod
     def predict(self, outputs: Tensor) -> Tensor:
         """Model outputs in the form shown to a person."""
 
-    def initial_loss(self) -> float:
-        """The average loss of a model that knows nothing yet; a much higher one points to a mistake."""
+    @abstractmethod
+    def initial_loss(self) -> float | None:
+        """The average loss of a model that knows nothing yet; a much higher one points to a mistake. None: not known."""
 
 
-def make_objective(config: Classification, classes: int, device: torch.device) -> Objective:
-    """The objective ``config`` describes, for ``classes`` classes on ``device``."""
-    make: Callable[[Classification, int, torch.device], Objective] = catalog.resolve(
-        catalog.entry("objective", config.kind)
-    )
-    return make(config, classes, device)
+class Totals:
+    """The loss and the metrics of one pass over samples, gathered on the device without waiting for it.
+
+    Losses are summed in float64; where the device has none (mps) they wait as float32 and are summed when asked for.
+    """
+
+    def __init__(self, objective: Objective) -> None:
+        self._objective = objective
+        self._counters = dict(objective.counters())
+        self._wide = objective.device.type != "mps"
+        self._losses: Tensor | None = None
+        self._weights: Tensor | None = None
+        self._waiting: list[tuple[Tensor, Tensor | None]] = []
+        self.samples = 0
+
+    @torch.no_grad()
+    def add(self, outputs: Tensor, targets: Tensor) -> None:
+        """Take in one batch."""
+        objective = self._objective
+        loss = objective.loss_sum(outputs, targets)
+        weight = objective.weigh(targets) if objective.weighs else None
+        if self._wide:
+            self._sum(loss, weight)
+        else:
+            self._waiting.append((loss, weight))
+        for counter in self._counters.values():
+            counter.update(outputs, targets)
+        self.samples += targets.shape[0]
+
+    def _sum(self, loss: Tensor, weight: Tensor | None) -> None:
+        if self._losses is None:
+            self._losses = torch.zeros_like(loss, dtype=torch.float64)
+            self._weights = None if weight is None else torch.zeros_like(weight, dtype=torch.float64)
+        self._losses.add_(loss)
+        if self._weights is not None and weight is not None:
+            self._weights.add_(weight)
+
+    def metrics(self, prefix: str = "") -> dict[str, float]:
+        """The loss and each metric over all samples so far, named ``prefix`` + name. Waits for the device. Empty before any
+        sample."""
+        for loss, weight in self._waiting:
+            self._sum(loss.cpu(), None if weight is None else weight.cpu())
+        self._waiting.clear()
+        if self._losses is None:
+            return {}
+        mean = self._losses / (self.samples if self._weights is None else self._weights)
+        found = {"loss": self._objective.mix(mean).item()}
+        found |= {name: counter.compute() for name, counter in self._counters.items()}
+        return {f"{prefix}{name}": value for name, value in found.items()}
+
+
+def make_objective(config: ObjectiveConfig, facts: DataFacts, device: torch.device) -> Objective:
+    """The objective ``config`` describes for such data, on ``device``. Raises InputError when the data does not suit it."""
+    made: Objective = catalog.resolve(catalog.entry("objective", config.kind))(config, facts, device)
+    return made

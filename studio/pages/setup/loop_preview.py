@@ -100,4 +100,4 @@ def checkpoints(config: RunConfig, length: RunLength) -> str:
         when = "Whenever validation is the best so far, and at the end"
     kept = config.checkpoints.keep_last
     newest = "the newest stays" if kept == 1 else f"the {kept} newest stay"
-    return f"{when}; {newest}, and the best by {metric_title(config.checkpoints.monitor)}"
+    return f"{when}; {newest}, and the best by {metric_title(config.monitor)}"

@@ -154,7 +154,7 @@ class TrainPage(QWidget):
         self.curves.add_event(event)
         self.profile.add_event(event)
         config = self._live.config()
-        self.numbers.add_event(event, config.checkpoints.monitor if config else "val/accuracy")
+        self.numbers.add_event(event, config.monitor if config else "val/accuracy")
         if isinstance(event, AttemptStarted):
             self.system.device.setText(event.device)
             self.numbers.truncate(event.step)

@@ -25,7 +25,8 @@ from training.config import parse_config
 from training.data.normalise import measure
 from training.data.source import Opening
 from training.data.sources import open_source
-from training.data.splits import split
+from training.data.splits import split_source
+from training.data.targets import source_facts
 
 PHOTO_SIDE = 160
 PHOTO_CLASSES = 4
@@ -48,9 +49,9 @@ def _write_arrays(config: dict[str, Any], path: Path) -> None:
     """Every sample as our engine reads it, so that nobody trains on other pixels or judges by other pictures."""
     parsed = parse_config({key: value for key, value in config.items() if key != "precision"})
     source = open_source(parsed.dataset, Opening(keep=lambda size: True))
-    splits = split(source.targets, source.parts, parsed.dataset)
+    splits = split_source(source, parsed.dataset)
     everything = torch.arange(len(source.targets))
-    normalisation = measure(source.read, splits["train"], source.shape)
+    normalisation = measure(source.read, splits["train"], source_facts(source))
     root = getattr(source, "root", None)
     np.savez(
         path,

@@ -17,6 +17,7 @@ from torch.optim.lr_scheduler import OneCycleLR
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 from torchvision import transforms
 
+from tests.training.known_facts import sample_facts
 from training.config import RunConfig, parse_config
 from training.models import make_model
 
@@ -70,7 +71,7 @@ class Task:
         """The very network of our engine, with the very weights it begins with."""
         size = self.samples.shape
         shape = (size[3], size[1], size[2]) if self.pictures else tuple(size[1:])
-        return make_model(self.config.model, shape, self.classes, self.config.seed)
+        return make_model(self.config.model, sample_facts(shape), self.classes, self.config.seed)
 
     def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
         """AdamW as a person writes it."""

@@ -6,7 +6,7 @@ import pytest
 
 from training import catalog
 from training.catalog import METRICS, Entry, entries, entry, metric, resolve
-from training.config.engine import Checkpoints
+from training.config import RunConfig
 from training.config.problems import alternatives
 
 SECTIONS = ["dataset", "model", "objective", "optimizer", "schedule"]
@@ -37,9 +37,14 @@ def test_unknown_names_are_refused() -> None:
 
 
 def test_metrics_are_those_that_can_be_monitored() -> None:
-    for name in ("val/accuracy", "val/loss"):
-        assert metric(name).maximize == Checkpoints.model_validate({"monitor": name}).maximize
-    assert [found.name for found in METRICS] == ["loss", "accuracy"]
+    for asked, name, maximize in (
+        ("auto", "val/accuracy", True),
+        ("val/accuracy", "val/accuracy", True),
+        ("val/loss", "val/loss", False),
+    ):
+        config = RunConfig.model_validate({"checkpoints": {"monitor": asked}})
+        assert (config.monitor, config.maximize) == (name, maximize)
+    assert [found.name for found in METRICS][:2] == ["loss", "accuracy"]
     assert metric("train/accuracy").show(0.98765) == "98.77%"
     assert metric("loss").show(0.123456) == "0.1235"
 

@@ -16,4 +16,4 @@ from training.data.prepare import prepare
 def test_input_facts_are_those_of_the_prepared_data(dataset: dict[str, object]) -> None:
     config = RunConfig.model_validate({"dataset": dataset, "model": {"kind": "mlp"}})
     with prepare(config, torch.device("cpu")) as data:
-        assert input_facts(config) == (data.shape, len(data.classes))
+        assert input_facts(config) == data.facts

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.training.known_facts import sample_facts
 from training.data.normalise import Normalisation, measure
 
 
@@ -17,7 +18,7 @@ def test_pictures_are_measured_per_channel_on_the_scale_of_0_to_1() -> None:
     store = pictures(300)
     store[..., 1] //= 3
     train = torch.arange(0, 300, 2)
-    normalisation = measure(lambda some: store[some], train, (3, 6, 5))
+    normalisation = measure(lambda some: store[some], train, sample_facts((3, 6, 5)))
     values = store[train].numpy().reshape(-1, 3).astype(np.float64) / 255
     assert normalisation.mean == pytest.approx(values.mean(0).tolist(), rel=1e-12)
     assert normalisation.std == pytest.approx(values.std(0).tolist(), rel=1e-12)
@@ -25,7 +26,7 @@ def test_pictures_are_measured_per_channel_on_the_scale_of_0_to_1() -> None:
 
 def test_vectors_are_measured_per_feature() -> None:
     store = torch.randn(500, 4, generator=torch.Generator().manual_seed(0)) * torch.tensor([1e-3, 1.0, 50.0, 1e6]) + 3
-    normalisation = measure(lambda some: store[some], torch.arange(500), (4,))
+    normalisation = measure(lambda some: store[some], torch.arange(500), sample_facts((4,)))
     values = store.numpy().astype(np.float64)
     assert normalisation.mean == pytest.approx(values.mean(0).tolist(), rel=1e-9)
     assert normalisation.std == pytest.approx(values.std(0).tolist(), rel=1e-9)
@@ -41,7 +42,7 @@ def test_at_most_8192_evenly_spaced_samples_are_read() -> None:
         read.extend(some.tolist())
         return pictures(len(some), 1)
 
-    measure(reader, torch.arange(100_000), (1, 6, 5))
+    measure(reader, torch.arange(100_000), sample_facts((1, 6, 5)))
     assert len(read) == len(set(read)) == 8192
     gaps = np.diff(read)
     assert gaps.min() >= 12
@@ -50,11 +51,11 @@ def test_at_most_8192_evenly_spaced_samples_are_read() -> None:
 
 def test_what_never_changes_is_not_divided_by_zero() -> None:
     black = torch.zeros((10, 4, 4, 1), dtype=torch.uint8)
-    normalisation = measure(lambda some: black[some], torch.arange(10), (1, 4, 4))
+    normalisation = measure(lambda some: black[some], torch.arange(10), sample_facts((1, 4, 4)))
     assert normalisation.std == (1 / 255,)
     assert torch.equal(normalisation.apply_pixels(black), torch.zeros(10, 4, 4, 1))
     constant = torch.full((10, 2), 1e6)
-    normalisation = measure(lambda some: constant[some], torch.arange(10), (2,))
+    normalisation = measure(lambda some: constant[some], torch.arange(10), sample_facts((2,)))
     assert torch.allclose(normalisation.apply(constant), torch.zeros(10, 2), atol=0.1)
 
 

@@ -35,6 +35,9 @@ class GivenWindow:
     def samples(self) -> int:
         return len(self.targets)
 
+    def weight(self, weigh: None) -> int:
+        return self.samples
+
     def __iter__(self) -> Iterator[Batch]:
         for inputs, targets in zip(self.inputs.split(self.cuts), self.targets.split(self.cuts), strict=True):
             yield Batch(inputs, targets, torch.arange(len(targets)))

@@ -63,7 +63,7 @@ def test_code_in_model_json_answers_like_the_checkpoint(
     if run == "spiral":
         samples = torch.randn((5, 2), generator=generator)
     else:
-        samples = torch.randint(0, 256, (5, *material.shape), dtype=torch.uint8, generator=generator)
+        samples = torch.randint(0, 256, (5, *material.facts.shape), dtype=torch.uint8, generator=generator)
     expected = material.logits(samples)
     found = torch.as_tensor(elsewhere["logits"](model, facts, samples))
     if to == "safetensors":
@@ -73,7 +73,7 @@ def test_code_in_model_json_answers_like_the_checkpoint(
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
     best = expected.softmax(dim=1).max(dim=1)
     predicted = elsewhere["predict"](model, facts, samples)
-    assert [name for name, _ in predicted] == [material.classes[place] for place in best.indices.tolist()]
+    assert [name for name, _ in predicted] == [material.facts.names[place] for place in best.indices.tolist()]
     assert [chance for _, chance in predicted] == pytest.approx(best.values.tolist(), rel=1e-4)
 
 

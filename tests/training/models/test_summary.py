@@ -8,12 +8,13 @@ import pytest
 import torch
 from torch import nn
 
+from tests.training.known_facts import sample_facts
 from training.config.model import Mlp, SmallCnn, TorchvisionModel
 from training.models import make_model, summarise
 
 
 def test_small_cnn_layer_by_layer() -> None:
-    summary = summarise(make_model(SmallCnn(), (1, 28, 28), 10, seed=0), (1, 28, 28))
+    summary = summarise(make_model(SmallCnn(), sample_facts((1, 28, 28)), 10, seed=0), sample_facts((1, 28, 28)))
     assert [(layer["type"], layer["output_shape"], layer["parameters"]) for layer in summary["layers"]] == [
         ("Conv2d", [32, 28, 28], 320),
         ("MaxPool2d", [32, 14, 14], 0),
@@ -34,8 +35,8 @@ def test_small_cnn_layer_by_layer() -> None:
 
 @pytest.mark.parametrize("name", ["resnet18", "vit_b_32", "swin_t", "googlenet"])
 def test_layers_add_up_to_the_total(name: str) -> None:
-    model = make_model(TorchvisionModel(name=name), (3, 64, 64), 10, seed=0)
-    summary = summarise(model, (3, 64, 64))
+    model = make_model(TorchvisionModel(name=name), sample_facts((3, 64, 64)), 10, seed=0)
+    summary = summarise(model, sample_facts((3, 64, 64)))
     wanted = sum(parameter.numel() for parameter in model.parameters())
     assert summary["parameters"] == wanted == sum(layer["parameters"] for layer in summary["layers"])
     assert summary["layers"][0]["type"] == "Conv2d"
@@ -45,7 +46,7 @@ def test_frozen_and_shared_parameters() -> None:
     shared = nn.Linear(4, 4)
     model = nn.Sequential(shared, nn.ReLU(), shared, nn.Linear(4, 2).requires_grad_(False))
     before = list(model.parameters())
-    summary = summarise(model, (4,))
+    summary = summarise(model, sample_facts((4,)))
     assert all(mine is wanted for mine, wanted in zip(model.parameters(), before, strict=True))
     assert summary["parameters"] == 30
     assert summary["trainable_parameters"] == 20
@@ -57,13 +58,13 @@ def test_frozen_and_shared_parameters() -> None:
 
 
 def test_model_and_random_state_are_left_alone() -> None:
-    model = make_model(TorchvisionModel(name="mobilenet_v3_small"), (3, 32, 32), 10, seed=0)
+    model = make_model(TorchvisionModel(name="mobilenet_v3_small"), sample_facts((3, 32, 32)), 10, seed=0)
     model.train()
     next(iter(model.children())).eval()
     modes = [module.training for module in model.modules()]
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     random_state = torch.get_rng_state()
-    summarise(model, (3, 32, 32))
+    summarise(model, sample_facts((3, 32, 32)))
     assert [module.training for module in model.modules()] == modes
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
     assert torch.equal(torch.get_rng_state(), random_state)
@@ -71,8 +72,8 @@ def test_model_and_random_state_are_left_alone() -> None:
 
 
 def test_failure_leaves_no_hooks_behind() -> None:
-    model = make_model(Mlp(), (5,), 3, seed=0).train()
+    model = make_model(Mlp(), sample_facts((5,)), 3, seed=0).train()
     with pytest.raises(RuntimeError):
-        summarise(model, (7,))
+        summarise(model, sample_facts((7,)))
     assert not any(module._forward_hooks for module in model.modules())
     assert model.training

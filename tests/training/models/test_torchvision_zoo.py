@@ -9,6 +9,7 @@ import torch
 import torchvision
 from torch import nn
 
+from tests.training.known_facts import sample_facts
 from training.config.model import TorchvisionModel
 from training.config.torchvision_names import CLASSIFICATION_MODELS
 from training.errors import InputError
@@ -43,14 +44,14 @@ def test_every_network_gives_logits(name: str, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(nn.init, init, lambda tensor, *args, **kwargs: tensor)  # weights do not matter here
     side = side_for(name)
     for channels in (1,) if LARGE.search(name) else (1, 3):
-        model = make_model(TorchvisionModel(name=name), (channels, side, side), 7, seed=0)
-        assert forward_hollow(model, (channels, side, side)).shape == (2, 7)
+        model = make_model(TorchvisionModel(name=name), sample_facts((channels, side, side)), 7, seed=0)
+        assert forward_hollow(model, sample_facts((channels, side, side))).shape == (2, 7)
         assert next(m for m in model.modules() if isinstance(m, nn.Conv2d)).in_channels == channels
 
 
 @pytest.mark.parametrize("name", ["resnet18", "googlenet", "mobilenet_v3_small", "vit_b_32", "regnet_x_400mf"])
 def test_some_are_really_run_and_trained(name: str) -> None:
-    model = make_model(TorchvisionModel(name=name), (2, 64, 64), 4, seed=0)
+    model = make_model(TorchvisionModel(name=name), sample_facts((2, 64, 64)), 4, seed=0)
     logits = model(torch.rand(2, 2, 64, 64))
     assert logits.shape == (2, 4)
     logits.sum().backward()
@@ -58,7 +59,7 @@ def test_some_are_really_run_and_trained(name: str) -> None:
 
 
 def test_first_convolution_keeps_its_settings() -> None:
-    grey = make_model(TorchvisionModel(name="resnet18"), (1, 64, 64), 4, seed=0).get_submodule("conv1")
+    grey = make_model(TorchvisionModel(name="resnet18"), sample_facts((1, 64, 64)), 4, seed=0).get_submodule("conv1")
     assert isinstance(grey, nn.Conv2d)
     assert (grey.in_channels, grey.out_channels, grey.kernel_size, grey.stride, grey.padding, grey.bias) == (
         *(1, 64, (7, 7), (2, 2), (3, 3), None),
@@ -79,17 +80,17 @@ def test_first_convolution_keeps_its_settings() -> None:
 )
 def test_sizes_that_do_not_suit_are_refused(name: str, shape: tuple[int, ...], sentence: str) -> None:
     with pytest.raises(InputError, match=f"{name} needs .*{sentence}|{name} {sentence}"):
-        make_model(TorchvisionModel(name=name), shape, 10, seed=0)
+        make_model(TorchvisionModel(name=name), sample_facts(shape), 10, seed=0)
 
 
 @pytest.mark.parametrize(("name", "smallest"), [("alexnet", 63), ("densenet121", 29), ("squeezenet1_0", 21)])
 def test_the_size_named_is_the_smallest_that_works(name: str, smallest: int) -> None:
-    make_model(TorchvisionModel(name=name), (3, smallest, smallest), 10, seed=0)
+    make_model(TorchvisionModel(name=name), sample_facts((3, smallest, smallest)), 10, seed=0)
     with pytest.raises(InputError, match=f"at least {smallest} x {smallest}"):
-        make_model(TorchvisionModel(name=name), (3, smallest - 1, smallest - 1), 10, seed=0)
+        make_model(TorchvisionModel(name=name), sample_facts((3, smallest - 1, smallest - 1)), 10, seed=0)
 
 
 @pytest.mark.parametrize("name", ["no_such_network", "fcn_resnet50", "raft_large"])
 def test_other_networks_are_refused(name: str) -> None:
     with pytest.raises(InputError, match=rf"model\.name: .*{name}.*for example resnet18"):
-        make_model(TorchvisionModel(name=name), (3, 64, 64), 10, seed=0)
+        make_model(TorchvisionModel(name=name), sample_facts((3, 64, 64)), 10, seed=0)

@@ -13,6 +13,7 @@ import torch
 from PIL import Image
 from torch import nn
 
+from tests.training.known_facts import sample_facts
 from training.checkpoints.load import load_weights
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import read_toml
@@ -63,22 +64,22 @@ def quiet(_text: str, _share: float | None) -> None:
 
 @pytest.mark.parametrize("shape", [(3, 32, 32), (1, 9, 9), (3, 20, 33), (3, 64, 64)])
 def test_logits_for_any_picture(shape: tuple[int, int, int]) -> None:
-    model = make_model(NETWORK, shape, 7, seed=0)
+    model = make_model(NETWORK, sample_facts(shape), 7, seed=0)
     assert model(torch.randn(3, *shape)).shape == (3, 7)
 
 
 def test_smaller_pictures_and_points_are_refused() -> None:
     with pytest.raises(InputError, match="whitened_cnn needs pictures of at least 9 x 9 pixels"):
-        make_model(NETWORK, (3, 8, 30), 7, seed=0)
+        make_model(NETWORK, sample_facts((3, 8, 30)), 7, seed=0)
     with pytest.raises(InputError, match="whitened_cnn needs pictures"):
-        make_model(NETWORK, (2,), 7, seed=0)
+        make_model(NETWORK, sample_facts((2,)), 7, seed=0)
 
 
 def test_whitened_patches_are_uncorrelated_and_of_one_size() -> None:
     mixing = 10 * torch.randn(3, 3, generator=torch.Generator().manual_seed(0))
     grain = torch.randn(600, 3, 17, 17, generator=torch.Generator().manual_seed(1))
     samples = torch.einsum("dc,nchw->ndhw", mixing, nn.functional.avg_pool2d(grain, 2, stride=1))
-    model = make_model(NETWORK, (3, 16, 16), 7, seed=0)
+    model = make_model(NETWORK, sample_facts((3, 16, 16)), 7, seed=0)
 
     fit_to_samples(model, NETWORK, lambda count: samples[:count].split(170))
 
@@ -93,7 +94,7 @@ def test_whitened_patches_are_uncorrelated_and_of_one_size() -> None:
 
 
 def test_logits_are_a_ninth_and_convolutions_begin_as_the_identity() -> None:
-    model = make_model(NETWORK, (3, 32, 32), 7, seed=0).eval()
+    model = make_model(NETWORK, sample_facts((3, 32, 32)), 7, seed=0).eval()
     inputs = torch.randn(4, 3, 32, 32)
     layers = list(model.children())
     scaled = next(index for index, layer in enumerate(layers) if isinstance(layer, nn.AvgPool2d))
@@ -109,7 +110,7 @@ def test_whitening_looks_at_training_pictures_alone_and_two_steps_leave_it(pictu
     with assemble(preset(pictures), quiet).data as data:
         samples = torch.cat(list(data.training_samples(1000)))
         assert samples.shape == (24, 3, 12, 12)
-    model = make_model(NETWORK, (3, 12, 12), 2, seed=0)
+    model = make_model(NETWORK, sample_facts((3, 12, 12)), 2, seed=0)
     fit_to_samples(model, NETWORK, lambda _count: [samples])
 
     session = assemble(preset(pictures), quiet)
@@ -162,7 +163,7 @@ def test_whitening_never_holds_more_than_a_few_pictures(pictures: Path, monkeypa
                 del some
                 assert sum(reference() is not None for reference in alive) <= 1
 
-        fit_to_samples(make_model(NETWORK, (3, 12, 12), 2, seed=0), NETWORK, watched)
+        fit_to_samples(make_model(NETWORK, sample_facts((3, 12, 12)), 2, seed=0), NETWORK, watched)
     assert len(alive) == 5
     with assemble(preset(pictures), quiet).data as data:
         monkeypatch.setattr("training.data.batches.LOOKED_AT", 1)
@@ -190,7 +191,7 @@ def test_the_preset_trains_and_a_resumed_run_is_the_unbroken_one(
 
 
 def _weights(record: dict[str, Any], averaged: bool) -> dict[str, torch.Tensor]:
-    model = make_model(NETWORK, (3, 12, 12), 2, seed=1)
+    model = make_model(NETWORK, sample_facts((3, 12, 12)), 2, seed=1)
     load_weights(Path(record["last_checkpoint"]), model, averaged=averaged)
     return model.state_dict()
 

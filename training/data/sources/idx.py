@@ -12,8 +12,9 @@ from torch import Tensor
 
 from training.config.dataset import IdxDataset
 from training.data.idx_file import IdxFile
-from training.data.source import AtHand, Layout, Opening, Skipped
+from training.data.source import AtHand, Opening, Skipped
 from training.errors import InputError
+from training.facts import Layout
 
 _PREFIXES = (("train", "train"), ("test", "t10k"))
 _IMAGES, _LABELS = "images-idx3-ubyte", "labels-idx1-ubyte"

@@ -23,9 +23,10 @@ from training.data.gpu_decode import GpuDecoder
 from training.data.names import Names
 from training.data.picture_cache import PictureCache
 from training.data.resident import Notice
-from training.data.source import Layout, Opening, Reading, Skipped
+from training.data.source import Opening, Plain, Reading, Skipped
 from training.data.workers import new_pixels
 from training.errors import InputError, TrainingError
+from training.facts import Layout
 
 _PROBED = 64
 _NOTED_EVERY = 600.0  # seconds: that a cache is still read from
@@ -34,7 +35,7 @@ _OWN_SIZES = range(8, 513)
 """Pictures that agree in size keep it only within this: photographs of twelve megapixels are no size to train at."""
 
 
-class ImageFolder:
+class ImageFolder(Plain):
     """The good pictures of a folder: decoded ones while they are kept, else decoded whenever they are read."""
 
     layout: Layout = "image"

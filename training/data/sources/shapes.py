@@ -12,7 +12,8 @@ from torch import Tensor
 
 from training import random
 from training.config.dataset import ShapesDataset
-from training.data.source import AtHand, Layout, Opening, Skipped
+from training.data.source import AtHand, Opening, Skipped
+from training.facts import Layout
 
 _CLASSES = ("circle", "square", "triangle", "star", "cross", "ring")
 _PIXELS_AT_ONCE = 1 << 18  # keeps the temporaries of one piece inside the processor's cache

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from training import random
 from training.config.dataset import SpiralDataset
-from training.data.source import AtHand, Layout, Opening, Skipped
+from training.data.source import AtHand, Opening, Skipped
+from training.facts import Layout
 
 _ARMS = 3
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tests.benchmarks.compare.task import Clock, Task
+from tests.training.known_facts import sample_facts
 from training.engine.device import choose_threads, wants_channels_last
 from training.schedules import make_schedule
 
@@ -45,8 +46,10 @@ def prepared(task: Task) -> tuple[nn.Module, Inputs]:
     model = task.model()
     shape = tuple(task.samples.shape[1:])
     channels_first = (shape[2], *shape[:2]) if task.pictures else shape
-    torch.set_num_threads(choose_threads(None, model, channels_first, task.batch_size))
-    if not task.pictures or not wants_channels_last("auto", model, channels_first, task.batch_size, "cpu"):
+    torch.set_num_threads(choose_threads(None, model, sample_facts(channels_first), task.batch_size))
+    if not task.pictures or not wants_channels_last(
+        "auto", model, sample_facts(channels_first), task.batch_size, "cpu"
+    ):
         return model, Inputs(task, channels_last=False)
     return model.to(memory_format=torch.channels_last), Inputs(task, channels_last=True)
 

@@ -1,0 +1,72 @@
+"""Whether data, model and objective go together, as far as settings tell."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from training.config.metrics import METRICS
+from training.config.run import RunConfig
+from training.errors import Problem
+from training.facts import Target
+
+_INPUTS = {"image": "pictures", "vector": "numbers", "tokens": "text", "list": "queries with their items"}
+_TARGETS: dict[Target, str] = {
+    "class": "one class for each sample",
+    "labels": "labels, any number for each sample",
+    "values": "numbers to predict",
+    "mask": "masks",
+    "tokens": "text",
+    "ranks": "items to rank",
+}
+
+
+def task_problems(config: RunConfig) -> list[Problem]:
+    """At most one for the model, one for the objective and one for the monitored metric."""
+    dataset, model, objective = config.dataset, config.model, config.objective
+    found: list[Problem] = []
+    target = dataset.target
+    if target is not None and target not in objective.takes:
+        wanted = " or ".join(_TARGETS[each] for each in objective.takes)
+        others = [kind for kind, section in _alternatives("objective").items() if target in section.takes]
+        advice = f"choose {_listed(others)}" if others else "choose other data"
+        found.append(
+            Problem(
+                "objective.kind",
+                f"{objective.kind} needs {wanted}, but {dataset.kind} gives {_TARGETS[target]}; {advice}.",
+            )
+        )
+    answer = "place" if target in ("mask", "tokens") else "sample"
+    suiting = [
+        kind
+        for kind, section in _alternatives("model").items()
+        if dataset.layout in section.takes and (target is None or answer in section.answers)
+    ]
+    advice = f"choose {_listed(suiting)}" if suiting else "choose other data"
+    if dataset.layout not in model.takes:
+        wanted = " or ".join(_INPUTS[each] for each in model.takes)
+        found.append(
+            Problem("model.kind", f"{model.kind} needs {wanted}, but {dataset.kind} gives {dataset.called}; {advice}.")
+        )
+    elif target is not None and answer not in model.answers:
+        gives = "one answer for a sample" if answer == "place" else "an answer for each of its pixels"
+        found.append(Problem("model.kind", f"{model.kind} gives {gives}, which {dataset.kind} is not for; {advice}."))
+    known = ["auto", *(f"val/{name}" for name in (*objective.metrics, "loss"))]
+    if config.checkpoints.monitor not in known:
+        metric = config.checkpoints.monitor
+        what = "is not measured" if metric in [f"val/{each.name}" for each in METRICS] else "is no metric"
+        found.append(
+            Problem("checkpoints.monitor", f"{metric!r} {what} under {objective.kind}; choose {_listed(known)}.")
+        )
+    return found
+
+
+def _alternatives(section: str) -> dict[str, Any]:
+    """The classes that may stand there, by their kind."""
+    annotation = RunConfig.model_fields[section].annotation
+    classes = get_args(annotation) or (annotation,)
+    return {each.model_fields["kind"].default: each for each in classes}
+
+
+def _listed(kinds: list[str]) -> str:
+    """``mlp``, ``auto or val/loss``"""
+    return " or ".join([", ".join(kinds[:-1]), kinds[-1]] if len(kinds) > 1 else kinds)

@@ -1,0 +1,75 @@
+"""``DataFacts``: what is known of the samples, as far as a model and a task have to know it. No torch here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+Layout = Literal["image", "vector", "tokens", "list"]
+"""How the inputs lie in a batch of B samples: "image" float32 (B, C, H, W), "vector" float32 (B, F), "tokens" int64 (B, T),
+"list" float32 (B, L, F), the items of one query."""
+
+Target = Literal["class", "labels", "values", "mask", "tokens", "ranks"]
+"""What is to be learnt: "class" int64 (B,), or float32 (B, classes) once samples are mixed; "labels" float32 (B, K), 0 or 1;
+"values" float32 (B, K); "mask" int64 (B, H, W); "tokens" int64 (B, T), the one after each; "ranks" float32 (B, L), how well
+each item suits its query, NaN where a list has none."""
+
+IGNORED = -100
+"""In masks and tokens: a place that is not learnt from (torch's ``ignore_index``)."""
+IGNORED_PIXEL = 255
+"""The same in a mask that still lies beside its picture, as uint8."""
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """What a model and an objective are built from; kept in each checkpoint's manifest.
+
+    All statistics are those of the training samples alone. Before the data was read (a preview) they are empty.
+    """
+
+    layout: Layout
+    shape: tuple[int, ...]
+    """One sample as the model sees it, without the batch: (C, H, W), (F,), (T,) or (L, F)."""
+    target: Target
+    names: tuple[str, ...]
+    """Of the classes, the labels or the values to predict, or the vocabulary's tokens."""
+    samples: int = 0
+    """How many are trained on."""
+    counts: tuple[int, ...] = ()
+    """For each name: training samples of that class or with that label; for masks and tokens the places, as far as they
+    were counted."""
+    target_mean: tuple[float, ...] = ()
+    target_std: tuple[float, ...] = ()
+    """Of each value to predict."""
+    columns: tuple[str, ...] = ()
+    """Names of the features of "vector" and "list", where they have any."""
+    categories: tuple[int, ...] = ()
+    """For each feature: how many codes it may take, 0 being "unknown"; 0 for a feature that is a number. Empty: all are
+    numbers."""
+
+    @property
+    def dense(self) -> bool:
+        """Whether every pixel or token is predicted instead of the sample as a whole."""
+        return self.target in ("mask", "tokens")
+
+    @property
+    def places(self) -> int:
+        """How many predictions a sample asks for: its pixels, its tokens, its items, or 1."""
+        return {
+            "mask": math.prod(self.shape[1:]),
+            "tokens": math.prod(self.shape),
+            "ranks": self.shape[0],
+        }.get(self.target, 1)
+
+    def record(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> DataFacts:
+        """Undo ``record``; unknown keys are left alone. KeyError or TypeError when something is missing or another thing."""
+        known: dict[str, Any] = {field.name: record[field.name] for field in fields(cls) if field.name in record}
+        lists = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
+        return cls(**known | lists)
