@@ -48,6 +48,8 @@ class DataFacts:
     categories: tuple[int, ...] = ()
     """For each feature: how many codes it may take, 0 being "unknown"; 0 for a feature that is a number. Empty: all are
     numbers."""
+    codes: tuple[tuple[str, ...], ...] = ()
+    """For each feature: what its codes 1, 2, ... stand for; none for a number. With it an exported model can be used."""
 
     @property
     def dense(self) -> bool:
@@ -65,11 +67,12 @@ class DataFacts:
 
     def record(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return plain | {"codes": [list(texts) for texts in self.codes]}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> DataFacts:
         """Undo ``record``; unknown keys are left alone. KeyError or TypeError when something is missing or another thing."""
         known: dict[str, Any] = {field.name: record[field.name] for field in fields(cls) if field.name in record}
         lists = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
-        return cls(**known | lists)
+        return cls(**known | lists | {"codes": tuple(tuple(texts) for texts in record.get("codes", ()))})

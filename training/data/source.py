@@ -42,7 +42,8 @@ class Source(Protocol):
     columns: tuple[str, ...]
     """Names of the features, "" or none where they have no name."""
     categories: tuple[int, ...]
-    """As ``DataFacts.categories``."""
+    codes: tuple[tuple[str, ...], ...]
+    """Both as in ``DataFacts``."""
     groups: Tensor | None
     """int64 (N,): samples of the same number belong together, and no split parts them."""
     in_order: bool
@@ -95,6 +96,7 @@ class Plain:
     target: Target = "class"
     columns: tuple[str, ...] = ()
     categories: tuple[int, ...] = ()
+    codes: tuple[tuple[str, ...], ...] = ()
     groups: Tensor | None = None
     in_order = False
 

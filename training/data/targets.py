@@ -26,6 +26,7 @@ def source_facts(source: Source) -> DataFacts:
         names=source.classes,
         columns=source.columns,
         categories=source.categories,
+        codes=source.codes,
     )
 
 
