@@ -99,6 +99,48 @@ OPTIMIZERS: tuple[Entry, ...] = (
         optimizer.Sgd,
         "training.optim.optimizers:make_sgd",
     ),
+    Entry(
+        "nadam",
+        "NAdam",
+        "Adam with Nesterov's look ahead: often a little faster than Adam.",
+        optimizer.NAdam,
+        "training.optim.optimizers:make_nadam",
+    ),
+    Entry(
+        "radam",
+        "RAdam",
+        "Adam that adapts only once its variance is known: needs no warm-up.",
+        optimizer.RAdam,
+        "training.optim.optimizers:make_radam",
+    ),
+    Entry(
+        "adagrad",
+        "Adagrad",
+        "A rate for each weight that falls with its gradients so far: for rare features and tables.",
+        optimizer.Adagrad,
+        "training.optim.optimizers:make_adagrad",
+    ),
+    Entry(
+        "rmsprop",
+        "RMSprop",
+        "Steps divided by the recent size of each gradient: an old favourite of recurrent networks.",
+        optimizer.RMSprop,
+        "training.optim.optimizers:make_rmsprop",
+    ),
+    Entry(
+        "adafactor",
+        "Adafactor",
+        "Adaptive with next to no memory of its own: for networks that barely fit.",
+        optimizer.Adafactor,
+        "training.optim.optimizers:make_adafactor",
+    ),
+    Entry(
+        "muon",
+        "Muon",
+        "Orthogonal steps for hidden matrices and filters, AdamW for the rest: strong for transformers and deep networks.",
+        optimizer.Muon,
+        "training.optim.optimizers:make_muon",
+    ),
 )
 
 SCHEDULES: tuple[Entry, ...] = (

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from training.config.model import TorchvisionModel
-from training.config.optimizer import Sgd
+from training.config.optimizer import Adafactor, Adagrad, Sgd
 from training.config.run import SECTIONS, RunConfig
 from training.config.schedule import OneCycle
 from training.config.task import task_problems
@@ -138,6 +138,9 @@ def cross_problems(config: RunConfig) -> list[Problem]:
     if isinstance(schedule, OneCycle):
         if schedule.base_momentum > schedule.max_momentum:
             found.append(Problem("schedule.base_momentum", "must not exceed max_momentum; lower it."))
+        if schedule.cycle_momentum and isinstance(optimizer, Adagrad | Adafactor):
+            name = type(optimizer).__name__
+            found.append(Problem("schedule.cycle_momentum", f"{name} has no momentum to cycle; switch it off."))
     elif config.loop.max_steps is not None and schedule.warmup_steps >= config.loop.max_steps:
         found.append(Problem("schedule.warmup_steps", "must be fewer than loop.max_steps; shorten the warm-up."))
     if schedule.kind == "multi_step" and list(schedule.milestones) != sorted(set(schedule.milestones)):

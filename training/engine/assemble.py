@@ -20,6 +20,7 @@ from training.engine.device import (
 )
 from training.engine.session import Session
 from training.models import fit_to_samples, make_model
+from training.models.stages import stages
 from training.objectives import make_objective
 from training.optim import Ema, make_guard, make_optimizer
 from training.process import give_back_memory
@@ -80,7 +81,7 @@ def _build(
     total_steps = config.loop.epochs * data.steps_per_epoch
     if config.loop.max_steps is not None:
         total_steps = min(total_steps, config.loop.max_steps)
-    optimizer = make_optimizer(model, config.optimizer, device)
+    optimizer = make_optimizer(model, config.optimizer, device, stages=stages(model))
     session = Session(
         config=config,
         device=device,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from training.engine.device import ran_out_of_memory
@@ -42,10 +43,21 @@ def _misfit(session: Session) -> str:
         return "it stands at a step that the run does not have"
     for parameter, numbers in session.optimizer.state.items():
         for name, value in numbers.items():
-            if name == "step":
+            if name in ("step", "mu_product"):
                 fits = isinstance(value, int | float) or (isinstance(value, Tensor) and value.numel() == 1)
             else:  # fused kernels look at no shape but the parameter's
-                fits = value is None or (isinstance(value, Tensor) and value.shape == parameter.shape)
+                fits = value is None or (
+                    isinstance(value, Tensor) and value.shape == _wanted(str(name), parameter.shape)
+                )
             if not fits:
                 return f"the optimizer's {visible(str(name), 60)} has another form than its parameter"
     return ""
+
+
+def _wanted(name: str, shape: torch.Size) -> torch.Size:
+    """The shape of a parameter's state: its own, but for what Adafactor keeps of rows and columns."""
+    if name == "row_var":
+        return torch.Size((*shape[:-1], 1))
+    if name == "col_var":
+        return torch.Size((*shape[:-2], 1, *shape[-1:]))
+    return shape

@@ -1,12 +1,16 @@
-"""Which parameters get weight decay."""
+"""Which parameters get weight decay, which rate, and which of Muon's two ways to step."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch import nn
 
-from training.config.optimizer import OptimizerSection
+from training.config.optimizer import Muon, OptimizerSection
+
+Stages = Sequence[Sequence[str]]
+"""The names of a network's parameters from its input to its head (``training.models.stages``)."""
 
 # torch keeps no common base for its normalisation layers; `_BatchNorm` and `_InstanceNorm` cover theirs, lazy and
 # synchronised ones included.
@@ -17,36 +21,111 @@ _NORM_LAYERS = (
     nn.RMSNorm,
     nn.LocalResponseNorm,
 )
+_EMBEDDINGS = ("token", "pos_embed", "position")
+"""In the name of a free parameter: class tokens, embeddings of positions, tables of relative positions."""
 
 
-def parameter_groups(model: nn.Module, config: OptimizerSection) -> list[dict[str, Any]]:
-    """The trainable parameters of ``model`` as optimizer groups "decay" and "no decay", in the model's own order.
+def parameter_groups(model: nn.Module, config: OptimizerSection, stages: Stages = ()) -> list[dict[str, Any]]:
+    """The trainable parameters of ``model`` as optimizer groups, in the model's own order.
 
-    Biases, everything inside normalisation layers and every parameter of at most one dimension (scales, class
-    tokens' gains) get no weight decay unless ``config.decay_bias_and_norm``. Frozen parameters and empty groups are
-    left out; a parameter shared by several modules appears once, without decay if any of its places says so.
+    Biases, everything inside normalisation layers, embeddings and every parameter of at most one dimension (scales) are in
+    "no decay" unless ``config.decay_bias_and_norm``, the others in "decay". Where the rate is another by depth there are
+    such groups for each rate, from the input to the head, with that factor as ``lr_scale``. With Muon the matrices between
+    input and head are in "Muon", whose groups come first. Frozen parameters and empty groups are left out; a parameter
+    shared by several modules appears once, without decay if any of its places says so.
+
+    Raises ValueError when ``stages`` are needed and missing.
     """
-    spared = set() if config.decay_bias_and_norm else _spared(model)
-    trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    groups = [
+    spared = _spared(model)
+    orthogonal = _orthogonal(model, config, stages)
+    depths = _depths(config, stages)
+    groups: dict[tuple[bool, int, bool], list[nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            decays = config.decay_bias_and_norm or id(parameter) not in spared
+            key = name not in orthogonal, depths.get(name, 0), not decays
+            groups.setdefault(key, []).append(parameter)
+    return [
         {
-            "name": "decay",
-            "params": [parameter for parameter in trainable if id(parameter) not in spared],
-            "weight_decay": config.weight_decay,
-        },
-        {
-            "name": "no decay",
-            "params": [parameter for parameter in trainable if id(parameter) in spared],
-            "weight_decay": 0.0,
-        },
+            "name": _group_name(config, *key, last=len(stages) - 1),
+            "params": parameters,
+            "weight_decay": 0.0 if key[2] else config.weight_decay,
+            **_scale(config, key[0], key[1], len(stages) - 1),
+        }
+        for key, parameters in sorted(groups.items(), key=lambda item: item[0])
     ]
-    return [group for group in groups if group["params"]]
+
+
+def _depths(config: OptimizerSection, stages: Stages) -> dict[str, int]:
+    """The stage of each parameter, as far as the rate depends on it: the head's alone where no other differs."""
+    by_depth = config.layer_decay != 1.0
+    if not by_depth and config.head_lr_factor == 1.0:
+        return {}
+    if not stages:
+        raise ValueError("the stages of the network are needed for a rate by depth")
+    last = len(stages) - 1
+    return {name: depth for depth, names in enumerate(stages) if by_depth or depth == last for name in names}
+
+
+def _scale(config: OptimizerSection, rest: bool, depth: int, last: int) -> dict[str, float]:
+    """``lr_scale``, unless it is 1."""
+    scale = 1.0
+    if config.layer_decay != 1.0:
+        scale *= config.layer_decay ** (last - depth)
+    if config.head_lr_factor != 1.0 and depth == last:
+        scale *= config.head_lr_factor
+    if isinstance(config, Muon) and rest:
+        scale *= config.adamw_lr_factor
+    return {"lr_scale": scale} if scale != 1.0 else {}
+
+
+def _group_name(config: OptimizerSection, rest: bool, depth: int, spared: bool, last: int) -> str:
+    name = "no decay" if spared else "decay"
+    if isinstance(config, Muon):
+        name = f"AdamW, {name}" if rest else "Muon"
+    if config.layer_decay != 1.0 or config.head_lr_factor != 1.0:
+        if depth == last:
+            return f"{name}, head"
+        return f"{name}, stage {depth + 1}" if config.layer_decay != 1.0 else name
+    return name
+
+
+def _orthogonal(model: nn.Module, config: OptimizerSection, stages: Stages) -> set[str]:
+    """What Muon steps itself: matrices and filters between input and head.
+
+    Jordan's own networks flatten a convolution's filters to a matrix (https://github.com/KellerJordan/Muon), which torch's
+    Muon leaves to its caller. Embeddings and the head are left to AdamW, as both say.
+    """
+    if not isinstance(config, Muon):
+        return set()
+    if not stages:
+        raise ValueError("the stages of the network are needed for Muon")
+    excluded = _embeddings(model) | _norms_and_biases(model)
+    head = set(stages[-1])
+    return {
+        name
+        for name, parameter in model.named_parameters()
+        if name not in head and id(parameter) not in excluded and parameter.numel() > max(parameter.shape, default=1)
+    }
 
 
 def _spared(model: nn.Module) -> set[int]:
-    spared: set[int] = set()
-    for module in model.modules():
-        for name, parameter in module.named_parameters(recurse=False):
-            if isinstance(module, _NORM_LAYERS) or parameter.ndim <= 1 or name.endswith("bias"):
-                spared.add(id(parameter))
-    return spared
+    return _norms_and_biases(model) | _embeddings(model)
+
+
+def _norms_and_biases(model: nn.Module) -> set[int]:
+    return {
+        id(parameter)
+        for module in model.modules()
+        for name, parameter in module.named_parameters(recurse=False)
+        if isinstance(module, _NORM_LAYERS) or parameter.ndim <= 1 or name.endswith("bias")
+    }
+
+
+def _embeddings(model: nn.Module) -> set[int]:
+    return {
+        id(parameter)
+        for module in model.modules()
+        for name, parameter in module.named_parameters(recurse=False)
+        if isinstance(module, nn.Embedding | nn.EmbeddingBag) or any(word in name for word in _EMBEDDINGS)
+    }

@@ -10,9 +10,23 @@ import torch
 from torch import nn
 
 from training import catalog
-from training.config.optimizer import Adam, AdamSection, AdamW, OptimizerSection, Sgd
+from training.config.optimizer import (
+    Adafactor,
+    Adagrad,
+    Adam,
+    AdamSection,
+    AdamW,
+    DecoupledAdamSection,
+    Muon,
+    NAdam,
+    OptimizerSection,
+    RAdam,
+    RMSprop,
+    Sgd,
+)
 from training.errors import InputError
-from training.optim.groups import parameter_groups
+from training.optim import muon, on_device
+from training.optim.groups import Stages, parameter_groups
 
 Groups = list[dict[str, Any]]
 Implementation = Literal["fused", "foreach"]
@@ -21,16 +35,17 @@ FUSED_DEVICES = ("cpu", "cuda", "mps", "xpu")  # where torch >= 2.7 has fused Ad
 
 
 def make_optimizer(
-    model: nn.Module, config: OptimizerSection, device: torch.device, fused: bool = True
+    model: nn.Module, config: OptimizerSection, device: torch.device, fused: bool = True, stages: Stages = ()
 ) -> torch.optim.Optimizer:
     """The optimizer ``config`` describes over ``model``'s trainable parameters.
 
     Call it after the model has its final device, dtype and memory format: moments and momentum buffers are created
     here, in the same layout, so that a first step that is skipped (see ``Guard``) leaves nothing undefined and a
     checkpoint always has the same entries. ``fused`` False asks for the foreach form even where torch has a fused
-    one; the two differ in the last bits. Raises InputError when the model has nothing to train.
+    one; the two differ in the last bits. ``stages`` are the model's, which Muon and rates by depth need. Raises InputError
+    when the model has nothing to train.
     """
-    groups = parameter_groups(model, config)
+    groups = parameter_groups(model, config, stages)
     if not groups:
         raise InputError("The model has no trainable parameters; unfreeze some, or choose another model.")
     fused = fused and _fused_available(groups, device)
@@ -39,6 +54,8 @@ def make_optimizer(
     )
     optimizer = make(groups, config, device, fused)
     create_state(optimizer)
+    if isinstance(optimizer, on_device.OnDevice):
+        optimizer.settle()
     return optimizer
 
 
@@ -85,6 +102,100 @@ def make_sgd(groups: Groups, config: Sgd, device: torch.device, fused: bool) -> 
     )
 
 
+def make_nadam(groups: Groups, config: NAdam, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+    """``torch.optim.NAdam``."""
+    kind = torch.optim.NAdam if _captures(device) else on_device.DeviceNAdam
+    return kind(groups, momentum_decay=config.momentum_decay, **_decoupled_settings(config, device))
+
+
+def make_radam(groups: Groups, config: RAdam, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+    """``torch.optim.RAdam``."""
+    kind = torch.optim.RAdam if _captures(device) else on_device.DeviceRAdam
+    return kind(groups, **_decoupled_settings(config, device))
+
+
+def _decoupled_settings(config: DecoupledAdamSection, device: torch.device) -> dict[str, Any]:
+    return {
+        "lr": config.lr,
+        "betas": config.betas,
+        "eps": config.eps,
+        "weight_decay": config.weight_decay,
+        "decoupled_weight_decay": config.decoupled_weight_decay,
+        "capturable": device.type != "cpu" and _captures(device),
+        "foreach": True,
+    }
+
+
+def make_rmsprop(groups: Groups, config: RMSprop, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+    """``torch.optim.RMSprop``."""
+    kind = torch.optim.RMSprop if _captures(device) else on_device.DeviceRMSprop
+    return kind(
+        groups,
+        lr=config.lr,
+        alpha=config.alpha,
+        eps=config.eps,
+        weight_decay=config.weight_decay,
+        momentum=config.momentum,
+        centered=config.centered,
+        capturable=device.type != "cpu" and _captures(device),
+        foreach=True,
+    )
+
+
+def make_adagrad(groups: Groups, config: Adagrad, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+    """``torch.optim.Adagrad``."""
+    # Not every torch since 2.7 has this kernel on every device that has the others.
+    fused = fused and torch._C._dispatch_has_kernel_for_dispatch_key("aten::_fused_adagrad_", device.type.upper())
+    kind = torch.optim.Adagrad if fused or device.type == "cpu" else on_device.DeviceAdagrad
+    return kind(
+        groups,
+        lr=config.lr,
+        lr_decay=config.lr_decay,
+        weight_decay=config.weight_decay,
+        initial_accumulator_value=config.initial_accumulator_value,
+        eps=config.eps,
+        **_form(fused),
+    )
+
+
+def make_adafactor(groups: Groups, config: Adafactor, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+    """``torch.optim.Adafactor``."""
+    kind = torch.optim.Adafactor if device.type == "cpu" else on_device.DeviceAdafactor
+    return kind(
+        groups,
+        lr=config.lr,
+        beta2_decay=config.beta2_decay,
+        eps=(config.eps1, config.eps2),
+        d=config.d,
+        weight_decay=config.weight_decay,
+        foreach=True,
+    )
+
+
+def make_muon(groups: Groups, config: Muon, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+    """``training.optim.muon.Muon``: Muon's groups first, as ``parameter_groups`` names them, AdamW's after them."""
+    orthogonal = {
+        "momentum": config.momentum,
+        "nesterov": config.nesterov,
+        "ns_steps": config.ns_steps,
+        "adjust_lr_fn": config.adjust_lr_fn,
+    }
+    rest = {
+        "betas": config.adamw_betas,
+        "eps": config.adamw_eps,
+        "fused_adamw": fused,
+        "capturable": device.type != "cpu",  # where its step counts lie, as for the others
+    }
+    return muon.Muon(
+        [{**group, **(orthogonal if group["name"].startswith("Muon") else rest)} for group in groups], config.lr
+    )
+
+
+def _captures(device: torch.device) -> bool:
+    """Whether torch's own class can keep its step counts where the weights are."""
+    return device.type in ("cpu", "cuda", "xpu")
+
+
 def _form(fused: bool) -> dict[str, Any]:
     return {"fused": True} if fused else {"foreach": True}
 
@@ -103,6 +214,9 @@ def create_state(optimizer: torch.optim.Optimizer) -> None:
                     optimizer.state[parameter] = {"momentum_buffer": torch.zeros_like(parameter)}
         elif new:
             _create_as_torch_does(optimizer, {**group, "params": new})
+        if isinstance(optimizer, torch.optim.RMSprop) and group["momentum"] > 0.0:
+            for parameter in group["params"]:
+                optimizer.state[parameter].setdefault("momentum_buffer", torch.zeros_like(parameter))
 
 
 def _create_as_torch_does(optimizer: torch.optim.Optimizer, group: dict[str, Any]) -> None:
@@ -145,16 +259,17 @@ def implementation(optimizer: torch.optim.Optimizer) -> Implementation:
 
 
 def set_rate(optimizer: torch.optim.Optimizer, lr: float, momentum: float | None) -> None:
-    """Set what a schedule says for the next step: the learning rate and, unless None, momentum or Adam's first beta."""
+    """Set what a schedule says for the next step: the learning rate, which a group's ``lr_scale`` multiplies, and, unless
+    None, momentum or Adam's first beta."""
     starts = False
     for group in optimizer.param_groups:
-        group["lr"] = lr
+        group["lr"] = lr * group.get("lr_scale", 1.0)
         if momentum is None:
             continue
         if "betas" in group:
             group["betas"] = (momentum, group["betas"][1])
-        else:
+        elif "momentum" in group:
             starts = starts or (group["momentum"] == 0.0 and momentum != 0.0)
             group["momentum"] = momentum
     if starts:
-        create_state(optimizer)  # SGD without momentum whose momentum a one-cycle schedule switches on, as torch's does
+        create_state(optimizer)  # a one-cycle schedule switches on what SGD or RMSprop did without, as torch's does

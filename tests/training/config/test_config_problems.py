@@ -35,11 +35,20 @@ def adamw(**settings: Any) -> dict[str, Any]:
         ({"loop": {"epoch": 3}}, "loop.epoch: unknown key in [loop]; did you mean 'epochs'?"),
         ({"objective": {"los": "x"}}, "objective.los: unknown key in [objective]; did you mean 'loss'?"),
         # kinds
-        ({"optimizer": {"lr": 1.0}}, "optimizer: needs a kind: one of adam, adamw, sgd."),
+        (
+            {"optimizer": {"lr": 1.0}},
+            "optimizer: needs a kind: one of adafactor, adagrad, adam, adamw, muon, nadam, radam, rmsprop, sgd.",
+        ),
         ({"optimizer": {"kind": "adma"}}, "optimizer: unknown kind 'adma'; did you mean 'adam'?"),
-        ({"optimizer": {"kind": "zzz"}}, "optimizer: unknown kind 'zzz'; choose one of adam, adamw, sgd."),
+        (
+            {"optimizer": {"kind": "zzz"}},
+            "optimizer: unknown kind 'zzz'; choose one of adafactor, adagrad, adam, adamw, muon, nadam, radam, rmsprop, sgd.",
+        ),
         ({"optimizer": {"kind": ["sgd"]}}, "optimizer: unknown kind "),
-        ({"optimizer": {"kind": 5}}, "optimizer: unknown kind '5'; choose one of adam, adamw, sgd."),
+        (
+            {"optimizer": {"kind": 5}},
+            "optimizer: unknown kind '5'; choose one of adafactor, adagrad, adam, adamw, muon, nadam, radam, rmsprop, sgd.",
+        ),
         ({"objective": {"kind": "regression"}}, "objective.kind: must be 'classification', but is 'regression'."),
         # sections
         ({"loop": 5}, "loop: must be a section of keys, but is 5."),

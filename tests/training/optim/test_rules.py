@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from training import catalog
-from training.config.optimizer import Adam, AdamW, Sgd
+from training.config.optimizer import Adafactor, Adagrad, Adam, AdamW, Muon, NAdam, RAdam, RMSprop, Sgd
+from training.models.stages import stages
 from training.optim.optimizers import make_optimizer, set_rate
 from training.optim.rules import rule_of
 
@@ -24,12 +25,21 @@ SETTINGS: list[Any] = [
     Sgd(weight_decay=0.1),
     Sgd(nesterov=False),
     Sgd(momentum=0.0, nesterov=False),
+    NAdam(weight_decay=0.1),
+    NAdam(weight_decay=0.1, decoupled_weight_decay=False, momentum_decay=0.1, eps=1e-3),
+    RAdam(weight_decay=0.1),
+    RAdam(weight_decay=0.1, decoupled_weight_decay=False, betas=(0.9, 0.9)),
+    Adagrad(weight_decay=0.1, lr_decay=0.01, initial_accumulator_value=0.1),
+    RMSprop(weight_decay=0.1),
+    RMSprop(momentum=0.9, centered=True),
+    Adafactor(weight_decay=0.1),
+    Adafactor(eps1=1e-5, eps2=0.1, d=2.0, beta2_decay=-0.5),
 ]
 
 
 def network(dtype: torch.dtype) -> nn.Module:
     torch.manual_seed(1)
-    return nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7), nn.Linear(7, 3)).to(dtype)
+    return nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7), nn.Linear(7, 3)).to(dtype)  # Muon steps the first weight
 
 
 def train(
@@ -37,7 +47,7 @@ def train(
 ) -> dict[str, Tensor]:
     """``steps`` updates with random gradients and a rate and momentum that change at each."""
     model = network(dtype)
-    optimizer = make_optimizer(model, settings, CPU)
+    optimizer = make_optimizer(model, settings, CPU, stages=stages(model))
     generator = torch.Generator().manual_seed(2)
     for step in range(steps):
         for parameter in model.parameters():
@@ -58,9 +68,10 @@ def by_torch(optimizer: torch.optim.Optimizer, rate: float, momentum: float) -> 
 def by_rule(optimizer: torch.optim.Optimizer, rate: float, momentum: float) -> None:
     rule = rule_of(optimizer)
     assert rule is not None
-    numbers = [torch.tensor(number, dtype=torch.float64) for number in (rate, momentum)]
     with torch.no_grad():
         for group in optimizer.param_groups:
+            now = rate * group.get("lr_scale", 1.0), momentum
+            numbers = [torch.tensor(number, dtype=torch.float64) for number in now]
             parameters = group["params"]
             states = [optimizer.state[parameter] for parameter in parameters]
             gradients = [parameter.grad for parameter in parameters]
@@ -87,10 +98,19 @@ def test_a_rule_moves_weights_as_torchs_optimizer_does(
         assert torch.allclose(ours[name], right[name], rtol=tolerance, atol=tolerance * 1e-2), name
 
 
+def test_muons_rule() -> None:
+    """Both ways of it; orthogonal steps are made in bfloat16 by either."""
+    settings = Muon(adamw_lr_factor=0.5)
+    right, ours = train(torch.float32, settings, 10, by_torch), train(torch.float32, settings, 10, by_rule)
+    assert list(right) == list(ours)
+    for name in right:
+        assert torch.allclose(ours[name], right[name], rtol=2e-5, atol=2e-3), name
+
+
 @pytest.mark.parametrize("entry", catalog.entries("optimizer"), ids=lambda entry: entry.kind)
 def test_every_optimizer_of_the_catalog_has_its_rule(entry: Any) -> None:
-    settings = {"adamw": AdamW, "adam": Adam, "sgd": Sgd}[entry.kind]()
-    assert rule_of(make_optimizer(network(torch.float32), settings, CPU)) is not None
+    model = network(torch.float32)
+    assert rule_of(make_optimizer(model, entry.config(), CPU, stages=stages(model))) is not None
 
 
 def test_an_optimizer_without_a_rule_is_told_apart_from_the_one_it_descends_from() -> None:
