@@ -1,0 +1,82 @@
+"""``Augmenter``: variation of training pictures, as ``[dataset]`` asks."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from training.config.dataset import DatasetSection, ImageSection
+from training.data.augment.draws import Draws
+from training.data.augment.mixing import draw_partners, mix, mix_targets
+from training.data.augment.steps import steps
+
+
+class Augmenter:
+    """Varies a batch of pictures, each for itself.
+
+    What is drawn depends on the run's seed, the epoch and the number of the sample alone, so a picture is varied the same
+    in whatever batch, process or resumed run it turns up. With ``mask`` the last channel of the pictures holds the class of
+    each pixel (255: none), which moves with the picture and never changes colour.
+    """
+
+    def __init__(self, config: DatasetSection, seed: int, *, mask: bool = False) -> None:
+        self._config = config
+        self._seed = seed
+        self._mask = mask
+        found = steps(config, mask)
+        self._steps = [step for step in found if step.takes != "inputs"]
+        self._last = [step for step in found if step.takes == "inputs"]
+        self._alphas: dict[str, float] = {}
+        if isinstance(config, ImageSection):
+            self._alphas = {"mixup_alpha": config.mixup_alpha, "cutmix_alpha": config.cutmix_alpha}
+        self.mixes = any(self._alphas.values())
+        """Whether each sample is mixed with another one: ``partners``, ``mix``."""
+        self.identity = not self._steps
+        """Whether pictures stay as they are; what ``erase`` and ``mix`` do later is not asked here."""
+
+    def __call__(self, pictures: Tensor, indices: Tensor, epoch: int, numbers: Tensor | None = None) -> Tensor:
+        """``pictures`` uint8 (B, H, W, C) of the samples ``indices``, int64 (B,) on the CPU; ``numbers`` are the same on the
+        device of the pictures, where they are at hand.
+
+        Returns uint8; float32 on the same scale of 0 to 255 where rotation is the last thing that is done.
+        """
+        draws = self._draws(pictures, indices, epoch, numbers)
+        for step in self._steps:
+            arguments = step.settings(self._config)
+            if step.takes != "geometry" and pictures.dtype != torch.uint8:
+                pictures = pictures.round().to(torch.uint8)
+            if not self._mask:
+                pictures = step.function(pictures, draws, **arguments)
+            elif step.takes == "colors":
+                colors = step.function(pictures[..., :-1].contiguous(), draws, **arguments)
+                pictures = torch.cat([colors, pictures[..., -1:]], dim=3)
+            else:
+                pictures = step.function(pictures, draws, mask=True, **arguments)
+        return pictures
+
+    def erase(
+        self, inputs: Tensor, indices: Tensor, epoch: int, color: Tensor | float = 0.0, numbers: Tensor | None = None
+    ) -> Tensor:
+        """What is done to normalised pictures (B, H, W, C), without their mask: parts become ``color`` (C,)."""
+        draws = self._draws(inputs, indices, epoch, numbers)
+        for step in self._last:
+            inputs = step.function(inputs, draws, color=color, **step.settings(self._config))
+        return inputs
+
+    def partners(self, train: Tensor, order: Tensor, epoch: int) -> Tensor:
+        """With which sample each of ``order`` is mixed; both int64 on the CPU, ``train`` are all training samples, sorted."""
+        places = torch.searchsorted(train, order)
+        return train[draw_partners(self._seed, epoch, places, len(train))]
+
+    def mix(self, own: Tensor, others: Tensor, indices: Tensor, epoch: int) -> tuple[Tensor, Tensor]:
+        """Float pictures (B, H, W, C) of ``indices`` mixed with their partners', and their own share, float32 (B,)."""
+        return mix(own, others, self._draws(own, indices, epoch, None), **self._alphas)
+
+    def mix_targets(self, own: Tensor, others: Tensor, share: Tensor, classes: int) -> Tensor:
+        """Targets in the same shares; class numbers become probabilities float32 (B, ``classes``)."""
+        return mix_targets(own, others, share, classes)
+
+    def _draws(self, pictures: Tensor, indices: Tensor, epoch: int, numbers: Tensor | None) -> Draws:
+        if numbers is None:
+            numbers = indices.to(pictures.device)
+        return Draws(self._seed, epoch, indices, numbers)

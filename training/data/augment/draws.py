@@ -1,0 +1,65 @@
+"""What is drawn for the samples of a batch, on the processor whatever device the pictures are on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from training.random import uniform
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Numbers drawn for a batch's samples, each a function of (seed, stream, epoch, sample) alone.
+
+    ``indices`` are the samples' int64 numbers (B,) on the processor: what is drawn from them says which samples an operation
+    takes, and a GPU would have to be waited for to know it. ``numbers`` are the same on the device of the pictures.
+    """
+
+    seed: int
+    epoch: int
+    indices: Tensor
+    numbers: Tensor
+
+    def uniform(self, stream: str) -> Tensor:
+        """float64 (B,) in [0, 1), multiples of 2**-24."""
+        return uniform(self.seed, stream, self.epoch, self.indices).double()
+
+    def between(self, stream: str, low: float, high: float) -> Tensor:
+        """float64 (B,) in [low, high)."""
+        return self.uniform(stream) * (high - low) + low
+
+    def whole(self, stream: str, high: Tensor | int) -> Tensor:
+        """int64 (B,) in [0, high), for ``high`` far below 2**24."""
+        return (self.uniform(stream) * high).long()
+
+    def some(self, places: Tensor) -> Draws:
+        """Those of the samples at ``places``, int64 on the processor."""
+        return Draws(self.seed, self.epoch, self.indices[places], self.numbers[places.to(self.numbers.device)])
+
+
+def each(function: Callable[[float], float], values: Tensor) -> Tensor:
+    """A function of ``math`` of each of the float64 ``values`` (B,).
+
+    torch computes most of a tensor with vector instructions and the last few numbers without, which may round otherwise:
+    a sample would depend on its place in the batch.
+    """
+    return torch.tensor([function(value) for value in values.tolist()], dtype=torch.float64)
+
+
+def per_picture(values: Tensor, pictures: Tensor) -> Tensor:
+    """``values`` (B,) as float32 (B, 1, 1, 1) beside ``pictures`` (B, H, W, C)."""
+    return values.to(pictures.device, torch.float32).view(-1, 1, 1, 1)
+
+
+def put(pictures: Tensor, places: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
+    """``pictures`` with ``change`` made to those at ``places``, int64 on the processor; they themselves stay as they are."""
+    if len(places) == 0:
+        return pictures
+    if len(places) == len(pictures):
+        return change(pictures)
+    here = places.to(pictures.device)
+    return pictures.index_copy(0, here, change(pictures.index_select(0, here)))

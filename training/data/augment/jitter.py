@@ -1,0 +1,70 @@
+"""Random changes of colour and focus; they leave the geometry, and so a mask, alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from training.data.augment.color import (
+    adjust_brightness,
+    adjust_contrast,
+    adjust_hue,
+    adjust_saturation,
+    gaussian_blur,
+    rgb_to_grayscale,
+)
+from training.data.augment.draws import Draws, put
+
+
+def jitter_color(
+    pictures: Tensor,
+    draws: Draws,
+    *,
+    brightness: float = 0.0,
+    contrast: float = 0.0,
+    saturation: float = 0.0,
+    hue: float = 0.0,
+) -> Tensor:
+    """torchvision's ColorJitter of uint8 (B, H, W, C), in an order of its own for each picture.
+
+    A factor is drawn from 1 - amount (at least 0) to 1 + amount, the shift of the hue from -``hue`` to ``hue``.
+    """
+    changes: list[tuple[Callable[[Tensor, Tensor], Tensor], Tensor]] = []
+    for name, change, amount in (
+        ("brightness", adjust_brightness, brightness),
+        ("contrast", adjust_contrast, contrast),
+        ("saturation", adjust_saturation, saturation),
+    ):
+        if amount:
+            changes.append((change, draws.between(name, max(0.0, 1.0 - amount), 1.0 + amount)))
+    if hue:
+        changes.append((adjust_hue, draws.between("hue", -hue, hue)))
+    ranks = torch.stack([draws.uniform(f"order of colour {place}") for place in range(len(changes))], 1)
+    order = torch.sort(ranks, dim=1, stable=True).indices
+    for turn in order.unbind(1):
+        changed = torch.empty_like(pictures)
+        for number, (made, amounts) in enumerate(changes):
+            places = (turn == number).nonzero().flatten()
+            here = places.to(pictures.device)
+            changed.index_copy_(0, here, made(pictures.index_select(0, here), amounts[places]))
+        pictures = changed
+    return pictures
+
+
+def turn_grey(pictures: Tensor, draws: Draws, *, probability: float) -> Tensor:
+    """torchvision's RandomGrayscale of uint8 (B, H, W, C)."""
+    return put(pictures, (draws.uniform("grayscale") < probability).nonzero().flatten(), rgb_to_grayscale)
+
+
+def blur(pictures: Tensor, draws: Draws, *, probability: float, sigma: float) -> Tensor:
+    """torchvision's GaussianBlur of uint8 (B, H, W, C) for some, each with a width drawn from 0.1 to ``sigma`` pixels.
+
+    The kernel reaches three times ``sigma`` to each side, as far as the picture does.
+    """
+    places = (draws.uniform("blur") < probability).nonzero().flatten()
+    sigmas = draws.between("blur sigma", min(0.1, sigma), sigma)[places]
+    radius = min(math.ceil(3 * sigma), *(side - 1 for side in pictures.shape[1:3]))
+    return put(pictures, places, lambda some: gaussian_blur(some, sigmas, radius))
