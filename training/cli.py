@@ -1,4 +1,4 @@
-"""The command line: ``python -m training run|resume|check|export|runs|show|schema``.
+"""The command line: ``python -m training run|resume|check|export|lab|runs|show|schema``.
 
 Progress goes to stderr; with ``--json`` the last line of stdout is one JSON object. Exit codes: 0 completed, 130 stopped
 on request, 2 bad config or input, 1 failed.
@@ -32,6 +32,7 @@ from training.console import (
 )
 from training.errors import InputError, TrainingError
 from training.events import Found
+from training.laboratory.command import add_lab
 from training.presets import preset_text
 from training.process import tune_process
 from training.reading import visible, visible_lines
@@ -107,6 +108,8 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--out", required=True, type=Path, metavar="PATH")
     _add_workspace(export)
     export.set_defaults(command=_export)
+
+    add_lab(commands)
 
     runs = commands.add_parser("runs", help="list all runs")
     _add_workspace(runs)

@@ -1,0 +1,138 @@
+"""One run as a process of its own: started, listened to, killed or asked to stop, waited for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import training
+from training.laboratory.record import Kill
+from training.laboratory.steps import CRASH_EPOCH
+from training.reading import visible
+from training.runs.folder import RunFolder
+from training.runs.history import History
+from training.runs.series import STEP_ROW, count_rows
+
+_LOOK_SECONDS = 0.05
+_AIM_SECONDS = 0.002  # while the moment of the kill is near
+_LAST_WORDS = 12
+
+Say = Callable[[str], None]
+
+
+class Interrupt:
+    """Whether the person wants an end. Asked once: the run stops and keeps everything. Asked twice: it ends at once."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def ask(self, *_signal: object) -> None:
+        """Take note; made to be a signal's handler."""
+        self.asked += 1
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended: its exit code, the last lines it wrote, and the kill where there was one."""
+
+    code: int
+    words: str
+    kill: Kill | None = None
+
+
+def engine_command() -> list[str]:
+    """How this program is started without a window."""
+    return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "training"]
+
+
+def train(run: RunFolder, say: Say, interrupt: Interrupt, kill_it: bool = False) -> Ended:
+    """Begin ``run``, or go on with it, in a process of its own, until that ends.
+
+    ``kill_it`` kills the process (SIGKILL) in the middle of epoch ``CRASH_EPOCH``; where it was too fast for that, it
+    has ended and there is no kill.
+    """
+    process = subprocess.Popen(
+        [*engine_command(), "resume", str(run.path), "--workspace", str(run.path.parent.parent), "--json"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # what the record says is in the run's folder
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        env=_environment(),
+        start_new_session=os.name == "posix",  # Ctrl+C is ours to pass on, once
+    )
+    assert process.stderr is not None
+    words: list[str] = []
+    listener = threading.Thread(target=_listen, args=(process.stderr, words, say), daemon=True)
+    listener.start()
+    aim = _Aim(run) if kill_it else None
+    kill, asked = None, 0
+    try:
+        while process.poll() is None:
+            if interrupt.asked > asked:
+                asked = interrupt.asked
+                process.terminate() if asked == 1 else process.kill()
+            if aim is not None and kill is None and aim.reached():
+                process.kill()
+                process.wait()
+                kill = aim.struck()
+            time.sleep(_AIM_SECONDS if aim is not None and aim.near else _LOOK_SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+    listener.join(timeout=10)
+    return Ended(process.returncode, "\n".join(words[-_LAST_WORDS:]), kill)
+
+
+class _Aim:
+    """Waits for the middle of the epoch in which a run is to be killed: half as long after its beginning as the epoch
+    before it took. By the clock, since the steps of the last tenth of a second are not on the disk yet."""
+
+    def __init__(self, run: RunFolder) -> None:
+        self._run = run
+        self._history = History(run.events_file)
+        self._due: float | None = None
+        self.near = False
+
+    def reached(self) -> bool:
+        """Whether the moment has come."""
+        self._history.poll()
+        ends = [epoch.time for epoch in self._history.epochs]
+        self.near = len(ends) >= CRASH_EPOCH - 2
+        if self._due is None and len(ends) == CRASH_EPOCH - 1:
+            # From one end to the next there is a validation, too: the third epoch's steps begin after it.
+            self._due = ends[-1] + (ends[-1] - ends[-2]) / 2
+        return self._due is not None and time.time() >= self._due
+
+    def struck(self) -> Kill | None:
+        """What was on the disk when the process was gone; None when that was not in the epoch meant."""
+        self._history.poll()
+        epochs = len(self._history.epochs)
+        if epochs != CRASH_EPOCH - 1 or self._history.final is not None:
+            return None
+        return Kill(count_rows(self._run.series_file, STEP_ROW), epochs, time.time())
+
+
+def _listen(stream: IO[str], words: list[str], say: Say) -> None:
+    with stream:
+        for line in stream:
+            text = visible(line.rstrip())
+            words.append(text)
+            say(f"      {text}")
+
+
+def _environment() -> dict[str, str]:
+    """A ``training.py`` in the working folder is not taken for ours, and a checkout is found from wherever we are."""
+    environment = dict(os.environ) | {"PYTHONIOENCODING": "utf-8", "PYTHONUNBUFFERED": "1", "PYTHONSAFEPATH": "1"}
+    root = Path(training.__file__).resolve().parent.parent
+    if not {"site-packages", "dist-packages"} & set(root.parts):
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH", "")]))
+    return environment

@@ -1,0 +1,115 @@
+"""``python -m training lab``: what it takes from the command line, what it says, how it ends."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shlex
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from training.errors import InputError
+from training.reading import visible
+from training.runs.workspace import default_workspace, typed_path
+
+if TYPE_CHECKING:
+    from training.laboratory.child import Interrupt
+
+FOLDER = "laboratory"
+
+
+def add_lab(commands: Any) -> None:
+    """Put the command into the parser's ``commands``."""
+    lab = commands.add_parser("lab", help="train the references' laboratory in seven steps and write a report")
+    lab.add_argument(
+        "--data", metavar="FOLDER", help="MNIST or FashionMNIST files (idx); without it, shapes are drawn on the spot"
+    )
+    lab.add_argument(
+        "--out", metavar="FOLDER", help=f"where the report is written (by default {FOLDER} in the workspace)"
+    )
+    lab.add_argument("--share", type=float, default=1.0, metavar="PART", help="train on this part of the data, as 0.1")
+    lab.add_argument(
+        "--set", action="append", default=[], metavar="section.key=value", dest="overrides", help="change all steps"
+    )
+    lab.add_argument("--workspace", default=None, metavar="DIR", help="where runs live")
+    lab.add_argument("--json", action="store_true", help="end stdout with one JSON object")
+    lab.set_defaults(command=run_lab)
+
+
+def run_lab(arguments: argparse.Namespace) -> int:
+    """Run what is missing and write the report; returns 0, 1 when a step failed, 130 when it was stopped."""
+    share: float = arguments.share
+    if not 0.0 < share <= 1.0 or not math.isfinite(share):
+        raise InputError(f"--share {share:g}: must be greater than 0 and at most 1, for example 0.1.")
+    workspace = typed_path(arguments.workspace).absolute() if arguments.workspace else default_workspace()
+    out = typed_path(arguments.out).absolute() if arguments.out else workspace / FOLDER
+    data = _data_folder(arguments.data)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {out}: cannot be made ({error.strerror or error}); choose another folder.") from error
+    from training.laboratory.child import Interrupt
+    from training.laboratory.runner import Laboratory
+
+    interrupt = Interrupt()
+    laboratory = Laboratory(workspace, out, data, share, arguments.overrides, _command(arguments), _say, interrupt)
+    with _asking(interrupt):
+        outcome = laboratory.run()
+    _say("")
+    for line in outcome.lines:
+        _say(line)
+    if arguments.json:
+        sys.stdout.write(json.dumps(outcome.record, allow_nan=False) + "\n")
+        sys.stdout.flush()
+    return outcome.code
+
+
+def _data_folder(text: str | None) -> Path | None:
+    if not text:
+        return None
+    folder = typed_path(text).absolute()
+    if not folder.is_dir():
+        what = (
+            "is a file; choose the folder that holds it" if folder.is_file() else "does not exist; check the spelling"
+        )
+        raise InputError(f"--data {folder}: {what}.")
+    return folder
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """What was asked for, as it is typed again."""
+    words: list[str] = ["python", "-m", "training", "lab"]
+    for name in ("data", "out", "workspace"):
+        if value := getattr(arguments, name):
+            words += [f"--{name}", value]
+    if arguments.share != 1.0:
+        words += ["--share", f"{arguments.share:g}"]
+    for override in arguments.overrides:
+        words += ["--set", override]
+    return shlex.join(words)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(visible(text) + "\n")
+    sys.stderr.flush()
+
+
+@contextmanager
+def _asking(interrupt: Interrupt) -> Iterator[None]:
+    """Meanwhile signals that ask for an end are counted instead of obeyed at once."""
+    names: Sequence[str] = ("SIGINT", "SIGTERM", "SIGHUP")
+    wanted = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in wanted}
+    for number in wanted:
+        if before[number] is not signal.SIG_IGN:
+            signal.signal(number, interrupt.ask)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

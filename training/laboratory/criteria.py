@@ -1,0 +1,153 @@
+"""What the references ask of each step, judged by the figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from training.laboratory.measure import Measured
+from training.laboratory.sameness import Sameness
+from training.laboratory.steps import CRASH_EPOCH, ROUGH_CLIPPED
+
+_ROUNDING = 1e-4  # how far two orders of adding up the same 128 samples may lie apart, relatively
+_SECONDS_APART = 1.5  # checkpoints due more often than once in this time are written several together
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a step does what the references ask: ``asked`` is that, ``found`` the figures it was judged by."""
+
+    met: bool
+    asked: str
+    found: str
+
+
+def judge(key: str, all_measured: Mapping[str, Measured], sameness: Mapping[str, Sameness]) -> Verdict:
+    """The verdict on step ``key``; ``sameness`` compares "checkpoints" with "amp" and "crash" with "checkpoints"."""
+    mine = all_measured[key]
+    if mine.figures.status != "completed":
+        return Verdict(False, "The run completes.", f"It is {mine.figures.status}. {mine.figures.reason}".strip())
+    if key == "baseline":
+        return _baseline(mine)
+    if key == "one_cycle":
+        return _one_cycle(mine, all_measured.get("baseline"))
+    if key == "clip":
+        return _clip(mine)
+    if key == "accumulation":
+        return _accumulation(mine, all_measured.get("clip"))
+    if key == "amp":
+        return _amp(mine, all_measured.get("accumulation"))
+    if key == "checkpoints":
+        return _checkpoints(mine, sameness.get(key))
+    return _crash(mine, sameness.get(key))
+
+
+def _baseline(mine: Measured) -> Verdict:
+    figures = mine.figures
+    times = ", ".join(f"{seconds:.1f}" for seconds in figures.epoch_seconds)
+    return Verdict(
+        math.isfinite(figures.val_accuracy) and len(figures.epoch_seconds) == mine.config.loop.epochs,
+        "Final validation accuracy and the time of each epoch are recorded.",
+        f"{figures.val_accuracy:.2%} after {mine.config.loop.epochs} epochs, which trained for {times} s.",
+    )
+
+
+def _one_cycle(mine: Measured, before: Measured | None) -> Verdict:
+    rates = mine.rows["lr"]
+    top = int(np.argmax(rates))
+    hill = bool(
+        0 < top < len(rates) - 1 and (np.diff(rates[: top + 1]) >= 0).all() and (np.diff(rates[top:]) <= 0).all()
+    )
+    found = f"From {rates[0]:.2g} up to {rates[top]:.2g} at step {top + 1:,} and down to {rates[-1]:.2g}."
+    if before is not None:
+        gain = 100 * (mine.figures.val_accuracy - before.figures.val_accuracy)
+        found += f" Final accuracy {gain:+.2f} points against the baseline."
+    return Verdict(hill, "The rate rises and then falls; the final accuracy is compared with the baseline's.", found)
+
+
+def _clip(mine: Measured) -> Verdict:
+    figures = mine.figures
+    recorded = bool(np.isfinite(mine.rows["grad_norm"]).sum() >= len(mine.rows) - figures.skipped)
+    return Verdict(
+        recorded and figures.clipped_steady < ROUGH_CLIPPED,
+        f"The norm before clipping is recorded at every step, and fewer than {ROUGH_CLIPPED:.0%} of the steps in steady "
+        "state are clipped.",
+        f"{figures.clipped_steady:.2%} of the {figures.steps - figures.steady_from + 1:,} steps from step "
+        f"{figures.steady_from:,} on, where the rate falls; {figures.clipped:.2%} of all {figures.steps:,} steps.",
+    )
+
+
+def _accumulation(mine: Measured, before: Measured | None) -> Verdict:
+    loop, figures = mine.config.loop, mine.figures
+    batches = math.ceil(figures.training_samples / loop.batch_size)
+    once_a_window = figures.steps_per_epoch == math.ceil(batches / loop.accumulation)
+    found = f"{batches:,} batches of {loop.batch_size} and {figures.steps_per_epoch:,} steps an epoch."
+    if before is None or not len(before.rows):
+        return Verdict(False, "The loss of each batch is weighed to a quarter.", f"{found} There is no run to compare.")
+    apart = max(_apart(mine, before, "loss"), _apart(mine, before, "grad_norm"))
+    return Verdict(
+        once_a_window and figures.steps == before.figures.steps and apart < _ROUNDING,
+        f"One step after every {loop.accumulation} batches, and each batch's loss weighed so that the first step has the "
+        "loss and the gradient of one large batch.",
+        f"{found} Loss and gradient norm of the first step differ from step 3's by {apart:.1g} of their size.",
+    )
+
+
+def _apart(mine: Measured, before: Measured, name: str) -> float:
+    one, other = float(mine.rows[name][0]), float(before.rows[name][0])
+    return abs(one - other) / max(abs(other), 1e-12)
+
+
+def _amp(mine: Measured, before: Measured | None) -> Verdict:
+    figures = mine.figures
+    what = {"bf16": "bf16 autocast, no scaler needed", "fp16": "fp16 autocast with a gradient scaler"}.get(
+        figures.compute, figures.compute
+    )
+    found = f"{what} on the {figures.device}: {figures.samples_per_second:,.0f} samples/s"
+    if before is None:
+        return Verdict(False, "The change in throughput is measured.", f"{found}, but there is no run to compare.")
+    ratio = figures.samples_per_second / before.figures.samples_per_second
+    points = 100 * (figures.val_accuracy - before.figures.val_accuracy)
+    found += f", {ratio:.2f} times those of fp32; final accuracy {points:+.2f} points."
+    if figures.device_type == "cpu":
+        found += (
+            " Processors gain where they have instructions for bf16 (AVX512-BF16, AMX); others imitate it and are slower,"
+            " and small layers lose by converting."
+        )
+    return Verdict(math.isfinite(ratio), "The change in throughput is measured.", found)
+
+
+def _checkpoints(mine: Measured, same: Sameness | None) -> Verdict:
+    every = mine.config.checkpoints.every_steps or 0
+    due = set(range(every, mine.figures.steps + 1, every)) if every else set()
+    saved = due & set(mine.figures.saved_steps)
+    labels = {label for info in mine.checkpoints for label in info.labels}
+    found = f"{len(saved)} of the {len(due)} checkpoints due every {every} steps were written"
+    together = len(saved) < len(due) and mine.figures.seconds < _SECONDS_APART * len(due)
+    if together:
+        found += " (several fell into a second, and the newest of those is written)"
+    found += f"; {'both labels, last and best' if {'last', 'best'} <= labels else 'a label is missing'}."
+    if not due:
+        found = f"The run has only {mine.figures.steps:,} steps, fewer than {every}; take a larger share of the data."
+    found += f" {same.sentence}" if same else " There is no run to compare."
+    return Verdict(
+        bool(due) and (saved == due or together) and {"last", "best"} <= labels and same is not None and same.whole,
+        f"Every {every} steps, and at each new best, a checkpoint that appears whole, with model, optimizer, scaler, "
+        "position and random state.",
+        found,
+    )
+
+
+def _crash(mine: Measured, same: Sameness | None) -> Verdict:
+    asked = (
+        f"Killed in epoch {CRASH_EPOCH}, the run goes on at the step after its last checkpoint, and the curve of both "
+        "processes is one."
+    )
+    if same is None or same.kill is None:
+        return Verdict(False, asked, "The run was too short to be killed in time; take a larger share of the data.")
+    resumed = mine.figures.resumed_at
+    where = f"Killed with at least {same.kill.step:,} steps done, resumed at step {resumed[-1]:,}." if resumed else ""
+    return Verdict(bool(resumed) and same.curve and same.weights, asked, f"{where} {same.sentence}".strip())

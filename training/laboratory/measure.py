@@ -1,0 +1,161 @@
+"""The figures of one step, read from its run's folder."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.config import RunConfig
+from training.config.schedule import OneCycle
+from training.events import AttemptStarted, CheckpointSaved, EpochEnded, Event, Found, PhaseChanged, Validated
+from training.runs.folder import RunFolder, read_json
+from training.runs.history import History
+from training.runs.manifest import CheckpointInfo, list_checkpoints
+from training.runs.series import Rows, read_series
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one run came to. Seconds are of its process's work, losses and accuracies of the whole part named; NaN where
+    nothing was measured. ``samples_per_second`` counts training alone, without validating and saving."""
+
+    run: str
+    folder: str
+    status: str
+    reason: str
+    device: str
+    device_type: str
+    compute: str
+    steps: int
+    steps_per_epoch: int
+    training_samples: int
+    train_loss: float  # mean over the last epoch
+    val_loss: float
+    val_accuracy: float
+    best_val_accuracy: float
+    test_accuracy: float
+    epoch_accuracies: tuple[float, ...]
+    seconds: float
+    epoch_seconds: tuple[float, ...]
+    samples_per_second: float
+    skipped: int
+    checkpoint_mb: float
+    saved_steps: tuple[int, ...]
+    resumed_at: tuple[int, ...]
+    steady_from: int  # the first step in steady state: where the rate has passed its top
+    clip_norm: float
+    clipped: float  # share of all steps whose gradient was longer than the limit
+    clipped_steady: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A step's run, its figures, and what the curves are drawn from."""
+
+    folder: RunFolder
+    config: RunConfig
+    figures: Figures
+    rows: Rows
+    checkpoints: tuple[CheckpointInfo, ...]
+
+
+def measure(folder: RunFolder, killed_at: float | None = None) -> Measured:
+    """Read the run in ``folder``. ``killed_at`` is when its first process was killed, in seconds since 1970.
+
+    Raises InputError when the folder cannot be read.
+    """
+    config, record = folder.config(), folder.status()
+    history = History(folder.events_file)
+    events = history.poll()
+    rows = read_series(folder.series_file)
+    checkpoints = tuple(list_checkpoints(folder))
+    last = {name: value for event in history.validations for name, value in event.metrics.items()}
+    judged = [event for event in history.validations if "val/accuracy" in event.metrics]
+    attempt = history.attempts[-1] if history.attempts else None
+    samples = int(read_json(folder.data_file).get("samples", {}).get("train", 0))
+    epoch_seconds = _epoch_seconds(events)
+    steady = steady_from(config, rows["lr"])
+    limit = config.loop.clip_norm or 0.0
+    figures = Figures(
+        run=folder.id,
+        folder=str(folder.path),
+        status=str(record.get("status", "missing")),
+        reason=str(record.get("reason") or ""),
+        device=attempt.device if attempt else "",
+        device_type=str(attempt.environment.get("device_type", "")) if attempt else "",
+        compute=config.precision.compute,
+        steps=len(rows),
+        steps_per_epoch=attempt.steps_per_epoch if attempt else 0,
+        training_samples=samples,
+        train_loss=history.epochs[-1].metrics.get("train/loss", math.nan) if history.epochs else math.nan,
+        val_loss=last.get("val/loss", math.nan),
+        val_accuracy=last.get("val/accuracy", math.nan),
+        best_val_accuracy=max((event.metrics["val/accuracy"] for event in judged), default=math.nan),
+        test_accuracy=last.get("test/accuracy", math.nan),
+        epoch_accuracies=tuple(event.metrics["val/accuracy"] for event in judged),
+        seconds=_seconds(events, killed_at),
+        epoch_seconds=epoch_seconds,
+        samples_per_second=samples / median(epoch_seconds) if epoch_seconds else math.nan,
+        skipped=int(rows["skipped"].sum()),
+        checkpoint_mb=checkpoints[0].size / 1e6 if checkpoints else math.nan,
+        saved_steps=tuple(sorted({event.step for event in events if isinstance(event, CheckpointSaved)})),
+        resumed_at=tuple(event.step for event in history.attempts[1:]),
+        steady_from=steady,
+        clip_norm=limit,
+        clipped=_share_over(rows["grad_norm"], limit),
+        clipped_steady=_share_over(rows["grad_norm"][max(steady - 1, 0) :], limit),
+    )
+    return Measured(folder, config, figures, rows, checkpoints)
+
+
+def steady_from(config: RunConfig, rates: NDArray[np.float64]) -> int:
+    """The first step (from 1) in steady state: after the warm-up, that is once the rate has passed its top."""
+    if isinstance(config.schedule, OneCycle):
+        return int(np.argmax(rates)) + 2 if len(rates) else 1
+    return config.schedule.warmup_steps + 1
+
+
+def _share_over(norms: NDArray[np.float32], limit: float) -> float:
+    return float((norms > limit).mean()) if limit and len(norms) else math.nan
+
+
+def _epoch_seconds(events: list[Event]) -> tuple[float, ...]:
+    """How long each epoch trained that one process saw from beginning to end, validation not counted."""
+    found: list[float] = []
+    begun: float | None = None
+    for event in events:
+        if isinstance(event, AttemptStarted):
+            begun = event.time if event.step % event.steps_per_epoch == 0 else None
+        elif isinstance(event, EpochEnded):
+            if begun is not None:
+                found.append(event.time - begun)
+            begun = None
+        elif isinstance(event, Validated):
+            begun = event.time
+    return tuple(found)
+
+
+def _seconds(events: list[Event], killed_at: float | None) -> float:
+    """From each start of the work to its end, together; a stretch that was cut off counts to its last sign of life."""
+    total, began, last = 0.0, None, 0.0
+    for event in events:
+        if isinstance(event, AttemptStarted):
+            if began is not None:
+                total += max(killed_at or last, last) - began
+            began = event.time
+        if not isinstance(event, PhaseChanged | Found) or event.kind == "attempt_started":
+            last = event.time
+    return total + last - began if began is not None else math.nan
+
+
+def as_json(figures: Figures) -> dict[str, Any]:
+    """``figures`` as JSON can hold them: null for NaN."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in vars(figures).items()
+    }

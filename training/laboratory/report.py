@@ -1,0 +1,192 @@
+"""The report: one page that needs nothing else (HTML), the same words as text (Markdown), and its figures (JSON)."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+import training
+from training.atomic import write_text
+from training.laboratory.chart import Curve, Drawing, Mark, histogram, line_drawing, smoothed
+from training.laboratory.criteria import Verdict
+from training.laboratory.measure import Figures, Measured, as_json
+from training.laboratory.sameness import Sameness
+from training.laboratory.steps import STEPS, Step
+
+PAGE, TEXT, FIGURES = "report.html", "report.md", "report.json"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One step in the report; ``measured`` and ``verdict`` are None where it has not run."""
+
+    number: int
+    step: Step
+    measured: Measured | None
+    verdict: Verdict | None
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything the report is made from. ``failures`` are sentences by step for what could not be done."""
+
+    data: str
+    command: str
+    measured: Mapping[str, Measured]
+    verdicts: Mapping[str, Verdict]
+    sameness: Mapping[str, Sameness]
+    failures: Mapping[str, str]
+
+
+def write_report(folder: Path, findings: Findings) -> dict[str, Any]:
+    """Write the three files into ``folder``; returns the figures."""
+    figures = figures_of(findings)
+    rows = [
+        Row(number, step, findings.measured.get(step.key), findings.verdicts.get(step.key))
+        for number, step in enumerate(STEPS, start=1)
+    ]
+    facts: dict[str, Any] = {
+        "rows": rows,
+        "findings": findings,
+        "machine": _machine(rows),
+        "version": training.__version__,
+        "when": time.strftime("%Y-%m-%d %H:%M"),
+        "met": sum(1 for row in rows if row.verdict and row.verdict.met),
+        "columns": [(title, shown) for title, shown, _ in _COLUMNS],
+        "cells": {row.step.key: _cells(row.measured) for row in rows},
+    }
+    for name, template, drawings in ((PAGE, "report.html.jinja", True), (TEXT, "report.md.jinja", False)):
+        environment = Environment(
+            loader=PackageLoader("training.laboratory", "templates"),
+            autoescape=name == PAGE,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        more = {"drawings": _drawings(rows, findings)} if drawings else {}
+        write_text(folder / name, environment.get_template(template).render(facts | more))
+    write_text(folder / FIGURES, json.dumps(figures, indent=1, allow_nan=False) + "\n")
+    return figures
+
+
+def figures_of(findings: Findings) -> dict[str, Any]:
+    """The report's figures as JSON can hold them: each step's, its verdict, and what was compared to the bit."""
+    steps = []
+    for step in STEPS:
+        verdict, same = findings.verdicts.get(step.key), findings.sameness.get(step.key)
+        measured = findings.measured.get(step.key)
+        steps.append(
+            {
+                "key": step.key,
+                "preset": step.preset,
+                "title": step.title,
+                "figures": as_json(measured.figures) if measured else None,
+                "met": verdict.met if verdict else None,
+                "asked": verdict.asked if verdict else None,
+                "found": verdict.found if verdict else None,
+                "sameness": asdict(same) if same else None,
+                "failure": findings.failures.get(step.key),
+            }
+        )
+    return {"data": findings.data, "steps": steps}
+
+
+_COLUMNS: tuple[tuple[str, str, Callable[[Figures], str]], ...] = (
+    ("Training loss", "mean over the last epoch", lambda f: _shown(f.train_loss, "{:.4f}")),
+    ("Validation loss", "after the last epoch", lambda f: _shown(f.val_loss, "{:.4f}")),
+    ("Validation accuracy", "after the last epoch", lambda f: _shown(f.val_accuracy, "{:.2%}")),
+    ("Best", "best validation accuracy", lambda f: _shown(f.best_val_accuracy, "{:.2%}")),
+    ("Test accuracy", "of the best checkpoint, measured once", lambda f: _shown(f.test_accuracy, "{:.2%}")),
+    ("Seconds", "all work of the run's processes", lambda f: _shown(f.seconds, "{:.1f}")),
+    ("Samples/s", "while training, median of the epochs", lambda f: _shown(f.samples_per_second, "{:,.0f}")),
+    ("Steps", "updates of the weights", lambda f: f"{f.steps:,}"),
+    ("Skipped", "steps whose gradient was not finite", lambda f: f"{f.skipped:,}"),
+    ("Clipped", "share of all steps / in steady state", lambda f: _both(f.clipped, f.clipped_steady)),
+    ("Checkpoint", "size of one", lambda f: _shown(f.checkpoint_mb, "{:.1f} MB")),
+)
+
+
+def _shown(value: float, form: str) -> str:
+    return form.format(value) if math.isfinite(value) else "–"
+
+
+def _both(one: float, other: float) -> str:
+    return f"{one:.1%} / {other:.1%}" if math.isfinite(one) else "–"
+
+
+def _cells(measured: Measured | None) -> list[str]:
+    return [cell(measured.figures) if measured else "–" for _, _, cell in _COLUMNS]
+
+
+def _machine(rows: list[Row]) -> str:
+    for row in rows:
+        if row.measured is not None:
+            return row.measured.figures.device
+    return ""
+
+
+def _steps(measured: Measured) -> Any:
+    return measured.rows["step"].astype(np.float64)
+
+
+def _drawings(rows: list[Row], findings: Findings) -> dict[str, Drawing | None]:
+    done = [(row.number, row.step, row.measured) for row in rows if row.measured is not None and len(row.measured.rows)]
+    raw = [
+        Curve(f"{number} {step.title}", number - 1, _steps(item), item.rows["loss"].astype(np.float64), "raw")
+        for number, step, item in done
+    ]
+    smooth = [Curve(curve.label, curve.color, curve.x, smoothed(curve.y)) for curve in raw]
+    rates = [Curve(f"{n} {step.title}", n - 1, _steps(item), item.rows["lr"]) for n, step, item in done]
+    accuracies = [
+        Curve(
+            f"{number} {step.title}",
+            number - 1,
+            np.arange(1, len(item.figures.epoch_accuracies) + 1, dtype=np.float64),
+            np.array(item.figures.epoch_accuracies),
+            "points",
+        )
+        for number, step, item in done
+    ]
+    return {
+        "loss": line_drawing("Training loss of all steps", "Step", "Loss", [*raw, *smooth], log_y=True),
+        "accuracy": line_drawing("Validation accuracy", "Epoch", "Accuracy", accuracies, percent=True),
+        "rate": line_drawing("Learning rate", "Step", "Rate", rates),
+        "norms": _norms(findings.measured.get("clip")),
+        "crash": _crash(findings.measured.get("crash"), findings.sameness.get("crash")),
+    }
+
+
+def _norms(clip: Measured | None) -> Drawing | None:
+    if clip is None or not len(clip.rows):
+        return None
+    norms, steady = clip.rows["grad_norm"].astype(np.float64), clip.figures.steady_from - 1
+    limit = clip.figures.clip_norm
+    groups = [("While the rate rises", norms[:steady]), ("In steady state", norms[steady:])]
+    return histogram("Gradient norm before clipping", "Norm", groups, limit, f"limit {limit:g}")
+
+
+def _crash(crash: Measured | None, same: Sameness | None) -> Drawing | None:
+    if crash is None or not len(crash.rows):
+        return None
+    x, y = _steps(crash), crash.rows["loss"].astype(np.float64)
+    at = crash.figures.resumed_at[-1] if crash.figures.resumed_at else len(x)
+    smooth = smoothed(y)
+    curves = [
+        Curve("First process", 0, x, y, "raw"),
+        Curve("First process", 0, x[: at + 1], smooth[: at + 1]),
+        Curve("Resumed process", 1, x[at:], smooth[at:]),
+    ]
+    marks = []
+    if crash.figures.resumed_at:
+        marks.append(Mark(float(at), f"resumed at step {at:,}"))
+    if same is not None and same.kill is not None:
+        marks.append(Mark(float(same.kill.step), f"killed after step {same.kill.step:,}"))
+    return line_drawing("The killed and resumed run", "Step", "Loss", curves, log_y=True, marks=marks)

@@ -1,0 +1,182 @@
+"""The seven steps in their order: what is missing is trained, and the report is brought up to date after each."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from training.errors import InputError
+from training.laboratory.child import Ended, Interrupt, Say, train
+from training.laboratory.criteria import Verdict, judge
+from training.laboratory.measure import Measured, measure
+from training.laboratory.plan import data_overrides, precision_overrides, step_config
+from training.laboratory.record import KILLED_SERIES, LabRecord
+from training.laboratory.report import PAGE, Findings, write_report
+from training.laboratory.sameness import Sameness, compare
+from training.laboratory.share import write_share
+from training.laboratory.steps import STEPS, Step
+from training.runs.folder import RunFolder, create_run, delete_run
+
+_SHOTS = 3  # how often the last run is begun anew when it ended before it could be killed
+_REFUSED = 2  # the engine's exit code for input that cannot be used
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``code`` for the shell, ``lines`` for the person, ``record`` for ``--json``."""
+
+    code: int
+    lines: tuple[str, ...]
+    record: dict[str, Any]
+
+
+class Laboratory:
+    """Trains the steps in ``workspace`` and keeps the report in ``folder``."""
+
+    def __init__(
+        self,
+        workspace: Path,
+        folder: Path,
+        data: Path | None,
+        share: float,
+        overrides: Sequence[str],
+        command: str,
+        say: Say,
+        interrupt: Interrupt,
+    ) -> None:
+        self._workspace, self._folder, self._command = workspace, folder, command
+        self._say, self._interrupt = say, interrupt
+        self._overrides = tuple(overrides)
+        self._share, self._given = share, data
+        self._data = data
+        self._record = LabRecord(folder, workspace)
+        self._failures: dict[str, str] = {}
+        self._device_type = ""
+
+    def run(self) -> Outcome:
+        """Everything that is missing. Raises InputError when the first step cannot even begin."""
+        for step in STEPS:  # a setting that cannot be is told before anything is trained
+            step_config(step, self._settings(step))
+        if self._given is not None and self._share < 1.0:
+            self._data = write_share(self._given, self._share, self._folder)
+        for number, step in enumerate(STEPS, start=1):
+            self._step(number, step)
+            if self._interrupt.asked:
+                break
+            self._report()
+        return self._outcome()
+
+    def _settings(self, step: Step) -> list[str]:
+        return [
+            *data_overrides(self._data, self._share),
+            *precision_overrides(step, self._device_type),
+            *self._overrides,
+        ]
+
+    def _step(self, number: int, step: Step) -> None:
+        config = step_config(step, self._settings(step))
+        run = self._record.run_of(step.key, config)
+        head = f"[{number}/{len(STEPS)}] {step.title}"
+        crash = step.key == STEPS[-1].key
+        done = run is not None and run.status().get("status") == "completed"
+        if run is not None and done and (not crash or self._record.kill is not None):
+            self._say(f"{head}: done before, as {run.id}")
+        else:
+            self._say(f"{head}: {step.change}")
+            if run is None or (crash and self._record.kill is None):
+                if crash and run is not None:
+                    delete_run(run)  # nothing but what this laboratory trained up to an interruption
+                run = self._new_run(step)
+            ended = self._killed_and_resumed(run, step) if crash else train(run, self._say, self._interrupt)
+            self._note_end(number, step, ended)
+            run = self._record.any_run_of(step.key)
+        if run is not None and not self._device_type:
+            self._device_type = measure(run).figures.device_type
+
+    def _new_run(self, step: Step) -> RunFolder:
+        run = create_run(self._workspace, step_config(step, self._settings(step)))
+        self._record.begin(step.key, run)
+        return run
+
+    def _killed_and_resumed(self, run: RunFolder, step: Step) -> Ended:
+        """The run's process, killed at its moment, and the one that takes over."""
+        killed_series = self._folder / KILLED_SERIES
+        for _ in range(_SHOTS):
+            if self._record.kill is not None:
+                break
+            killed_series.unlink(missing_ok=True)
+            ended = train(run, self._say, self._interrupt, kill_it=True)
+            if ended.kill is not None:
+                shutil.copyfile(run.series_file, killed_series)
+                self._record.note_kill(ended.kill)
+                self._say(f"      killed (SIGKILL) with {ended.kill.step:,} steps on the disk; it is started again")
+            elif self._interrupt.asked or ended.code != 0:
+                return ended
+            else:
+                self._say("      it ended before it could be killed, and is trained once more")
+                delete_run(run)
+                run = self._new_run(step)
+        return train(run, self._say, self._interrupt)
+
+    def _note_end(self, number: int, step: Step, ended: Ended) -> None:
+        if ended.code == 0 or self._interrupt.asked:
+            return
+        words = ended.words.splitlines()[-1] if ended.words else f"The process ended with code {ended.code}."
+        if number == 1 and ended.code == _REFUSED:
+            run = self._record.any_run_of(step.key)
+            if run is not None:
+                delete_run(run)  # it never began
+            raise InputError(words)
+        self._failures[step.key] = words
+
+    # ------------------------------------------------------------------------------------------ what came out
+
+    def _findings(self) -> Findings:
+        measured: dict[str, Measured] = {}
+        kill = self._record.kill
+        for step in STEPS:
+            run = self._record.run_of(step.key, step_config(step, self._settings(step)))
+            if run is not None:
+                crash = step.key == STEPS[-1].key
+                measured[step.key] = measure(run, kill.time if crash and kill else None)
+        sameness: dict[str, Sameness] = {}
+        completed = {key for key, item in measured.items() if item.figures.status == "completed"}
+        if {"amp", "checkpoints"} <= completed:
+            sameness["checkpoints"] = compare(measured["checkpoints"], measured["amp"])
+        if {"checkpoints", "crash"} <= completed:
+            found = compare(measured["crash"], measured["checkpoints"], kill, self._folder / KILLED_SERIES)
+            sameness["crash"] = replace(found, kill=kill)
+        begun = {key: item for key, item in measured.items() if len(item.rows)}
+        verdicts: dict[str, Verdict] = {key: judge(key, begun, sameness) for key in begun}
+        return Findings(self._words_for_data(), self._command, begun, verdicts, sameness, dict(self._failures))
+
+    def _words_for_data(self) -> str:
+        part = "" if self._share == 1.0 else f", {self._share:.0%} of it"
+        return f"Data: {self._given}{part}." if self._given else f"Data: shapes drawn on the spot{part}."
+
+    def _report(self) -> tuple[Findings, dict[str, Any]]:
+        findings = self._findings()
+        return findings, write_report(self._folder, findings)
+
+    def _outcome(self) -> Outcome:
+        findings, figures = self._report()
+        finished = [key for key, item in findings.measured.items() if item.figures.status == "completed"]
+        stopped = bool(self._interrupt.asked) and len(finished) < len(STEPS)
+        lines = []
+        for number, step in enumerate(STEPS, start=1):
+            verdict = findings.verdicts.get(step.key)
+            if step.key in finished and verdict is not None:
+                lines.append(f"{'met   ' if verdict.met else 'missed'}  {number} {step.title}: {verdict.found}")
+            elif step.key in self._failures:
+                lines.append(f"failed  {number} {step.title}: {self._failures[step.key]}")
+            else:
+                lines.append(f"not yet {number} {step.title}")
+        if stopped:
+            lines.append(f"Stopped with {len(finished)} of {len(STEPS)} steps done. Go on with: {self._command}")
+        lines.append(f"The report is {self._folder / PAGE}")
+        status = "stopped" if stopped else "completed" if len(finished) == len(STEPS) else "failed"
+        record = {"status": status, "folder": str(self._folder), "report": str(self._folder / PAGE)} | figures
+        return Outcome({"stopped": 130, "completed": 0, "failed": 1}[status], tuple(lines), record)
