@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from torch import nn
@@ -9,6 +10,7 @@ from torch import nn
 from training.config.model import TorchvisionModel
 from training.errors import InputError
 from training.export.material import Material
+from training.export.network import FILE, constructor_of, source_of
 from training.models.torchvision_zoo import builder_settings
 
 _ARGUMENTS: dict[type[nn.Module], tuple[str, ...]] = {
@@ -41,7 +43,8 @@ _DEFAULTS = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1, "padding_mod
 def describe_architecture(material: Material) -> dict[str, Any]:
     """``kind`` and ``settings`` of the configuration, and how to build it.
 
-    ``builder`` is "torch.nn.Sequential", then ``layers`` lists name, type (in torch.nn), arguments and parameters of
+    ``builder`` is "file", then ``file`` lies beside the model and has a class ``name`` that takes ``arguments``;
+    "torch.nn.Sequential", then ``layers`` lists name, type (in torch.nn), arguments and parameters of
     each; or "torchvision.models.get_model", then ``name`` and ``arguments`` go into that function and ``replaced``
     lists the layers to put in place of its own.
     """
@@ -60,9 +63,20 @@ def describe_architecture(material: Material) -> dict[str, Any]:
             "replaced": replaced,
         }
     if not isinstance(model, nn.Sequential):
-        raise InputError(f"model.kind: a model of kind {config.kind!r} cannot be described yet; export another one.")
+        return facts | {
+            "builder": "file",
+            "file": FILE,
+            "name": type(model).__name__,
+            "arguments": constructor_of(model),
+        }
     layers = [_layer(name, layer) for name, layer in model.named_children()]
     return facts | {"builder": "torch.nn.Sequential", "layers": layers}
+
+
+def write_network(material: Material, folder: Path) -> None:
+    """Put the network's own code into ``folder``, where its description says so."""
+    if describe_architecture(material)["builder"] == "file":
+        (folder / FILE).write_text(source_of(material.model), encoding="utf-8")
 
 
 def _first_convolution(model: nn.Module) -> dict[str, Any]:

@@ -17,7 +17,8 @@ from training.config.files import config_data
 from training.export.architecture import describe_architecture
 from training.export.material import Material
 from training.export.place import FACTS, FORMAT
-from training.export.usage import pictures, weights
+from training.export.usage import answers, pictures, rows, weights
+from training.facts import DataFacts, Target
 from training.runs.manifest import digest
 
 VERSION = 1
@@ -35,13 +36,9 @@ def write_facts(material: Material, path: Path, kind: str, usage: ModuleType) ->
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "file": {"name": path.name, "format": kind, "bytes": path.stat().st_size, "sha256": digest(path)},
         "task": material.config.objective.kind,
-        "classes": list(material.facts.names),
+        "classes": list(material.facts.names),  # or labels, values, tokens
         "input": _input(material, normalised_by="caller" if usage is weights else "model"),
-        "output": {
-            "shape": ["batch", len(material.facts.names)],
-            "dtype": "float32",
-            "meaning": "one score (logit) for each class, in the order of classes; softmax makes them probabilities",
-        },
+        "output": _output(material, undone_by="caller" if usage is weights else "model"),
         "architecture": describe_architecture(material),
         "weights": _weights(material),
         "source": _source(material),
@@ -56,21 +53,72 @@ def write_facts(material: Material, path: Path, kind: str, usage: ModuleType) ->
     (path.parent / FACTS).write_text(text + "\n", encoding="utf-8")
 
 
+def _output(material: Material, undone_by: str) -> dict[str, Any]:
+    facts, objective = material.facts, material.objective
+    count, spread = objective.outputs, objective.spread
+    sizes = {
+        "mask": ["batch", count, *facts.shape[1:]],
+        "tokens": ["batch", *facts.shape, count],
+        "ranks": ["batch", facts.shape[0]],
+    }
+    makes = {
+        "softmax": "; softmax makes them probabilities",
+        "sigmoid": "; the logistic function makes each a probability",
+    }
+    return {
+        "kind": facts.target,
+        "shape": sizes.get(facts.target, ["batch", count]),
+        "dtype": "float32",
+        "meaning": _MEANINGS[facts.target] + makes.get(objective.probabilities, ""),
+        "probabilities": objective.probabilities,
+        "spread": None if spread is None or undone_by == "model" else {"mean": list(spread[0]), "std": list(spread[1])},
+    }
+
+
+_MEANINGS: dict[Target, str] = {
+    "class": "one score (logit) for each class, in the order of classes (of two classes one for the second alone, where "
+    "there is one score)",
+    "labels": "one score (logit) for each label, in the order of classes",
+    "values": "each value, in the order of classes and in its own unit",
+    "mask": "for each pixel one score (logit) for each class, in the order of classes",
+    "tokens": "for each place one score (logit) for each token that may follow, in the order of classes",
+    "ranks": "one score for each item: the higher, the better it suits the query",
+}
+
+
 def _input(material: Material, normalised_by: str) -> dict[str, Any]:
+    facts = material.facts
+    if facts.layout == "tokens":
+        return {
+            "layout": "tokens",
+            "shape": list(facts.shape),
+            "axes": ["batch", "place"],
+            "dtype": "int64",
+            "meaning": "numbers of tokens in classes",
+            "normalisation": None,
+        }
     normalisation = {
         "done_by": normalised_by,
         "mean": list(material.normalisation.mean),
         "std": list(material.normalisation.std),
+        "missing": material.normalisation.missing,
     }
-    if material.facts.layout == "vector":
+    if facts.layout != "image":
         return {
-            "layout": "vector",
-            "shape": list(material.facts.shape),
-            "axes": ["batch", "feature"],
+            "layout": facts.layout,
+            "shape": list(facts.shape),
+            "axes": ["batch", "feature"] if facts.layout == "vector" else ["batch", "item", "feature"],
             "dtype": "float32",
-            "normalisation": {"formula": "(value - mean) / std, for each feature", "divisor": 1.0} | normalisation,
+            "features": _features(facts),
+            "normalisation": {
+                "formula": "(value - mean) / std, for each feature; 0 where a value is missing (NaN)"
+                if material.normalisation.missing
+                else "(value - mean) / std, for each feature",
+                "divisor": 1.0,
+            }
+            | normalisation,
         }
-    channels, height, width = material.facts.shape
+    channels, height, width = facts.shape
     return {
         "layout": "image",
         "shape": list(material.facts.shape),
@@ -87,6 +135,14 @@ def _input(material: Material, normalised_by: str) -> dict[str, Any]:
         "normalisation": {"formula": "(pixel / 255 - mean) / std, for each channel", "divisor": _PIXELS}
         | normalisation,
     }
+
+
+def _features(facts: DataFacts) -> list[dict[str, Any]]:
+    """Name of each feature and, of a category, the texts that its codes 1, 2, ... stand for."""
+    return [
+        {"name": name, "categories": list(facts.codes[place]) if facts.categories and facts.categories[place] else None}
+        for place, name in enumerate(facts.columns)
+    ]
 
 
 def _weights(material: Material) -> dict[str, Any]:
@@ -115,6 +171,10 @@ def _source(material: Material) -> dict[str, Any]:
 
 def _code(usage: ModuleType, material: Material) -> list[str]:
     """The code that uses the model, as lines: that way it can be read in the JSON file itself."""
-    modules = [usage, pictures] if material.facts.layout == "image" else [usage]
-    texts = [inspect.getsource(module) for module in modules]
-    return "\n\n".join(text.rstrip("\n") + "\n" for text in texts).splitlines()
+    modules = [usage, answers]
+    if material.facts.layout == "image":
+        modules.append(pictures)
+    if material.facts.columns:
+        modules.append(rows)
+    lines = "\n\n".join(inspect.getsource(module).rstrip("\n") + "\n" for module in modules).splitlines()
+    return [line for line in lines if not line.startswith("from training.")]  # what they have of each other is here

@@ -16,6 +16,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from training.errors import InputError, TrainingError
+from training.export.architecture import write_network
 from training.export.facts import write_facts
 from training.export.material import SAMPLES, Material
 from training.export.place import target_of, written_beside
@@ -48,6 +49,8 @@ def export_model(material: Callable[[], Material], to: str, out: Path) -> dict[s
     usage = form.usage()
     with written_beside(folder) as temporary:
         form.write(loaded, temporary / name)
+        if usage is weights:
+            write_network(loaded, temporary)
         write_facts(loaded, temporary / name, to, usage)
         difference = prove(loaded, usage, temporary, form.tolerance)
         # Large ONNX graphs keep their weights in a second file.
@@ -77,24 +80,37 @@ def _write_safetensors(material: Material, path: Path) -> None:
 
 
 class Deployed(nn.Module):
-    """The model with its normalisation in front: takes samples as the data holds them."""
+    """The model with its normalisation in front: takes samples as the data holds them, answers values in their own units."""
 
     scale: Tensor
     shift: Tensor
+    mean: Tensor
+    std: Tensor
 
     def __init__(self, material: Material) -> None:
         super().__init__()
-        size = (1, -1) + (1,) * (len(material.facts.shape) - 1)
-        divisor = 255.0 if material.facts.layout == "image" else 1.0
+        image = material.facts.layout == "image"
+        size = (1, -1, 1, 1) if image else (-1,)
+        divisor = 255.0 if image else 1.0
         mean, std = material.normalisation.mean, material.normalisation.std
         self.model = material.model
+        self._tokens = material.facts.layout == "tokens"
+        self._missing = material.normalisation.missing
+        self._spread = material.objective.spread
         self.register_buffer("scale", torch.tensor([1 / (part * divisor) for part in std]).view(size))
         self.register_buffer("shift", torch.tensor([-m / s for m, s in zip(mean, std, strict=True)]).view(size))
+        if self._spread is not None:
+            self.register_buffer("mean", torch.tensor(self._spread[0]))
+            self.register_buffer("std", torch.tensor(self._spread[1]))
 
     def forward(self, samples: Tensor) -> Tensor:
-        """(n, classes) logits of (n, *shape) samples: uint8 pixels or float32 values."""
-        logits: Tensor = self.model(samples.to(torch.float32) * self.scale + self.shift)
-        return logits
+        """The model's answer to (n, *shape) samples: uint8 pixels, float32 values or int64 tokens."""
+        if not self._tokens:
+            samples = samples.to(torch.float32) * self.scale + self.shift
+        if self._missing:
+            samples = torch.where(samples.isnan(), 0.0, samples)
+        outputs: Tensor = self.model(samples)
+        return outputs if self._spread is None else outputs * self.std + self.mean
 
 
 def _batch_of_any_size() -> dict[str, dict[int, Any]]:

@@ -66,9 +66,10 @@ class Material:
 
     @torch.inference_mode()
     def logits(self, samples: Tensor) -> Tensor:
-        """What the checkpoint's own model answers to ``samples``: float32."""
+        """What the checkpoint's own model answers to ``samples``, values in their own units: float32."""
         outputs: Tensor = self.model(self.normalisation.apply(samples))
-        return outputs
+        spread = self.objective.spread
+        return outputs if spread is None else outputs * torch.tensor(spread[1]) + torch.tensor(spread[0])
 
 
 _SIDES = {"image": 3, "vector": 1, "tokens": 1, "list": 2}

@@ -19,6 +19,8 @@ class ClassificationObjective(Objective):
     Logits of lower precision are widened to float32 before the loss, whatever the compute format.
     """
 
+    probabilities = "softmax"
+
     def __init__(self, config: Classification, facts: DataFacts, device: torch.device) -> None:
         super().__init__(facts, len(facts.names), device)
         self._label_smoothing = config.label_smoothing

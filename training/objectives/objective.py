@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -36,6 +36,11 @@ class Objective(ABC):
     """How many numbers the model is to answer for each sample (pixel, token, item)."""
     weighs = False
     completes = False
+    probabilities: Literal["softmax", "sigmoid", "none"] = "none"
+    """What makes probabilities of the outputs, for whoever uses an exported model."""
+    spread: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    """Mean and standard deviation of each value to predict, where the model learns them with zero mean and unit spread: an
+    exported model answers outputs * std + mean."""
 
     def __init__(self, facts: DataFacts, outputs: int, device: torch.device) -> None:
         self.facts = facts

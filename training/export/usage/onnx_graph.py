@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
+from training.export.usage.answers import answers
+
 Facts = dict[str, Any]
 
 
@@ -18,13 +20,10 @@ def load_model(folder: str | Path) -> tuple[Any, Facts]:
 
 
 def logits(model: Any, facts: Facts, samples: Any) -> Any:
-    """(n, classes) scores of samples (n, *shape), an array or tensor in the dtype that ``facts["input"]`` names."""
+    """The model's scores of samples (n, *shape), an array or tensor in the dtype that ``facts["input"]`` names."""
     return model.run(["logits"], {"samples": np.asarray(samples)})[0]
 
 
-def predict(model: Any, facts: Facts, samples: Any) -> list[tuple[str, float]]:
-    """For each sample its likeliest class and that class's probability."""
-    scores = logits(model, facts, samples)
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    chances = weights / weights.sum(axis=1, keepdims=True)
-    return [(facts["classes"][row.argmax()], float(row.max())) for row in chances]
+def predict(model: Any, facts: Facts, samples: Any) -> list[Any]:
+    """What the model says of each sample, in the form of ``answers``."""
+    return answers(facts, logits(model, facts, samples))

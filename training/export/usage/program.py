@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from training.export.usage.answers import answers
+
 Facts = dict[str, Any]
 
 
@@ -17,12 +19,11 @@ def load_model(folder: str | Path) -> tuple[torch.nn.Module, Facts]:
 
 @torch.inference_mode()
 def logits(model: torch.nn.Module, facts: Facts, samples: Any) -> torch.Tensor:
-    """(n, classes) scores of samples (n, *shape), a tensor or array in the dtype that ``facts["input"]`` names."""
+    """The model's scores of samples (n, *shape), a tensor or array in the dtype that ``facts["input"]`` names."""
     scores: torch.Tensor = model(torch.as_tensor(samples))
     return scores
 
 
-def predict(model: torch.nn.Module, facts: Facts, samples: Any) -> list[tuple[str, float]]:
-    """For each sample its likeliest class and that class's probability."""
-    chances, places = logits(model, facts, samples).softmax(dim=1).max(dim=1)
-    return [(facts["classes"][place], chance) for place, chance in zip(places.tolist(), chances.tolist(), strict=True)]
+def predict(model: torch.nn.Module, facts: Facts, samples: Any) -> list[Any]:
+    """What the model says of each sample, in the form of ``answers``."""
+    return answers(facts, logits(model, facts, samples).numpy())

@@ -1,53 +1,73 @@
 """Use weights exported by Trainwright, without Trainwright: torch, safetensors and, for its networks, torchvision."""
 
 import json
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import load_file
 
+from training.export.usage.answers import answers
+
 Facts = dict[str, Any]
 
 
 def load_model(folder: str | Path) -> tuple[torch.nn.Module, Facts]:
-    """The model in evaluation mode and the facts of model.json; ``folder`` holds both files."""
+    """The model in evaluation mode and the facts of model.json; ``folder`` holds all files of the export."""
     facts = json.loads((Path(folder) / "model.json").read_text(encoding="utf-8"))
-    architecture = facts["architecture"]
-    model: torch.nn.Module
-    if architecture["builder"] == "torch.nn.Sequential":
-        layers = [getattr(torch.nn, layer["type"])(**layer["arguments"]) for layer in architecture["layers"]]
-        model = torch.nn.Sequential(*layers)
-    else:
-        import torchvision
-
-        model = torchvision.models.get_model(architecture["name"], weights=None, **architecture["arguments"])
-        for layer in architecture["replaced"]:
-            model.set_submodule(layer["name"], getattr(torch.nn, layer["type"])(**layer["arguments"]))
+    model = _build(facts["architecture"], Path(folder))
     state = model.state_dict()  # with the version marks that some networks look for
     state.update(load_file(Path(folder) / facts["file"]["name"]))
     model.load_state_dict(state)
     return model.eval(), facts
 
 
+def _build(architecture: dict[str, Any], folder: Path) -> torch.nn.Module:
+    """The network with any weights."""
+    if architecture["builder"] == "torch.nn.Sequential":
+        layers = [getattr(torch.nn, layer["type"])(**layer["arguments"]) for layer in architecture["layers"]]
+        return torch.nn.Sequential(*layers)
+    if architecture["builder"] == "file":
+        spec = spec_from_file_location("network", folder / architecture["file"])
+        if spec is None or spec.loader is None:
+            raise FileNotFoundError(folder / architecture["file"])
+        code = module_from_spec(spec)
+        spec.loader.exec_module(code)
+        parts = [_build(part, folder) for part in architecture.get("parts", [])]
+        return getattr(code, architecture["name"])(*parts, **architecture["arguments"])
+    import torchvision
+
+    model: torch.nn.Module = torchvision.models.get_model(
+        architecture["name"], weights=None, **architecture["arguments"]
+    )
+    for layer in architecture["replaced"]:
+        model.set_submodule(layer["name"], getattr(torch.nn, layer["type"])(**layer["arguments"]))
+    return model
+
+
 def normalise(facts: Facts, samples: torch.Tensor) -> torch.Tensor:
-    """What the model takes, from samples (n, *shape) as the data holds them: uint8 pixels, or float32 values."""
+    """What the model takes, from samples (n, *shape) as the data holds them: uint8 pixels, float32 values (NaN where one is
+    missing) or whole numbers of tokens."""
     step = facts["input"]["normalisation"]
-    size = (1, -1) + (1,) * (samples.ndim - 2)
+    if step is None:
+        return samples.long()
+    size = (1, -1) + (1,) * (samples.ndim - 2) if facts["input"]["layout"] == "image" else (-1,)
     # (value / divisor - mean) / std, as the one multiplication and one addition that training used
     scale = torch.tensor([1 / (std * step["divisor"]) for std in step["std"]])
     shift = torch.tensor([-mean / std for mean, std in zip(step["mean"], step["std"], strict=True)])
-    return samples.to(torch.float32) * scale.view(size) + shift.view(size)
+    made = samples.to(torch.float32) * scale.view(size) + shift.view(size)
+    return made.masked_fill(made.isnan(), 0.0) if step["missing"] else made
 
 
 @torch.inference_mode()
 def logits(model: torch.nn.Module, facts: Facts, samples: Any) -> torch.Tensor:
-    """(n, classes) scores of samples, a tensor or array; softmax makes them probabilities."""
+    """The model's scores of samples, a tensor or array; ``answers`` says what they mean."""
     scores: torch.Tensor = model(normalise(facts, torch.as_tensor(samples)))
-    return scores
+    spread = facts["output"]["spread"]  # values were learnt with zero mean and unit spread
+    return scores if spread is None else scores * torch.tensor(spread["std"]) + torch.tensor(spread["mean"])
 
 
-def predict(model: torch.nn.Module, facts: Facts, samples: Any) -> list[tuple[str, float]]:
-    """For each sample its likeliest class and that class's probability."""
-    chances, places = logits(model, facts, samples).softmax(dim=1).max(dim=1)
-    return [(facts["classes"][place], chance) for place, chance in zip(places.tolist(), chances.tolist(), strict=True)]
+def predict(model: torch.nn.Module, facts: Facts, samples: Any) -> list[Any]:
+    """What the model says of each sample, in the form of ``answers``."""
+    return answers(facts, logits(model, facts, samples).numpy())
