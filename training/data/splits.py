@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from training import random
-from training.config.dataset import DatasetSection, GivenSplitSection
+from training.config.dataset_section import DatasetSection, PartsSection
 from training.data.source import Source
 from training.errors import InputError
 
@@ -33,7 +33,7 @@ def split(
     remainder, and never the last sample of a class. With ``groups`` (int64, (N,)) whole groups are drawn instead, as many
     as come closest to the fraction; ``in_order`` holds back the last samples. Raises InputError when a part would be empty.
     """
-    wanted = config.validation if isinstance(config, GivenSplitSection) else "auto"
+    wanted = config.validation if isinstance(config, PartsSection) else "auto"
     train = torch.sort(parts["train"]).values
     if wanted == "test":
         if "test" not in parts:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from training.config.dataset import DatasetSection, IdxDataset, ShapesDataset
+from training.config.dataset import IdxDataset, ShapesDataset
+from training.config.dataset_section import DatasetSection
 from training.data.splits import split
 from training.errors import InputError
 

@@ -1,0 +1,49 @@
+"""What all kinds of data can be told."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from training.config.fields import Section, setting
+from training.facts import Layout, Target
+
+
+class DatasetSection(Section):
+    """What every kind of dataset can be told, and what its samples are as far as settings tell."""
+
+    layout: ClassVar[Layout]
+    called: ClassVar[str]
+    """What it gives, in a word for people: "points"."""
+
+    @property
+    def target(self) -> Target | None:
+        """What there is to learn; None when only the data itself tells."""
+        return "class"
+
+    validation_fraction: float = setting(
+        0.2,
+        title="Validation fraction",
+        help="Share of the training samples held back to judge the model; split by class, the same for the same seed.",
+        gt=0.0,
+        lt=1.0,
+    )
+    split_seed: int = setting(
+        0,
+        title="Split seed",
+        help="Another number holds back other samples. Kept apart from the run's seed so that runs stay comparable.",
+        advanced=True,
+        ge=0,
+        le=2**31 - 1,
+    )
+
+
+class PartsSection(DatasetSection):
+    """Datasets that may come with their own validation or test part."""
+
+    validation: Literal["auto", "split", "test"] = setting(
+        "auto",
+        title="Validate on",
+        help="auto: the validation part that comes with the data, else held-back training samples. split: always "
+        "held-back training samples. test: the test part, so no sample is held back.",
+        advanced=True,
+    )
