@@ -5,6 +5,7 @@ from __future__ import annotations
 import pprint
 import re
 import textwrap
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import torch
 
 import training
 from training import catalog
+from training.config import RunConfig
 from training.config.dataset import IdxDataset, ImageFolderDataset, ImageSection, ShapesDataset, SpiralDataset
 from training.config.fields import Section
 from training.config.model import WhitenedCnn
@@ -37,6 +39,7 @@ _PACKAGES = {"image_folder": ["pillow", "numpy"]}
 def describe_run(material: Material, file: str) -> dict[str, Any]:
     """Everything the templates ask for. Raises InputError when the dataset's folder would be needed and is gone."""
     config = material.config
+    _refuse_what_no_template_says(config)
     facts = _data(material) | _varying(material) | _model(material) | _optimizer(material) | _schedule(material)
     facts |= _loop(material, facts)
     slug = re.sub(r"[^a-z0-9]+", "-", config.name.lower()).strip("-") or "run"
@@ -52,6 +55,15 @@ def describe_run(material: Material, file: str) -> dict[str, Any]:
         "settings": [line for setting in _settings(material, facts) for line in _lines(*setting)],
     }
     return facts
+
+
+def _refuse_what_no_template_says(config: RunConfig) -> None:
+    templates = {path.name for path in (files("training.export") / "templates").iterdir()}
+    instead = "export safetensors, torch-export or onnx instead"
+    if f"data_{config.dataset.kind}.jinja" not in templates:
+        raise InputError(f"dataset.kind: a script cannot read data of kind {config.dataset.kind} yet; {instead}.")
+    if config.objective.kind != "classification":
+        raise InputError(f"objective.kind: a script cannot train for {config.objective.kind} yet; {instead}.")
 
 
 def _prose(text: str) -> str:
