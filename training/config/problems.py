@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from training.config.model import TorchvisionModel
-from training.config.optimizer import Adafactor, Adagrad, Sgd
+from training.config.optimizer_problems import optimizer_problems
 from training.config.run import SECTIONS, RunConfig
 from training.config.schedule import OneCycle
 from training.config.task import task_problems
@@ -130,17 +130,10 @@ def _unknown_kind(detail: ErrorDetails, kinds: Sequence[str]) -> str:
 def cross_problems(config: RunConfig) -> list[Problem]:
     """Combinations of settings that cannot work, each with the way out. Looks at no file but for its existence."""
     found: list[Problem] = []
-    model, schedule, optimizer = config.model, config.schedule, config.optimizer
-    if isinstance(optimizer, Sgd) and optimizer.nesterov and optimizer.momentum == 0.0:
-        found.append(
-            Problem("optimizer.nesterov", "needs momentum above 0; set momentum to 0.9 or switch nesterov off.")
-        )
+    model, schedule = config.model, config.schedule
     if isinstance(schedule, OneCycle):
         if schedule.base_momentum > schedule.max_momentum:
             found.append(Problem("schedule.base_momentum", "must not exceed max_momentum; lower it."))
-        if schedule.cycle_momentum and isinstance(optimizer, Adagrad | Adafactor):
-            name = type(optimizer).__name__
-            found.append(Problem("schedule.cycle_momentum", f"{name} has no momentum to cycle; switch it off."))
     elif config.loop.max_steps is not None and schedule.warmup_steps >= config.loop.max_steps:
         found.append(Problem("schedule.warmup_steps", "must be fewer than loop.max_steps; shorten the warm-up."))
     if schedule.kind == "multi_step" and list(schedule.milestones) != sorted(set(schedule.milestones)):
@@ -151,7 +144,13 @@ def cross_problems(config: RunConfig) -> list[Problem]:
             hint = f"did you mean {near[0]!r}?" if near else "choose another, for example resnet18."
             given = _shown(model.name)
             found.append(Problem("model.name", f"torchvision has no classification network {given}; {hint}"))
-    return [*task_problems(config), *found, *path_problems(config), *_loader_problems(config)]
+    return [
+        *task_problems(config),
+        *optimizer_problems(config),
+        *found,
+        *path_problems(config),
+        *_loader_problems(config),
+    ]
 
 
 def _loader_problems(config: RunConfig) -> list[Problem]:

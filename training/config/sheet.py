@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from training.config.diff import Change, diff
-from training.config.optimizer import Sgd
+from training.config.optimizer import RMSprop, Sgd
 from training.config.run import RunConfig
 from training.config.schedule import OneCycle
 
@@ -41,6 +41,13 @@ _EFFECTS: Mapping[str, Effect] = {
     "optimizer.kind": "state",
     "optimizer.amsgrad": "state",
     "optimizer.decay_bias_and_norm": "state",
+    "optimizer.freeze": "state",
+    "optimizer.freeze_stages": "state",
+    "optimizer.unfreeze_epoch": "state",
+    "optimizer.head_lr_factor": "state",
+    "optimizer.layer_decay": "state",
+    "optimizer.adamw_lr_factor": "state",
+    "optimizer.centered": "state",
     "optimizer.lr": "rate",
     "precision.device": "device",
     "precision.threads": "device",
@@ -82,6 +89,10 @@ _CLAUSES: Mapping[Effect, str] = {
     "training": "steps are taken otherwise from here on, because of {}",
 }
 """Effects that are not here decide what is restored, and are told with that."""
+
+_GROUPING = (
+    "decay_bias_and_norm", "freeze", "freeze_stages", "unfreeze_epoch", "head_lr_factor", "layer_decay", "adamw_lr_factor"
+)  # fmt: skip
 
 _LAID_OUT = ("one_cycle", "linear", "cosine", "polynomial", "wsd")
 """Schedules whose rate at a step depends on the length of the whole run."""
@@ -246,19 +257,21 @@ def _optimizer_obstacle(before: RunConfig, after: RunConfig) -> str:
     old, new = before.optimizer, after.optimizer
     if old.kind != new.kind:
         return f"the optimizer is {_called(after)} now"
-    if old.decay_bias_and_norm != new.decay_bias_and_norm:
-        return "optimizer.decay_bias_and_norm groups the weights otherwise"
-    if getattr(old, "amsgrad", None) != getattr(new, "amsgrad", None):
-        return "optimizer.amsgrad needs other numbers"
+    for name in _GROUPING:
+        if getattr(old, name, None) != getattr(new, name, None):
+            return f"optimizer.{name} groups the weights otherwise"
+    for name in ("amsgrad", "centered"):
+        if getattr(old, name, None) != getattr(new, name, None):
+            return f"optimizer.{name} needs other numbers"
     if _has_momentum(before) != _has_momentum(after):
         return f"momentum is {'on' if _has_momentum(after) else 'off'} now"
     return ""
 
 
 def _has_momentum(config: RunConfig) -> bool:
-    """Whether SGD keeps momentum buffers; a one-cycle schedule may switch them on."""
+    """Whether SGD or RMSprop keeps momentum buffers; a one-cycle schedule may switch them on."""
     optimizer, schedule = config.optimizer, config.schedule
-    if not isinstance(optimizer, Sgd):
+    if not isinstance(optimizer, Sgd | RMSprop):
         return True
     cycled = isinstance(schedule, OneCycle) and schedule.cycle_momentum and schedule.max_momentum > 0.0
     return cycled or optimizer.momentum > 0.0

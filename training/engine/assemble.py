@@ -22,7 +22,7 @@ from training.engine.session import Session
 from training.models import fit_to_samples, make_model
 from training.models.stages import stages
 from training.objectives import make_objective
-from training.optim import Ema, make_guard, make_optimizer
+from training.optim import Ema, Freezing, make_guard, make_optimizer
 from training.process import give_back_memory
 from training.schedules import make_schedule
 
@@ -81,7 +81,11 @@ def _build(
     total_steps = config.loop.epochs * data.steps_per_epoch
     if config.loop.max_steps is not None:
         total_steps = min(total_steps, config.loop.max_steps)
-    optimizer = make_optimizer(model, config.optimizer, device, stages=stages(model))
+    depth = stages(model)
+    freezing = Freezing(model, config.optimizer, depth)
+    if freezing.lasts:
+        freezing.follow(0)  # before the optimizer, which leaves out what will never be trained
+    optimizer = make_optimizer(model, config.optimizer, device, stages=depth)
     session = Session(
         config=config,
         device=device,
@@ -95,6 +99,7 @@ def _build(
         schedule=make_schedule(config.schedule, config.optimizer.lr, total_steps),
         ema=Ema(model, config.loop.ema_decay) if config.loop.ema_decay is not None else None,
         total_steps=total_steps,
+        freezing=freezing,
     )
     session.cut_batches()
     session.apply_schedule()

@@ -33,4 +33,4 @@ def evaluate(session: Session, part: str, prefix: str, shortage: Shortage) -> di
         with averaged, torch.inference_mode():
             return shortage.evaluate(measure).metrics(prefix)
     finally:
-        model.train()
+        session.freezing.train()

@@ -63,6 +63,7 @@ class Ledger:
         progress = self._session.progress
         progress.epoch += 1
         progress.window = 0
+        self._session.apply_schedule()  # the next epoch may train more
         self._note_train_loss()
         progress.loss_sum, progress.loss_samples = 0.0, 0
         self._emit(EpochEnded(step=progress.step, epoch=progress.epoch, metrics=dict(progress.metrics)))

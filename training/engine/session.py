@@ -16,6 +16,7 @@ from training.engine.device import Numerics
 from training.models.work import samples_at_once
 from training.objectives import Objective
 from training.optim.ema import Ema
+from training.optim.freezing import Freezing
 from training.optim.guard import Guard
 from training.optim.optimizers import load_optimizer, set_rate
 from training.runs.profile_record import Lap
@@ -81,6 +82,7 @@ class Session:
     schedule: Schedule
     ema: Ema | None
     total_steps: int
+    freezing: Freezing
     progress: Progress = field(default_factory=Progress)
     absent_generators: list[Tensor] = field(default_factory=list)  # of GPUs that only another machine has
     lap: Callable[[Lap], None] = no_watch  # told the name of each part of a step as it ends, for a profile
@@ -100,8 +102,9 @@ class Session:
         self.data.cut(finer, progress.evaluation_size or self.evaluation_size(size))
 
     def apply_schedule(self) -> None:
-        """Give the optimizer the rate (and, under one-cycle, the momentum) of the step that comes next."""
+        """Make ready for the step that comes next: the rate and, under one-cycle, the momentum; what is frozen."""
         step = self.progress.step
+        self.freezing.follow(self.progress.epoch)
         self.lr = self.schedule.lr(step) * self.progress.rate_factor
         set_rate(self.optimizer, self.lr, self.schedule.momentum(step))
 

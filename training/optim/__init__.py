@@ -1,9 +1,10 @@
-"""Optimizers, parameter groups, clipping, the non-finite guard and the moving average of weights."""
+"""Optimizers, parameter groups, freezing, clipping, the non-finite guard and the averages of weights."""
 
 from __future__ import annotations
 
 from training.optim.clip import Clip, clip_gradients_, clip_value_, gradient_norm
 from training.optim.ema import Ema
+from training.optim.freezing import Freezing
 from training.optim.groups import parameter_groups
 from training.optim.guard import Guard, make_guard
 from training.optim.optimizers import implementation, load_optimizer, make_optimizer, set_rate
@@ -11,6 +12,7 @@ from training.optim.optimizers import implementation, load_optimizer, make_optim
 __all__ = [
     "Clip",
     "Ema",
+    "Freezing",
     "Guard",
     "clip_gradients_",
     "clip_value_",

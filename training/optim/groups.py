@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import nn
 
 from training.config.optimizer import Muon, OptimizerSection
+from training.errors import InputError
 
 Stages = Sequence[Sequence[str]]
 """The names of a network's parameters from its input to its head (``training.models.stages``)."""
@@ -39,21 +40,44 @@ def parameter_groups(model: nn.Module, config: OptimizerSection, stages: Stages 
     spared = _spared(model)
     orthogonal = _orthogonal(model, config, stages)
     depths = _depths(config, stages)
-    groups: dict[tuple[bool, int, bool], list[nn.Parameter]] = {}
+    frozen = frozen_names(config, stages)
+    groups: dict[_Key, list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
             decays = config.decay_bias_and_norm or id(parameter) not in spared
-            key = name not in orthogonal, depths.get(name, 0), not decays
+            key = _Key(name not in orthogonal, depths.get(name, 0), name in frozen, not decays)
             groups.setdefault(key, []).append(parameter)
     return [
         {
-            "name": _group_name(config, *key, last=len(stages) - 1),
+            "name": _group_name(config, key, len(stages) - 1),
             "params": parameters,
-            "weight_decay": 0.0 if key[2] else config.weight_decay,
-            **_scale(config, key[0], key[1], len(stages) - 1),
+            "weight_decay": 0.0 if key.spared else config.weight_decay,
+            **_scale(config, key, len(stages) - 1),
         }
         for key, parameters in sorted(groups.items(), key=lambda item: item[0])
     ]
+
+
+class _Key(NamedTuple):
+    """What tells groups apart, in the order they come in."""
+
+    rest: bool  # of Muon
+    depth: int
+    later: bool  # frozen at first: takes part in fewer steps than the others
+    spared: bool
+
+
+def frozen_names(config: OptimizerSection, stages: Stages) -> set[str]:
+    """The parameters that ``config`` freezes. Raises InputError when the network has no more stages than that."""
+    if config.freeze == "off":
+        return set()
+    count = len(stages) - 1 if config.freeze == "all_but_head" else config.freeze_stages
+    if count >= len(stages):
+        raise InputError(
+            f"optimizer.freeze_stages: this network has {len(stages)} stages, so at most {len(stages) - 1} of them can stay "
+            "as they are; lower it."
+        )
+    return {name for names in stages[:count] for name in names}
 
 
 def _depths(config: OptimizerSection, stages: Stages) -> dict[str, int]:
@@ -67,27 +91,28 @@ def _depths(config: OptimizerSection, stages: Stages) -> dict[str, int]:
     return {name: depth for depth, names in enumerate(stages) if by_depth or depth == last for name in names}
 
 
-def _scale(config: OptimizerSection, rest: bool, depth: int, last: int) -> dict[str, float]:
+def _scale(config: OptimizerSection, key: _Key, last: int) -> dict[str, float]:
     """``lr_scale``, unless it is 1."""
     scale = 1.0
     if config.layer_decay != 1.0:
-        scale *= config.layer_decay ** (last - depth)
-    if config.head_lr_factor != 1.0 and depth == last:
+        scale *= config.layer_decay ** (last - key.depth)
+    if config.head_lr_factor != 1.0 and key.depth == last:
         scale *= config.head_lr_factor
-    if isinstance(config, Muon) and rest:
+    if isinstance(config, Muon) and key.rest:
         scale *= config.adamw_lr_factor
     return {"lr_scale": scale} if scale != 1.0 else {}
 
 
-def _group_name(config: OptimizerSection, rest: bool, depth: int, spared: bool, last: int) -> str:
-    name = "no decay" if spared else "decay"
+def _group_name(config: OptimizerSection, key: _Key, last: int) -> str:
+    name = "no decay" if key.spared else "decay"
     if isinstance(config, Muon):
-        name = f"AdamW, {name}" if rest else "Muon"
+        name = f"AdamW, {name}" if key.rest else "Muon"
     if config.layer_decay != 1.0 or config.head_lr_factor != 1.0:
-        if depth == last:
-            return f"{name}, head"
-        return f"{name}, stage {depth + 1}" if config.layer_decay != 1.0 else name
-    return name
+        if key.depth == last:
+            name = f"{name}, head"
+        elif config.layer_decay != 1.0:
+            name = f"{name}, stage {key.depth + 1}"
+    return f"{name}, frozen at first" if key.later else name
 
 
 def _orthogonal(model: nn.Module, config: OptimizerSection, stages: Stages) -> set[str]:
