@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+from training.config.dataset import ImageSection
 from training.config.metrics import METRICS
 from training.config.run import RunConfig
 from training.errors import Problem
@@ -21,7 +22,7 @@ _TARGETS: dict[Target, str] = {
 
 
 def task_problems(config: RunConfig) -> list[Problem]:
-    """At most one for the model, one for the objective and one for the monitored metric."""
+    """At most one for the model, one for the objective, one for the monitored metric and one for each way of mixing."""
     dataset, model, objective = config.dataset, config.model, config.objective
     found: list[Problem] = []
     target = dataset.target
@@ -50,6 +51,7 @@ def task_problems(config: RunConfig) -> list[Problem]:
     elif target is not None and answer not in model.answers:
         gives = "one answer for a sample" if answer == "place" else "an answer for each of its pixels"
         found.append(Problem("model.kind", f"{model.kind} gives {gives}, which {dataset.kind} is not for; {advice}."))
+    found += _mixing_problems(config)
     known = ["auto", *(f"val/{name}" for name in (*objective.metrics, "loss"))]
     if config.checkpoints.monitor not in known:
         metric = config.checkpoints.monitor
@@ -58,6 +60,18 @@ def task_problems(config: RunConfig) -> list[Problem]:
             Problem("checkpoints.monitor", f"{metric!r} {what} under {objective.kind}; choose {_listed(known)}.")
         )
     return found
+
+
+def _mixing_problems(config: RunConfig) -> list[Problem]:
+    dataset = config.dataset
+    if not isinstance(dataset, ImageSection) or dataset.target in (None, "class", "labels", "values"):
+        return []
+    what = f"two samples have no target in common where {dataset.kind} gives {_TARGETS[dataset.target]}"
+    return [
+        Problem(f"dataset.{name}", f"{what}; set it to 0.")
+        for name in ("mixup_alpha", "cutmix_alpha")
+        if getattr(dataset, name)
+    ]
 
 
 def _alternatives(section: str) -> dict[str, Any]:

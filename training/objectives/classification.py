@@ -50,6 +50,8 @@ class Accuracy:
         self._samples = 0
 
     def update(self, outputs: Tensor, targets: Tensor) -> None:
+        if targets.is_floating_point():  # probabilities, of mixed samples
+            targets = targets.argmax(dim=-1)
         self._correct.add_((outputs.argmax(dim=-1) == targets).sum())
         self._samples += targets.shape[0]
 

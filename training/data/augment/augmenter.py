@@ -41,7 +41,8 @@ class Augmenter:
 
         Returns uint8; float32 on the same scale of 0 to 255 where rotation is the last thing that is done.
         """
-        draws = self._draws(pictures, indices, epoch, numbers)
+        numbers = indices.to(pictures.device) if numbers is None else numbers
+        draws = Draws(self._seed, epoch, indices, numbers)
         for step in self._steps:
             arguments = step.settings(self._config)
             if step.takes != "geometry" and pictures.dtype != torch.uint8:
@@ -55,13 +56,10 @@ class Augmenter:
                 pictures = step.function(pictures, draws, mask=True, **arguments)
         return pictures
 
-    def erase(
-        self, inputs: Tensor, indices: Tensor, epoch: int, color: Tensor | float = 0.0, numbers: Tensor | None = None
-    ) -> Tensor:
+    def erase(self, inputs: Tensor, indices: Tensor, epoch: int, color: Tensor | float = 0.0) -> Tensor:
         """What is done to normalised pictures (B, H, W, C), without their mask: parts become ``color`` (C,)."""
-        draws = self._draws(inputs, indices, epoch, numbers)
         for step in self._last:
-            inputs = step.function(inputs, draws, color=color, **step.settings(self._config))
+            inputs = step.function(inputs, self._draws(indices, epoch), color=color, **step.settings(self._config))
         return inputs
 
     def partners(self, train: Tensor, order: Tensor, epoch: int) -> Tensor:
@@ -71,13 +69,11 @@ class Augmenter:
 
     def mix(self, own: Tensor, others: Tensor, indices: Tensor, epoch: int) -> tuple[Tensor, Tensor]:
         """Float pictures (B, H, W, C) of ``indices`` mixed with their partners', and their own share, float32 (B,)."""
-        return mix(own, others, self._draws(own, indices, epoch, None), **self._alphas)
+        return mix(own, others, self._draws(indices, epoch), **self._alphas)
 
     def mix_targets(self, own: Tensor, others: Tensor, share: Tensor, classes: int) -> Tensor:
         """Targets in the same shares; class numbers become probabilities float32 (B, ``classes``)."""
         return mix_targets(own, others, share, classes)
 
-    def _draws(self, pictures: Tensor, indices: Tensor, epoch: int, numbers: Tensor | None) -> Draws:
-        if numbers is None:
-            numbers = indices.to(pictures.device)
-        return Draws(self._seed, epoch, indices, numbers)
+    def _draws(self, indices: Tensor, epoch: int) -> Draws:
+        return Draws(self._seed, epoch, indices, indices)
