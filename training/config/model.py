@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from training.config.fields import Section, setting
+from training.config.fields import setting
+from training.config.model_section import NORM_HELP, ModelSection, Norm
 from training.config.torchvision_names import CLASSIFICATION_MODELS
-from training.facts import Layout
-
-
-class ModelSection(Section):
-    """What is known of every network: which inputs it takes, and whether it answers for a sample as a whole or for each of
-    its pixels or tokens."""
-
-    takes: ClassVar[tuple[Layout, ...]] = ("image",)
-    answers: ClassVar[tuple[Literal["sample", "place"], ...]] = ("sample",)
 
 
 class SmallCnn(ModelSection):
@@ -36,6 +28,7 @@ class SmallCnn(ModelSection):
         ge=0.0,
         lt=1.0,
     )
+    norm: Norm = setting("none", title="Normalisation", help=f"After each convolution. {NORM_HELP}")
 
 
 class WhitenedCnn(ModelSection):
@@ -70,6 +63,7 @@ class Mlp(ModelSection):
     dropout: float = setting(
         0.0, title="Dropout", help="Share of hidden units silenced at random while training.", ge=0.0, lt=1.0
     )
+    norm: Norm = setting("none", title="Normalisation", help=f"After each hidden layer. {NORM_HELP}")
 
 
 class TorchvisionModel(ModelSection):

@@ -13,6 +13,7 @@ from training.config import RunConfig
 from training.data.kept import KeptData
 from training.data.placement import in_words
 from training.doctor.memory import Trial, memory_findings, try_step
+from training.doctor.norms import norm_findings
 from training.engine.assemble import assemble
 from training.engine.compiled import compile_session
 from training.engine.device import describe_device, ran_out_of_memory
@@ -63,6 +64,7 @@ def preflight(
     try:
         return [
             *_data(session),
+            *norm_findings(session),
             _device(session),
             *_step(session),
             *_compiling(session, noted),

@@ -20,6 +20,7 @@ from training.engine.device import (
 )
 from training.engine.session import Session
 from training.models import fit_to_samples, make_model
+from training.models.norms import refuse_single_samples
 from training.models.stages import stages
 from training.objectives import make_objective
 from training.optim import Ema, Freezing, make_guard, make_optimizer
@@ -77,6 +78,8 @@ def _build(
         if data.channels_last:
             model = model.to(memory_format=torch.channels_last)
     model = model.to(device).train()
+    if data.plan.batch_size == 1:
+        refuse_single_samples(model, data.facts)
     torch.manual_seed(config.seed)  # dropout's stream; initial weights, order and augmentation have their own
     total_steps = config.loop.epochs * data.steps_per_epoch
     if config.loop.max_steps is not None:

@@ -8,6 +8,7 @@ from torch import nn
 
 from training.config.model import Mlp
 from training.facts import DataFacts
+from training.models.norms import make_norm
 
 _ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU, "tanh": nn.Tanh}
 
@@ -18,7 +19,7 @@ def make_mlp(config: Mlp, facts: DataFacts, outputs: int) -> nn.Sequential:
     layers: list[nn.Module] = [nn.Flatten()]
     width = math.prod(facts.shape)
     for units in config.hidden:
-        layers += [nn.Linear(width, units), activation()]
+        layers += [nn.Linear(width, units), *make_norm(config.norm, units, 0), activation()]
         if config.dropout:
             layers.append(nn.Dropout(config.dropout))
         width = units
