@@ -1,6 +1,7 @@
 """A plot of one quantity with several curves: raw and smoothed, linear or logarithmic, with markers and a cursor."""
 
 import math
+from collections.abc import Mapping
 
 import pyqtgraph as pg
 from numpy.typing import ArrayLike
@@ -26,11 +27,12 @@ _LOG_NOTE = "Values of 0 and below cannot be shown on a log scale"
 class CurvePlot(QWidget):
     """Data may be appended at any rate; the plot is drawn by its clock, at most ten times a second, if it is seen.
 
-    Signals: `marker_clicked(key)`; `hovered(x | None)`.
+    Signals: `marker_clicked(key)`; `hovered(x | None)`; `title_chosen(key)`.
     """
 
     marker_clicked = Signal(object)
     hovered = Signal(object)
+    title_chosen = Signal(str)
 
     def __init__(
         self, title: str, *, unit: str = "", clock: RedrawClock | None = None, parent: QWidget | None = None
@@ -44,6 +46,7 @@ class CurvePlot(QWidget):
         self._cursor: float | None = None
         self._x_name, self._x_scale = "Step", 1.0
         self._legend = Legend(title, unit)
+        self._legend.title_chosen.connect(self.title_chosen)
         self._canvas = PlotCanvas()
         policy = self._canvas.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # an empty plot shows its sentence instead of axes, in the same room
@@ -116,6 +119,11 @@ class CurvePlot(QWidget):
         return self._markers
 
     # ------------------------------------------------------------------ look
+
+    def set_titles(self, titles: Mapping[str, str], current: str) -> None:
+        """Let the person choose among quantities; whoever hears `title_chosen` sets the curve anew."""
+        self._legend.set_titles(titles, current)
+        self.setAccessibleName(f"Curves: {titles[current]}")
 
     def set_smoothing(self, weight: float) -> None:
         """Weight of the exponential average, 0 (off) to below 1."""

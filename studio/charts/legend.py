@@ -1,8 +1,10 @@
 """The line above a plot: its title, its curves with their colours and values, and where the cursor stands."""
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from collections.abc import Mapping
+
+from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 
 from studio.theme import SPACING, theme
 from studio.widgets import ElidedLabel, SteadyLabel, label
@@ -50,7 +52,12 @@ class LegendEntry(QWidget):
 
 
 class Legend(QWidget):
-    """Title at the left, then one entry for each curve, the cursor's position at the right."""
+    """Title at the left, then one entry for each curve, the cursor's position at the right.
+
+    Signals: `title_chosen(key)`, where there are several titles to choose from.
+    """
+
+    title_chosen = Signal(str)
 
     def __init__(self, title: str, unit: str = "") -> None:
         super().__init__()
@@ -62,6 +69,10 @@ class Legend(QWidget):
         if not title:  # setVisible(True) would show it as a window of its own, for a blink
             self._title.hide()
         self._row.addWidget(self._title)
+        self._choice = QComboBox()
+        self._choice.hide()
+        self._choice.currentIndexChanged.connect(self._on_chosen)
+        self._row.addWidget(self._choice)
         self._note = ElidedLabel("", Qt.TextElideMode.ElideRight)
         self._note.setProperty("role", "caption")
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -76,6 +87,22 @@ class Legend(QWidget):
         if name:
             self._entries[key] = LegendEntry(name, color_index)
             self._row.insertWidget(self._row.count() - 2, self._entries[key])
+
+    def set_titles(self, titles: Mapping[str, str], current: str) -> None:
+        """Let the person choose among quantities, by their keys; a single one is the title."""
+        with QSignalBlocker(self._choice):
+            self._choice.clear()
+            for key, text in titles.items():
+                self._choice.addItem(text, key)
+            self._choice.setCurrentIndex(max(self._choice.findData(current), 0))
+        self._choice.setAccessibleName("Quantity shown")
+        self._title.setText(titles[current])
+        self._title.setVisible(len(titles) == 1)
+        self._choice.setVisible(len(titles) > 1)
+
+    def _on_chosen(self) -> None:
+        self._title.setText(self._choice.currentText())
+        self.title_chosen.emit(self._choice.currentData())
 
     def set_value(self, key: str, text: str) -> None:
         """The value beside a curve's name."""

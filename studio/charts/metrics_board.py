@@ -1,4 +1,4 @@
-"""The curves of a run: loss, accuracy, gradient norm and learning rate, on one x axis, with one cursor."""
+"""The curves of a run: loss, a metric, gradient norm and learning rate, on one x axis, with one cursor."""
 
 from numpy.typing import ArrayLike
 from PySide6.QtCore import QSize, Qt, Signal
@@ -17,7 +17,7 @@ _WEIGHTS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.9
 class MetricsBoard(QWidget):
     """Four linked plots and a row of tools.
 
-    Curves are named "train/loss", "val/loss", "val/accuracy", "lr" and "grad_norm"; `add_curve` adds others to one of the plots.
+    Curves are named "train/loss", "val/loss", "val/metric", "lr" and "grad_norm"; `add_curve` adds others to one of the plots.
 
     Signals: `marker_clicked(key)`; `view_changed()` when smoothing, scale or axis was chosen.
     """
@@ -29,21 +29,21 @@ class MetricsBoard(QWidget):
         super().__init__(parent)
         clock = RedrawClock(self)
         self._loss = CurvePlot("Loss", clock=clock)
-        self._accuracy = CurvePlot("Accuracy", clock=clock)
+        self._metric = CurvePlot("Metric", clock=clock)
         self._rate = CurvePlot("Learning rate", clock=clock)
         self._norm = CurvePlot("Gradient norm", clock=clock)
-        self._plots = {"loss": self._loss, "accuracy": self._accuracy, "lr": self._rate, "grad_norm": self._norm}
+        self._plots = {"loss": self._loss, "metric": self._metric, "lr": self._rate, "grad_norm": self._norm}
         self._home: dict[str, CurvePlot] = {}
         self._steps_per_epoch: float | None = None
         self._build_tools()
         self._lay_out()
         for plot in self._plots.values():
             plot.marker_clicked.connect(self.marker_clicked)
-        for plot in (self._accuracy, self._rate, self._norm):
+        for plot in (self._metric, self._rate, self._norm):
             plot.link_x(self._loss)
         self.add_curve("train/loss", "Training", plot="loss", color_index=0)
         self.add_curve("val/loss", "Validation", plot="loss", color_index=1, is_noisy=False)
-        self.add_curve("val/accuracy", "Validation", plot="accuracy", color_index=1, is_noisy=False)
+        self.add_curve("val/metric", "Validation", plot="metric", color_index=1, is_noisy=False)
         self.add_curve("lr", "Now", plot="lr", color_index=2, is_noisy=False)
         self.add_curve("grad_norm", "Before clipping", plot="grad_norm", color_index=3)
         self.set_empty_text("Nothing to draw yet")
@@ -53,7 +53,7 @@ class MetricsBoard(QWidget):
     def add_curve(
         self, name: str, label: str, *, plot: str = "loss", color_index: int | None = None, is_noisy: bool = True
     ) -> None:
-        """Add a curve to the plot "loss", "accuracy", "lr" or "grad_norm", once for each name; only a noisy one is ever smoothed."""
+        """Add a curve to the plot "loss", "metric", "lr" or "grad_norm", once for each name; only a noisy one is ever smoothed."""
         self._home[name] = self._plots[plot]
         self._home[name].add_curve(name, label, color_index, is_noisy=is_noisy)
 
@@ -80,7 +80,7 @@ class MetricsBoard(QWidget):
         """Mark a step: checkpoints and the best one on the loss, events and resumes across all plots."""
         self._loss.add_marker(kind, step, text, key)
         if kind in ("event", "resume"):
-            for plot in (self._accuracy, self._rate, self._norm):
+            for plot in (self._metric, self._rate, self._norm):
                 plot.add_marker(kind, step, text, key)
 
     def remove_marker(self, key: object) -> None:
@@ -91,7 +91,7 @@ class MetricsBoard(QWidget):
     # ------------------------------------------------------------------ look
 
     def plot(self, quantity: str) -> CurvePlot:
-        """One of the plots: "loss", "accuracy", "lr" or "grad_norm"."""
+        """One of the plots: "loss", "metric", "lr" or "grad_norm"."""
         return self._plots[quantity]
 
     def fit(self) -> None:
@@ -172,7 +172,7 @@ class MetricsBoard(QWidget):
         column.addLayout(tools)
         grid = QGridLayout()
         grid.setSpacing(SPACING.m)
-        for at, plot in enumerate((self._loss, self._accuracy, self._norm, self._rate)):
+        for at, plot in enumerate((self._loss, self._metric, self._norm, self._rate)):
             grid.addWidget(plot, at // 2, at % 2)
         for at, share in enumerate((3, 2)):
             grid.setColumnStretch(at, share)

@@ -59,9 +59,9 @@ class CheckpointDelegate(QStyledItemDelegate):
 def facts(info: CheckpointInfo) -> str:
     """The second line: epoch, the metric it is judged by, size, time."""
     parts = [f"epoch {info.epoch}"]
-    for name in ("val/accuracy", "val/loss"):
-        if name in info.metrics:
-            parts.append(format_metric(name, float(info.metrics[name])))
-            break
+    judged = [name for name in info.metrics if name.startswith("val/")]
+    if judged:
+        name = next((name for name in judged if name != "val/loss"), judged[0])
+        parts.append(format_metric(name, float(info.metrics[name])))
     parts += [format_size(info.size), time.strftime("%H:%M", time.localtime(info.time))]
     return " · ".join(parts)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.charts.metrics_board import MetricsBoard
 from studio.services.settings import SettingsStore
+from studio.state.formats import metric_title
 from training.events import (
     AttemptStarted,
     CheckpointSaved,
@@ -35,7 +36,10 @@ class RunCurves(QWidget):
         self._settings = settings
         self._attempts = 0
         self._findings = 0
+        self._validations: dict[str, list[tuple[float, float]]] = {}  # of each metric: steps and values
+        self._shown = ""
         self.board = MetricsBoard()
+        self.board.plot("metric").title_chosen.connect(self._on_metric_chosen)
         self.board.set_smoothing(settings.get().smoothing)
         self.board.set_log_scale(settings.get().log_scale)
         self.board.view_changed.connect(self._on_view_changed)
@@ -49,7 +53,10 @@ class RunCurves(QWidget):
         self._attempts = self._findings = 0
         self.board.clear()
         self.board.set_empty_text(empty_text)
-        self.board.plot("accuracy").set_empty_text("Appears with the first validation.")
+        self._validations.clear()
+        self._shown = ""
+        self.board.plot("metric").set_titles({"": "Metric"}, "")
+        self.board.plot("metric").set_empty_text("Appears with the first validation.")
 
     def add_rows(self, rows: Rows) -> None:
         """New steps."""
@@ -61,6 +68,8 @@ class RunCurves(QWidget):
     def truncate(self, step: int) -> None:
         """Steps after ``step`` are void."""
         self.board.truncate(step)
+        for name, points in self._validations.items():
+            self._validations[name] = [point for point in points if point[0] <= step]
 
     def add_event(self, event: Event) -> None:
         """Draw what an event means for the curves."""
@@ -68,7 +77,7 @@ class RunCurves(QWidget):
             self._attempts += 1
             self.board.set_steps_per_epoch(event.steps_per_epoch or None)
             if event.step > 0:
-                self.board.truncate(event.step)
+                self.truncate(event.step)
                 self.board.add_marker(
                     "resume", event.step, f"Resumed at step {event.step:,}", ("resume", self._attempts)
                 )
@@ -90,9 +99,29 @@ class RunCurves(QWidget):
             self.board.remove_marker(("end", 0))
 
     def _add_validation(self, event: Validated) -> None:
-        for name in ("val/loss", "val/accuracy"):
-            if name in event.metrics:
-                self.board.append(name, float(event.step), float(event.metrics[name]))
+        step = float(event.step)
+        if "val/loss" in event.metrics:
+            self.board.append("val/loss", step, float(event.metrics["val/loss"]))
+        names = [name for name in event.metrics if name.startswith("val/") and name != "val/loss"]
+        for name in names:
+            self._validations.setdefault(name, []).append((step, float(event.metrics[name])))
+        if self._shown in names:
+            self.board.append("val/metric", step, float(event.metrics[self._shown]))
+        elif names and not self._shown:  # the first is the usual one of the task
+            self._show_metric(names[0])
+
+    def _show_metric(self, name: str) -> None:
+        self._shown = name
+        titles = {each: metric_title(each).removeprefix("validation ") for each in self._validations}
+        titles = {each: title[0].upper() + title[1:] for each, title in titles.items()}
+        self.board.plot("metric").set_titles(titles, name)
+        points = np.array(self._validations[name], dtype=np.float64).reshape(-1, 2)
+        self.board.set_curve("val/metric", points[:, 0], points[:, 1])
+
+    @Slot(str)
+    def _on_metric_chosen(self, name: str) -> None:
+        if name in self._validations:
+            self._show_metric(name)
 
     @Slot()
     def _on_view_changed(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import time
 
+from training.config.metrics import is_known, metric
+
 
 def format_duration(seconds: float) -> str:
     """ "42 s", "3 min 20 s", "2 h 05 min", "3 d 4 h"."""
@@ -31,15 +33,18 @@ def format_number(value: float, digits: int = 4) -> str:
 
 def format_metric(name: str, value: float) -> str:
     """Shares (accuracy) as per cent, everything else as a number."""
-    if name.endswith("accuracy") and math.isfinite(value):
+    if is_known(name) and metric(name).format.endswith("%") and math.isfinite(value):
         return f"{value * 100:.2f} %"
     return format_number(value)
 
 
 def metric_title(name: str) -> str:
     """ "val/accuracy" as "validation accuracy"."""
-    split, _, quantity = name.partition("/")
-    return f"{ {'val': 'validation', 'train': 'training'}.get(split, split) } {quantity}".strip().replace("_", " ")
+    split, _, quantity = name.rpartition("/")
+    quantity = metric(name).title if is_known(name) else quantity.replace("_", " ")
+    if not quantity[1:2].isupper() and quantity[1:2].isalpha():  # F1, AUROC and R² stay as they are
+        quantity = quantity[0].lower() + quantity[1:]
+    return f"{ {'val': 'validation', 'train': 'training'}.get(split, split) } {quantity}".strip()
 
 
 def format_size(count: int) -> str:

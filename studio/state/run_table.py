@@ -21,6 +21,7 @@ from studio.state.formats import format_ago, format_duration, format_metric
 from studio.state.progress import best_of
 from studio.state.run_library import RunLibrary, RunSummary
 from studio.theme import icon
+from training.config.metrics import is_known, metric
 
 RUN_ROLE = Qt.ItemDataRole.UserRole
 SPARK_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -50,7 +51,7 @@ def _best_key(run: RunSummary) -> float:
     best = best_of(run.record)
     if best is None:
         return float("-inf")
-    return -best[1] if best[0].endswith("loss") else best[1]
+    return best[1] if not is_known(best[0]) or metric(best[0]).maximize else -best[1]
 
 
 def _created(run: RunSummary) -> float:

@@ -22,6 +22,28 @@ class Metric:
 METRICS: tuple[Metric, ...] = (
     Metric("loss", "Loss", maximize=False, format=".4f"),
     Metric("accuracy", "Accuracy", maximize=True, format=".2%"),
+    Metric("top5_accuracy", "Top-5 accuracy", maximize=True, format=".2%"),
+    Metric("f1", "F1", maximize=True, format=".4f"),  # of several classes or labels the plain mean (macro)
+    Metric("f1_micro", "F1 over all labels", maximize=True, format=".4f"),
+    Metric("precision", "Precision", maximize=True, format=".2%"),
+    Metric("recall", "Recall", maximize=True, format=".2%"),
+    Metric("auroc", "AUROC", maximize=True, format=".4f"),
+    Metric("average_precision", "Average precision", maximize=True, format=".4f"),
+    Metric("mean_average_precision", "Mean average precision", maximize=True, format=".4f"),
+    Metric("subset_accuracy", "All labels right", maximize=True, format=".2%"),
+    Metric("r2", "R²", maximize=True, format=".4f"),
+    Metric("rmse", "RMSE", maximize=False, format=".4g"),
+    Metric("mae", "MAE", maximize=False, format=".4g"),
+    Metric("spearman", "Spearman correlation", maximize=True, format=".4f"),
+    Metric("ndcg", "NDCG", maximize=True, format=".4f"),
+    Metric("mrr", "Mean reciprocal rank", maximize=True, format=".4f"),
+    Metric("pair_accuracy", "Pairs in order", maximize=True, format=".2%"),
+    Metric("agreement", "Agreement with teacher", maximize=True, format=".2%"),
+    Metric("mean_iou", "Mean IoU", maximize=True, format=".2%"),
+    Metric("dice", "Dice", maximize=True, format=".4f"),
+    Metric("pixel_accuracy", "Pixel accuracy", maximize=True, format=".2%"),
+    Metric("perplexity", "Perplexity", maximize=False, format=".3f"),
+    Metric("bits_per_character", "Bits per character", maximize=False, format=".4f"),
 )
 
 
@@ -32,3 +54,8 @@ def metric(name: str) -> Metric:
         if candidate.name == plain:
             return candidate
     raise KeyError(f"no metric is called {plain!r}")
+
+
+def is_known(name: str) -> bool:
+    """Whether there is such a metric, with or without its part."""
+    return name.rpartition("/")[2] in {candidate.name for candidate in METRICS}

@@ -177,7 +177,7 @@ def look(count: int, place: Path) -> list[Measurement]:
         curves.add_rows(readings[0].rows)
 
     def draw() -> None:
-        for name in ("loss", "accuracy", "lr", "grad_norm"):
+        for name in ("loss", "metric", "lr", "grad_norm"):
             curves.board.plot(name).refresh()
         application.processEvents()
 
