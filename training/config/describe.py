@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 
 from training.config.fields import PathKind, Section
 
-Editor = Literal["bool", "int", "float", "choice", "text", "numbers", "path"]
+Editor = Literal["bool", "int", "float", "choice", "text", "numbers", "names", "path"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class FieldSpec:
     placeholder: str = ""
     choices: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
+    columns: bool = False  # names one or several of the dataset's columns
     path: PathKind | None = None
     minimum: float | None = None
     maximum: float | None = None
@@ -39,11 +40,13 @@ class FieldSpec:
 
 
 def describe(section: type[Section]) -> list[FieldSpec]:
-    """The settings of ``section`` in the order they are declared, inherited ones after its own; ``kind`` left out."""
+    """The settings of ``section`` in the order they are declared, inherited ones after its own, and before all the path
+    without which there is nothing to set; ``kind`` left out."""
     inherited = {name for base in section.__mro__[1:] if issubclass(base, Section) for name in base.model_fields}
     names = [name for name in section.model_fields if name != "kind"]
     own = [name for name in names if name not in inherited]
-    return [_spec(name, section.model_fields[name]) for name in own + [name for name in names if name in inherited]]
+    found = [_spec(name, section.model_fields[name]) for name in own + [name for name in names if name in inherited]]
+    return sorted(found, key=lambda spec: not (spec.path and spec.required))
 
 
 def _spec(name: str, info: FieldInfo) -> FieldSpec:
@@ -59,7 +62,8 @@ def _spec(name: str, info: FieldInfo) -> FieldSpec:
     elif origin is Literal:
         editor, choices = "choice", tuple(str(choice) for choice in get_args(annotation))
     elif origin is tuple:
-        editor = "numbers"
+        item = get_args(annotation)[0]
+        editor = "names" if _without_none(item)[0] is str else "numbers"
     else:
         editor = {bool: "bool", int: "int", float: "float"}.get(annotation, "text")  # type: ignore[assignment]
     required = info.is_required()
@@ -76,6 +80,7 @@ def _spec(name: str, info: FieldInfo) -> FieldSpec:
         placeholder=str(extra.get("placeholder", "")),
         choices=choices,
         suggestions=tuple(extra.get("suggestions", ())),
+        columns=bool(extra.get("columns")),
         path=extra.get("path"),
         minimum=bounds.get("ge", bounds.get("gt")),
         maximum=bounds.get("le", bounds.get("lt")),

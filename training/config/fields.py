@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import csv
 from types import NoneType
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 PathKind = Literal["file", "folder", "any"]
+
+
+def split_names(text: Any) -> Any:
+    """``a, b`` as a list of names, one that holds a comma in double quotes; what is no text as it is."""
+    if not isinstance(text, str):
+        return text
+    try:
+        row = next(csv.reader([text], skipinitialspace=True), [])
+    except csv.Error:
+        return text
+    return [name.strip() for name in row if name.strip()]
+
+
+def join_names(names: list[str]) -> str:
+    """Undo ``split_names``."""
+    return ", ".join('"' + name.replace('"', '""') + '"' if set(name) & set('",') else name for name in names)
+
+
+Names = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...], BeforeValidator(split_names)]
+"""Several names; one text with commas will do."""
 
 
 class Section(BaseModel):
@@ -37,21 +58,24 @@ def setting(
     placeholder: str = "",
     log_scale: bool = False,
     suggestions: tuple[str, ...] = (),
+    columns: bool = False,
     **bounds: Any,
 ) -> Any:
     """Declare one setting.
 
     ``affects_result`` is false for settings that change neither weights nor metrics (where batches are prepared, how
     often to save): a run may be resumed with another value of those and stays the same run to the bit.
-    ``placeholder`` is what an optional setting left empty means. ``bounds`` are pydantic's ``gt, ge, lt, le``,
+    ``placeholder`` is what an optional setting left empty means. ``columns`` says that it names columns of the dataset's
+    table, one or several. ``bounds`` are pydantic's ``gt, ge, lt, le``,
     ``min_length``, ``max_length``, ``pattern``, ``strict``.
     """
     extra: dict[str, Any] = {"advanced": advanced, "affects_result": affects_result}
     for key, value in (("unit", unit), ("path", path), ("placeholder", placeholder)):
         if value:
             extra[key] = value
-    if log_scale:
-        extra["log_scale"] = True
+    for key, on in (("log_scale", log_scale), ("columns", columns)):
+        if on:
+            extra[key] = True
     if suggestions:
         extra["suggestions"] = list(suggestions)
     return Field(default, title=title, description=help, json_schema_extra=extra, **bounds)
