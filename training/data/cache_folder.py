@@ -69,7 +69,7 @@ def _key(root: Path, form: Form, decoder: str) -> dict[str, Any]:
     return {
         "format": _FORMAT,
         "pictures": os.fsencode(root.resolve()).decode("utf-8", "backslashreplace"),
-        "form": asdict(form),
+        "form": {name: value for name, value in asdict(form).items() if value is not None},
         "decoder": f"{decoder}; {_decoder()}" if decoder else _decoder(),
     }
 

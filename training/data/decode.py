@@ -1,9 +1,11 @@
-"""One picture file to pixels: every format, mode and orientation to uint8 RGB or grey of one size."""
+"""One picture file to pixels: every format, mode and orientation to uint8 RGB or grey of one size, with its mask if any."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -12,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from training.data.files import File, Pair
 from training.data.folder import formats
+from training.data.masks import MaskForm, NoMask
 from training.reading import MEGABYTE, UnfitFile, open_file, read_bytes, visible
 
 MAX_PIXELS = 128 * 1024 * 1024
@@ -39,12 +43,14 @@ Outcome = tuple[NDArray[np.uint8], bytes] | Unusable | DifferentSize
 
 @dataclass(frozen=True)
 class Form:
-    """What every picture becomes: ``fit`` scales and centre-crops it, otherwise its size must be this one."""
+    """What every picture becomes: ``fit`` scales and centre-crops it, otherwise its size must be this one. ``mask`` says
+    how the masks are read, if each picture has one."""
 
     height: int
     width: int
     channels: int
     fit: bool
+    mask: MaskForm | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -53,17 +59,39 @@ class Form:
 
     @property
     def pixels(self) -> tuple[int, int, int]:
-        """As memory holds it."""
-        return (self.height, self.width, self.channels)
+        """As memory holds it: a mask is one channel more."""
+        return (self.height, self.width, self.channels + (self.mask is not None))
 
 
-def outcome(path: Path, form: Form) -> Outcome:
-    """What becomes of a file."""
+def outcome(file: File, form: Form) -> Outcome:
+    """What becomes of a file, or of a picture and its mask."""
     try:
-        data = read_picture(path)
-    except Unusable as error:
+        if isinstance(file, Pair):
+            picture, mask = _read_pair(file)
+            return _unpack_pair(picture, mask, file.mask.name, form), _pair_digest(picture, mask)
+        data = read_picture(file)
+    except (Unusable, DifferentSize) as error:
         return error
     return unpacked(data, hashlib.sha256(data).digest(), form)
+
+
+def content_digest(file: File) -> bytes:
+    """The digest that ``outcome`` gives, without decoding anything. Raises Unusable."""
+    if isinstance(file, Pair):
+        return _pair_digest(*_read_pair(file))
+    return hashlib.sha256(read_picture(file)).digest()
+
+
+def _read_pair(pair: Pair) -> tuple[bytes, bytes]:
+    picture = read_picture(pair.picture)
+    try:
+        return picture, read_picture(pair.mask)
+    except Unusable as error:
+        raise Unusable(f"its mask {visible(pair.mask.name, 200)}: {error}") from error
+
+
+def _pair_digest(picture: bytes, mask: bytes) -> bytes:
+    return hashlib.sha256(hashlib.sha256(picture).digest() + hashlib.sha256(mask).digest()).digest()
 
 
 def unpacked(data: bytes, digest: bytes, form: Form) -> Outcome:
@@ -96,16 +124,47 @@ def own_size(path: Path) -> tuple[int, int] | None:
 
 def unpack(data: bytes, form: Form) -> NDArray[np.uint8]:
     """The pixels (H, W, C) of a file's content. Raises Unusable or DifferentSize."""
+    with _decoding(data), open_picture(io.BytesIO(data)) as image:
+        if form.fit and image.format == "JPEG":
+            # Decode at 1/2, 1/4 or 1/8 where that still leaves twice the wanted size: several times faster.
+            image.draft(None, (2 * form.width, 2 * form.height))
+        image.load()
+        return _shaped(_flattened(_upright(image), form.channels), form)
+
+
+def _unpack_pair(picture: bytes, mask: bytes, mask_name: str, form: Form) -> NDArray[np.uint8]:
+    """The pixels of a picture with the class numbers of its mask behind the channels (H, W, C + 1)."""
+    if form.mask is None:
+        raise ValueError("the form says nothing about masks")
+    # Never at a fraction of the size: its edges would not be where those of the mask are.
+    with _decoding(picture), open_picture(io.BytesIO(picture)) as image:
+        image.load()
+        shown = _flattened(_upright(image), form.channels)
+    try:
+        with _decoding(mask), open_picture(io.BytesIO(mask)) as image:
+            image.load()
+            numbers = form.mask.numbers(_upright(image))
+    except Unusable as error:
+        raise Unusable(f"its mask {visible(mask_name, 200)}: {error}") from error
+    except NoMask as error:
+        raise Unusable(f"its mask {visible(mask_name, 200)} {error}") from error
+    height, width = numbers.shape
+    if shown.size != (width, height):
+        raise Unusable(f"has {shown.width} × {shown.height} pixels, but its mask {width} × {height}")
+    classes = Image.fromarray(numbers)
+    if form.fit:
+        classes = ImageOps.fit(classes, (form.width, form.height), Image.Resampling.NEAREST)
+    return np.concatenate([_shaped(shown, form), np.asarray(classes)[..., None]], axis=2)
+
+
+@contextmanager
+def _decoding(data: bytes) -> Iterator[None]:
+    """Turn whatever decoding ``data`` raises into Unusable with the reason."""
     if not data:
         raise Unusable("empty file")
     try:
-        with open_picture(io.BytesIO(data)) as image:
-            if form.fit and image.format == "JPEG":
-                # Decode at 1/2, 1/4 or 1/8 where that still leaves twice the wanted size: several times faster.
-                image.draft(None, (2 * form.width, 2 * form.height))
-            image.load()
-            pixels = _shaped(_flattened(_upright(image), form.channels), form)
-    except (Unusable, DifferentSize):
+        yield
+    except (Unusable, DifferentSize, NoMask):
         raise
     except UnidentifiedImageError as error:
         raise Unusable("not a picture in a format that can be read") from error
@@ -113,7 +172,6 @@ def unpack(data: bytes, form: Form) -> NDArray[np.uint8]:
         raise Unusable("needs more memory than there is") from error
     except Exception as error:  # decoders raise anything on broken data
         raise Unusable(f"damaged: {visible(str(error), 200)}") from error
-    return pixels
 
 
 def open_picture(stream: BinaryIO) -> Image.Image:
@@ -166,4 +224,4 @@ def _shaped(image: Image.Image, form: Form) -> NDArray[np.uint8]:
     elif image.size != (form.width, form.height):
         raise DifferentSize
     pixels = np.asarray(image)
-    return pixels.reshape(form.pixels)
+    return pixels.reshape(form.height, form.width, form.channels)

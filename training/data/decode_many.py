@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from training.data.decode import DifferentSize, Form, Outcome, Unusable, outcome
+from training.data.files import Files
 from training.data.gpu_decode import GpuDecoder
-from training.data.names import Names
 from training.data.processes import core_count
 from training.data.resident import Bounds, Notice
 from training.data.source import Opening
@@ -52,15 +51,13 @@ class Piece:
 class Pieces:
     """Reads pieces, here or in a worker, which writes the pixels where this process finds them."""
 
-    root: Path
-    paths: Names
+    files: Files
     form: Form
     keep: bool
 
     def read(self, indices: Tensor) -> Piece:
         """Decode the files of ``indices``; stops at the first of another size."""
-        paths = (self.root / self.paths[index] for index in indices.tolist())
-        return self.gathered(len(indices), (outcome(path, self.form) for path in paths))
+        return self.gathered(len(indices), (outcome(self.files[index], self.form) for index in indices.tolist()))
 
     def gathered(self, count: int, outcomes: Iterable[Outcome]) -> Piece:
         """The next ``count`` outcomes as a piece, up to the first of another size."""
@@ -84,10 +81,8 @@ class Pieces:
         return []
 
 
-def decode_many(
-    root: Path, paths: Names, form: Form, keep: bool, opening: Opening, take: Callable[[int, Piece], None]
-) -> None:
-    """Decode every file and hand over what became of it: ``take(first, piece)``, in the order of ``paths``, with pixels
+def decode_many(files: Files, form: Form, keep: bool, opening: Opening, take: Callable[[int, Piece], None]) -> None:
+    """Decode every file and hand over what became of it: ``take(first, piece)``, in the order of ``files``, with pixels
     if ``keep`` says so. Raises DifferentSize."""
     done = 0
     shown = 0.0
@@ -98,11 +93,11 @@ def decode_many(
             raise DifferentSize
         take(done, piece)
         done += len(piece.reasons)
-        if time.monotonic() - shown > 0.1 or done == len(paths):
+        if time.monotonic() - shown > 0.1 or done == len(files):
             shown = time.monotonic()
-            opening.report_progress(f"decoding {done:,} of {counted(len(paths), 'picture')}", done / len(paths))
+            opening.report_progress(f"decoding {done:,} of {counted(len(files), 'picture')}", done / len(files))
 
-    pieces = Pieces(root, paths, form, keep)
+    pieces = Pieces(files, form, keep)
     row = int(np.prod(form.pixels))
     size = max(1, min(_FIRST, _PIECE_BYTES // row))
     if opening.decoder is not None:
@@ -110,16 +105,16 @@ def decode_many(
             add(piece)
         return
     began = time.monotonic()
-    while done < min(len(paths), _FIRST) and time.monotonic() - began < _FIRST_SECONDS:
-        add(pieces.read(torch.arange(done, min(len(paths), done + size))))
-    remaining = (time.monotonic() - began) * (len(paths) / max(1, done) - 1)
+    while done < min(len(files), _FIRST) and time.monotonic() - began < _FIRST_SECONDS:
+        add(pieces.read(torch.arange(done, min(len(files), done + size))))
+    remaining = (time.monotonic() - began) * (len(files) / max(1, done) - 1)
     workers = opening.workers
     if workers is None:
         workers = min(core_count(), _MOST_PROCESSES) if remaining > _WORTH_PROCESSES else 0
     if workers > 1:  # larger pieces, as far as they are spread evenly: each costs half a millisecond to hand over
-        size = max(size, (len(paths) - done) // (16 * workers))
+        size = max(size, (len(files) - done) // (16 * workers))
         size = max(1, min(size, _PIECE_BYTES // row, _MOST_SHARED // (AHEAD * workers * row)))
-    bounds = [(first, min(len(paths), first + size)) for first in range(done, len(paths), size)]
+    bounds = [(first, min(len(files), first + size)) for first in range(done, len(files), size)]
     workers = min(workers, len(bounds))
     for piece in _from_processes(pieces, workers, bounds, opening) if workers > 1 else _from_here(pieces, bounds):
         add(piece)
@@ -130,8 +125,8 @@ def _from_here(pieces: Pieces, bounds: Bounds) -> Iterator[Piece]:
 
 
 def _from_gpu(pieces: Pieces, size: int, decoder: GpuDecoder) -> Iterator[Piece]:
-    count = len(pieces.paths)
-    with closing(decoder.decode((pieces.root / path for path in pieces.paths), pieces.form)) as outcomes:
+    count = len(pieces.files)
+    with closing(decoder.decode((pieces.files.root / path for path in pieces.files.paths), pieces.form)) as outcomes:
         for first in range(0, count, size):
             yield pieces.gathered(min(size, count - first), outcomes)
 
@@ -140,7 +135,7 @@ def _from_processes(pieces: Pieces, workers: int, bounds: Bounds, opening: Openi
     reading: Workers[Piece] = Workers(pieces, workers, False, lambda _: opening.tell(_REPLACED), hear=lambda _: None)
     with closing(reading):
         try:
-            yield from reading.batches(torch.arange(len(pieces.paths)), bounds)
+            yield from reading.batches(torch.arange(len(pieces.files)), bounds)
         except WorkersDied as error:
             raise TrainingError(
                 "A process that decodes pictures ended unexpectedly; often memory is short.",

@@ -148,9 +148,8 @@ def _decode_missing(
                 cache.begin(len(missing) - first)
             decoded.slots[rows[good]] = cache.append(rows[good], contents, pixels[good])
 
-    paths = listing.paths if len(missing) == len(listing.paths) else listing.paths.select(missing)
     keep = store is not None or cache is not None
-    decode_many(listing.root, paths, form, keep, opening, add)
+    decode_many(listing.files().select(missing), form, keep, opening, add)
 
 
 def _supply(cache: PictureCache, decoded: Decoded, missing: int, recognised: int, opening: Opening) -> str:

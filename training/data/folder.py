@@ -12,8 +12,11 @@ from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
+from training.data.files import Files
 from training.data.names import Names
 from training.data.source import ReportProgress, Skipped
 from training.errors import InputError
@@ -55,6 +58,25 @@ class Listing:
     groups: list[tuple[str, str]] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    masks: Listing | None = None
+    """The mask of each picture, in the same order."""
+
+    def files(self) -> Files:
+        """What is to be decoded."""
+        return Files(self.root, self.paths, None if self.masks is None else self.masks.paths)
+
+    def bytes_each(self) -> NDArray[np.int64]:
+        """Bytes of each file, with those of its mask."""
+        sizes = np.frombuffer(self.sizes, np.int64)
+        return sizes if self.masks is None else sizes + np.frombuffer(self.masks.sizes, np.int64)
+
+    def add(self, path: str, status: os.stat_result) -> None:
+        """One more picture, of the group that was named last."""
+        self.paths.append(path)
+        self.owners.append(len(self.groups) - 1)
+        self.sizes.append(status.st_size)
+        self.modified.append(status.st_mtime_ns)
+        self.changed.append(status.st_ctime_ns)
 
     def skip(self, path: str, reason: str) -> None:
         self.skipped.append(Skipped(shown(path), reason))
@@ -173,15 +195,11 @@ def _list_file(listing: Listing, path: str, entry: os.DirEntry[str]) -> None:
         lost = entry.is_symlink()
         listing.skip(path, "a link that leads nowhere" if lost else f"cannot be opened: {error.strerror or error}")
         return
-    reason = _not_a_picture(entry.name, status)
+    reason = not_a_picture(entry.name, status)
     if reason:
         listing.skip(path, reason)
         return
-    listing.paths.append(path)
-    listing.owners.append(len(listing.groups) - 1)
-    listing.sizes.append(status.st_size)
-    listing.modified.append(status.st_mtime_ns)
-    listing.changed.append(status.st_ctime_ns)
+    listing.add(path, status)
 
 
 def _entries(listing: Listing, folder: str) -> list[os.DirEntry[str]]:
@@ -211,7 +229,8 @@ def _is_system(name: str) -> bool:
     return name.startswith(".") or name.lower() in _SYSTEM
 
 
-def _not_a_picture(name: str, status: os.stat_result) -> str:
+def not_a_picture(name: str, status: os.stat_result) -> str:
+    """Why a file cannot be a picture, "" if it may be one."""
     if not stat.S_ISREG(status.st_mode):
         return "not an ordinary file"
     if status.st_size == 0:

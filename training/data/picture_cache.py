@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -256,7 +256,7 @@ class PictureCache:
             return np.full(len(rows), -1, dtype=np.int64)
         records = np.zeros(len(rows), RECORD)
         records["identity"], records["content"] = self._identities[rows], contents
-        records["size"] = np.frombuffer(self._listing.sizes, np.int64)[rows]
+        records["size"] = self._listing.bytes_each()[rows]
         try:
             self._added.append(self._writer.append(records, pixels))
         except OSError as error:
@@ -303,18 +303,30 @@ class PictureCache:
 
 
 def _identities(listing: Listing, numbers: Sequence[int]) -> NDArray[np.uint64]:
-    """(n, 2) for those ``numbers``: the digest of each file's path, size and times. Zeros, which are never found, for a
-    file so new that it may change once more without its times showing it: it is known by its content alone."""
+    """(n, 2) for those ``numbers``: the digest of each file's path, size and times, and of its mask's. Zeros, which are
+    never found, for a file so new that it may change once more without its times showing it: it is known by its content
+    alone."""
+    states = [_states(listing, numbers)]
+    latest = _latest(listing, numbers)
+    if listing.masks is not None:
+        states.append(_states(listing.masks, numbers))
+        latest = np.maximum(latest, _latest(listing.masks, numbers))
     blake = hashlib.blake2b
-    sizes, modified, changed, raw = listing.sizes, listing.modified, listing.changed, listing.paths.raw
-    text = b"".join(
-        blake(b"%s\0%d %d %d" % (raw(at), sizes[at], modified[at], changed[at]), digest_size=16).digest()
-        for at in numbers
-    )
+    text = b"".join(blake(b"\0".join(state), digest_size=16).digest() for state in zip(*states, strict=True))
     identities = np.frombuffer(text, "<u8").reshape(-1, 2).copy()
-    latest = np.frombuffer(listing.changed, np.int64)[numbers]
-    if sys.platform == "win32":  # whose second time is that of the file's creation; elsewhere whoever dates a file
-        latest = np.maximum(latest, np.frombuffer(listing.modified, np.int64)[numbers])  # changes it this very moment
     tick = np.where(latest % 10**9, _FINE_CLOCK, _COARSE_CLOCK)
     identities[latest > listing.began - tick] = 0
     return identities
+
+
+def _states(listing: Listing, numbers: Sequence[int]) -> Iterator[bytes]:
+    sizes, modified, changed, raw = listing.sizes, listing.modified, listing.changed, listing.paths.raw
+    return (b"%s\0%d %d %d" % (raw(at), sizes[at], modified[at], changed[at]) for at in numbers)
+
+
+def _latest(listing: Listing, numbers: Sequence[int]) -> NDArray[np.int64]:
+    """When each file was changed last, in nanoseconds."""
+    latest = np.frombuffer(listing.changed, np.int64)[numbers]
+    if sys.platform == "win32":  # whose second time is that of the file's creation; elsewhere whoever dates a file
+        latest = np.maximum(latest, np.frombuffer(listing.modified, np.int64)[numbers])  # changes it this very moment
+    return latest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from training.data.decode import Unusable, read_picture
+from training.data.decode import Unusable, content_digest
 from training.data.folder import Listing
 from training.data.processes import core_count
 from training.data.source import ReportProgress
@@ -33,7 +32,7 @@ def recognised(
     found = np.full(len(rows), -1, dtype=np.int64)
     if not len(records):
         return found
-    sizes = np.frombuffer(listing.sizes, np.int64)[rows]
+    sizes = listing.bytes_each()[rows]
     likely = np.flatnonzero(np.isin(sizes, records["size"]))
     if not len(likely):
         return found
@@ -53,10 +52,11 @@ def _digests(
     listing: Listing, rows: NDArray[np.int64], sizes: NDArray[np.int64], report_progress: ReportProgress
 ) -> Iterator[bytes]:
     """The SHA-256 of each file."""
+    files = listing.files()
 
     def digest(row: int) -> bytes:
         try:
-            return hashlib.sha256(read_picture(listing.root / listing.paths[row])).digest()
+            return content_digest(files[row])
         except Unusable:  # whoever decodes it says why
             return _UNREADABLE
 

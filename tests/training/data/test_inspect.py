@@ -14,8 +14,8 @@ import torch
 from tests.training.data.conftest import MakeConfig, picture
 from training import random
 from training.data import decode, prepare
+from training.data import pictures as pictures_module
 from training.data.inspect import _one_of_each_class, inspect_dataset
-from training.data.sources import image_folder as image_folder_source
 from training.errors import InputError
 
 
@@ -58,7 +58,7 @@ def test_a_folder_is_listed_and_only_what_is_shown_is_decoded(
         opened.append(path)
         return decode.outcome(path, form)
 
-    monkeypatch.setattr(image_folder_source, "outcome", counted)
+    monkeypatch.setattr(pictures_module, "outcome", counted)
     report = inspect_dataset(make_config(dataset={"kind": "image_folder", "path": str(image_folder)}), samples=5)
     assert len(opened) == len(report["thumbnails"]) == 5
     assert sum(report["samples"].values()) == 36

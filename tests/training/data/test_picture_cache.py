@@ -21,6 +21,7 @@ from tests.training.data.conftest import fill_class, picture
 from tests.training.small_files import files_no_larger_than
 from training.cli import main
 from training.config.dataset import ImageFolderDataset
+from training.data import pictures
 from training.data.cache_room import LOCK, CacheWish
 from training.data.decode import Form, outcome
 from training.data.folder import list_folder
@@ -212,7 +213,7 @@ def test_what_a_killed_writer_left_behind_goes_with_its_cache(tmp_path: Path) ->
 
 def test_one_that_is_still_read_from_is_not_unused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run may read its cache for days after it was opened."""
-    monkeypatch.setattr(image_folder, "_NOTED_EVERY", 0.0)
+    monkeypatch.setattr(pictures, "_NOTED_EVERY", 0.0)
     for name in ("first", "second", "third"):
         for label in ("a", "b"):
             fill_class(tmp_path / name / label, 10)
@@ -375,7 +376,7 @@ def test_the_preview_looks_into_the_cache(
         decoded.append(path)
         return outcome(path, form)
 
-    monkeypatch.setattr(image_folder, "outcome", note_and_decode)
+    monkeypatch.setattr(pictures, "outcome", note_and_decode)
     cached = inspect_dataset(config, samples=36)
     assert decoded == [folder / "apple" / "000.png"]
     seen = {one["index"]: one["original_base64"] for one in cached["thumbnails"]}

@@ -1,0 +1,91 @@
+"""Masks: the values of a picture's pixels as class numbers, for segmentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from training.facts import IGNORED_PIXEL
+
+MOST_CLASSES = IGNORED_PIXEL
+UNKNOWN = -1
+Color = tuple[int, int, int]
+
+
+class NoMask(Exception):
+    """The picture cannot be read as a mask; the text says why, as a clause after its name."""
+
+
+@dataclass(frozen=True)
+class MaskForm:
+    """What a mask's values mean. With ``colors`` masks are read by colour, otherwise as indices: grey values, or places in
+    a palette."""
+
+    codes: tuple[int, ...]
+    """The class number of each index or colour, ``IGNORED_PIXEL`` for one that is not learnt."""
+    colors: tuple[Color, ...] = ()
+    ignore_unknown: bool = False
+    """Whether other values are ignored, too; they are refused otherwise."""
+
+    @classmethod
+    def of(
+        cls, count: int, colors: Sequence[Color] = (), ignored: int | None = None, ignore_unknown: bool = False
+    ) -> MaskForm:
+        """For ``count`` classes in the order of their indices or colours; without ``ignored`` among them, the others move
+        up."""
+        numbers = iter(range(count))
+        codes = tuple(IGNORED_PIXEL if index == ignored else next(numbers) for index in range(count))
+        return cls(codes, tuple(colors), ignore_unknown)
+
+    def numbers(self, image: Image.Image) -> NDArray[np.uint8]:
+        """uint8 (H, W): the class number of each pixel, ``IGNORED_PIXEL`` where there is none. Raises NoMask."""
+        if self.colors and (len(image.getbands()) > 1 or image.mode == "P" or self._grey()):
+            return self._by_color(image)
+        values = indices(image)
+        lookup = np.full(256, UNKNOWN, dtype=np.int16)
+        lookup[: len(self.codes)] = self.codes
+        lookup[IGNORED_PIXEL] = IGNORED_PIXEL
+        found = lookup[values]
+        unknown = found == UNKNOWN
+        if unknown.any() and not self.ignore_unknown:
+            raise NoMask(f"holds the value {int(values[unknown][0])}, but the classes are 0 to {len(self.codes) - 1}")
+        return np.where(unknown, IGNORED_PIXEL, found).astype(np.uint8)
+
+    def _grey(self) -> bool:
+        return all(red == green == blue for red, green, blue in self.colors)
+
+    def _by_color(self, image: Image.Image) -> NDArray[np.uint8]:
+        red, green, blue = np.moveaxis(np.asarray(image.convert("RGB")).astype(np.int32), 2, 0)
+        values = red << 16 | green << 8 | blue
+        known = np.array([r << 16 | g << 8 | b for r, g, b in self.colors])
+        order = np.argsort(known)
+        places = order[np.minimum(np.searchsorted(known, values, sorter=order), len(known) - 1)]
+        unknown = known[places] != values
+        if unknown.any() and not self.ignore_unknown:
+            value = int(values[unknown][0])
+            color = f"({value >> 16}, {value >> 8 & 255}, {value & 255})"
+            raise NoMask(f"holds the colour {color}, which the class list does not name")
+        codes = np.array(self.codes, dtype=np.uint8)[places]
+        codes[unknown] = IGNORED_PIXEL
+        return codes
+
+
+def indices(image: Image.Image) -> NDArray[np.uint8]:
+    """The indices (H, W) of a grey or palette picture, also of grey saved as colour. Raises NoMask."""
+    if image.mode in ("L", "P"):
+        return np.asarray(image)
+    values = np.asarray(image)
+    if values.dtype == np.bool_:
+        return values.astype(np.uint8)
+    if values.ndim == 3 and image.mode in ("RGB", "RGBA", "LA"):
+        first = values[..., 0]
+        if image.mode != "LA" and not (values[..., :3] == first[..., None]).all():
+            raise NoMask("is in colour, but no class list says what its colours mean")
+        return first
+    if values.ndim == 2 and np.issubdtype(values.dtype, np.integer) and values.min() >= 0 and values.max() <= 255:
+        return values.astype(np.uint8)
+    raise NoMask("holds no indices of 0 to 255")
