@@ -50,6 +50,10 @@ class DataFacts:
     numbers."""
     codes: tuple[tuple[str, ...], ...] = ()
     """For each feature: what its codes 1, 2, ... stand for; none for a number. With it an exported model can be used."""
+    vocabulary: str = ""
+    """How text becomes tokens: "characters", "bytes" or "bpe"; "" for other data. ``data.vocabulary`` makes use of it."""
+    merges: tuple[str, ...] = ()
+    """The rules of byte pairs in their order, each "left right"; with ``names`` all that encoding a text needs."""
 
     @property
     def dense(self) -> bool:

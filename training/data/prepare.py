@@ -60,7 +60,7 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     splits = split_source(source, config.dataset)
     source = source.fit(splits["train"])
     size = sample_bytes(source) * len(source.targets)
-    placement = place(size, "pictures" if source.layout == "image" else "numbers", loader, room)
+    placement = place(size, {"image": "pictures", "tokens": "tokens"}.get(source.layout, "numbers"), loader, room)
     workers = 0
     feed: Feed
     if placement.mode == "resident":
@@ -132,11 +132,15 @@ def _counts(source: Source, indices: torch.Tensor) -> list[int]:
 
 
 def sample_bytes(source: Source) -> int:
-    """Memory of one sample: bytes of pictures and their mask, float32 of vectors and lists, int32 of tokens."""
+    """Memory of one sample: bytes of pictures and their mask, float32 of vectors and lists, tokens as they are read."""
     if source.layout == "image":
         channels, height, width = source.shape
         return (channels + (source.target == "mask")) * height * width
-    return 4 * (math.prod(source.shape) + (source.layout == "tokens"))
+    return (
+        source.read(torch.zeros(1, dtype=torch.int64)).nbytes
+        if source.layout == "tokens"
+        else 4 * math.prod(source.shape)
+    )
 
 
 def _workers(source: Source, asked: int | None, on_gpu: bool) -> tuple[int, str]:

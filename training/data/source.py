@@ -44,6 +44,9 @@ class Source(Protocol):
     categories: tuple[int, ...]
     codes: tuple[tuple[str, ...], ...]
     """Both as in ``DataFacts``."""
+    vocabulary: str
+    merges: tuple[str, ...]
+    """As ``DataFacts.vocabulary`` and ``merges``, of text."""
     groups: Tensor | None
     """int64 (N,): samples of the same number belong together, and no split parts them."""
     in_order: bool
@@ -97,6 +100,8 @@ class Plain:
     columns: tuple[str, ...] = ()
     categories: tuple[int, ...] = ()
     codes: tuple[tuple[str, ...], ...] = ()
+    vocabulary = ""
+    merges: tuple[str, ...] = ()
     groups: Tensor | None = None
     in_order = False
 

@@ -27,6 +27,8 @@ def source_facts(source: Source) -> DataFacts:
         columns=source.columns,
         categories=source.categories,
         codes=source.codes,
+        vocabulary=source.vocabulary,
+        merges=source.merges,
     )
 
 

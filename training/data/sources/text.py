@@ -1,0 +1,301 @@
+"""``text``: a text as windows of tokens, each token to be predicted from those before it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from training.config.text import TextDataset
+from training.data.source import AtHand, Opening, ReportProgress, Skipped
+from training.data.text_files import TextFiles, find_text, split_pieces
+from training.data.vocabulary import (
+    Characters,
+    Vocabulary,
+    all_bytes,
+    code_points,
+    find_byte_pairs,
+    find_characters,
+)
+from training.errors import InputError
+from training.facts import Layout, Target
+from training.reading import visible
+
+_PREVIEW = 4 << 20
+"""Bytes of the text that a preview reads."""
+_CODE_POINTS = 0x110000
+_NEVER = np.iinfo(np.int64).max
+_NAMED = 5
+"""How many unknown characters are named."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of the text: where its tokens lie, and how far apart its windows begin."""
+
+    name: str
+    first: int
+    tokens: int
+    stride: int
+    windows: int
+
+
+class Text(AtHand):
+    """Windows of ``context`` + 1 tokens: the last is only predicted, the first only seen. Training windows begin ``stride``
+    tokens apart, those to judge by ``context``, so that each token there is predicted once. No window reaches from one part
+    into the other.
+
+    The parts come from the places in the text, so they are known before the vocabulary, which is that of the training part.
+    """
+
+    layout: Layout = "tokens"
+    target: Target = "tokens"
+    in_order = True
+
+    def __init__(
+        self,
+        tokens: Tensor,
+        parts: tuple[Part, ...],
+        vocabulary: Vocabulary,
+        context: int,
+        fingerprint: str,
+        skipped: tuple[Skipped, ...],
+        notes: tuple[str, ...],
+    ) -> None:
+        self._tokens = tokens
+        self._parts = parts
+        self.vocabulary = vocabulary.kind
+        self.classes = vocabulary.names
+        self.merges = vocabulary.merges
+        self.shape: tuple[int, ...] = (context,)
+        self.fingerprint = fingerprint
+        self.skipped = skipped
+        self.notes = notes
+        ends = np.cumsum([part.windows for part in parts]).tolist()
+        self.targets = torch.zeros(ends[-1], 0)
+        self.parts: dict[str, Tensor] = {
+            part.name: torch.arange(end - part.windows, end) for part, end in zip(parts, ends, strict=True)
+        }
+
+    @property
+    def token_counts(self) -> dict[str, int]:
+        """How many tokens each part has."""
+        return {part.name: part.tokens for part in self._parts}
+
+    def read(self, indices: Tensor) -> Tensor:
+        """(n, context + 1) whole numbers of the smallest kind that holds all tokens (uint8, int16 or int32)."""
+        places = torch.arange(self.shape[0] + 1)
+        return self._tokens[self._starts(indices).unsqueeze(1) + places]
+
+    def _starts(self, indices: Tensor) -> Tensor:
+        """Where each window begins among all tokens."""
+        train, judged = self._parts
+        ahead = judged.first + (indices - train.windows) * judged.stride
+        return torch.where(indices < train.windows, indices * train.stride, ahead)
+
+    def name(self, index: int) -> str:
+        judged = index >= self._parts[0].windows
+        start = int(self._starts(torch.tensor(index))) - self._parts[judged].first
+        return f"{'validation ' if judged else ''}tokens {start:,} to {start + self.shape[0]:,}"
+
+    def take(self) -> Tensor:
+        windows = self.read(torch.arange(len(self.targets)))
+        self._tokens = self._tokens[:0]
+        return windows
+
+
+def open_text(dataset: TextDataset, opening: Opening) -> Text:
+    """Read, cut, and encode the text. Raises InputError in a sentence for what is no text or too short.
+
+    A preview (``opening.check`` false) reads the first 4 MB, and estimates how many windows all of it has.
+    """
+    most = None if opening.check else _PREVIEW
+    files = find_text(Path(dataset.path), dataset.encoding, "dataset.path", most)
+    judged = None
+    if dataset.validation_path is not None:
+        judged = find_text(Path(dataset.validation_path), dataset.encoding, "dataset.validation_path", most)
+    return _Reader(dataset, files, judged, opening.report_progress).read()
+
+
+class _Reader:
+    """Goes through the files twice, for byte pairs three times, a megabyte at a time: nothing but the tokens is kept."""
+
+    def __init__(
+        self, dataset: TextDataset, files: TextFiles, judged: TextFiles | None, report_progress: ReportProgress
+    ) -> None:
+        self._dataset = dataset
+        self._files = files
+        self._judged = judged
+        self._report_progress = report_progress
+        self._cut = 0
+        """Characters of ``files`` that are trained on."""
+
+    def read(self) -> Text:
+        characters, first = self._look("reading the text")
+        self._cut = characters
+        if self._judged is None:
+            self._cut = characters - int(self._dataset.validation_fraction * characters + 0.5)
+        vocabulary = self._find_vocabulary(first)
+        train, held = self._encode(vocabulary)
+        parts = self._parts(len(train), len(held))
+        return Text(
+            torch.from_numpy(np.concatenate([train, held])),
+            parts,
+            vocabulary,
+            self._dataset.context,
+            self._fingerprint(vocabulary),
+            tuple(self._files.skipped + (self._judged.skipped if self._judged else [])),
+            self._notes(characters, vocabulary, held, first, len(train)),
+        )
+
+    def _look(self, what: str) -> tuple[int, NDArray[np.int64]]:
+        """How many characters there are, and where each comes first."""
+        first = np.full(_CODE_POINTS, _NEVER, dtype=np.int64)
+        done = 0
+        for piece in self._files.pieces(self._progress(what, self._files)):
+            points = code_points(piece)
+            new = np.flatnonzero(first[points] == _NEVER)
+            if len(new):
+                found, places = np.unique(points[new], return_index=True)
+                first[found] = done + new[places]
+            done += len(points)
+        return done, first
+
+    def _find_vocabulary(self, first: NDArray[np.int64]) -> Vocabulary:
+        kind = self._dataset.vocabulary
+        if kind == "bytes":
+            return all_bytes()
+        if kind == "bpe":
+            pieces = (piece for trains, piece in self._pieces("finding the vocabulary") if trains)
+            return find_byte_pairs(pieces, self._dataset.vocabulary_size)
+        return find_characters(np.flatnonzero(first < self._cut))
+
+    def _pieces(self, what: str) -> Iterator[tuple[bool, str]]:
+        """The text of ``path``, each piece with whether it is trained on."""
+        return split_pieces(self._files.pieces(self._progress(what, self._files)), self._cut)
+
+    def _encode(self, vocabulary: Vocabulary) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+        """The tokens to train on and those to judge by, in the smallest kind of number that torch can compute with and that
+        holds all of them."""
+        size = len(vocabulary.names)
+        kind = np.uint8 if size <= 1 << 8 else np.int16 if size <= 1 << 15 else np.int32
+        trained_on: list[bool] = []
+
+        def pieces() -> Iterator[str]:
+            what = "encoding the text"
+            for trains, piece in self._pieces(what):
+                trained_on.append(trains)
+                yield piece
+            for piece in self._judged.pieces(self._progress(what, self._judged)) if self._judged else ():
+                trained_on.append(False)
+                yield piece
+
+        encoded = [tokens.astype(kind) for tokens in vocabulary.encode_all(pieces())]
+        empty = np.zeros(0, dtype=kind)
+        train, held = (
+            np.concatenate([empty, *(some for some, trains in zip(encoded, trained_on, strict=True) if trains is part)])
+            for part in (True, False)
+        )
+        return train, held
+
+    def _progress(self, what: str, files: TextFiles) -> Callable[[int], None]:
+        size = max(1, min(files.size, files.most or files.size))
+        done = 0
+
+        def read(count: int) -> None:
+            nonlocal done
+            done += count
+            self._report_progress(what, min(1.0, done / size))
+
+        return read
+
+    def _parts(self, train: int, held: int) -> tuple[Part, Part]:
+        context = self._dataset.context
+        stride = self._dataset.stride or context
+        shares = self._files.read_share, (self._judged or self._files).read_share
+        windows = [
+            _windows(tokens, context, step, share)
+            for tokens, step, share in zip((train, held), (stride, context), shares, strict=True)
+        ]
+        needed = f"a window needs {context + 1:,}: dataset.context and the one that follows"
+        if not windows[0]:
+            raise InputError(
+                f"dataset.path: the training text has {train:,} tokens, but {needed}.",
+                "Shorten the context, or choose a longer text.",
+            )
+        if not windows[1]:
+            where = "validation_path" if self._judged else "validation_fraction"
+            raise InputError(
+                f"dataset.{where}: the validation text has {held:,} tokens, but {needed}.",
+                f"Shorten the context, or {'choose a longer text' if self._judged else 'raise the fraction'}.",
+            )
+        return Part("train", 0, train, stride, windows[0]), Part("validation", train, held, context, windows[1])
+
+    def _fingerprint(self, vocabulary: Vocabulary) -> str:
+        """Of the text and of the tokens it becomes; of a preview, which did not read everything, none."""
+        if self._files.most is not None:
+            return ""
+        content = (
+            "text 1", self._files.digest, self._judged.digest if self._judged else "", str(self._cut), self._files.encoding,
+            vocabulary.kind, *vocabulary.names, *vocabulary.merges,
+        )  # fmt: skip
+        return hashlib.sha256("\0".join(content).encode()).hexdigest()
+
+    def _notes(
+        self,
+        characters: int,
+        vocabulary: Vocabulary,
+        held: NDArray[np.generic],
+        first: NDArray[np.int64],
+        train: int,
+    ) -> tuple[str, ...]:
+        files, dataset = self._files, self._dataset
+        notes = []
+        if files.read_share < 1.0:
+            notes.append(
+                f"This preview reads the first {_PREVIEW >> 20} MB; a run reads all {files.size / 1e6:,.0f} MB. Numbers of "
+                "windows are estimates."
+            )
+        if len(files.paths) > 1:
+            notes.append(f"{len(files.paths):,} files are read in the order of their names.")
+        names = len(vocabulary.names)
+        if isinstance(vocabulary, Characters):
+            notes.append(f"The vocabulary is the {names - 1:,} characters of the training text, and one for any other.")
+            notes += self._unknown(held, first)
+        elif dataset.vocabulary == "bpe":
+            notes.append(
+                f"The vocabulary is {names:,} tokens found in the training text, on average {self._cut / max(1, train):.2f} "
+                "characters long."
+            )
+            if names < dataset.vocabulary_size:
+                notes.append(
+                    f"No more pairs come twice, so there are fewer than the {dataset.vocabulary_size:,} asked for."
+                )
+        if self._judged is None:
+            notes.append(
+                f"The last {characters - self._cut:,} of {characters:,} characters are held back to judge the model."
+            )
+        return tuple(notes)
+
+    def _unknown(self, held: NDArray[np.generic], first: NDArray[np.int64]) -> list[str]:
+        count = int((held == 0).sum())
+        if not count:
+            return []
+        late = np.flatnonzero((first >= self._cut) & (first != _NEVER)).tolist()
+        which = ", ".join(f"'{visible(chr(point))}'" for point in late[:_NAMED]) + (", ..." if late[_NAMED:] else "")
+        return [
+            f"{count:,} character{'s' if count > 1 else ''} of the validation text never come{'' if count > 1 else 's'} in the "
+            f"training text{f' ({which})' if late else ''}: they count as unknown."
+        ]
+
+
+def _windows(tokens: int, context: int, stride: int, share: float) -> int:
+    """How many whole windows there are; in all of the text where only ``share`` of it was read."""
+    here = max(0, (tokens - context - 1) // stride + 1)
+    return here if share == 1.0 else round(here / share)
