@@ -6,7 +6,7 @@ Every message is one clear sentence: which field or file, what is wrong, what to
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 LOST_PICTURES = (
@@ -23,10 +23,12 @@ def counted(number: int, noun: str) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with a configuration: ``path`` is the dotted field ("optimizer.lr"), "" when it is the whole."""
+    """One thing wrong with a configuration: ``path`` is the dotted field ("optimizer.lr"), "" when it is the whole. ``fix``
+    is a way out as dotted settings and their values, empty where there is not one that is likely meant."""
 
     path: str
     message: str
+    fix: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message

@@ -141,6 +141,36 @@ class Loop(Section):
         ge=0.0,
         lt=1.0,
     )
+    swa_start: float | None = setting(
+        None,
+        title="SWA from",
+        help="Stochastic weight averaging: from this share of the run on, take the equal average of the weights, validate and "
+        "export that; 0.75 is usual. Empty: off.",
+        placeholder="off",
+        advanced=True,
+        ge=0.0,
+        lt=1.0,
+    )
+    swa_every_steps: int | None = setting(
+        None,
+        title="SWA every",
+        help="Steps between two of the weights that are averaged.",
+        unit="steps",
+        placeholder="each epoch",
+        advanced=True,
+        ge=1,
+    )
+    swa_lr: float | None = setting(
+        None,
+        title="SWA rate",
+        help="The learning rate while weights are averaged, the same throughout; half of the highest is a good start. Empty: "
+        "what the schedule says.",
+        placeholder="the schedule's",
+        advanced=True,
+        gt=0.0,
+        le=100.0,
+        log_scale=True,
+    )
     early_stopping_patience: int | None = setting(
         None,
         title="Early stopping",

@@ -14,12 +14,22 @@ def optimizer_problems(config: RunConfig) -> list[Problem]:
     found: list[Problem] = []
     if isinstance(optimizer, Sgd) and optimizer.nesterov and optimizer.momentum == 0.0:
         found.append(
-            Problem("optimizer.nesterov", "needs momentum above 0; set momentum to 0.9 or switch nesterov off.")
+            Problem(
+                "optimizer.nesterov",
+                "needs momentum above 0; set momentum to 0.9 or switch nesterov off.",
+                {"optimizer.momentum": 0.9},
+            )
         )
     if isinstance(schedule, OneCycle) and schedule.cycle_momentum and isinstance(optimizer, Adagrad | Adafactor):
         name = type(optimizer).__name__
-        found.append(Problem("schedule.cycle_momentum", f"{name} has no momentum to cycle; switch it off."))
-    return [*found, *_fine_tuning_problems(config)]
+        found.append(
+            Problem(
+                "schedule.cycle_momentum",
+                f"{name} has no momentum to cycle; switch it off.",
+                {"schedule.cycle_momentum": False},
+            )
+        )
+    return [*found, *_fine_tuning_problems(config), *_averaging_problems(config)]
 
 
 def _fine_tuning_problems(config: RunConfig) -> list[Problem]:
@@ -44,3 +54,16 @@ def _fine_tuning_problems(config: RunConfig) -> list[Problem]:
         what = "what was compiled or recorded for the head cannot train the rest from optimizer.unfreeze_epoch on"
         found.append(Problem(f"precision.{setting}", f"{what}; set it to off."))
     return found
+
+
+def _averaging_problems(config: RunConfig) -> list[Problem]:
+    loop = config.loop
+    if loop.swa_start is None:
+        return [
+            Problem(f"loop.{name}", "does nothing without SWA; set loop.swa_start, or leave this empty.")
+            for name in ("swa_every_steps", "swa_lr")
+            if getattr(loop, name) is not None
+        ]
+    if loop.ema_decay is not None:
+        return [Problem("loop.swa_start", "one average is enough; empty loop.ema_decay, or leave this empty.")]
+    return []

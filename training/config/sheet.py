@@ -66,6 +66,9 @@ _EFFECTS: Mapping[str, Effect] = {
     "loop.early_stopping_patience": "judging",
     "loop.early_stopping_min_delta": "judging",
     "loop.ema_decay": "average",
+    "loop.swa_start": "average",
+    "loop.swa_every_steps": "average",
+    "loop.swa_lr": "rate",
     "checkpoints.monitor": "judging",
 }
 _SECTION_EFFECTS: Mapping[str, Effect] = {
@@ -243,7 +246,7 @@ def _same_windows(before: RunConfig, after: RunConfig, manifest: Mapping[str, An
 
 def _parts(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any], continues: bool) -> frozenset[Part]:
     parts: set[Part] = {"weights"}
-    if after.loop.ema_decay is not None and manifest.get("averaged"):
+    if manifest.get("averaged") and _averaging(before) == _averaging(after):
         parts.add("averaged weights")
     if not _optimizer_obstacle(before, after):
         parts.add("optimizer")
@@ -255,6 +258,13 @@ def _parts(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any], con
         if after.schedule.kind == "plateau" and alike:
             parts.add("plateau")
     return frozenset(parts)
+
+
+def _averaging(config: RunConfig) -> str:
+    """The setting that asks for an average of the weights; "" when none does."""
+    return (
+        "ema_decay" if config.loop.ema_decay is not None else "swa_start" if config.loop.swa_start is not None else ""
+    )
 
 
 def _optimizer_obstacle(before: RunConfig, after: RunConfig) -> str:
@@ -304,7 +314,7 @@ def _ignored(
 ) -> list[str]:
     clauses = []
     if manifest.get("averaged") and "averaged weights" not in parts:
-        clauses.append("the averaged weights, because loop.ema_decay is off now")
+        clauses.append(f"the averaged weights, because loop.{_averaging(before)} is off now")
     if "optimizer" not in parts and _optimizer_numbers(before):
         clauses.append(f"{_optimizer_numbers(before)}, because {_optimizer_obstacle(before, after)}")
     if before.precision.compute == "fp16" and "loss scale" not in parts:
@@ -334,7 +344,7 @@ def _notes(changes: Sequence[Change], before: RunConfig, after: RunConfig, parts
         notes.append(f"{_optimizer_numbers(after)} begin at zero")
     if after.precision.compute == "fp16" and "loss scale" not in parts:
         notes.append("the loss scale of fp16 begins at torch's default, because the checkpoint has none")
-    if after.loop.ema_decay is not None and "averaged weights" not in parts:
+    if _averaging(after) and "averaged weights" not in parts:
         notes.append("the average of the weights begins with the restored ones, because the checkpoint has none")
     if paths & {"dataset.kind", "dataset.path", "dataset.image_size", "dataset.color"}:
         notes.append("the weights fit only samples of the same shape and the same number of classes")

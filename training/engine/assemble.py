@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+from torch import nn
 
 from training.config import RunConfig
 from training.data import Data, prepare
@@ -19,13 +20,14 @@ from training.engine.device import (
     wants_channels_last,
 )
 from training.engine.session import Session
+from training.errors import InputError
 from training.models import fit_to_samples, make_model
 from training.models.norms import refuse_single_samples
 from training.models.stages import stages
 from training.objectives import make_objective
-from training.optim import Ema, Freezing, make_guard, make_optimizer
+from training.optim import Average, Ema, Freezing, Swa, make_guard, make_optimizer
 from training.process import give_back_memory
-from training.schedules import make_schedule
+from training.schedules import make_run_schedule, swa_first
 
 ReportProgress = Callable[[str, float | None], None]
 
@@ -99,11 +101,27 @@ def _build(
         objective=objective,
         optimizer=optimizer,
         guard=make_guard(optimizer, device, model.buffers()),
-        schedule=make_schedule(config.schedule, config.optimizer.lr, total_steps),
-        ema=Ema(model, config.loop.ema_decay) if config.loop.ema_decay is not None else None,
+        schedule=make_run_schedule(config, total_steps),
+        ema=_average(config, model, total_steps, data.steps_per_epoch),
         total_steps=total_steps,
         freezing=freezing,
     )
     session.cut_batches()
     session.apply_schedule()
     return session
+
+
+def _average(config: RunConfig, model: nn.Module, total_steps: int, steps_per_epoch: int) -> Average | None:
+    """The average of the weights that ``[loop]`` asks for."""
+    loop = config.loop
+    if loop.ema_decay is not None:
+        return Ema(model, loop.ema_decay)
+    if loop.swa_start is None:
+        return None
+    average = Swa(model, swa_first(loop.swa_start, total_steps), loop.swa_every_steps or steps_per_epoch)
+    if total_steps // average.every * average.every <= average.first:
+        raise InputError(
+            f"loop.swa_start: weights would be averaged every {average.every} steps after step {average.first}, but the run "
+            f"ends after step {total_steps}; start sooner, set loop.swa_every_steps, or train longer."
+        )
+    return average

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -178,6 +179,8 @@ class CompiledStep:
         self._graph.set_rate()
         self._behind = True
         loss, norm = self._whole(window) if self._wholes else self._parts(window)
+        if not self._graph.averages:
+            session.average(norm < math.inf)
         session.progress.step += 1
         session.apply_schedule()
         session.lap("step")

@@ -8,6 +8,7 @@ import torch
 
 from training.engine.memory import Shortage
 from training.engine.session import Session
+from training.engine.statistics import measure_statistics
 from training.objectives.objective import Totals
 
 
@@ -18,7 +19,9 @@ def evaluate(session: Session, part: str, prefix: str, shortage: Shortage) -> di
     run validated more often is the same run. ``shortage`` decides what happens when memory runs out.
     """
     model = session.model
-    averaged = session.ema.swapped(model) if session.ema is not None else contextlib.nullcontext()
+    measure_statistics(session)
+    judged = session.ema is not None and session.ema.started
+    averaged = session.ema.swapped(model) if session.ema is not None and judged else contextlib.nullcontext()
 
     def measure() -> Totals:
         totals = Totals(session.objective)

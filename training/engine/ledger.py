@@ -18,6 +18,7 @@ from training.engine.evaluate import evaluate
 from training.engine.memory import Shortage
 from training.engine.record import Recorder
 from training.engine.session import Session
+from training.engine.statistics import measure_statistics
 from training.errors import counted
 from training.events import EpochEnded, Event, Found, PhaseChanged, Validated
 from training.optim.optimizers import implementation
@@ -177,7 +178,13 @@ class Ledger:
             averaged=averaged,
             state=state,
             metrics=dict(progress.metrics),
-            facts={**self._facts, "planned": planned, "series": self._recorder.evidence(), **self._evidence()},
+            facts={
+                **self._facts,
+                "averaged": bool(averaged),
+                "planned": planned,
+                "series": self._recorder.evidence(),
+                **self._evidence(),
+            },
             arrived=copied.arrived,
             release=lambda: memory.give_back(copied),
         )
@@ -185,7 +192,8 @@ class Ledger:
     def _content(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """What a checkpoint keeps, as it stands: averaged weights, weights, training state."""
         session = self._session
-        averaged = session.ema.state_dict() if session.ema is not None else {}
+        measure_statistics(session)
+        averaged = session.ema.state_dict() if session.ema is not None and session.ema.started else {}
         return averaged, session.model.state_dict(), session.training_state()
 
     def test(self) -> None:
@@ -231,7 +239,6 @@ def _model_facts(session: Session) -> dict[str, Any]:
             "std": list(data.normalisation.std),
             "training_samples": data.plan.n,
         },
-        "averaged": session.ema is not None,
         "threads": torch.get_num_threads(),
         "evaluation_batch_size": session.evaluation_size(session.config.loop.batch_size),
         "channels_last": data.channels_last,

@@ -298,6 +298,7 @@ def _other_advice(session: Session) -> str:
     if config.optimizer.kind != "sgd":
         choices.append("use sgd, which keeps fewer numbers for each weight (optimizer.kind)")
     if session.ema is not None:
-        choices.append("do without the average of the weights (loop.ema_decay)")
+        name = "ema_decay" if config.loop.ema_decay is not None else "swa_start"
+        choices.append(f"do without the average of the weights (loop.{name})")
     text = choices[0] if len(choices) == 1 else f"{', '.join(choices[:-1])} or {choices[-1]}"
     return f"{text[0].upper()}{text[1:]}."

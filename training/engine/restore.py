@@ -277,8 +277,12 @@ def take_over(checkpoint: Path, session: Session) -> None:
 
 
 def _load_average(checkpoint: Path, session: Session, state: dict[str, Any]) -> None:
-    if session.ema is not None and (checkpoint / AVERAGED).is_file():
+    if session.ema is None:
+        return
+    if (checkpoint / AVERAGED).is_file():
         session.ema.load_state_dict(load_tensors(checkpoint / AVERAGED), state["ema_updates"])
+    else:
+        session.ema.restart()  # it was too early for an average, and is so again
 
 
 def _move_generator(state: dict[str, Any], before: Mapping[str, Any], device: torch.device) -> None:

@@ -15,7 +15,7 @@ from training.data.plan import plan
 from training.engine.device import Numerics
 from training.models.work import samples_at_once
 from training.objectives import Objective
-from training.optim.ema import Ema
+from training.optim.ema import Average
 from training.optim.freezing import Freezing
 from training.optim.guard import Guard
 from training.optim.optimizers import load_optimizer, set_rate
@@ -80,7 +80,7 @@ class Session:
     optimizer: torch.optim.Optimizer
     guard: Guard
     schedule: Schedule
-    ema: Ema | None
+    ema: Average | None  # of the weights: EMA or SWA
     total_steps: int
     freezing: Freezing
     progress: Progress = field(default_factory=Progress)
@@ -107,6 +107,11 @@ class Session:
         self.freezing.follow(self.progress.epoch)
         self.lr = self.schedule.lr(step) * self.progress.rate_factor
         set_rate(self.optimizer, self.lr, self.schedule.momentum(step))
+
+    def average(self, took_place: Tensor | bool) -> None:
+        """After a step, before it is counted: take the weights into their average, where that is due."""
+        if self.ema is not None and self.ema.is_due(self.progress.step + 1):
+            self.ema.update(took_place)
 
     def training_state(self) -> dict[str, Any]:
         """All but the weights: plain numbers and tensors that ``torch.load(weights_only=True)`` accepts.

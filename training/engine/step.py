@@ -37,8 +37,7 @@ def train_step(session: Session, window: Window) -> tuple[Tensor, Tensor]:
     session.lap("clip")
     took_place = session.guard.step(norm, clip)
     numerics.update_scale()
-    if session.ema is not None:
-        session.ema.update(took_place)
+    session.average(took_place)
     session.progress.step += 1
     session.apply_schedule()
     session.lap("update")

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value
 
 from training.engine.session import Session
+from training.optim.ema import Ema
 from training.optim.rules import Rule, State, wide
 
 Held = dict[str, Any]
@@ -43,7 +44,8 @@ class StepGraph:
         self._names = [names[id(parameter)] for parameter in self._weights]
         self._buffers = [name for name, _ in session.model.named_buffers()]
         self._everywhere = _everywhere(session.model)
-        shadow = session.ema.state_dict() if session.ema is not None else {}
+        self._ema = session.ema if isinstance(session.ema, Ema) else None  # SWA is due too rarely to be part of it
+        shadow = self._ema.state_dict() if self._ema is not None else {}
         self._averaged = [name for name, tensor in shadow.items() if tensor.is_floating_point()]
         self._copied = [name for name, tensor in shadow.items() if not tensor.is_floating_point()]
         # One place for each rate and momentum, and the place that each group looks at.
@@ -66,10 +68,15 @@ class StepGraph:
         as they were before its first."""
         return self._weights
 
+    @property
+    def averages(self) -> bool:
+        """Whether the average of the weights, if there is one, is part of the step."""
+        return self._ema is not None
+
     def hold(self) -> Held:
         """The session's tensors as they are now: to be asked again when others were loaded in their place."""
         session = self._session
-        state, scaler, ema = session.optimizer.state, session.numerics.scaler, session.ema
+        state, scaler, ema = session.optimizer.state, session.numerics.scaler, self._ema
         weights = {name: parameter.detach() for name, parameter in session.model.named_parameters()}
         buffers = {name: buffer.detach() for name, buffer in session.model.named_buffers()}
         shadow = ema.state_dict() if ema is not None else {}
@@ -194,7 +201,7 @@ class StepGraph:
 
     def _average(self, held: Held, ok: Tensor, weights: list[Tensor], buffers: list[Tensor]) -> None:
         """As ``optim.ema`` does: the first update copies, one that is refused leaves everything."""
-        ema = self._session.ema
+        ema = self._ema
         assert ema is not None
         live = {
             **held["fixed"],
