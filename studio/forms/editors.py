@@ -4,75 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtWidgets import QComboBox, QCompleter, QHBoxLayout, QLineEdit, QSizePolicy, QToolButton, QWidget
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtWidgets import QComboBox, QCompleter, QLineEdit, QSizePolicy, QToolButton
 
-from studio.theme import set_invalid
+from studio.forms.editor import ColumnChoice, Editor
+from studio.forms.names_editor import NamesEditor
 from studio.widgets import ComboBox, NumberEdit, NumberKind, PathEdit, Segmented, Switch, format_number, parse_number
 from training.config.describe import FieldSpec
 
 _NUMBER_WIDTH = 132
-EDITOR_WIDTH = 300
 _LONGEST_SEGMENTS = 30  # letters in all choices together that still stand side by side
-
-
-class Editor(QWidget):
-    """A control for one setting. Signals: `edited()` at each change by the person, `finished()` when it is left.
-
-    `value` gives the value as the configuration takes it, or, while that makes none, the text as it was typed.
-    """
-
-    edited = Signal()
-    finished = Signal()
-
-    def __init__(self, control: QWidget, *, stretch: bool = False) -> None:
-        super().__init__()
-        self.control = control
-        self._showing = False
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(control, 1 if stretch else 0)
-        if not stretch:
-            row.addStretch(1)
-        self.setMaximumWidth(EDITOR_WIDTH)
-        self.setFocusProxy(control)
-
-    def value(self) -> Any:
-        """What stands in the editor."""
-        raise NotImplementedError
-
-    def set_value(self, value: Any) -> None:
-        """Show ``value`` without a signal; what was typed stays when it means the same."""
-        if self.value() == value and isinstance(self.value(), bool) == isinstance(value, bool):
-            return
-        self._showing = True
-        try:
-            self._show(value)
-        finally:
-            self._showing = False
-
-    def problem(self) -> str:
-        """One sentence about a text that is no value; "" when the rules of the configuration say it better."""
-        return ""
-
-    def set_invalid(self, invalid: bool) -> None:
-        """Mark the control."""
-        set_invalid(self.control, invalid)
-
-    def describe(self, name: str, description: str) -> None:
-        """What a screen reader says."""
-        self.control.setAccessibleName(name)
-        self.control.setAccessibleDescription(description)
-
-    def _show(self, value: Any) -> None:
-        raise NotImplementedError
-
-    def _on_edited(self) -> None:
-        if not self._showing:
-            self.edited.emit()
 
 
 class BoolEditor(Editor):
@@ -293,6 +238,16 @@ class SuggestEditor(Editor):
         self._line.setAccessibleName(name)
         self._line.setAccessibleDescription(description)
 
+    def set_columns(self, columns: Sequence[ColumnChoice]) -> None:
+        value = self.value()
+        self._showing = True
+        self._combo.clear()
+        for column in columns:
+            self._combo.addItem(column.name)
+            self._combo.setItemData(self._combo.count() - 1, column.holds, Qt.ItemDataRole.ToolTipRole)
+        self._show(value)
+        self._showing = False
+
     def _show(self, value: Any) -> None:
         text = "" if value is None else str(value)
         self._combo.setCurrentIndex(self._combo.findText(text))
@@ -339,7 +294,7 @@ def absolute_path(text: str) -> str:
 
 def make_editor(spec: FieldSpec) -> Editor:
     """The editor that suits a setting."""
-    if spec.editor == "text" and spec.suggestions:
+    if spec.editor == "text" and (spec.suggestions or spec.columns):
         return SuggestEditor(spec)
     makers: dict[str, type[Any]] = {
         "bool": BoolEditor,
@@ -348,6 +303,7 @@ def make_editor(spec: FieldSpec) -> Editor:
         "choice": ChoiceEditor,
         "text": TextEditor,
         "numbers": NumbersEditor,
+        "names": NamesEditor,
         "path": PathEditor,
     }
     editor: Editor = makers[spec.editor](spec)

@@ -7,7 +7,9 @@ from typing import Any
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolButton, QWidget
 
-from studio.forms.editors import EDITOR_WIDTH, make_editor
+from studio.forms.editor import EDITOR_WIDTH
+from studio.forms.editors import make_editor
+from studio.forms.fix_link import FixLink
 from studio.forms.sentences import allowed_range, problem_sentence, shown
 from studio.state.setting_specs import default_value, join_path
 from studio.theme import SPACING, icon
@@ -38,10 +40,12 @@ class ResetDot(QToolButton):
 
 
 class FieldRow(QWidget):
-    """Signals: `edited(path, value)` by the person, `reset_asked(path)`, `finished()` when the editor is left."""
+    """Signals: `edited(path, value)` by the person, `reset_asked(path)`, `fix_asked(settings)`, `finished()` when the editor
+    is left."""
 
     edited = Signal(str, object)
     reset_asked = Signal(str)
+    fix_asked = Signal(object)
     finished = Signal()
 
     def __init__(self, section: str, spec: FieldSpec, label_width: int) -> None:
@@ -60,6 +64,8 @@ class FieldRow(QWidget):
         self._hint.setAccessibleName(f"Explanation of {spec.title}")
         self._problem = label("", "problem", wrap=True)
         self._problem.hide()
+        self._fix = FixLink()
+        self._fix.fix_asked.connect(self.fix_asked)
         self._lay_out()
         self.editor.describe(spec.title, self._explanation)
         self.editor.edited.connect(self._on_edited)
@@ -76,6 +82,7 @@ class FieldRow(QWidget):
         sentence = ""
         if problem is not None:
             sentence = self.editor.problem() or problem_sentence(problem, self.spec, self.editor.value())
+        self._fix.set_fix(problem.fix if problem is not None else {})
         if sentence == self.sentence:
             return
         self.sentence = sentence
@@ -98,7 +105,7 @@ class FieldRow(QWidget):
             and child.focusProxy() is None
             and child.window() is self.window()  # not the list a combo box opens
         ]
-        return [*inner, self._hint, self._dot]
+        return [*inner, self._hint, self._fix, self._dot]
 
     def _lay_out(self) -> None:
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -117,9 +124,11 @@ class FieldRow(QWidget):
             grid.addWidget(above, 0, 2, middle)
             grid.addWidget(self.editor, 1, 1, 1, 4)
             grid.addWidget(self._problem, 2, 1, 1, 4)
+            grid.addWidget(self._fix, 3, 1, 1, 4, Qt.AlignmentFlag.AlignLeft)
         else:
             grid.addWidget(self.editor, 0, 2, middle)
             grid.addWidget(self._problem, 1, 2, 1, 3)
+            grid.addWidget(self._fix, 2, 2, 1, 3, Qt.AlignmentFlag.AlignLeft)
         # The editors' column takes what it can, up to their greatest width; the rest stays free.
         grid.setColumnStretch(2, 1000)
         grid.setColumnStretch(4, 1)

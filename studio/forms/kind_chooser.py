@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from studio.forms.field_row import ResetDot
+from studio.forms.fix_link import FixLink
 from studio.forms.sentences import as_sentence
 from studio.state.setting_specs import default_kind
 from studio.theme import SPACING, set_invalid
@@ -17,11 +18,12 @@ from training.errors import Problem
 class KindChooser(QWidget):
     """A list of titles from the catalog with the chosen one's summary below.
 
-    Signals: `chosen(section, kind)` by the person, `reset_asked(path)`.
+    Signals: `chosen(section, kind)` by the person, `reset_asked(path)`, `fix_asked(settings)`.
     """
 
     chosen = Signal(str, str)
     reset_asked = Signal(str)
+    fix_asked = Signal(object)
 
     def __init__(self, section: str, title: str, label_width: int) -> None:
         super().__init__()
@@ -43,6 +45,8 @@ class KindChooser(QWidget):
         self._summary = label("", "help", wrap=True)
         self._problem = label("", "problem", wrap=True)
         self._problem.hide()
+        self._fix = FixLink()
+        self._fix.fix_asked.connect(self.fix_asked)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 3, 0, 5)
         grid.setHorizontalSpacing(SPACING.xs)
@@ -51,7 +55,8 @@ class KindChooser(QWidget):
         grid.addWidget(self.title, 0, 1)
         grid.addWidget(self.combo, 0, 2, Qt.AlignmentFlag.AlignLeft)
         grid.addWidget(self._problem, 1, 2)
-        grid.addWidget(self._summary, 2, 2)
+        grid.addWidget(self._fix, 2, 2, Qt.AlignmentFlag.AlignLeft)
+        grid.addWidget(self._summary, 3, 2)
         grid.setColumnStretch(2, 1)
         self.combo.activated.connect(self._on_activated)
         self._dot.clicked.connect(lambda: self.reset_asked.emit(self.path))
@@ -69,11 +74,12 @@ class KindChooser(QWidget):
         self.sentence = as_sentence(problem.message) if problem else ""
         self._problem.setText(self.sentence)
         self._problem.setVisible(bool(self.sentence))
+        self._fix.set_fix(problem.fix if problem else {})
         set_invalid(self.combo, bool(self.sentence))
 
     def focus_widgets(self) -> list[QWidget]:
         """What Tab visits here, in order."""
-        return [self.combo, self._dot]
+        return [self.combo, self._fix, self._dot]
 
     def _on_activated(self, index: int) -> None:
         self.chosen.emit(self._section, self._entries[index].kind)

@@ -57,6 +57,7 @@ class SectionForm(Card):
             self.chooser = KindChooser(section, self.heading, label_width)
             self.chooser.chosen.connect(draft.set_kind)
             self.chooser.reset_asked.connect(draft.reset)
+            self.chooser.fix_asked.connect(draft.apply)
             self.add(self.chooser)
         self._plain = _column()
         self._advanced = _column()
@@ -151,6 +152,7 @@ class SectionForm(Card):
             row = FieldRow(self.section, spec, self._label_width)
             row.edited.connect(self._draft.set)
             row.reset_asked.connect(self._draft.reset)
+            row.fix_asked.connect(self._draft.apply)
             row.finished.connect(self._draft.finish_edit)
             _layout(self._advanced if spec.advanced else self._plain).addWidget(row)
             self._rows[join_path(self.section, spec.name)] = row

@@ -18,17 +18,45 @@ EVERY_SETTING = [
 ]
 
 
-def choose(draft: Draft, section: str, kind: str, folder: Path) -> None:
-    """Put ``kind`` into ``section`` of the draft, and whatever it takes to be valid."""
-    if section == "dataset":
-        draft.set_kind("model", "mlp")  # the one that suits every kind of data
+_NEEDED: dict[str, dict[str, Any]] = {
+    "unfreeze_epoch": {"optimizer.freeze": "all_but_head"},
+    "swa_every_steps": {"loop.swa_start": 0.5},
+    "swa_lr": {"loop.swa_start": 0.5},
+}
+"""What a setting has to do with: without it any value is refused."""
+
+
+def choose(draft: Draft, section: str, kind: str, setting: str, folder: Path) -> None:
+    """Put ``kind`` into ``section`` of the draft, and whatever it takes to be valid, with any value of ``setting``."""
     if section == "loader":
         draft.set_kind("dataset", "image_folder")  # the one that every way of reading suits
     if kind:
         draft.set_kind(section, kind)
-    if "path" in specs("dataset", draft.kind("dataset")):
-        draft.set("dataset.path", str(folder))
+    if section in ("model", "objective"):
+        _choose_data(draft, section, folder)
+    _give_paths(draft, folder)
+    for problem in draft.problems():
+        draft.apply(problem.fix)
+    draft.apply(_NEEDED.get(setting, {}))
     draft.finish_edit()
+
+
+def _choose_data(draft: Draft, section: str, folder: Path) -> None:
+    """Data that the chosen model or objective can be used with, as the proposed ways out tell."""
+    for data in kinds("dataset"):
+        draft.set_kind("dataset", data)
+        _give_paths(draft, folder)
+        fixes = [problem.fix for problem in draft.problems() if problem.path.endswith(".kind")]
+        if not any(f"{section}.kind" in fix for fix in fixes):
+            return
+
+
+def _give_paths(draft: Draft, folder: Path) -> None:
+    """A place for each that is asked for."""
+    for section in SECTIONS:
+        for name, spec in specs(section, draft.kind(section)).items():
+            if spec.path and spec.required:
+                draft.set(f"{section}.{name}", __file__ if spec.path == "file" else str(folder))
 
 
 def other_value(spec: FieldSpec, folder: Path) -> Any:
@@ -42,6 +70,10 @@ def other_value(spec: FieldSpec, folder: Path) -> Any:
     if spec.editor == "numbers":
         whole = all(isinstance(item, int) for item in spec.default)
         return [item + 3 if whole else round(item * 0.9, 6) for item in plain(spec.default)]
+    if spec.editor == "names":
+        return ["a", "b, c"]
+    if spec.name == "monitor":
+        return "val/loss"  # the others are measured under some objectives only
     if spec.editor == "text":
         return spec.suggestions[-1] if spec.suggestions else f"{spec.default} ähnlich"
     return _other_number(spec)
@@ -62,6 +94,8 @@ def wrong_value(spec: FieldSpec) -> Any:
     """Something a person might type, or a file might say, that cannot be right."""
     if spec.editor in ("int", "float", "numbers", "bool"):
         return "twelve"
+    if spec.editor == "names":
+        return ["a", "b" * 1001]
     if spec.optional and spec.path:
         return __file__  # a file where a folder belongs; empty it may be
     return "no such choice" if spec.editor == "choice" else ""

@@ -25,15 +25,18 @@ def task_problems(config: RunConfig) -> list[Problem]:
     """At most one for the model, one for the objective, one for the monitored metric and one for each way of mixing."""
     dataset, model, objective = config.dataset, config.model, config.objective
     found: list[Problem] = []
+    fix: dict[str, Any] = {}  # one for all: whoever takes other data wants a task and a model that go with it
     target = dataset.target
     if target is not None and target not in objective.takes:
         wanted = " or ".join(_TARGETS[each] for each in objective.takes)
         others = [kind for kind, section in _alternatives("objective").items() if target in section.takes]
         advice = f"choose {_listed(others)}" if others else "choose other data"
+        fix |= {"objective.kind": others[0]} if others else {}
         found.append(
             Problem(
                 "objective.kind",
                 f"{objective.kind} needs {wanted}, but {dataset.kind} gives {_TARGETS[target]}; {advice}.",
+                fix,
             )
         )
     answer = "place" if target in ("mask", "tokens") else "sample"
@@ -43,21 +46,31 @@ def task_problems(config: RunConfig) -> list[Problem]:
         if dataset.layout in section.takes and (target is None or answer in section.answers)
     ]
     advice = f"choose {_listed(suiting)}" if suiting else "choose other data"
+    fits = dataset.layout in model.takes and (target is None or answer in model.answers)
+    fix |= {} if fits or not suiting else {"model.kind": suiting[0]}
     if dataset.layout not in model.takes:
         wanted = " or ".join(_INPUTS[each] for each in model.takes)
         found.append(
-            Problem("model.kind", f"{model.kind} needs {wanted}, but {dataset.kind} gives {dataset.called}; {advice}.")
+            Problem(
+                "model.kind", f"{model.kind} needs {wanted}, but {dataset.kind} gives {dataset.called}; {advice}.", fix
+            )
         )
     elif target is not None and answer not in model.answers:
         gives = "one answer for a sample" if answer == "place" else "an answer for each of its pixels"
-        found.append(Problem("model.kind", f"{model.kind} gives {gives}, which {dataset.kind} is not for; {advice}."))
+        found.append(
+            Problem("model.kind", f"{model.kind} gives {gives}, which {dataset.kind} is not for; {advice}.", fix)
+        )
     found += _mixing_problems(config)
     known = ["auto", *(f"val/{name}" for name in (*objective.metrics, "loss"))]
     if config.checkpoints.monitor not in known:
         metric = config.checkpoints.monitor
         what = "is not measured" if metric in [f"val/{each.name}" for each in METRICS] else "is no metric"
         found.append(
-            Problem("checkpoints.monitor", f"{metric!r} {what} under {objective.kind}; choose {_listed(known)}.")
+            Problem(
+                "checkpoints.monitor",
+                f"{metric!r} {what} under {objective.kind}; choose {_listed(known)}.",
+                {"checkpoints.monitor": "auto"},
+            )
         )
     return found
 

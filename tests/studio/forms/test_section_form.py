@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.forms.field_row import FieldRow
+from studio.forms.fix_link import FixLink
 from studio.forms.search import find_settings
 from studio.forms.section_form import SectionForm
 from studio.state.draft import Draft
@@ -40,7 +41,7 @@ def line(row: QWidget | None) -> QLineEdit:
 def test_every_setting_is_edited_doubted_and_reset_in_its_row(
     qtbot: QtBot, draft: Draft, section: str, kind: str, spec: FieldSpec, tmp_path: Path
 ) -> None:
-    choose(draft, section, kind, tmp_path)
+    choose(draft, section, kind, spec.name, tmp_path)
     form, path = form_of(qtbot, draft, section), join_path(section, spec.name)
     row = form.rows()[path]
     assert row.editor.value() == draft.value(path)
@@ -121,6 +122,30 @@ def test_a_fault_deep_inside_stands_at_its_field(qtbot: QtBot, draft: Draft) -> 
     draft.set_kind("dataset", "spiral")
     assert form.chooser is not None
     assert form.chooser.sentence == "Small_cnn needs pictures, but spiral gives points; choose mlp."
+
+
+def test_a_way_out_is_one_click_away(qtbot: QtBot, draft: Draft) -> None:
+    """Other data takes the model along, a setting its other one; one undo takes it back."""
+    form = form_of(qtbot, draft, "model")
+    draft.set_kind("dataset", "spiral")
+    assert form.chooser is not None
+    (link,) = form.chooser.findChildren(FixLink)
+    assert link.isVisible()
+    assert link.text() == "Use MLP"
+    link.click()
+    assert draft.kind("model") == "mlp"
+    assert draft.config() is not None
+    draft.undo()
+    assert draft.kind("model") == "small_cnn"
+    draft.set_kind("model", "mlp")
+    assert not any(each.isVisible() for each in form.findChildren(FixLink))
+    draft.set_kind("optimizer", "adagrad")
+    schedule = form_of(qtbot, draft, "schedule")
+    schedule.reveal("schedule.cycle_momentum")
+    (link,) = schedule.rows()["schedule.cycle_momentum"].findChildren(FixLink)
+    assert link.text() == "Set Cycle momentum to off"
+    link.click()
+    assert draft.config() is not None
 
 
 def test_an_empty_path_is_asked_for_in_words(qtbot: QtBot, draft: Draft) -> None:

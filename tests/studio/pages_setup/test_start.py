@@ -37,7 +37,7 @@ def test_the_summary_tells_what_will_run(page: SetupPage, context: FakeContext) 
 def test_every_bad_value_disables_start_with_the_reason(
     qtbot: QtBot, context: FakeContext, section: str, kind: str, spec: FieldSpec, tmp_path: Path
 ) -> None:
-    choose(context.draft, section, kind, tmp_path)
+    choose(context.draft, section, kind, spec.name, tmp_path)
     page = SetupPage(cast("AppContext", context), preview_delay=0)
     qtbot.addWidget(page)
     path = join_path(section, spec.name)

@@ -26,7 +26,7 @@ def test_starts_as_the_built_in_sample_ready_to_run() -> None:
 @pytest.mark.parametrize(("section", "kind", "spec"), EVERY_SETTING)
 def test_every_setting_can_be_wrong_and_be_reset(section: str, kind: str, spec: FieldSpec, tmp_path: Path) -> None:
     draft = Draft()
-    choose(draft, section, kind, tmp_path)
+    choose(draft, section, kind, spec.name, tmp_path)
     assert draft.config() is not None, draft.problems()
     path = join_path(section, spec.name)
     before = draft.value(path)
