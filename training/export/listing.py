@@ -14,7 +14,7 @@ import torch
 import training
 from training import catalog
 from training.config import RunConfig
-from training.config.dataset import IdxDataset, ImageFolderDataset, ImageSection, ShapesDataset, SpiralDataset
+from training.config.dataset import IdxDataset, ImageFolderDataset, ShapesDataset, SpiralDataset
 from training.config.fields import Section
 from training.config.model import WhitenedCnn
 from training.config.optimizer import Sgd
@@ -24,6 +24,7 @@ from training.data.source import silent
 from training.errors import InputError
 from training.export.architecture import describe_architecture
 from training.export.material import Material
+from training.export.variation import describe_variation, variation_settings
 from training.models import make_model
 from training.reading import visible
 from training.runs.folder import read_json
@@ -40,7 +41,7 @@ def describe_run(material: Material, file: str) -> dict[str, Any]:
     """Everything the templates ask for. Raises InputError when the dataset's folder would be needed and is gone."""
     config = material.config
     _refuse_what_no_template_says(config)
-    facts = _data(material) | _varying(material) | _model(material) | _optimizer(material) | _schedule(material)
+    facts = _data(material) | describe_variation(config) | _model(material) | _optimizer(material) | _schedule(material)
     facts |= _loop(material, facts)
     slug = re.sub(r"[^a-z0-9]+", "-", config.name.lower()).strip("-") or "run"
     packages = ["torch"] + ["torchvision"] * (config.model.kind == "torchvision")
@@ -124,24 +125,6 @@ def _folders(dataset: ImageFolderDataset) -> dict[str, str]:
         parts.setdefault(part, Path(path).parts[0])
     divided = any(note.startswith("parts found") for note in listing.notes)
     return parts if divided else {"train": "."}
-
-
-def _varying(material: Material) -> dict[str, Any]:
-    dataset = material.config.dataset
-    flip, padding, rotation = False, 0, 0.0
-    if isinstance(dataset, ImageSection):
-        flip, padding, rotation = dataset.flip, dataset.crop_padding, dataset.rotation
-    words = [word for word, on in (("shift", padding), ("mirror", flip), ("turn", rotation)) if on]
-    names = " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
-    return {
-        "flip": flip,
-        "padding": padding,
-        "rotation": rotation,
-        "augmented": bool(words),
-        "variation": names.capitalize(),
-        "uniform": flip or rotation or isinstance(dataset, SpiralDataset | ShapesDataset),
-        "noise": getattr(dataset, "noise", 0.0),
-    }
 
 
 def _model(material: Material) -> dict[str, Any]:
@@ -228,7 +211,9 @@ def _schedule(material: Material) -> dict[str, Any]:
 def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
     config = material.config
     loop, checkpoints, precision = config.loop, config.checkpoints, config.precision
-    train_input = "normalise(vary(samples[batch], batch, epoch))" if facts["augmented"] else "normalise(samples[batch])"
+    train_input = "normalise(vary(samples[batch], batch, epoch))" if facts["varied"] else "normalise(samples[batch])"
+    if facts["erased"] or facts["mixed"]:
+        train_input = "inputs"
     scaler = precision.compute == "fp16"
     arguments = ["model", "optimizer"] + ["scaler"] * scaler + ["samples", "classes"]
     arguments.append("micro_batches" if loop.accumulation > 1 else "batch")
@@ -248,7 +233,9 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
         "autocast": _AUTOCAST.get(precision.compute, ""),
         "scaler": scaler,
         "train_input": train_input,
-        "step_arguments": ", ".join(arguments + ["epoch"] * facts["augmented"]),
+        "train_targets": "targets" if train_input == "inputs" else "classes[batch]",
+        "outputs": material.objective.outputs,
+        "step_arguments": ", ".join(arguments + ["train"] * bool(facts["mixed"]) + ["epoch"] * facts["augmented"]),
         "clipping": _clipping(loop.clip_norm, loop.clip_value),
         "device": _device(precision.device),
         "backends": _backends(precision.compute, config.deterministic),
@@ -357,10 +344,9 @@ def _data_settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
     if isinstance(dataset, ShapesDataset):
         settings += [_setting(dataset, "samples"), ("Side of each square picture.", "SIDE", dataset.image_size)]
         settings += [_setting(dataset, "noise")] * (dataset.noise > 0) + [_setting(dataset, "data_seed")]
-    if isinstance(dataset, ImageFolderDataset) or facts["augmented"]:
+    if isinstance(dataset, ImageFolderDataset):
         settings += [("", "HEIGHT", material.facts.shape[1]), ("", "WIDTH", material.facts.shape[2])]
-    if isinstance(dataset, ImageSection):
-        settings += [_setting(dataset, name) for name in ("crop_padding", "rotation") if getattr(dataset, name)]
+    settings += [_setting(dataset, name) for name in variation_settings(material.config)]
     if facts["validation"] == "held back":
         settings += [_setting(dataset, "validation_fraction"), _setting(dataset, "split_seed")]
     mean, std = material.normalisation.mean, material.normalisation.std

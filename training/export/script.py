@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from training import random
 from training.atomic import write_text
+from training.data.augment import Augmenter
 from training.errors import InputError, TrainingError
 from training.export.listing import describe_run
 from training.export.material import SAMPLES, Material
@@ -29,14 +30,18 @@ _IMPORTS = {
     **{name: f"import {name}" for name in ("argparse", "gzip", "hashlib", "math", "os", "struct", "unicodedata")},
     "bisect_right": "from bisect import bisect_right",
     "Callable": "from collections.abc import Callable",
+    "lru_cache": "from functools import lru_cache",
     "Path": "from pathlib import Path",
     "Any": "from typing import Any",
+    "NamedTuple": "from typing import NamedTuple",
+    "Self": "from typing import Self",
     "": "",  # from here on what is not Python's own
     "np": "import numpy as np",
     "torch": "import torch",
     "torchvision": "import torchvision",
     "Image": "from PIL import Image, ImageOps",
     "Tensor": "from torch import Tensor, nn",
+    "functional": "from torch.nn import functional",
     "AveragedModel": "from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn",
 }
 """What a script may need, by the name it uses; only what it does use is written."""
@@ -96,10 +101,19 @@ def render(material: Material, file: str) -> str:
     )
     text = environment.get_template("script.jinja").render(describe_run(material, file))
     used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
-    imports = "\n".join(line for name, line in _IMPORTS.items() if name in used or not name)
+    imports = "\n".join(_together(line for name, line in _IMPORTS.items() if name in used or not name))
     text = text.replace("\n#IMPORTS#\n", f"\n{imports}\n")  # a line of its own, which no name can be
     text = re.sub(r"\n{3,}(?=[ ])", "\n\n", text)  # where a part was left out, its blank lines stay behind
     return re.sub(r"\n{4,}", "\n\n\n", text).rstrip("\n") + "\n"
+
+
+def _together(lines: Iterable[str]) -> list[str]:
+    """Imports from one module in one line."""
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        start, _, names = line.partition(" import ")
+        found.setdefault(start, []).extend([names] * bool(names))
+    return [f"{start} import {', '.join(names)}" if names else start for start, names in found.items()]
 
 
 def prove_script(material: Material, text: str) -> float:
@@ -121,6 +135,7 @@ def prove_script(material: Material, text: str) -> float:
     _require(_same(model.state_dict(), ours.state_dict()), "initial weights")
     order = random.permutation(config.seed, 1, _TRIED_STEPS)
     _require(torch.equal(script["permutation"](config.seed, 1, _TRIED_STEPS), order), "order of samples")
+    _require(_varied_alike(material, script), "variation of pictures")
     _require(_rates_equal(material, script), "learning rates")
     groups = script["make_optimizer"](model).param_groups
     _require(_decay(groups, model) == _decay(parameter_groups(ours, config.optimizer), ours), "weight decay")
@@ -137,6 +152,15 @@ def _require(same: bool, what: str) -> None:
 
 def _same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(tensor, other[name]) for name, tensor in one.items())
+
+
+def _varied_alike(material: Material, script: dict[str, Any]) -> bool:
+    if "vary" not in script:
+        return True
+    pictures = material.samples().permute(0, 2, 3, 1).contiguous()
+    numbers = torch.arange(len(pictures))
+    ours = Augmenter(material.config.dataset, material.config.seed)(pictures, numbers, 1)
+    return torch.equal(script["vary"](pictures, numbers, 1), ours)
 
 
 def _rates_equal(material: Material, script: dict[str, Any]) -> bool:

@@ -24,7 +24,10 @@ from training.data.augment.warp import warp
 
 BINS = 31
 """Strengths run from 0 to 30."""
-SHEARS, TRANSLATIONS, ROTATION, FIRST_COLOR = (0, 1), (2, 3), 4, 5
+SHEAR_OPERATIONS = (0, 1)
+TRANSLATION_OPERATIONS = (2, 3)
+ROTATION_OPERATION = 4
+FIRST_COLOR_OPERATION = 5
 COLOR_CHANGES: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (
     lambda pictures, strengths: adjust_brightness(pictures, 1.0 + strengths),
     lambda pictures, strengths: adjust_saturation(pictures, 1.0 + strengths),
@@ -36,7 +39,7 @@ COLOR_CHANGES: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (
     lambda pictures, strengths: equalize(pictures),
 )
 """Operations 5 to 12; 0 to 4 are shear and translation along x and y and rotation, 13 changes nothing."""
-SIGNED = 9
+SIGNED_OPERATIONS = 9
 """Operations before this one are drawn with either sign."""
 OPERATIONS = 14
 
@@ -99,15 +102,15 @@ def apply_operations(
     _, height, width, _ = pictures.shape
     # Solarize's threshold falls from 1 to 0; the last operations know no strength.
     most = torch.tensor([*limits, 0.0, 0.0, 0.0, 0.0], dtype=torch.float64)[chosen] * strengths
-    signed = torch.where(chosen < SIGNED, most * sign, most)
+    signed = torch.where(chosen < SIGNED_OPERATIONS, most * sign, most)
     changed = pictures.clone()
-    places = (chosen < FIRST_COLOR).nonzero().flatten()
+    places = (chosen < FIRST_COLOR_OPERATION).nonzero().flatten()
     if len(places):
         here = places.to(pictures.device)
         frame = _frame(chosen[places], signed[places], height, width)
         changed.index_copy_(0, here, warp(pictures.index_select(0, here), frame, None, padding_mode, mask))
     colors = slice(0, pictures.shape[3] - 1) if mask else slice(None)
-    for number, change in enumerate(COLOR_CHANGES, FIRST_COLOR):
+    for number, change in enumerate(COLOR_CHANGES, FIRST_COLOR_OPERATION):
         places = (chosen == number).nonzero().flatten()
         if len(places) == 0:
             continue
@@ -115,7 +118,7 @@ def apply_operations(
         amounts = signed[places]
         if change is posterize:
             amounts = (8 - amounts).round()
-        elif number == FIRST_COLOR + 5:
+        elif number == FIRST_COLOR_OPERATION + 5:
             amounts = 1.0 - strengths[places]
         changed[here, ..., colors] = change(pictures.index_select(0, here)[..., colors].contiguous(), amounts)
     return changed
@@ -125,9 +128,9 @@ def _frame(chosen: Tensor, signed: Tensor, height: int, width: int) -> Tensor:
     """Where pixels come from for operations 0 to 4: float64 (B, 3, 3)."""
     none = torch.zeros_like(signed)
     slant = each(math.atan, signed)
-    x_shear, y_shear = (torch.where(chosen == number, slant, none) for number in SHEARS)
-    across, down = (torch.where(chosen == number, signed.trunc(), none) for number in TRANSLATIONS)
-    angle = torch.where(chosen == ROTATION, each(math.radians, -signed), none)
-    corner = chosen < TRANSLATIONS[0]  # shears hold the top left corner, rotation the middle
+    x_shear, y_shear = (torch.where(chosen == number, slant, none) for number in SHEAR_OPERATIONS)
+    across, down = (torch.where(chosen == number, signed.trunc(), none) for number in TRANSLATION_OPERATIONS)
+    angle = torch.where(chosen == ROTATION_OPERATION, each(math.radians, -signed), none)
+    corner = chosen < TRANSLATION_OPERATIONS[0]  # shears hold the top left corner, rotation the middle
     center = (torch.where(corner, -width / 2, none), torch.where(corner, -height / 2, none))
     return affine_frame(angle, (across, down), none + 1, (x_shear, y_shear), center)

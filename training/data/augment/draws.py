@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -11,8 +11,7 @@ from torch import Tensor
 from training.random import uniform
 
 
-@dataclass(frozen=True)
-class Draws:
+class Draws(NamedTuple):
     """Numbers drawn for a batch's samples, each a function of (seed, stream, epoch, sample) alone.
 
     ``indices`` are the samples' int64 numbers (B,) on the processor: what is drawn from them says which samples an operation
@@ -36,9 +35,9 @@ class Draws:
         """int64 (B,) in [0, high), for ``high`` far below 2**24."""
         return (self.uniform(stream) * high).long()
 
-    def some(self, places: Tensor) -> Draws:
+    def some(self, places: Tensor) -> Self:
         """Those of the samples at ``places``, int64 on the processor."""
-        return Draws(self.seed, self.epoch, self.indices[places], self.numbers[places.to(self.numbers.device)])
+        return self._replace(indices=self.indices[places], numbers=self.numbers[places.to(self.numbers.device)])
 
 
 def each(function: Callable[[float], float], values: Tensor) -> Tensor:

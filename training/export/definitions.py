@@ -1,0 +1,77 @@
+"""Our own code taken along: definitions with all that they use of it, as text that needs nothing of ours."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterable
+from types import ModuleType
+
+OURS = __name__.partition(".")[0]
+
+
+class Definitions:
+    """Gathers definitions, each after those that it uses."""
+
+    def __init__(self, given: Iterable[tuple[str, str]] = ()) -> None:
+        """``given`` are (module, name) of what is there already, under the same name."""
+        self._known = set(given)
+        self._given = frozenset(given)
+        self._imports: dict[str, None] = {}
+        self._texts: list[str] = []
+        self.used: set[str] = set()
+        """Names of those of ``given`` that were asked for."""
+
+    @property
+    def imports(self) -> list[str]:
+        """The lines for what is not our own."""
+        return sorted(self._imports, key=lambda line: (line.startswith("from "), line))
+
+    @property
+    def text(self) -> str:
+        return "\n\n\n".join(self._texts)
+
+    def take(self, module: ModuleType, name: str) -> None:
+        """Take what ``name`` means at the top of ``module``, and before it what that needs."""
+        if (module.__name__, name) in self._given:
+            self.used.add(name)
+        if (module.__name__, name) in self._known:
+            return
+        self._known.add((module.__name__, name))
+        text = inspect.getsource(module)
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                self._import(node, name)
+            elif name in _defined(node):
+                for used in sorted(_used(node) - {name}):
+                    if used in vars(module):
+                        self.take(module, used)
+                lines = text.splitlines()
+                first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
+                self._texts.append("\n".join(lines[first - 1 : node.end_lineno]))
+
+    def _import(self, node: ast.Import | ast.ImportFrom, name: str) -> None:
+        for alias in node.names:
+            if (alias.asname or alias.name.partition(".")[0]) != name:
+                continue
+            called = f" as {alias.asname}" if alias.asname else ""
+            if isinstance(node, ast.Import):
+                self._imports[f"import {alias.name}{called}"] = None
+            elif str(node.module).partition(".")[0] == OURS:
+                self.take(sys.modules[str(node.module)], alias.name)
+            else:
+                self._imports[f"from {node.module} import {alias.name}{called}"] = None
+
+
+def _defined(node: ast.stmt) -> set[str]:
+    """The names that a statement at the top of a module gives a meaning."""
+    if isinstance(node, ast.ClassDef | ast.FunctionDef):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+
+
+def _used(node: ast.stmt) -> set[str]:
+    """Every name in it; those in annotations, too: they are not looked at while it runs, but a reader looks for them."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}

@@ -1,0 +1,95 @@
+"""How the script varies pictures: our own functions, taken along, and the calls of them."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from training.config import RunConfig
+from training.config.dataset import ImageSection, ShapesDataset, SpiralDataset
+from training.data.augment.draws import Draws
+from training.data.augment.mixing import draw_partners, mix, mix_targets
+from training.data.augment.steps import Step, steps
+from training.export.definitions import Definitions
+
+_RANDOM = [("training.random", name) for name in ("uniform", "integers")]
+_MIXING = ("mixup_alpha", "cutmix_alpha")
+
+
+def describe_variation(config: RunConfig) -> dict[str, Any]:
+    """For the templates: the functions' text, the lines of ``vary`` and what is done after normalising."""
+    found = steps(config.dataset, mask=False)
+    early = [step for step in found if step.takes != "inputs"]
+    late = [step for step in found if step.takes == "inputs"]
+    mixed = {name: name for name in _mixing(config)}
+    functions: list[Callable[..., Any]] = [step.function for step in found]
+    functions += [Draws] * bool(found) + [Draws, draw_partners, mix, mix_targets] * bool(mixed)
+    definitions = Definitions(given=_RANDOM)
+    for function in functions:
+        definitions.take(sys.modules[function.__module__], function.__name__)
+    drawn = isinstance(config.dataset, SpiralDataset | ShapesDataset)
+    return {
+        "augmented": bool(functions),
+        "varied": [line for number, step in enumerate(early) for line in _call(step, early[:number], config)],
+        "erased": [_written(step.function, step.arguments, config) for step in late],
+        "mixed": _written(mix, mixed, config) if mixed else "",
+        "variation_code": definitions.text,
+        "uniform": drawn or "uniform" in definitions.used,
+        "integers": "integers" in definitions.used,
+        "noise": getattr(config.dataset, "noise", 0.0),
+    }
+
+
+def variation_settings(config: RunConfig) -> list[str]:
+    """The settings that the script names in capitals, in their order."""
+    named = {
+        setting
+        for step in steps(config.dataset, mask=False)
+        for name, setting in step.arguments.items()
+        if _is_named(step.function, name, getattr(config.dataset, setting))
+    }
+    named |= set(_mixing(config))
+    return [name for name in type(config.dataset).model_fields if name in named]
+
+
+def _mixing(config: RunConfig) -> list[str]:
+    dataset = config.dataset
+    return [name for name in _MIXING if getattr(dataset, name)] if isinstance(dataset, ImageSection) else []
+
+
+def _call(step: Step, before: list[Step], config: RunConfig) -> list[str]:
+    """The line that makes the step, after one that makes bytes of pictures that are none any more."""
+    lines = (
+        ["pictures = pictures.round().to(torch.uint8)"] if _leaves_floats(before) and step.takes != "geometry" else []
+    )
+    return [
+        *lines,
+        f"pictures = {step.function.__name__}(pictures, draws{_written(step.function, step.arguments, config)})",
+    ]
+
+
+def _leaves_floats(before: list[Step]) -> bool:
+    return bool(before) and before[-1].function.__name__ == "turn"
+
+
+def _written(function: Callable[..., Any], arguments: dict[str, str], config: RunConfig) -> str:
+    """``, name=SETTING`` for each of the arguments that says more than its default."""
+    values = {name: getattr(config.dataset, setting) for name, setting in arguments.items()}
+    texts = {
+        name: arguments[name].upper()
+        if _is_named(function, name, value)
+        else f'"{value}"'
+        if isinstance(value, str)
+        else value
+        for name, value in values.items()
+        if value != inspect.signature(function).parameters[name].default
+    }
+    return "".join(f", {name}={text}" for name, text in texts.items())
+
+
+def _is_named(function: Callable[..., Any], name: str, value: Any) -> bool:
+    """Whether the value stands in the script under the setting's name: every number that is not the default."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and value != inspect.signature(function).parameters[name].default
