@@ -21,6 +21,13 @@ DATASETS: tuple[Entry, ...] = (
         "training.data.sources.image_folder:open_image_folder",
     ),
     Entry(
+        "segmentation",
+        "Segmentation folder",
+        "A folder of images and one of masks that say for each pixel what it shows.",
+        dataset.SegmentationDataset,
+        "training.data.sources.segmentation:open_segmentation",
+    ),
+    Entry(
         "idx",
         "MNIST files (idx)",
         "The file format of MNIST and FashionMNIST, compressed or not.",
@@ -57,6 +64,13 @@ MODELS: tuple[Entry, ...] = (
         "Linear layers with an activation between them: for points, tables and tiny pictures.",
         model.Mlp,
         "training.models.mlp:make_mlp",
+    ),
+    Entry(
+        "unet",
+        "U-Net",
+        "Down to coarse features and up again: a class for each pixel of a picture.",
+        model.UNet,
+        "training.models.unet:make_unet",
     ),
     Entry(
         "torchvision",

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from training.config.dataset_section import DatasetSection, PartsSection
 from training.config.fields import setting
+from training.facts import Target
 
 
 class ImageSection(DatasetSection):
@@ -227,6 +228,60 @@ class ImageFolderDataset(GivenSplitSection):
     )
 
 
+class SegmentationDataset(GivenSplitSection):
+    """A folder of images and one of masks."""
+
+    called = "pictures with masks"
+
+    kind: Literal["segmentation"] = "segmentation"
+    path: str = setting(
+        title="Folder",
+        help="Folder with images and masks, or with train and val folders that hold those; each mask is called like its image.",
+        path="folder",
+        min_length=1,
+    )
+    class_list: str | None = setting(
+        None,
+        title="Class list",
+        help="A text file with one class a line, in the order of their indices: its name, for colour masks followed by red, "
+        "green and blue. Empty: classes.txt in the folder, else the indices in the masks.",
+        path="file",
+        placeholder="classes.txt",
+    )
+    image_size: tuple[Annotated[int, Field(ge=8, le=4096)], ...] = setting(
+        (),
+        title="Image size",
+        help="Height and width, for example 120, 160, or one number for a square; images are scaled and centre-cropped. "
+        "Empty: their own size if all agree, else 128.",
+        unit="px",
+        placeholder="automatic",
+        strict=False,
+        max_length=2,
+    )
+    ignore_index: int | None = setting(
+        None,
+        title="Index to ignore",
+        help="The index in the masks, or place in the class list from 0, of pixels that are not learnt from. 255 always is.",
+        placeholder="255 only",
+        ge=0,
+        le=255,
+    )
+    unknown: Literal["leave_out", "ignore"] = setting(
+        "leave_out",
+        title="Unknown values",
+        help="leave_out: an image whose mask holds another index or colour than the classes' is left out and listed. "
+        "ignore: only such pixels are ignored.",
+        advanced=True,
+    )
+    color: Literal["rgb", "grey"] = setting(
+        "rgb", title="Colour", help="rgb gives the model three channels, grey one.", advanced=True
+    )
+
+    @property
+    def target(self) -> Target | None:
+        return "mask"
+
+
 class SpiralDataset(DatasetSection):
     """Three intertwined spiral arms in the plane: the classic toy problem."""
 
@@ -261,6 +316,6 @@ class ShapesDataset(ImageSection):
 
 
 Dataset = Annotated[
-    ShapesDataset | ImageFolderDataset | IdxDataset | SpiralDataset,
+    ShapesDataset | ImageFolderDataset | SegmentationDataset | IdxDataset | SpiralDataset,
     Field(discriminator="kind"),
 ]

@@ -66,6 +66,39 @@ class Mlp(ModelSection):
     norm: Norm = setting("none", title="Normalisation", help=f"After each hidden layer. {NORM_HELP}")
 
 
+class UNet(ModelSection):
+    """Down to coarse features, up again, with what was seen on the way down: a class for each pixel."""
+
+    answers = ("place",)
+
+    kind: Literal["unet"] = "unet"
+    depth: int = setting(
+        4, title="Depth", help="How often the picture is halved; each level sees twice as far.", ge=1, le=7
+    )
+    width: int = setting(
+        32,
+        title="Width",
+        help="Channels at full size; each level has twice those of the level above.",
+        ge=1,
+        le=1024,
+    )
+    norm: Norm = setting("batch", title="Normalisation", help=f"After each convolution. {NORM_HELP}")
+    up: Literal["bilinear", "transposed"] = setting(
+        "bilinear",
+        title="Enlarging",
+        help="How a level becomes as large as the one above: bilinear between pixels, or by a transposed convolution, "
+        "which is learnt.",
+        advanced=True,
+    )
+    dropout: float = setting(
+        0.0,
+        title="Dropout",
+        help="Share of the deepest features silenced at random while training.",
+        ge=0.0,
+        lt=1.0,
+    )
+
+
 class TorchvisionModel(ModelSection):
     """A classification network from torchvision, for any number of input channels and classes."""
 
@@ -79,4 +112,4 @@ class TorchvisionModel(ModelSection):
     )
 
 
-Model = Annotated[SmallCnn | WhitenedCnn | Mlp | TorchvisionModel, Field(discriminator="kind")]
+Model = Annotated[SmallCnn | WhitenedCnn | Mlp | UNet | TorchvisionModel, Field(discriminator="kind")]

@@ -182,6 +182,8 @@ def path_problems(config: RunConfig) -> list[Problem]:
         if not isinstance(extra, dict) or "path" not in extra:
             continue
         text = getattr(config.dataset, name)
+        if text is None:
+            continue
         problem = _path_problem(Path(text), str(extra["path"]))
         if problem:
             found.append(Problem(f"dataset.{name}", problem))

@@ -31,7 +31,7 @@ class CacheFolder:
     place of Pillow; its pixels are others."""
 
     def __init__(self, home: Path, root: Path, form: Form, decoder: str) -> None:
-        self._key = _key(root, form, decoder)
+        self._key: dict[str, Any] = json.loads(json.dumps(_key(root, form, decoder)))  # as it will be read again
         self._shape = form.pixels
         self.path = home / hashlib.sha256(json.dumps(self._key, sort_keys=True).encode()).hexdigest()[:32]
 

@@ -7,6 +7,7 @@ import stat
 import time
 import unicodedata
 from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
@@ -21,7 +22,7 @@ from training.data.names import Names
 from training.data.source import ReportProgress, Skipped
 from training.errors import InputError
 
-_ROLES = {
+ROLES = {
     "train": "train",
     "training": "train",
     "val": "validation",
@@ -30,6 +31,7 @@ _ROLES = {
     "test": "test",
     "testing": "test",
 }
+"""What folders and columns call the parts of a dataset, lower case."""
 _SYSTEM = {"thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "icon\r", "@eadir", "$recycle.bin"}
 _USUAL = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF")
 """Tried first: Pillow's own order costs a small JPEG a third of its decoding time."""
@@ -78,6 +80,15 @@ class Listing:
         self.modified.append(status.st_mtime_ns)
         self.changed.append(status.st_ctime_ns)
 
+    def select(self, rows: Iterable[int]) -> Listing:
+        """Only those pictures; what was left out and noted stays behind."""
+        chosen = Listing(self.root, self.began, groups=self.groups)
+        for row in rows:
+            chosen.paths.append(self.paths[row])
+            for name in ("owners", "sizes", "modified", "changed"):
+                getattr(chosen, name).append(getattr(self, name)[row])
+        return chosen
+
     def skip(self, path: str, reason: str) -> None:
         self.skipped.append(Skipped(shown(path), reason))
 
@@ -119,11 +130,17 @@ def list_folder(root: Path, report_progress: ReportProgress) -> Listing:
     return listing
 
 
+def list_tree(listing: Listing, part: str, folder: str) -> None:
+    """Every file below ``folder`` (relative to the root) that may be a picture, as belonging to ``part``."""
+    listing.groups.append((part, ""))
+    _list_class(listing, folder, (), {})
+
+
 def _parts(root: Path) -> dict[str, str]:
     """Folder name to part, when the folder is divided into parts; a class may be called "train", too."""
     try:
-        folders = sorted(path.name for path in root.iterdir() if path.is_dir() and not _is_system(path.name))
-        found = {name: _ROLES[name.lower()] for name in folders if name.lower() in _ROLES}
+        folders = sorted(path.name for path in root.iterdir() if path.is_dir() and not is_system(path.name))
+        found = {name: ROLES[name.lower()] for name in folders if name.lower() in ROLES}
         trained = [root / name for name, role in found.items() if role == "train"]
         divided = any(path.is_dir() for folder in trained for path in folder.iterdir())
     except OSError as error:
@@ -180,7 +197,7 @@ def _list_class(
     while entries:
         entry = entries.pop()  # let go of, with all that the system said of it: a million of them take a gigabyte
         path = folder + os.sep + entry.name
-        if _is_system(entry.name):
+        if is_system(entry.name):
             listing.skip(path, "hidden or system file")
         elif _is_folder(entry):
             _list_class(listing, path, (*above, identity), seen)
@@ -213,7 +230,7 @@ def _entries(listing: Listing, folder: str) -> list[os.DirEntry[str]]:
 
 def _stray(entry: os.DirEntry[str]) -> str:
     """Why this entry is no class folder, "" if it is one."""
-    if _is_system(entry.name):
+    if is_system(entry.name):
         return "hidden or system file"
     return "" if _is_folder(entry) else "not inside a class folder"
 
@@ -225,7 +242,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_system(name: str) -> bool:
+def is_system(name: str) -> bool:
+    """Whether it is a file or folder that systems leave behind, or hidden."""
     return name.startswith(".") or name.lower() in _SYSTEM
 
 

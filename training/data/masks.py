@@ -26,7 +26,7 @@ class MaskForm:
     a palette."""
 
     codes: tuple[int, ...]
-    """The class number of each index or colour, ``IGNORED_PIXEL`` for one that is not learnt."""
+    """The class number of each index or colour, ``IGNORED_PIXEL`` for one that is not learnt, -1 for one that is unknown."""
     colors: tuple[Color, ...] = ()
     ignore_unknown: bool = False
     """Whether other values are ignored, too; they are refused otherwise."""
@@ -38,8 +38,10 @@ class MaskForm:
         """For ``count`` classes in the order of their indices or colours; without ``ignored`` among them, the others move
         up."""
         numbers = iter(range(count))
-        codes = tuple(IGNORED_PIXEL if index == ignored else next(numbers) for index in range(count))
-        return cls(codes, tuple(colors), ignore_unknown)
+        codes = [IGNORED_PIXEL if index == ignored else next(numbers) for index in range(count)]
+        if ignored is not None and count <= ignored < IGNORED_PIXEL:
+            codes += [UNKNOWN] * (ignored - count) + [IGNORED_PIXEL]
+        return cls(tuple(codes), tuple(colors), ignore_unknown)
 
     def numbers(self, image: Image.Image) -> NDArray[np.uint8]:
         """uint8 (H, W): the class number of each pixel, ``IGNORED_PIXEL`` where there is none. Raises NoMask."""
@@ -52,7 +54,7 @@ class MaskForm:
         found = lookup[values]
         unknown = found == UNKNOWN
         if unknown.any() and not self.ignore_unknown:
-            raise NoMask(f"holds the value {int(values[unknown][0])}, but the classes are 0 to {len(self.codes) - 1}")
+            raise NoMask(f"holds the value {int(values[unknown][0])}, which is no class")
         return np.where(unknown, IGNORED_PIXEL, found).astype(np.uint8)
 
     def _grey(self) -> bool:
@@ -69,7 +71,7 @@ class MaskForm:
             value = int(values[unknown][0])
             color = f"({value >> 16}, {value >> 8 & 255}, {value & 255})"
             raise NoMask(f"holds the colour {color}, which the class list does not name")
-        codes = np.array(self.codes, dtype=np.uint8)[places]
+        codes = np.array(self.codes[: len(known)], dtype=np.uint8)[places]
         codes[unknown] = IGNORED_PIXEL
         return codes
 
