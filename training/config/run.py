@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pydantic import model_validator
+
 from training.config.dataset import Dataset, ShapesDataset
 from training.config.engine import Checkpoints, Loader, Loop, Precision
 from training.config.fields import Section, setting
@@ -47,6 +51,15 @@ class RunConfig(Section):
     loop: Loop = setting(Loop(), title="Loop", help="How long, how large, and the safety net.")
     loader: Loader = setting(Loader(), title="Loader", help="How batches are prepared.")
     checkpoints: Checkpoints = setting(Checkpoints(), title="Checkpoints", help="When to save.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _first_objective_had_no_kind(cls, data: Any) -> Any:
+        """Files from the time when classification was the only task do not name it."""
+        objective = data.get("objective") if isinstance(data, dict) else None
+        if not isinstance(objective, dict) or "kind" in objective:
+            return data
+        return {**data, "objective": {"kind": "classification", **objective}}
 
     @property
     def monitor(self) -> str:

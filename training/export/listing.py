@@ -18,6 +18,7 @@ from training.config.dataset import IdxDataset, ImageFolderDataset, ShapesDatase
 from training.config.fields import Section
 from training.config.model import WhitenedCnn
 from training.config.optimizer import Sgd
+from training.config.objective import Classification
 from training.config.schedule import Constant, OneCycle
 from training.data.folder import list_folder
 from training.data.source import silent
@@ -63,8 +64,10 @@ def _refuse_what_no_template_says(config: RunConfig) -> None:
     instead = "export safetensors, torch-export or onnx instead"
     if f"data_{config.dataset.kind}.jinja" not in templates:
         raise InputError(f"dataset.kind: a script cannot read data of kind {config.dataset.kind} yet; {instead}.")
-    if config.objective.kind != "classification":
+    if not isinstance(config.objective, Classification):
         raise InputError(f"objective.kind: a script cannot train for {config.objective.kind} yet; {instead}.")
+    if config.objective.class_weights or config.objective.balanced or config.objective.ignore_index >= 0:
+        raise InputError(f"objective: a script cannot weigh or leave out classes yet; {instead}.")
 
 
 def _prose(text: str) -> str:
@@ -229,7 +232,7 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
         "save_due": "step % SAVE_EVERY_STEPS == 0" if checkpoints.every_steps else "epoch_ended",
         "maximize": config.maximize,
         "monitored": "val_accuracy" if config.monitor == "val/accuracy" else "val_loss",
-        "label_smoothing": config.objective.label_smoothing,
+        "label_smoothing": getattr(config.objective, "label_smoothing", 0.0),
         "autocast": _AUTOCAST.get(precision.compute, ""),
         "scaler": scaler,
         "train_input": train_input,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Literal, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -13,15 +13,27 @@ from training import catalog
 from training.config.objective import Objective as ObjectiveConfig
 from training.facts import DataFacts
 
+Tables = dict[str, Any]
+"""Numbers in lists, or lists of lists, by name; small, as JSON can hold them."""
 
-class Counter(Protocol):
-    """One metric over all samples of a pass, gathered on the device without waiting for it."""
+Teacher = Callable[[Tensor], Tensor]
+"""Inputs as the run has them -> the logits of a network that was trained before."""
 
+
+class Counter(ABC):
+    """Metrics over all samples of a pass, gathered on the device without waiting for it."""
+
+    @abstractmethod
     def update(self, outputs: Tensor, targets: Tensor) -> None:
         """Take in one batch: what the model answered and the targets."""
 
-    def compute(self) -> float:
-        """The metric over all that was taken in. Waits for the device."""
+    @abstractmethod
+    def compute(self) -> dict[str, float]:
+        """Each metric by its name, over all that was taken in; NaN where that does not say. Waits for the device."""
+
+    def tables(self) -> Tables:
+        """What is more than a number: "confusion", or a number for each class."""
+        return {}
 
 
 class Objective(ABC):
@@ -56,11 +68,16 @@ class Objective(ABC):
         raise NotImplementedError
 
     def mix(self, means: Tensor) -> Tensor:
-        """The loss from the mean of each term."""
+        """The loss from the mean of each term; linear."""
         return means
 
     def loss(self, outputs: Tensor, targets: Tensor, weight: int | Tensor) -> Tensor:
-        """The batch's share of a mean over a window of ``weight``: the samples, or what ``weigh`` gave for all batches."""
+        """The batch's share of a mean over a window of ``weight``: the samples, or what ``weigh`` gave for all batches.
+
+        0 of a window without anything that counts, as when all its pixels are to be ignored.
+        """
+        if self.weighs:
+            weight = weight + (weight == 0)  # nothing counts, so the sum is 0, too
         return self.mix(self.loss_sum(outputs, targets) / weight)
 
     def complete(self, inputs: Tensor, targets: Tensor) -> Tensor:
@@ -68,8 +85,8 @@ class Objective(ABC):
         return targets
 
     @abstractmethod
-    def counters(self) -> Mapping[str, Counter]:
-        """A fresh counter for each metric that is reported beside the loss, by its name."""
+    def counters(self) -> Sequence[Counter]:
+        """Fresh counters of the metrics that are reported beside the loss, the usual one first."""
 
     @abstractmethod
     def predict(self, outputs: Tensor) -> Tensor:
@@ -88,7 +105,7 @@ class Totals:
 
     def __init__(self, objective: Objective) -> None:
         self._objective = objective
-        self._counters = dict(objective.counters())
+        self._counters = list(objective.counters())
         self._wide = objective.device.type != "mps"
         self._losses: Tensor | None = None
         self._weights: Tensor | None = None
@@ -105,7 +122,7 @@ class Totals:
             self._sum(loss, weight)
         else:
             self._waiting.append((loss, weight))
-        for counter in self._counters.values():
+        for counter in self._counters:
             counter.update(outputs, targets)
         self.samples += targets.shape[0]
 
@@ -127,11 +144,27 @@ class Totals:
             return {}
         mean = self._losses / (self.samples if self._weights is None else self._weights)
         found = {"loss": self._objective.mix(mean).item()}
-        found |= {name: counter.compute() for name, counter in self._counters.items()}
+        for counter in self._counters:
+            found |= counter.compute()
         return {f"{prefix}{name}": value for name, value in found.items()}
 
+    def tables(self) -> Tables:
+        """What was gathered and is more than a number. Waits for the device. Empty before any sample."""
+        found: Tables = {}
+        for counter in self._counters if self.samples else ():
+            found |= counter.tables()
+        return found
 
-def make_objective(config: ObjectiveConfig, facts: DataFacts, device: torch.device) -> Objective:
-    """The objective ``config`` describes for such data, on ``device``. Raises InputError when the data does not suit it."""
-    made: Objective = catalog.resolve(catalog.entry("objective", config.kind))(config, facts, device)
+
+def make_objective(
+    config: ObjectiveConfig, facts: DataFacts, device: torch.device, teacher: Teacher | None = None
+) -> Objective:
+    """The objective ``config`` describes for such data, on ``device``. Raises InputError when the data does not suit it.
+
+    ``teacher`` answers to the inputs of a run that distils; without it that one can be looked at, but not be trained.
+    """
+    make = catalog.resolve(catalog.entry("objective", config.kind))
+    made: Objective = (
+        make(config, facts, device, teacher) if config.kind == "distillation" else make(config, facts, device)
+    )
     return made

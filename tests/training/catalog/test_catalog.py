@@ -32,8 +32,8 @@ def test_each_target_exists(section: str, row: Entry) -> None:
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(KeyError, match="schedule has no kind 'cosinus'"):
         entry("schedule", "cosinus")
-    with pytest.raises(KeyError, match="no metric is called 'f1'"):
-        metric("val/f1")
+    with pytest.raises(KeyError, match="no metric is called 'f2'"):
+        metric("val/f2")
 
 
 def test_metrics_are_those_that_can_be_monitored() -> None:

@@ -49,7 +49,7 @@ def adamw(**settings: Any) -> dict[str, Any]:
             {"optimizer": {"kind": 5}},
             "optimizer: unknown kind '5'; choose one of adafactor, adagrad, adam, adamw, muon, nadam, radam, rmsprop, sgd.",
         ),
-        ({"objective": {"kind": "regression"}}, "objective.kind: must be 'classification', but is 'regression'."),
+        ({"objective": {"kind": "regresion"}}, "objective: unknown kind 'regresion'; did you mean 'regression'?"),
         # sections
         ({"loop": 5}, "loop: must be a section of keys, but is 5."),
         ({"loop": []}, "loop: must be a section of keys, but is []."),

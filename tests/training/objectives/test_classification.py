@@ -52,7 +52,7 @@ def test_averages_are_per_sample_whatever_the_batches() -> None:
         for piece, labels in zip(outputs.split(sizes), targets.split(sizes), strict=True):
             totals.add(piece, labels)
         metrics = totals.metrics("val/")
-        assert list(metrics) == ["val/loss", "val/accuracy"]
+        assert list(metrics) == ["val/loss", "val/accuracy", "val/top5_accuracy", "val/f1"]
         assert metrics["val/loss"] == pytest.approx(wanted, rel=1e-6)
         assert metrics["val/accuracy"] == right / 1000
         assert totals.samples == 1000

@@ -1,0 +1,42 @@
+"""Numbers that losses share: their format, and the weights of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from training.errors import InputError
+from training.facts import DataFacts
+
+
+def widened(outputs: Tensor) -> Tensor:
+    """float32 at least: half precision would lose digits in a softmax, and overflow in a sum."""
+    return outputs if outputs.dtype == torch.float64 else outputs.float()
+
+
+def balanced_weights(facts: DataFacts) -> tuple[float, ...]:
+    """total / (classes * count) of each class, by the counts of the training samples: all classes weigh alike then, and a
+    sample 1 on average. 1 for a class that has none."""
+    present = [count for count in facts.counts if count]
+    return tuple(sum(present) / (len(present) * count) if count else 1.0 for count in facts.counts)
+
+
+def class_weights(given: Sequence[float], balanced: bool, facts: DataFacts, device: torch.device) -> Tensor | None:
+    """float32 (classes,): as given, or balanced; None where all count alike. Raises InputError for another number of
+    weights than there are classes."""
+    if given:
+        refuse_other_count("objective.class_weights", given, facts)
+    weights = balanced_weights(facts) if balanced else tuple(given)
+    return torch.tensor(weights, dtype=torch.float32, device=device) if weights else None
+
+
+def refuse_other_count(path: str, given: Sequence[float], facts: DataFacts) -> None:
+    """Raise InputError unless there is one of ``given`` for each of the data's classes or labels."""
+    if len(given) != len(facts.names):
+        names = ", ".join(facts.names[:5]) + (", ..." if len(facts.names) > 5 else "")
+        raise InputError(
+            f"{path}: holds {len(given)} weights, but the data has {len(facts.names)} ({names}); give one for each, in this "
+            "order, or none."
+        )
