@@ -66,7 +66,7 @@ def other_value(spec: FieldSpec, folder: Path) -> Any:
     if spec.editor == "choice":
         return spec.choices[-1]
     if spec.editor == "path":
-        return str(folder)
+        return str(_another_file(folder)) if spec.path == "file" else str(folder)
     if spec.editor == "numbers":
         whole = all(isinstance(item, int) for item in spec.default)
         return [item + 3 if whole else round(item * 0.9, 6) for item in plain(spec.default)]
@@ -77,6 +77,12 @@ def other_value(spec: FieldSpec, folder: Path) -> Any:
     if spec.editor == "text":
         return spec.suggestions[-1] if spec.suggestions else f"{spec.default} ähnlich"
     return _other_number(spec)
+
+
+def _another_file(folder: Path) -> Path:
+    file = folder / "another file"
+    file.touch()
+    return file
 
 
 def _other_number(spec: FieldSpec) -> float | int:
@@ -96,6 +102,8 @@ def wrong_value(spec: FieldSpec) -> Any:
         return "twelve"
     if spec.editor == "names":
         return ["a", "b" * 1001]
+    if spec.editor == "text" and spec.columns:
+        return "b" * 1001
     if spec.optional and spec.path:
         return __file__  # a file where a folder belongs; empty it may be
     return "no such choice" if spec.editor == "choice" else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from training.catalog.entry import Entry
-from training.config import dataset, model, objective, optimizer, schedule
+from training.config import dataset, model, objective, optimizer, schedule, tables, tabular, text, zoo
 
 DATASETS: tuple[Entry, ...] = (
     Entry(
@@ -19,6 +19,13 @@ DATASETS: tuple[Entry, ...] = (
         "A folder of images with one subfolder for each class.",
         dataset.ImageFolderDataset,
         "training.data.sources.image_folder:open_image_folder",
+    ),
+    Entry(
+        "image_table",
+        "Pictures and a table",
+        "Pictures, and a CSV or Parquet file with the class, the labels or the values of each.",
+        dataset.ImageTableDataset,
+        "training.data.sources.image_table:open_image_table",
     ),
     Entry(
         "segmentation",
@@ -40,6 +47,27 @@ DATASETS: tuple[Entry, ...] = (
         "Three intertwined arms of points in the plane: the classic toy problem. Needs no file.",
         dataset.SpiralDataset,
         "training.data.sources.spiral:open_spiral",
+    ),
+    Entry(
+        "table",
+        "Table",
+        "Rows of a CSV or Parquet file: classes, labels or numbers are predicted from the other columns.",
+        tables.TableDataset,
+        "training.data.sources.table:open_table",
+    ),
+    Entry(
+        "ranking",
+        "Table of queries",
+        "Rows of a CSV or Parquet file that belong to queries, to be put in order within each.",
+        tables.RankingDataset,
+        "training.data.sources.ranking:open_ranking",
+    ),
+    Entry(
+        "text",
+        "Text",
+        "A text file or a folder of them, as characters, bytes or byte pairs, each to be predicted from those before it.",
+        text.TextDataset,
+        "training.data.sources.text:open_text",
     ),
 )
 
@@ -66,6 +94,13 @@ MODELS: tuple[Entry, ...] = (
         "training.models.mlp:make_mlp",
     ),
     Entry(
+        "tabular",
+        "Tabular MLP",
+        "An MLP with an embedding for each category: the choice for tables.",
+        tabular.Tabular,
+        "training.models.tabular:make_tabular",
+    ),
+    Entry(
         "unet",
         "U-Net",
         "Down to coarse features and up again: a class for each pixel of a picture.",
@@ -75,9 +110,30 @@ MODELS: tuple[Entry, ...] = (
     Entry(
         "torchvision",
         "torchvision network",
-        "A known classification network by name, with fresh weights, for any channels and classes.",
-        model.TorchvisionModel,
+        "A known classification network by name, with fresh or pretrained weights, for any channels and classes.",
+        zoo.TorchvisionModel,
         "training.models.torchvision_zoo:make_torchvision_model",
+    ),
+    Entry(
+        "torchvision_segmentation",
+        "torchvision segmentation",
+        "A known segmentation network by name, with fresh or pretrained weights, for any channels and classes.",
+        zoo.TorchvisionSegmentation,
+        "training.models.segmentation_zoo:make_segmentation_model",
+    ),
+    Entry(
+        "timm",
+        "timm network",
+        "One of the thousand networks of the package timm, with fresh or pretrained weights. Needs timm.",
+        zoo.TimmModel,
+        "training.models.timm_zoo:make_timm_model",
+    ),
+    Entry(
+        "gpt",
+        "GPT",
+        "A decoder-only transformer that predicts the next token of a text, small enough for a processor.",
+        text.Gpt,
+        "training.models.gpt:make_gpt",
     ),
 )
 
@@ -88,6 +144,55 @@ OBJECTIVES: tuple[Entry, ...] = (
         "Each sample belongs to exactly one class.",
         objective.Classification,
         "training.objectives.classification:ClassificationObjective",
+    ),
+    Entry(
+        "binary",
+        "Yes or no",
+        "Two classes, of which the second is the one to find, with a threshold.",
+        objective.Binary,
+        "training.objectives.binary:BinaryObjective",
+    ),
+    Entry(
+        "multi_label",
+        "Several labels",
+        "Each sample may carry any number of labels.",
+        objective.MultiLabel,
+        "training.objectives.multi_label:MultiLabelObjective",
+    ),
+    Entry(
+        "regression",
+        "Regression",
+        "One number or several are predicted for each sample.",
+        objective.Regression,
+        "training.objectives.regression:RegressionObjective",
+    ),
+    Entry(
+        "ranking",
+        "Ranking",
+        "The items of a query are put in order, the most suitable first.",
+        objective.Ranking,
+        "training.objectives.ranking:RankingObjective",
+    ),
+    Entry(
+        "distillation",
+        "Distillation",
+        "A small network learns classes from a large one that was trained before.",
+        objective.Distillation,
+        "training.objectives.distillation:DistillationObjective",
+    ),
+    Entry(
+        "segmentation",
+        "Segmentation",
+        "Each pixel of a picture belongs to a class.",
+        objective.Segmentation,
+        "training.objectives.segmentation:SegmentationObjective",
+    ),
+    Entry(
+        "language_model",
+        "Language model",
+        "The next token is predicted at every place of a text.",
+        objective.LanguageModel,
+        "training.objectives.language_model:LanguageModelObjective",
     ),
 )
 

@@ -8,6 +8,8 @@ from pydantic import Field
 
 from training.config.dataset_section import DatasetSection, PartsSection
 from training.config.fields import setting
+from training.config.tables import RankingDataset, TableDataset
+from training.config.text import TextDataset
 from training.facts import Target
 
 
@@ -228,6 +230,96 @@ class ImageFolderDataset(GivenSplitSection):
     )
 
 
+class ImageTableDataset(GivenSplitSection):
+    """Pictures, and a table that says of each what there is to learn."""
+
+    called = "pictures with a table"
+
+    kind: Literal["image_table"] = "image_table"
+    path: str = setting(
+        title="Table",
+        help="A CSV or Parquet file with a row for each picture.",
+        path="file",
+        min_length=1,
+    )
+    images: str | None = setting(
+        None,
+        title="Folder of the pictures",
+        help="The folder from which the table names its files. Empty: the folder in which the table lies.",
+        path="folder",
+        placeholder="the table's folder",
+    )
+    file_column: Column | None = setting(
+        None,
+        title="File column",
+        help="The column that names the files. Empty: the first whose texts end like pictures.",
+        placeholder="found by itself",
+        columns=True,
+    )
+    targets: Names = setting(
+        (),
+        title="Target",
+        help="The column to predict: a class, a number, or several columns of numbers, or of 0 and 1 for labels.",
+        placeholder="the last column",
+        columns=True,
+        strict=False,
+        max_length=10_000,
+    )
+    task: Literal["auto", "class", "labels", "values"] = setting(
+        "auto",
+        title="Task",
+        help="auto looks at the target: text and up to 20 different whole numbers are classes, other numbers are values, "
+        "several columns of 0 and 1 are labels.",
+    )
+    label_separator: str | None = setting(
+        None,
+        title="Label separator",
+        help="What stands between labels when the target column holds several in one cell, for example | or a space.",
+        placeholder="one value a cell",
+        max_length=5,
+    )
+    image_size: int | None = setting(
+        None,
+        title="Image size",
+        help="Images are scaled and centre-cropped to this square. Empty: their own size if all agree, else 128.",
+        unit="px",
+        placeholder="automatic",
+        ge=8,
+        le=1024,
+    )
+    file_ending: str = setting(
+        "",
+        title="File ending",
+        help="What the table leaves out at the end of each file's name, for example .jpg.",
+        placeholder="none",
+        advanced=True,
+        max_length=20,
+    )
+    split_column: Column | None = setting(
+        None,
+        title="Split by",
+        help="A column that says train, validation or test for each picture. Empty: pictures are held back at random.",
+        placeholder="none",
+        columns=True,
+        advanced=True,
+    )
+    group_column: Column | None = setting(
+        None,
+        title="Keep together",
+        help="A column whose equal values never part: all pictures of a person train, or all of them validate.",
+        placeholder="none",
+        columns=True,
+        advanced=True,
+    )
+    color: Literal["rgb", "grey"] = setting(
+        "rgb", title="Colour", help="rgb gives the model three channels, grey one.", advanced=True
+    )
+
+    @property
+    def target(self) -> Target | None:
+        return "labels" if self.label_separator else None if self.task == "auto" else self.task
+
+
 class SegmentationDataset(GivenSplitSection):
     """A folder of images and one of masks."""
 
@@ -316,6 +408,6 @@ class ShapesDataset(ImageSection):
 
 
 Dataset = Annotated[
-    ShapesDataset | ImageFolderDataset | SegmentationDataset | IdxDataset | SpiralDataset,
+    ShapesDataset | ImageFolderDataset | ImageTableDataset | SegmentationDataset | IdxDataset | SpiralDataset | TableDataset | RankingDataset | TextDataset,
     Field(discriminator="kind"),
 ]

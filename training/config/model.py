@@ -8,7 +8,9 @@ from pydantic import Field
 
 from training.config.fields import setting
 from training.config.model_section import NORM_HELP, ModelSection, Norm
-from training.config.torchvision_names import CLASSIFICATION_MODELS
+from training.config.tabular import Tabular
+from training.config.text import Gpt
+from training.config.zoo import TorchvisionModel
 
 
 class SmallCnn(ModelSection):
@@ -99,17 +101,4 @@ class UNet(ModelSection):
     )
 
 
-class TorchvisionModel(ModelSection):
-    """A classification network from torchvision, for any number of input channels and classes."""
-
-    kind: Literal["torchvision"] = "torchvision"
-    name: str = setting(
-        "resnet18",
-        title="Network",
-        help="torchvision's name of the network. resnet18 is a good first choice.",
-        suggestions=CLASSIFICATION_MODELS,
-        min_length=1,
-    )
-
-
-Model = Annotated[SmallCnn | WhitenedCnn | Mlp | UNet | TorchvisionModel, Field(discriminator="kind")]
+Model = Annotated[SmallCnn | WhitenedCnn | Mlp | Tabular | UNet | Gpt | TorchvisionModel, Field(discriminator="kind")]

@@ -96,7 +96,7 @@ class TableDataset(PartsSection, TableSection):
     called = "rows of a table"
 
     kind: Literal["table"] = "table"
-    task: Literal["auto", "class", "labels", "values"] = setting(
+    task: Literal["auto", "values", "labels", "class"] = setting(
         "auto",
         title="Task",
         help="auto looks at the target: text and up to 20 different whole numbers are classes, other numbers are values, "
@@ -124,10 +124,10 @@ class RankingDataset(PartsSection, TableSection):
 
     kind: Literal["ranking"] = "ranking"
     query_column: Column = setting(
+        "query",
         title="Query",
         help="The column that says which rows are ranked against each other. A pair is a query of two rows.",
         columns=True,
-        min_length=1,
     )
     max_items: int = setting(
         32,

@@ -7,20 +7,46 @@ import math
 from torch import nn
 
 from training.config.model import Mlp
+from training.config.model_section import Norm
+from training.errors import InputError
 from training.facts import DataFacts
+from training.models.each_item import EachItem
 from training.models.norms import make_norm
 
-_ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU, "tanh": nn.Tanh}
+ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU, "tanh": nn.Tanh}
 
 
-def make_mlp(config: Mlp, facts: DataFacts, outputs: int) -> nn.Sequential:
-    """Linear layers of ``config.hidden`` units; samples of any shape are flattened first."""
-    activation = _ACTIVATIONS[config.activation]
+def make_mlp(config: Mlp, facts: DataFacts, outputs: int) -> nn.Module:
+    """Linear layers of ``config.hidden`` units; samples of any shape are flattened first, the items of a list are answered
+    one by one. Raises InputError for features that are codes, and for batch norm over items."""
+    if any(facts.categories):
+        names = [name for name, codes in zip(facts.columns, facts.categories, strict=True) if codes]
+        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        raise InputError(
+            f"model.kind: mlp takes numbers only, but {shown} {'holds' if len(names) == 1 else 'hold'} categories; choose "
+            "tabular, or leave them out.",
+            fix={"model.kind": "tabular"},
+        )
+    items = facts.layout == "list"
+    activation = ACTIVATIONS[config.activation]
     layers: list[nn.Module] = [nn.Flatten()]
-    width = math.prod(facts.shape)
+    width = facts.shape[-1] if items else math.prod(facts.shape)
     for units in config.hidden:
         layers += [nn.Linear(width, units), *make_norm(config.norm, units, 0), activation()]
         if config.dropout:
             layers.append(nn.Dropout(config.dropout))
         width = units
-    return nn.Sequential(*layers, nn.Linear(width, outputs))
+    network = nn.Sequential(*layers, nn.Linear(width, outputs))
+    if not items:
+        return network
+    refuse_batch_norm_of_items(config.norm)
+    return EachItem(network)
+
+
+def refuse_batch_norm_of_items(norm: Norm) -> None:
+    """Raise InputError where batch norm would take its mean over the places that fill up short lists."""
+    if norm == "batch":
+        raise InputError(
+            "model.norm: batch would take in the places that fill up short queries; choose layer.",
+            fix={"model.norm": "layer"},
+        )

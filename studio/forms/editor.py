@@ -1,0 +1,81 @@
+"""What all editors of a setting have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from studio.theme import set_invalid
+
+EDITOR_WIDTH = 300
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """A column of the dataset's table, and what it holds in a word or two."""
+
+    name: str
+    holds: str
+
+
+class Editor(QWidget):
+    """A control for one setting. Signals: `edited()` at each change by the person, `finished()` when it is left.
+
+    `value` gives the value as the configuration takes it, or, while that makes none, the text as it was typed.
+    """
+
+    edited = Signal()
+    finished = Signal()
+
+    def __init__(self, control: QWidget, *, stretch: bool = False) -> None:
+        super().__init__()
+        self.control = control
+        self._showing = False
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(control, 1 if stretch else 0)
+        if not stretch:
+            row.addStretch(1)
+        self.setMaximumWidth(EDITOR_WIDTH)
+        self.setFocusProxy(control)
+
+    def value(self) -> Any:
+        """What stands in the editor."""
+        raise NotImplementedError
+
+    def set_value(self, value: Any) -> None:
+        """Show ``value`` without a signal; what was typed stays when it means the same."""
+        if self.value() == value and isinstance(self.value(), bool) == isinstance(value, bool):
+            return
+        self._showing = True
+        try:
+            self._show(value)
+        finally:
+            self._showing = False
+
+    def problem(self) -> str:
+        """One sentence about a text that is no value; "" when the rules of the configuration say it better."""
+        return ""
+
+    def set_invalid(self, invalid: bool) -> None:
+        """Mark the control."""
+        set_invalid(self.control, invalid)
+
+    def describe(self, name: str, description: str) -> None:
+        """What a screen reader says."""
+        self.control.setAccessibleName(name)
+        self.control.setAccessibleDescription(description)
+
+    def set_columns(self, columns: Sequence[ColumnChoice]) -> None:
+        """Offer the columns that the dataset's table has; for settings that name columns."""
+
+    def _show(self, value: Any) -> None:
+        raise NotImplementedError
+
+    def _on_edited(self) -> None:
+        if not self._showing:
+            self.edited.emit()
