@@ -1,0 +1,205 @@
+"""Which column of a table is what: the roles that the settings give, and what is left to the columns themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.config.tables import RankingDataset, TableDataset, TableSection
+from training.data.table_file import UNNAMED, Sort, require_columns, sort_of
+from training.errors import InputError
+from training.reading import visible
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_WHOLE_CLASSES = 20
+"""Whole numbers of more different values are amounts, unless the settings say otherwise."""
+_MANY_TEXTS = 100
+_PARTS = {
+    "train": "train",
+    "training": "train",
+    "validation": "validation",
+    "valid": "validation",
+    "val": "validation",
+    "dev": "validation",
+    "test": "test",
+    "testing": "test",
+}
+
+
+@dataclass(frozen=True)
+class Roles:
+    """``features`` in the order in which the model gets them; ``categorical`` are those of them that are codes."""
+
+    targets: tuple[str, ...]
+    features: tuple[str, ...]
+    categorical: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def find_roles(frame: pl.DataFrame, dataset: TableSection) -> Roles:
+    """What ``dataset`` says, its gaps filled. Raises InputError, in one sentence, for columns that cannot play their role."""
+    names = frame.columns
+    for setting in ("targets", "features", "ignored", "categorical"):
+        require_columns(setting, getattr(dataset, setting), names)
+    others = {"split_column": dataset.split_column}
+    if isinstance(dataset, TableDataset):
+        others["group_column"] = dataset.group_column
+    elif isinstance(dataset, RankingDataset):
+        others["query_column"] = dataset.query_column
+    for setting, name in others.items():
+        require_columns(setting, [name] if name else [], names)
+    taken = {name for name in others.values() if name}
+    free = [name for name in names if name not in taken and name not in dataset.ignored]
+    if not dataset.targets and not free:
+        raise InputError("dataset.targets: no column is left to predict; leave out fewer columns.")
+    targets = dataset.targets or (free[-1],)
+    notes = [] if dataset.targets else [f"predicts the last column, '{visible(targets[0], 60)}'"]
+    features = dataset.features or tuple(name for name in free if name not in targets and name != UNNAMED)
+    if not dataset.features and UNNAMED in free and UNNAMED not in targets:
+        notes.append("the first column has no name and is left out")
+    if not features:
+        raise InputError("dataset.features: no column is left to predict from; choose another target, or leave out less.")
+    sorts = {name: sort_of(frame.get_column(name)) for name in features}
+    _require_usable(frame, sorts, dataset)
+    coded = tuple(
+        name for name in features if name in dataset.categorical or sorts[name] in ("text", "dates", "yes or no")
+    )
+    return Roles(targets, features, coded, tuple(notes))
+
+
+def _require_usable(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableSection) -> None:
+    """All features that are none, in one sentence: they are left out together."""
+    faults: dict[str, str] = {}
+    for name, sort in sorts.items():
+        column = frame.get_column(name)
+        if sort == "nothing":
+            faults[name] = "is empty"
+        elif sort == "something else":
+            faults[name] = "holds neither numbers nor text"
+        elif name in dataset.categorical and sort == "numbers":
+            faults[name] = "holds fractions, which are no categories"
+        elif sort == "dates" and name not in dataset.categorical:
+            faults[name] = "holds dates: split it into numbers (year, month, weekday) first, or leave it out"
+        elif sort == "text" and name not in dataset.categorical and mostly_different(column):
+            faults[name] = "has another text in most rows"
+        elif sort == "numbers" and column.is_infinite().any():
+            row = int(column.is_infinite().fill_null(value=False).arg_true()[0]) + 1
+            faults[name] = f"holds an infinite number in row {row:,}"
+    if faults:
+        said = "; ".join(f"column '{visible(name, 60)}' {fault}" for name, fault in list(faults.items())[:5])
+        more = f"; and {len(faults) - 5} more" if len(faults) > 5 else ""
+        wanted = [*dataset.ignored, *faults]
+        raise InputError(
+            f"dataset.features: {said}{more}.",
+            "Leave out what is not needed, with dataset.ignored.",
+            {"dataset.ignored": wanted} if not dataset.features else {},
+        )
+
+
+def mostly_different(column: pl.Series) -> bool:
+    """Whether a text is rather a name than a category."""
+    present = len(column) - column.null_count()
+    return present > _MANY_TEXTS and int(column.n_unique()) > max(_MANY_TEXTS, present // 2)
+
+
+def dense_codes(column: pl.Series) -> tuple[Tensor, tuple[str, ...]]:
+    """int64 (N,) codes, 0 where a value is missing and else its place, from 1, among the sorted values; and these."""
+    import polars as pl
+
+    if column.dtype == pl.Boolean:
+        known = column.drop_nulls().unique().sort()
+        column = column.cast(pl.Int8)
+    else:
+        known = column.drop_nulls().unique().sort()
+    codes = column.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+    return torch.from_numpy(codes), tuple(_as_text(value) for value in known.to_list())
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return visible(str(value), 100)
+
+
+def target_kind(frame: pl.DataFrame, targets: tuple[str, ...], asked: str) -> Literal["class", "labels", "values"]:
+    """What ``targets`` are, or are to be; raises InputError when they cannot be that."""
+    columns = [frame.get_column(name) for name in targets]
+    sorts = [sort_of(column) for column in columns]
+    for name, sort in zip(targets, sorts, strict=True):
+        if sort in ("dates", "nothing", "something else"):
+            what = {"dates": "holds dates", "nothing": "is empty"}.get(sort, "holds neither numbers nor text")
+            raise InputError(f"dataset.targets: column '{visible(name, 60)}' {what}; choose another column to predict.")
+    twofold = all(_is_twofold(column, sort) for column, sort in zip(columns, sorts, strict=True))
+    if asked == "auto":
+        if len(targets) > 1:
+            asked = "labels" if twofold else "values"
+        else:
+            few = sorts[0] == "whole numbers" and int(columns[0].drop_nulls().n_unique()) <= MOST_WHOLE_CLASSES
+            asked = "class" if few or sorts[0] in ("text", "yes or no") else "values"
+    if asked == "class":
+        if len(targets) > 1:
+            raise InputError("dataset.targets: a class is one column; name one, or set dataset.task to labels.")
+        if sorts[0] == "numbers":
+            raise InputError(
+                f"dataset.targets: column '{visible(targets[0], 60)}' holds fractions, which are no classes; set "
+                "dataset.task to values."
+            )
+        if sorts[0] == "text" and mostly_different(columns[0]):
+            raise InputError(
+                f"dataset.targets: column '{visible(targets[0], 60)}' has another text in most rows; choose a column of "
+                "classes or numbers."
+            )
+        return "class"
+    if asked == "labels":
+        if not twofold:
+            name = next(n for n, c, s in zip(targets, columns, sorts, strict=True) if not _is_twofold(c, s))
+            raise InputError(
+                f"dataset.targets: column '{visible(name, 60)}' holds more than 0 and 1, so it is no label; leave it out, or "
+                "set dataset.task to values."
+            )
+        return "labels"
+    require_numbers(frame, targets)
+    return "values"
+
+
+def require_numbers(frame: pl.DataFrame, targets: tuple[str, ...]) -> None:
+    """Raise InputError for a target that is no number."""
+    for name in targets:
+        column = frame.get_column(name)
+        if sort_of(column) == "text":
+            raise InputError(
+                f"dataset.targets: column '{visible(name, 60)}' holds text, which is no number to predict; choose another."
+            )
+        if sort_of(column) == "numbers" and column.is_infinite().any():
+            raise InputError(f"dataset.targets: column '{visible(name, 60)}' holds an infinite number; mend that row.")
+
+
+def _is_twofold(column: pl.Series, sort: Sort) -> bool:
+    if sort not in ("numbers", "whole numbers"):
+        return sort == "yes or no"
+    return bool(((column == 0) | (column == 1)).drop_nulls().all())
+
+
+def given_parts(column: pl.Series) -> dict[str, Tensor]:
+    """The parts that a column of train, validation and test gives; raises InputError for other words."""
+    import polars as pl
+
+    words = column.cast(pl.String).str.to_lowercase().fill_null("").to_list()
+    foreign = sorted({word for word in words if word not in _PARTS})
+    if foreign:
+        what = f"'{visible(foreign[0], 60)}'" if foreign[0] else "nothing in some rows"
+        raise InputError(
+            f"dataset.split_column: column '{visible(column.name, 60)}' says {what}; write train, validation or test there."
+        )
+    rows: dict[str, list[int]] = {}
+    for number, word in enumerate(words):
+        rows.setdefault(_PARTS[word], []).append(number)
+    if "train" not in rows:
+        raise InputError(f"dataset.split_column: column '{visible(column.name, 60)}' gives no row to train on.")
+    return {part: torch.tensor(numbers) for part, numbers in rows.items()}

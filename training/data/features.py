@@ -1,0 +1,100 @@
+"""``Features``: the columns a table's rows are predicted from, as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.data.columns import dense_codes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Features:
+    """Numbers as they are, NaN where one is missing; categories as codes, 0 where one is missing or was not trained on.
+
+    ``values`` is float32 (rows, columns) with the codes of the whole file, ``texts`` says what each column's codes 1, 2, ...
+    stand for (none: numbers). ``fit`` finds the codes that training rows have: ``maps`` leads from the file's to those.
+    ``marked`` are the columns whose gaps have a column of their own.
+    """
+
+    values: Tensor
+    names: tuple[str, ...]
+    texts: tuple[tuple[str, ...], ...]
+    marks_gaps: bool
+    maps: tuple[Tensor, ...] = ()
+    marked: tuple[int, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.names, *(f"{self.names[column]} missing" for column in self.marked))
+
+    @property
+    def codes(self) -> tuple[tuple[str, ...], ...]:
+        """For each of ``columns``: what its codes stand for."""
+        known = self.texts
+        if self.maps:
+            known = tuple(
+                tuple(text for text, code in zip(texts, to[1:].tolist(), strict=True) if code)
+                for texts, to in zip(self.texts, self.maps, strict=True)
+            )
+        return (*known, *(() for _ in self.marked))
+
+    @property
+    def categories(self) -> tuple[int, ...]:
+        """As ``DataFacts.categories``."""
+        known = tuple(len(codes) + 1 if texts else 0 for codes, texts in zip(self.codes, self.texts, strict=False))
+        return (*known, *(0 for _ in self.marked)) if any(known) else ()
+
+    def fit(self, rows: Tensor) -> Features:
+        """With the codes and the gaps of ``rows`` (int64) alone."""
+        maps, marked = [], []
+        for column, texts in enumerate(self.texts):
+            values = self.values[rows, column]
+            if texts:
+                present = torch.unique(values.long())
+                present = present[present > 0]
+                to = torch.zeros(len(texts) + 1)
+                to[present] = torch.arange(1.0, len(present) + 1)
+                maps.append(to)
+            else:
+                maps.append(torch.zeros(1))
+                if self.marks_gaps and bool(values.isnan().any()):
+                    marked.append(column)
+        return replace(self, maps=tuple(maps), marked=tuple(marked))
+
+    def read(self, rows: Tensor) -> Tensor:
+        """float32 (n, columns) of the int64 (n,) ``rows``."""
+        values = self.values[rows]
+        for column, texts in enumerate(self.texts):
+            if texts and self.maps:
+                values[:, column] = self.maps[column][values[:, column].long()]
+        if not self.marked:
+            return values
+        return torch.cat([values, values[:, self.marked].isnan().float()], dim=1)
+
+
+def encode(frame: pl.DataFrame, names: Sequence[str], categorical: Sequence[str], marks_gaps: bool) -> Features:
+    """The columns ``names`` of ``frame``, which has them no more afterwards: a large table is not held twice."""
+    import polars as pl
+
+    values = torch.empty(frame.height, len(names))
+    texts: list[tuple[str, ...]] = []
+    for place, name in enumerate(names):
+        column = frame.drop_in_place(name)
+        if name in categorical:
+            codes, known = dense_codes(column)
+            values[:, place] = codes
+            texts.append(known)
+        else:
+            numbers = column.cast(pl.Float32).fill_null(float("nan")).to_numpy()
+            values[:, place] = torch.from_numpy(np.array(numbers, copy=True))
+            texts.append(())
+    return Features(values, tuple(names), tuple(texts), marks_gaps)

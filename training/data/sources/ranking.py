@@ -1,0 +1,137 @@
+"""``ranking``: the rows of a table, put together by query."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.config.tables import RankingDataset
+from training.data.columns import dense_codes, find_roles, given_parts, require_numbers
+from training.data.features import Features, encode
+from training.data.source import AtHand, Opening, Skipped
+from training.data.sources.table import load, without_gaps
+from training.errors import InputError, counted
+from training.facts import Layout, Target
+from training.reading import visible
+
+_NONE = -1
+"""A place that no row fills."""
+
+
+class Queries(AtHand):
+    """One sample for each query: its rows in the order of the file, filled up with NaN."""
+
+    layout: Layout = "list"
+    target: Target = "ranks"
+
+    def __init__(
+        self,
+        features: Features,
+        rows: Tensor,
+        ranks: Tensor,
+        target: str,
+        queries: tuple[str, ...],
+        parts: dict[str, Tensor],
+        notes: tuple[str, ...],
+        fingerprint: str,
+    ) -> None:
+        self.classes = (target,)
+        self.parts = parts
+        self.skipped: tuple[Skipped, ...] = ()
+        self.notes = notes
+        self.fingerprint = fingerprint
+        self._rows = rows  # int64 (queries, items)
+        self._queries = queries
+        self.targets = torch.where(rows == _NONE, float("nan"), ranks[rows])
+        self._set_features(features)
+
+    def _set_features(self, features: Features) -> None:
+        self._features = features
+        self.columns, self.categories, self.codes = features.columns, features.categories, features.codes
+        self.shape: tuple[int, ...] = (self._rows.shape[1], len(self.columns))
+
+    def fit(self, train: Tensor) -> Self:
+        rows = self._rows[train].flatten()
+        self._set_features(self._features.fit(rows[rows != _NONE]))
+        return self
+
+    def read(self, indices: Tensor) -> Tensor:
+        """float32 (n, items, columns), NaN where a number is missing and where no row is."""
+        rows = self._rows[indices]
+        items = self._features.read(rows.flatten()).view(*rows.shape, -1)
+        coded = torch.tensor([bool(codes) for codes in self.categories] or [False] * len(self.columns))
+        # A code is no amount that could be missing: no row has the unknown category.
+        nothing = torch.where(coded, 0.0, float("nan"))
+        return torch.where((rows == _NONE).unsqueeze(2), nothing, items)
+
+    def name(self, index: int) -> str:
+        return f"query {self._queries[index]}"
+
+    def take(self) -> Tensor:
+        return self.read(torch.arange(len(self.targets)))
+
+
+def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
+    frame, fingerprint, notes = load(dataset, opening)
+    roles = find_roles(frame, dataset)
+    if len(roles.targets) > 1:
+        raise InputError("dataset.targets: items are ranked by one column; name one.")
+    require_numbers(frame, roles.targets)
+    frame, _, more = without_gaps(frame, roles.targets)
+    query, texts = dense_codes(frame.get_column(dataset.query_column))
+    if not bool(query.all()):
+        name = visible(dataset.query_column, 60)
+        raise InputError(f"dataset.query_column: some rows have nothing in column '{name}'; name their query.")
+    places, kept, cut = _places(query, dataset.max_items)
+    if not len(kept):
+        raise InputError("dataset.query_column: no query has two rows, so there is nothing to rank; choose another column.")
+    alone = len(texts) - len(kept)
+    more += [f"{counted(alone, 'query') if alone == 1 else f'{alone:,} queries'} of a single row left out"] if alone else []
+    more += [f"of longer queries the first {dataset.max_items} rows are used, {counted(cut, 'row')} are not"] if cut else []
+    ranks = frame.get_column(roles.targets[0]).to_numpy().astype(np.float32)
+    parts = {"train": torch.arange(len(kept))}
+    if dataset.split_column:
+        parts = _parts_of_queries(given_parts(frame.get_column(dataset.split_column)), places, dataset.split_column)
+    features = encode(frame, roles.features, roles.categorical, dataset.missing_indicator)
+    return Queries(
+        features,
+        places,
+        torch.from_numpy(ranks),
+        roles.targets[0],
+        tuple(texts[code - 1] for code in kept.tolist()),
+        parts,
+        (*notes, *roles.notes, *more),
+        fingerprint,
+    )
+
+
+def _places(query: Tensor, most: int) -> tuple[Tensor, Tensor, int]:
+    """The rows (queries, items) of each query of two rows and more, its code, and how many rows do not fit in."""
+    codes, sizes = torch.unique(query, return_counts=True)
+    order = torch.sort(query, stable=True).indices
+    starts = torch.cumsum(sizes, 0) - sizes
+    large = sizes > 1
+    length = min(most, int(sizes.max()))
+    item = torch.arange(length)
+    wanted = starts[large].unsqueeze(1) + item
+    there = item < sizes[large].unsqueeze(1)
+    rows = torch.where(there, order[wanted.clamp(max=len(order) - 1)], _NONE)
+    return rows, codes[large], int((sizes - length).clamp(min=0).sum())
+
+
+def _parts_of_queries(rows: dict[str, Tensor], places: Tensor, name: str) -> dict[str, Tensor]:
+    """The part of each query; raises InputError for one whose rows are in two."""
+    numbers = torch.full((int(places.max()) + 1,), -1)
+    for number, indices in enumerate(rows.values()):
+        numbers[indices[indices < len(numbers)]] = number
+    first = numbers[places[:, 0]]
+    same = (numbers[places.clamp(min=0)] == first.unsqueeze(1)) | (places == _NONE)
+    if not bool(same.all()):
+        raise InputError(
+            f"dataset.split_column: column '{visible(name, 60)}' puts rows of one query into two parts; keep a query together."
+        )
+    parts = {part: (first == number).nonzero().flatten() for number, part in enumerate(rows)}
+    return {part: indices for part, indices in parts.items() if len(indices)}

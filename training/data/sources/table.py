@@ -1,0 +1,162 @@
+"""``table``: the rows of a CSV or Parquet file."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.config.tables import TableDataset, TableSection
+from training.data.columns import dense_codes, find_roles, given_parts, require_numbers, target_kind
+from training.data.features import Features, encode
+from training.data.source import AtHand, Opening, Skipped
+from training.data.table_file import read_table
+from training.errors import InputError, counted
+from training.facts import Layout, Target
+from training.reading import visible
+
+if TYPE_CHECKING:
+    import polars as pl
+
+LOOKED_AT = 200_000
+"""Rows that a preview reads."""
+
+
+class Table(AtHand):
+    """One sample for each row whose target is known. Categories have the codes of the rows that train."""
+
+    layout: Layout = "vector"
+
+    def __init__(
+        self,
+        features: Features,
+        target: Target,
+        names: tuple[str, ...],
+        targets: Tensor,
+        rows: Tensor,
+        parts: dict[str, Tensor],
+        groups: Tensor | None,
+        notes: tuple[str, ...],
+        fingerprint: str,
+    ) -> None:
+        self.target: Target = target
+        self.classes = names
+        self.targets = targets
+        self.parts = parts
+        self.groups = groups
+        self.skipped: tuple[Skipped, ...] = ()
+        self.notes = notes
+        self.fingerprint = fingerprint
+        self._rows = rows
+        self._set_features(features)
+
+    def _set_features(self, features: Features) -> None:
+        self._features = features
+        self.columns, self.categories, self.codes = features.columns, features.categories, features.codes
+        self.shape: tuple[int, ...] = (len(self.columns),)
+
+    def fit(self, train: Tensor) -> Self:
+        if self.target == "class":
+            require_trained_classes(self.classes, self.targets, train)
+        self._set_features(self._features.fit(train))
+        return self
+
+    def read(self, indices: Tensor) -> Tensor:
+        """float32 (n, columns), NaN where a number is missing."""
+        return self._features.read(indices)
+
+    def name(self, index: int) -> str:
+        return f"row {int(self._rows[index]) + 1:,}"
+
+    def take(self) -> Tensor:
+        return self._features.read(torch.arange(len(self.targets)))
+
+
+def open_table(dataset: TableDataset, opening: Opening) -> Table:
+    frame, fingerprint, notes = load(dataset, opening)
+    roles = find_roles(frame, dataset)
+    target = target_kind(frame, roles.targets, dataset.task)
+    frame, rows, more = without_gaps(frame, roles.targets)
+    names, targets = _targets(frame, roles.targets, target)
+    parts = given_parts(frame.get_column(dataset.split_column)) if dataset.split_column else None
+    groups = group_numbers(frame.get_column(dataset.group_column)) if dataset.group_column else None
+    features = encode(frame, roles.features, roles.categorical, dataset.missing_indicator)
+    return Table(
+        features,
+        target,
+        names,
+        targets,
+        rows,
+        parts or {"train": torch.arange(len(rows))},
+        groups,
+        (*notes, *roles.notes, *more),
+        fingerprint,
+    )
+
+
+def load(dataset: TableSection, opening: Opening) -> tuple[pl.DataFrame, str, list[str]]:
+    """The file's table, the fingerprint of its content, and what there is to say."""
+    path = Path(dataset.path)
+    opening.report_progress(f"reading {path.name}", None)
+    rows = None if opening.check else LOOKED_AT
+    frame = read_table(path, dataset.missing_marks, dataset.separator, rows)
+    looked = [f"only the first {LOOKED_AT:,} rows are looked at here"] if frame.height == rows else []
+    return frame, _fingerprint(path) if opening.check else "", looked
+
+
+def without_gaps(frame: pl.DataFrame, targets: tuple[str, ...]) -> tuple[pl.DataFrame, Tensor, list[str]]:
+    """The rows whose target is known, their numbers in the file (int64, from 0), and what there is to say."""
+    import polars as pl
+
+    known = frame.select(pl.all_horizontal(pl.col(name).is_not_null() for name in targets)).to_series()
+    rows = torch.from_numpy(known.arg_true().to_numpy().astype(np.int64))
+    if len(rows) == frame.height:
+        return frame, rows, []
+    if not len(rows):
+        raise InputError(f"dataset.targets: no row has a value in column '{visible(targets[0], 60)}'; choose another.")
+    first = int(known.arg_min() or 0) + 1
+    gaps = f"{counted(frame.height - len(rows), 'row')} without a target left out, the first is row {first:,}"
+    return frame.filter(known), rows, [gaps]
+
+
+def group_numbers(column: pl.Series) -> Tensor:
+    """int64 (N,): equal values have equal numbers, a missing one has one of its own."""
+    numbers, known = dense_codes(column)
+    alone = numbers == 0
+    numbers[alone] = len(known) + 1 + torch.arange(int(alone.sum()))
+    return numbers
+
+
+def require_trained_classes(names: tuple[str, ...], targets: Tensor, train: Tensor) -> None:
+    """Raise InputError when a class has no training sample, or there is only one."""
+    counts = torch.bincount(targets[train], minlength=len(names)).tolist()
+    absent = [name for name, count in zip(names, counts, strict=True) if not count]
+    if len(names) < 2:
+        raise InputError(f"The target has one class only ({names[0]}); a classifier needs at least two.")
+    if absent:
+        more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
+        raise InputError(
+            f"No training sample belongs to class {', '.join(absent[:3])}{more}, which only held-back samples have.",
+            "Add samples of it to the training part, or remove it.",
+        )
+
+
+def _targets(frame: pl.DataFrame, names: tuple[str, ...], target: Target) -> tuple[tuple[str, ...], Tensor]:
+    """Names of what is predicted, and the targets as ``facts.Target`` says."""
+    import polars as pl
+
+    if target == "class":
+        codes, known = dense_codes(frame.get_column(names[0]))
+        return known, codes - 1
+    require_numbers(frame, names)
+    columns = [frame.get_column(name).cast(pl.Float64).to_numpy().astype(np.float32) for name in names]
+    return names, torch.from_numpy(np.stack(columns, axis=1))
+
+
+def _fingerprint(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

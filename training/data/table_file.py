@@ -1,0 +1,244 @@
+"""CSV and Parquet files as columns of a few plain types."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from training.data.host_memory import host_memory
+from training.data.placement import in_words
+from training.errors import InputError
+from training.reading import visible
+
+if TYPE_CHECKING:  # polars takes a tenth of a second, which runs without tables need not pay
+    import polars as pl
+
+Sort = Literal["numbers", "whole numbers", "yes or no", "text", "dates", "nothing", "something else"]
+
+UNNAMED = "(row)"
+"""What a first column without a name is called: the row numbers that other programs write beside a table."""
+
+_HEAD = 1 << 20
+_SEPARATORS = {",": ",", ";": ";", "tab": "\t", "|": "|"}
+_DATE = r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([ T]\d{1,2}:.*)?$"
+_CELL = 8  # bytes: what a cell takes while the file is read, about
+
+
+def read_table(path: Path, marks: Iterable[str], separator: str, rows: int | None = None) -> pl.DataFrame:
+    """The table in ``path``, its first ``rows`` rows if that is given. ``marks`` stand for missing values, as empty cells do;
+    ``separator`` is "auto" or as the settings say.
+
+    Texts are stripped; columns of texts that are all numbers become numbers. Raises InputError, in one sentence, for what
+    is no table.
+    """
+    shown = visible(str(path), 300)
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError as error:
+        raise InputError(f"dataset.path: {shown} cannot be read ({error.strerror or error}); choose another file.") from None
+    if head[:4] == b"PAR1":
+        frame = _read_parquet(path, shown, rows)
+    else:
+        frame = _read_csv(path, shown, head, tuple(marks), separator, rows)
+    if not frame.height:
+        raise InputError(f"dataset.path: {shown} has no rows; choose a file with samples in it.")
+    return frame
+
+
+def sort_of(column: pl.Series) -> Sort:
+    """What a column of ``read_table`` holds."""
+    import polars as pl
+
+    kind = column.dtype
+    if column.null_count() == len(column):
+        return "nothing"
+    if kind == pl.Boolean:
+        return "yes or no"
+    if kind.is_integer():
+        return "whole numbers"
+    if kind.is_numeric():
+        return "numbers"
+    if kind.is_temporal():
+        return "dates"
+    if kind != pl.String:
+        return "something else"
+    return "dates" if column.str.contains(_DATE).all() else "text"
+
+
+def require_columns(setting: str, names: Iterable[str], known: list[str]) -> None:
+    """Raise InputError for a name that no column has."""
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            few = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+            hint = f"did you mean '{near[0]}'?" if near else f"its columns are {few}."
+            raise InputError(f"dataset.{setting}: the table has no column '{visible(name, 60)}'; {hint}")
+
+
+def _read_parquet(path: Path, shown: str, rows: int | None) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        scan = pl.scan_parquet(path, glob=False)
+        schema = scan.collect_schema()
+        count = int(scan.select(pl.len()).collect().item())
+        _require_room(shown, min(count, rows or count) * len(schema) * _CELL)
+        frame = _collected(scan, rows)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"dataset.path: {shown} cannot be read as Parquet ({_first_line(error)}); write it again.") from None
+    return _plain(frame, ())
+
+
+def _read_csv(
+    path: Path, shown: str, head: bytes, marks: tuple[str, ...], separator: str, rows: int | None
+) -> pl.DataFrame:
+    import polars as pl
+
+    start = _text(shown, head)
+    between = _SEPARATORS.get(separator) or _likely_separator(start)
+    names = _header(shown, start, between)
+    decimal_comma = between != "," and _has_decimal_commas(start, between)
+    _require_room(shown, path.stat().st_size if rows is None else 0)
+    try:
+        scan = pl.scan_csv(
+            path,
+            separator=between,
+            infer_schema_length=rows,  # None: all rows, else a number with a comma in row 101 would be an error
+            null_values=list(marks),
+            decimal_comma=decimal_comma,
+            glob=False,
+        )
+        frame = _collected(scan, rows)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        _require_even_rows(path, shown, names, between)
+        if "utf-8" in str(error):
+            raise _not_utf8(shown) from None
+        raise InputError(f"dataset.path: {shown} cannot be read as CSV ({_first_line(error)}); write it again.") from None
+    if rows is None and frame.width and frame.get_column(frame.columns[-1]).null_count():
+        _require_even_rows(path, shown, names, between)  # short rows look like rows with missing values
+    frame.columns = names
+    return _plain(frame, marks)
+
+
+def _collected(scan: pl.LazyFrame, rows: int | None) -> pl.DataFrame:
+    return (scan if rows is None else scan.head(rows)).collect(engine="streaming")
+
+
+def _text(shown: str, head: bytes) -> str:
+    if head[:2] == b"PK":
+        raise InputError(f"dataset.path: {shown} is a spreadsheet or an archive, not a table; save the sheet as CSV.")
+    if head[:2] == b"\x1f\x8b":
+        raise InputError(f"dataset.path: {shown} is compressed; unpack it.")
+    if not head.strip():
+        raise InputError(f"dataset.path: {shown} is empty; choose a file with a header row and samples.")
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in head:
+        raise _not_utf8(shown)
+    try:
+        # The end of what was read may cut a letter in two.
+        return head.decode("utf-8-sig", "ignore" if len(head) == _HEAD else "strict")
+    except UnicodeDecodeError:
+        raise _not_utf8(shown) from None
+
+
+def _not_utf8(shown: str) -> InputError:
+    return InputError(f"dataset.path: {shown} is no text in UTF-8; save it as CSV in UTF-8.")
+
+
+def _likely_separator(start: str) -> str:
+    """The one that stands most often in the header, outside of quotes."""
+    header = "".join(start.partition("\n")[0].split('"')[::2])
+    return max(_SEPARATORS.values(), key=header.count)
+
+
+def _header(shown: str, start: str, separator: str) -> list[str]:
+    try:
+        names = [name.strip() for name in next(csv.reader(start.splitlines(keepends=True), delimiter=separator), [])]
+    except csv.Error as error:
+        raise InputError(f"dataset.path: the first row of {shown} is no header ({error}); write one name a column.") from None
+    if names and all(_is_number(name) for name in names):
+        raise InputError(f"dataset.path: the first row of {shown} holds numbers only; put a row of column names above it.")
+    empty = [number for number, name in enumerate(names, 1) if not name]
+    if empty == [1]:
+        names[0] = UNNAMED
+    elif empty:
+        raise InputError(f"dataset.path: column {empty[0]} of {shown} has no name; write one into the first row.")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"dataset.path: {shown} has two columns '{visible(twice[0], 60)}'; rename one of them.")
+    return names
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _has_decimal_commas(start: str, separator: str) -> bool:
+    """Whether numbers are written 1,5: some cell is, and none is written 1.5."""
+    cells = [cell.strip().strip('"') for line in start.splitlines()[1:200] for cell in line.split(separator)]
+    with_comma = any(_is_number(cell.replace(",", ".")) for cell in cells if cell.count(",") == 1 and "." not in cell)
+    return with_comma and not any("." in cell and _is_number(cell) for cell in cells)
+
+
+def _require_even_rows(path: Path, shown: str, names: list[str], separator: str) -> None:
+    """Raise InputError naming the first line that has more or fewer values than the header has names."""
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        reader = csv.reader(file, delimiter=separator)
+        try:
+            for row in reader:
+                if row and len(row) != len(names):
+                    raise InputError(
+                        f"dataset.path: line {reader.line_num:,} of {shown} has {len(row)} values, but the header names "
+                        f"{len(names)} columns; mend that line, or choose another separator."
+                    )
+        except csv.Error as error:
+            raise InputError(f"dataset.path: line {reader.line_num:,} of {shown} is no CSV ({error}); mend it.") from None
+
+
+def _require_room(shown: str, size: int) -> None:
+    available = host_memory().available
+    if size > available:
+        raise InputError(
+            f"dataset.path: {shown} needs about {in_words(size)} of memory, but {in_words(available)} are free; take fewer "
+            "rows or columns."
+        )
+
+
+def _plain(frame: pl.DataFrame, marks: tuple[str, ...]) -> pl.DataFrame:
+    """Every column as Boolean, Int64, Float64, String, or a date; the rest as it is."""
+    for place, name in enumerate(frame.columns):  # one by one: what is replaced is let go of
+        frame.replace_column(place, _plain_column(frame.to_series(place), marks).alias(name))
+    return frame
+
+
+def _plain_column(column: pl.Series, marks: tuple[str, ...]) -> pl.Series:
+    import polars as pl
+
+    kind: Any = column.dtype
+    if isinstance(kind, pl.Categorical | pl.Enum):
+        column, kind = column.cast(pl.String), pl.String
+    if kind == pl.String:
+        column = column.str.strip_chars()
+        column = column.set(column.is_in(["", *marks]), None)
+        numbers = column.cast(pl.Float64, strict=False)
+        if numbers.null_count() > column.null_count() or column.null_count() == len(column):
+            return column
+        column, kind = numbers, pl.Float64
+        whole = column.cast(pl.Int64, strict=False)
+        if whole.null_count() == column.null_count() and (whole == column).all():
+            return whole
+    if kind.is_integer():
+        whole = column.cast(pl.Int64, strict=False)
+        return whole if whole.null_count() == column.null_count() else column.cast(pl.Float64)
+    return column.cast(pl.Float64).fill_nan(None) if kind.is_numeric() else column
+
+
+def _first_line(error: Exception) -> str:
+    return visible(str(error).partition("\n")[0], 150)
