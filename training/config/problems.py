@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from training.config.model import TorchvisionModel
+from training.config.objective_problems import objective_problems
 from training.config.optimizer_problems import optimizer_problems
 from training.config.run import SECTIONS, RunConfig
 from training.config.schedule import OneCycle
@@ -146,6 +147,7 @@ def cross_problems(config: RunConfig) -> list[Problem]:
             found.append(Problem("model.name", f"torchvision has no classification network {given}; {hint}"))
     return [
         *task_problems(config),
+        *objective_problems(config),
         *optimizer_problems(config),
         *found,
         *path_problems(config),
