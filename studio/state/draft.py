@@ -24,7 +24,8 @@ from studio.state.setting_specs import (
     split_path,
 )
 from training.config import RunConfig, load_config, parse_config, save_config
-from training.config.files import read_config_text, read_toml, with_absolute_paths
+from training.config.files import read_config_text, read_toml
+from training.config.paths import with_absolute_paths
 from training.config.run import SECTIONS
 from training.errors import ConfigError, Problem
 from training.presets import preset_text

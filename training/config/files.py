@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from training.config.paths import with_absolute_paths
 from training.config.problems import alternatives, cross_problems, problems_from
 from training.config.run import SECTIONS, RunConfig
 from training.errors import ConfigError, InputError, Problem
@@ -97,21 +98,6 @@ def parse_config(
     if problems:
         raise ConfigError(problems, source)
     return config
-
-
-def with_absolute_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """``data`` with a relative dataset path taken from ``folder``, or from the working folder where only that has it."""
-    result = dict(data)
-    dataset = result.get("dataset")
-    if isinstance(dataset, Mapping) and isinstance(dataset.get("path"), str) and dataset["path"]:
-        try:
-            given = Path(dataset["path"]).expanduser()
-            beside_file, in_working_folder = folder / given, Path.cwd() / given
-            chosen = in_working_folder if not beside_file.exists() and in_working_folder.exists() else beside_file
-            result["dataset"] = {**dataset, "path": str(chosen.resolve())}
-        except (OSError, ValueError, RuntimeError):  # RuntimeError: "~name" of a person this machine does not know
-            return result  # an impossible path: the check that follows explains it
-    return result
 
 
 def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ from training.config.fields import setting
 from training.config.model_section import NORM_HELP, ModelSection, Norm
 from training.config.tabular import Tabular
 from training.config.text import Gpt
-from training.config.zoo import TorchvisionModel
+from training.config.zoo import TimmModel, TorchvisionModel, TorchvisionSegmentation
 
 
 class SmallCnn(ModelSection):
@@ -101,4 +101,7 @@ class UNet(ModelSection):
     )
 
 
-Model = Annotated[SmallCnn | WhitenedCnn | Mlp | Tabular | UNet | Gpt | TorchvisionModel, Field(discriminator="kind")]
+Model = Annotated[
+    SmallCnn | WhitenedCnn | Mlp | Tabular | UNet | Gpt | TorchvisionModel | TorchvisionSegmentation | TimmModel,
+    Field(discriminator="kind"),
+]

@@ -10,12 +10,14 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from training.config.model import TorchvisionModel
+from training.config.model_problems import model_problems
 from training.config.objective_problems import objective_problems
 from training.config.optimizer_problems import optimizer_problems
+from training.config.paths import missing_path, path_problems
 from training.config.run import SECTIONS, RunConfig
 from training.config.schedule import OneCycle
 from training.config.task import task_problems
+from training.config.text_problems import text_problems
 from training.errors import Problem
 from training.reading import visible
 
@@ -131,7 +133,7 @@ def _unknown_kind(detail: ErrorDetails, kinds: Sequence[str]) -> str:
 def cross_problems(config: RunConfig) -> list[Problem]:
     """Combinations of settings that cannot work, each with the way out. Looks at no file but for its existence."""
     found: list[Problem] = []
-    model, schedule = config.model, config.schedule
+    schedule = config.schedule
     if isinstance(schedule, OneCycle):
         if schedule.base_momentum > schedule.max_momentum:
             found.append(Problem("schedule.base_momentum", "must not exceed max_momentum; lower it."))
@@ -139,17 +141,13 @@ def cross_problems(config: RunConfig) -> list[Problem]:
         found.append(Problem("schedule.warmup_steps", "must be fewer than loop.max_steps; shorten the warm-up."))
     if schedule.kind == "multi_step" and list(schedule.milestones) != sorted(set(schedule.milestones)):
         found.append(Problem("schedule.milestones", "must rise from each to the next, for example 1000, 2000."))
-    if isinstance(model, TorchvisionModel):
-        near = difflib.get_close_matches(model.name, _model_names(), n=1, cutoff=0.5)
-        if model.name not in _model_names():
-            hint = f"did you mean {near[0]!r}?" if near else "choose another, for example resnet18."
-            given = _shown(model.name)
-            found.append(Problem("model.name", f"torchvision has no classification network {given}; {hint}"))
     return [
         *task_problems(config),
         *objective_problems(config),
         *optimizer_problems(config),
         *found,
+        *model_problems(config),
+        *text_problems(config),
         *path_problems(config),
         *_loader_problems(config),
     ]
@@ -164,47 +162,7 @@ def _loader_problems(config: RunConfig) -> list[Problem]:
     elif config.loader.decoder == "gpu" and device in ("cpu", "mps"):
         what = f"decoding on a GPU needs an NVIDIA one, but precision.device is {device}"
         found.append(Problem("loader.decoder", f"{what}; choose cpu."))
-    problem = _path_problem(Path(config.loader.cache_folder or "."), "folder", may_be_missing=True)  # the run makes it
+    problem = missing_path(Path(config.loader.cache_folder or "."), "folder", may_be_missing=True)  # the run makes it
     if problem:
         found.append(Problem("loader.cache_folder", problem))
     return found
-
-
-def _model_names() -> Sequence[str]:
-    extra = TorchvisionModel.model_fields["name"].json_schema_extra
-    assert isinstance(extra, dict)
-    return [str(name) for name in extra["suggestions"]]  # type: ignore[union-attr]
-
-
-def path_problems(config: RunConfig) -> list[Problem]:
-    """Paths in the configuration that do not exist or are of the wrong sort."""
-    found: list[Problem] = []
-    for name, info in type(config.dataset).model_fields.items():
-        extra = info.json_schema_extra
-        if not isinstance(extra, dict) or "path" not in extra:
-            continue
-        text = getattr(config.dataset, name)
-        if text is None:
-            continue
-        problem = _path_problem(Path(text), str(extra["path"]))
-        if problem:
-            found.append(Problem(f"dataset.{name}", problem))
-    return found
-
-
-def _path_problem(path: Path, wanted: str, may_be_missing: bool = False) -> str | None:
-    shown = visible(str(path), 300)
-    if shown != str(path) or not path.is_absolute():  # a bare name would be taken for a word of the sentence
-        shown = f"'{shown}'"
-    try:
-        if not path.exists():
-            if may_be_missing:
-                return None
-            return f"{shown} does not exist; check the spelling or choose another {'file' if wanted == 'file' else 'folder'}."
-        if wanted == "folder" and not path.is_dir():
-            return f"{shown} is a file; choose the folder that holds it."
-        if wanted == "file" and not path.is_file():
-            return f"{shown} is a folder; choose a file."
-    except OSError as error:  # too long, no permission
-        return f"this path cannot be opened ({error.strerror or error}); choose another."
-    return None

@@ -1,4 +1,4 @@
-"""Names of torchvision's classification networks, so that a form can list them without loading torch (a test compares)."""
+"""Names of torchvision's networks, so that a form can list them without loading torch (a test compares)."""
 
 CLASSIFICATION_MODELS = (
     "alexnet",
@@ -81,4 +81,13 @@ CLASSIFICATION_MODELS = (
     "vit_l_32",
     "wide_resnet101_2",
     "wide_resnet50_2",
+)
+
+SEGMENTATION_MODELS = (
+    "deeplabv3_mobilenet_v3_large",
+    "deeplabv3_resnet101",
+    "deeplabv3_resnet50",
+    "fcn_resnet101",
+    "fcn_resnet50",
+    "lraspp_mobilenet_v3_large",
 )

@@ -64,6 +64,7 @@ def preflight(
     try:
         return [
             *_data(session),
+            *_weights(session),
             *norm_findings(session),
             _device(session),
             *_step(session),
@@ -135,6 +136,12 @@ def _classes(session: Session) -> list[Found]:
             )
         )
     return found
+
+
+def _weights(session: Session) -> list[Found]:
+    """What was taken of known weights."""
+    beginning = session.beginning
+    return [Found(level="ok", title=beginning.sentence, advice=beginning.advice)] if beginning else []
 
 
 def _device(session: Session) -> Found:

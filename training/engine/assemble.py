@@ -10,6 +10,7 @@ from torch import nn
 from training.config import RunConfig
 from training.data import Data, prepare
 from training.data.kept import KeptData
+from training.data.normalise import Normalisation
 from training.engine.device import (
     NOTHING_CHOSEN,
     Choices,
@@ -23,6 +24,7 @@ from training.engine.session import Session
 from training.errors import InputError
 from training.models import fit_to_samples, make_model
 from training.models.norms import refuse_single_samples
+from training.models.pretrained import Beginning, begin
 from training.models.stages import stages
 from training.objectives import make_objective
 from training.optim import Average, Ema, Freezing, Swa, make_guard, make_optimizer
@@ -72,6 +74,8 @@ def _build(
     precision, batch_size = config.precision, config.loop.batch_size
     threads = choices.threads or choose_threads(precision.threads, model, data.facts, batch_size)
     torch.set_num_threads(threads)
+    beginning = None if loads else begin(model, config.model, data.facts, objective.outputs, report_progress)
+    _normalise(data, beginning, choices)
     if not loads:
         fit_to_samples(model, config.model, data.training_samples)  # on the threads of the steps: sums round alike
     if data.facts.layout == "image":
@@ -105,10 +109,21 @@ def _build(
         ema=_average(config, model, total_steps, data.steps_per_epoch),
         total_steps=total_steps,
         freezing=freezing,
+        beginning=beginning,
     )
     session.cut_batches()
     session.apply_schedule()
     return session
+
+
+def _normalise(data: Data, beginning: Beginning | None, choices: Choices) -> None:
+    """Give the network pictures as the weights it begins with know them, where somebody says how."""
+    numbers = choices.normalisation
+    if beginning is not None and beginning.mean is not None and beginning.spread is not None:
+        numbers = beginning.mean, beginning.spread
+    if numbers is not None:
+        data.normalisation = Normalisation(*numbers)
+        data.report["normalisation"] = {"mean": list(numbers[0]), "std": list(numbers[1])}
 
 
 def _average(config: RunConfig, model: nn.Module, total_steps: int, steps_per_epoch: int) -> Average | None:

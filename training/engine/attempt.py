@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from training.data.prepare import in_short
 from training.engine.assemble import assemble
 from training.engine.compiled import compile_session
 from training.engine.device import choose_device
-from training.engine.environment import compare, earlier_environment, environment, kept_choices
+from training.engine.environment import compare, earlier_environment, environment, kept_choices, normalised_by
 from training.engine.fit import fit
 from training.engine.hooks import Hooks
 from training.engine.ledger import Emit, Ledger
@@ -121,6 +122,8 @@ def _prepare(place: Workplace, config: RunConfig, restore: Restore | None, sourc
     report("preparing data", None)
     choices = kept_choices(folder, config, choose_device(config.precision.device))
     loads = restore is not None and restore.checkpoint is not None
+    if isinstance(restore, Branch | Resume):
+        choices = replace(choices, normalisation=normalised_by(config, restore.manifest))
     session = assemble(config, report, choices, place.hooks.kept, loads)
     try:
         with stored(folder.data_file):
@@ -243,11 +246,17 @@ def _announce(place: Workplace, session: Session, restore: Restore | None) -> No
     history = read_history(place.folder.events_file)
     lost = vanished(place.folder, history, session)
     place.announce(session, len(history.attempts) + 1, restore.checkpoint if restore else None)
-    for finding in ([lost] if lost else []) + (restore.findings if restore else []):
+    for finding in ([lost] if lost else []) + _begun(session) + (restore.findings if restore else []):
         place.emit(finding)
     if isinstance(restore, Branch):
         for earlier in restore.earlier_events(place.folder, session):
             place.emit(earlier)
+
+
+def _begun(session: Session) -> list[Found]:
+    """With which weights the network begins, where they are not fresh."""
+    beginning = session.beginning
+    return [Found(level="info", title=beginning.sentence, advice=beginning.advice)] if beginning else []
 
 
 def _finish(session: Session, control: Control, recorder: Recorder, ledger: Ledger, keeper: Keeper) -> Event:

@@ -50,6 +50,8 @@ class Choices:
 
     threads: int | None = None
     channels_last: bool | None = None
+    normalisation: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    """Mean and spread that the weights which will be loaded were trained with."""
 
 
 NOTHING_CHOSEN = Choices()

@@ -20,6 +20,7 @@ import torch
 
 import training
 from training.config import RunConfig
+from training.config.zoo import StartingWeights
 from training.data.processes import core_count
 from training.engine.compiler import compiler_facts
 from training.engine.device import Choices, describe_device
@@ -106,6 +107,7 @@ def environment(session: Session, source: Path | None = None) -> dict[str, Any]:
         "compile": config.precision.compile,
         "compiler": compiler_facts(device) if config.precision.compile != "off" else None,
         "seeds": _seeds(config),
+        "weights": session.beginning.record if session.beginning else None,
         "data": session.data.source.fingerprint,
         "decoder": session.data.report["batches"].get("decoder", "the processor's"),
         "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
@@ -215,6 +217,17 @@ def kept_choices(folder: RunFolder, config: RunConfig, device: torch.device) -> 
     known = isinstance(threads, int) and 0 < threads <= 1024 and config.precision.threads is None
     ordered = isinstance(channels_last, bool) and config.precision.channels_last == "auto"
     return Choices(threads=threads if known else None, channels_last=channels_last if ordered else None)
+
+
+def normalised_by(config: RunConfig, manifest: Mapping[str, Any]) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+    """The mean and spread of pictures that the weights of a checkpoint know, where they are not to be measured."""
+    model = config.model
+    if not isinstance(model, StartingWeights) or model.normalise == "data":
+        return None
+    if not model.weights and not getattr(model, "pretrained", None):
+        return None
+    data = manifest["data"]
+    return tuple(data["mean"]), tuple(data["std"])
 
 
 def compare(before: Mapping[str, Any], now: Mapping[str, Any], step: int) -> list[Found]:

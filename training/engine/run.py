@@ -10,7 +10,8 @@ from typing import Any
 from training.checkpoints import newest_good
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.diff import Change, diff
-from training.config.files import config_data, with_absolute_paths
+from training.config.files import config_data
+from training.config.paths import LEFT_BEHIND, with_absolute_paths
 from training.config.sheet import Sheet, branch_sheet, keeps_run, resume_sheet
 from training.engine.attempt import work_on
 from training.engine.device import choose_device, device_here
@@ -190,7 +191,10 @@ def _refuse_missing_files(folder: RunFolder, config: RunConfig) -> None:
     try:
         parse_config(config_data(config), folder.id)
     except ConfigError as error:
-        if all(problem.path != DATA for problem in error.problems):
+        problems = [problem for problem in error.problems if problem.path not in LEFT_BEHIND]
+        if not problems:
+            return
+        if all(problem.path != DATA for problem in problems):
             raise
         raise InputError(
             f"{error}", f"If the data lies elsewhere on this machine, resume with --set {DATA}=FOLDER."

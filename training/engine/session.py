@@ -13,6 +13,7 @@ from training.config import RunConfig
 from training.data import Data, Window
 from training.data.plan import plan
 from training.engine.device import Numerics
+from training.models.pretrained import Beginning
 from training.models.work import samples_at_once
 from training.objectives import Objective
 from training.optim.ema import Average
@@ -83,6 +84,7 @@ class Session:
     ema: Average | None  # of the weights: EMA or SWA
     total_steps: int
     freezing: Freezing
+    beginning: Beginning | None = None  # known weights, where the network began with such
     progress: Progress = field(default_factory=Progress)
     absent_generators: list[Tensor] = field(default_factory=list)  # of GPUs that only another machine has
     lap: Callable[[Lap], None] = no_watch  # told the name of each part of a step as it ends, for a profile

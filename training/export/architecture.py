@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from training.config.model import TorchvisionModel
+from training.config.zoo import TorchvisionModel
 from training.errors import InputError
 from training.export.material import Material
 from training.export.network import FILE, constructor_of, source_of

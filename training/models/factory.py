@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from training import catalog
-from training.config.model import Model, TorchvisionModel, WhitenedCnn
+from training.config.model import Model, WhitenedCnn
+from training.config.zoo import StartingWeights
 from training.errors import InputError
 from training.facts import DataFacts
 from training.models.whitened_cnn import PICTURES, whiten
@@ -23,7 +24,7 @@ def make_model(config: Model, facts: DataFacts, outputs: int, seed: int) -> nn.M
     as before. Raises InputError when the network cannot take such samples.
     """
     make: Callable[..., nn.Module] = catalog.resolve(catalog.entry("model", config.kind))
-    if not isinstance(config, TorchvisionModel):  # those have a known size
+    if not isinstance(config, StartingWeights):  # those have a known size
         _refuse_more_than_memory(lambda: make(config, facts, outputs))
     with torch.random.fork_rng(devices=[]):
         # Not torch.manual_seed, which would reach into every GPU's generator as well.

@@ -9,7 +9,7 @@ from typing import Any
 import torchvision
 from torch import nn
 
-from training.config.model import TorchvisionModel
+from training.config.zoo import TorchvisionModel
 from training.errors import InputError
 from training.facts import DataFacts
 from training.models.hollow import forward_hollow
@@ -32,11 +32,16 @@ def make_torchvision_model(config: TorchvisionModel, facts: DataFacts, outputs: 
         model = _assemble(build, picture, outputs)
     except (AssertionError, ValueError):  # how vision transformers refuse a size
         raise InputError(_advice_on_divisor(config.name, picture)) from None
-    if _accepts(model, facts):
-        return model
-    if config.name.startswith(_SQUARE_ONLY):
+    if config.name.startswith(_SQUARE_ONLY) and not _accepts(model, facts):
         raise InputError(_advice_on_divisor(config.name, picture))
-    raise InputError(_advice_on_size(config.name, model, facts))
+    require_size(config.name, model, facts)
+    return model
+
+
+def require_size(name: str, model: nn.Module, facts: DataFacts) -> None:
+    """Raise InputError, naming the smallest side that works, when ``model`` cannot take such pictures."""
+    if not _accepts(model, facts):
+        raise InputError(_advice_on_size(name, model, facts))
 
 
 def _builder(name: str) -> Callable[..., nn.Module]:
@@ -62,7 +67,7 @@ def _builder(name: str) -> Callable[..., nn.Module]:
 def _assemble(build: Callable[..., nn.Module], shape: tuple[int, int, int], outputs: int) -> nn.Module:
     model = build(weights=None, num_classes=outputs, **builder_settings(build.__name__, shape))
     if shape[0] != 3:
-        _replace_first_convolution(model, shape[0])
+        replace_first_convolution(model, shape[0])
     return model
 
 
@@ -78,7 +83,8 @@ def builder_settings(name: str, shape: tuple[int, ...]) -> dict[str, Any]:
     return {}
 
 
-def _replace_first_convolution(model: nn.Module, channels: int) -> None:
+def replace_first_convolution(model: nn.Module, channels: int) -> None:
+    """Put a fresh first layer for pictures of ``channels`` in place of the network's own."""
     name, old = next((name, module) for name, module in model.named_modules() if isinstance(module, nn.Conv2d))
     new = nn.Conv2d(
         channels,

@@ -13,8 +13,9 @@ from training.config.describe import FieldSpec, describe
 from training.config.diff import Change, diff
 from training.config.engine import Checkpoints, Loader, Loop, Precision
 from training.config.fields import Section
-from training.config.model import Mlp, TorchvisionModel
+from training.config.model import Mlp
 from training.config.optimizer import AdamW
+from training.config.zoo import TorchvisionModel
 
 SECTION_CLASSES: list[type[Section]] = [
     *(row.config for name in ("dataset", "model", "objective", "optimizer", "schedule") for row in entries(name)),

@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from tests.training.known_facts import sample_facts
-from training.config.model import Mlp, SmallCnn, TorchvisionModel
+from training.config.model import Mlp, SmallCnn
+from training.config.zoo import TorchvisionModel
 from training.errors import InputError
 from training.models import make_model
 

@@ -10,8 +10,8 @@ import torchvision
 from torch import nn
 
 from tests.training.known_facts import sample_facts
-from training.config.model import TorchvisionModel
 from training.config.torchvision_names import CLASSIFICATION_MODELS
+from training.config.zoo import TorchvisionModel
 from training.errors import InputError
 from training.models import make_model
 from training.models.hollow import forward_hollow

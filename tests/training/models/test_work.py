@@ -9,7 +9,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from tests.training.known_facts import sample_facts
-from training.config.model import Mlp, SmallCnn, TorchvisionModel
+from training.config.model import Mlp, SmallCnn
+from training.config.zoo import TorchvisionModel
 from training.models import make_model
 from training.models.work import step_work
 

@@ -1,0 +1,118 @@
+"""``Weights``: tensors by name that a network may begin with, and how they are read from a person's files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from training.config.paths import missing_path
+from training.errors import ConfigError, InputError, Problem
+from training.models.download import file_digest
+from training.reading import open_file, visible
+from training.runs.folder import RunFolder
+from training.runs.manifest import BEST, LAST, MANIFEST, WEIGHTS, read_labels, verify
+
+IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+"""Mean and spread of ImageNet's pictures, which torchvision's networks were trained with."""
+
+_AVERAGED = "ema.safetensors"
+_INSIDE = ("state_dict", "model_state_dict", "model", "net")
+"""Under which name training scripts put the weights among other things."""
+_BEFORE = ("module.", "_orig_mod.")
+"""What torch's wrappers (data parallel, compile) put before each name."""
+_MOST_BYTES = 1 << 44
+
+
+@dataclass(frozen=True)
+class Weights:
+    """``name`` is for the person, ``file`` and ``digest`` (SHA-256) say which they were. ``mean`` and ``spread`` of the pictures
+    they were trained with are empty where nobody knows. ``classes`` are those of their head, where that is known."""
+
+    name: str
+    file: Path
+    digest: str
+    tensors: Mapping[str, Tensor]
+    mean: tuple[float, ...] = ()
+    spread: tuple[float, ...] = ()
+    classes: tuple[str, ...] | None = None
+
+
+def read_weights(text: str) -> Weights:
+    """The weights in a file, a checkpoint's folder or a run's folder (its best checkpoint).
+
+    Raises InputError for what is no such thing. Nothing in a file is ever run.
+    """
+    path = Path(text).expanduser().absolute()
+    fault = missing_path(path, "any")
+    if fault:
+        raise ConfigError([Problem("model.weights", fault)])
+    if path.is_dir():
+        return _of_checkpoint(path if (path / MANIFEST).is_file() else _checkpoint_of(path))
+    return Weights(path.name, path, file_digest(path), tensors_of(path))
+
+
+def _checkpoint_of(folder: Path) -> Path:
+    labels = read_labels(RunFolder(folder))
+    name = labels.get(BEST) or labels.get(LAST)
+    if not name:
+        raise InputError(
+            f"model.weights: {visible(str(folder))} is neither a checkpoint nor a run that has one; choose a file of "
+            "weights or a checkpoint."
+        )
+    return folder / "checkpoints" / str(name)
+
+
+def _of_checkpoint(folder: Path) -> Weights:
+    """Of one of our runs, averaged weights first; its manifest says what they are used with."""
+    manifest = verify(folder)
+    name = _AVERAGED if _AVERAGED in manifest["files"] else WEIGHTS
+    data: Mapping[str, Any] = manifest.get("data", {})
+    try:
+        mean, spread = (tuple(float(number) for number in data[key]) for key in ("mean", "std"))
+        classes = tuple(str(item) for item in data.get("names", data.get("classes", ())))
+    except (KeyError, TypeError, ValueError):
+        mean, spread, classes = (), (), ()
+    path, source = folder / name, f"{folder.parent.parent.name}, {folder.name}"
+    return Weights(source, path, file_digest(path), tensors_of(path), mean, spread, classes)
+
+
+def tensors_of(path: Path) -> dict[str, Tensor]:
+    """The tensors of a file of weights by name, on the CPU; raises InputError when it holds none."""
+    shown = visible(str(path))
+    try:
+        open_file(path, _MOST_BYTES).close()  # neither library refuses pipes and devices
+        if path.suffix == ".safetensors":
+            return dict(load_file(path))
+        state: Any = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # archives and pickles that are broken raise anything
+        raise InputError(
+            f"model.weights: {shown} is not a readable file of weights ({_reason(error)}); choose a .pth, .pt or "
+            ".safetensors file that holds tensors only."
+        ) from error
+    for name in _INSIDE:
+        if isinstance(state, Mapping) and isinstance(state.get(name), Mapping):
+            state = state[name]
+    tensors = (
+        {name: value for name, value in state.items() if isinstance(value, Tensor)}
+        if isinstance(state, Mapping)
+        else {}
+    )
+    if not tensors or not all(isinstance(name, str) for name in tensors):
+        raise InputError(f"model.weights: {shown} holds no weights by name; choose a file with a network's state_dict.")
+    for start in _BEFORE:
+        if all(name.startswith(start) for name in tensors):
+            tensors = {name.removeprefix(start): tensor for name, tensor in tensors.items()}
+    return tensors
+
+
+def _reason(error: Exception) -> str:
+    text = str(error)
+    if "weights_only" in text or "Unsupported" in text:
+        return "it holds code or objects, not only tensors"
+    return visible(text.strip().split("\n")[0], 120) or type(error).__name__
