@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from training.config.dataset_section import DatasetSection, PartsSection
-from training.config.fields import setting
-from training.config.tables import RankingDataset, TableDataset
+from training.config.fields import Names, setting
+from training.config.tables import Column, RankingDataset, TableDataset
 from training.config.text import TextDataset
 from training.facts import Target
 
@@ -271,12 +271,10 @@ class ImageTableDataset(GivenSplitSection):
         help="auto looks at the target: text and up to 20 different whole numbers are classes, other numbers are values, "
         "several columns of 0 and 1 are labels.",
     )
-    label_separator: str | None = setting(
-        None,
+    label_separator: Literal["none", "space", ",", ";", "|"] = setting(
+        "none",
         title="Label separator",
-        help="What stands between labels when the target column holds several in one cell, for example | or a space.",
-        placeholder="one value a cell",
-        max_length=5,
+        help="What stands between labels when the target column holds several in one cell. none: one value a cell.",
     )
     image_size: int | None = setting(
         None,
@@ -317,7 +315,7 @@ class ImageTableDataset(GivenSplitSection):
 
     @property
     def target(self) -> Target | None:
-        return "labels" if self.label_separator else None if self.task == "auto" else self.task
+        return "labels" if self.label_separator != "none" else None if self.task == "auto" else self.task
 
 
 class SegmentationDataset(GivenSplitSection):
@@ -408,6 +406,14 @@ class ShapesDataset(ImageSection):
 
 
 Dataset = Annotated[
-    ShapesDataset | ImageFolderDataset | ImageTableDataset | SegmentationDataset | IdxDataset | SpiralDataset | TableDataset | RankingDataset | TextDataset,
+    ShapesDataset
+    | ImageFolderDataset
+    | ImageTableDataset
+    | SegmentationDataset
+    | IdxDataset
+    | SpiralDataset
+    | TableDataset
+    | RankingDataset
+    | TextDataset,
     Field(discriminator="kind"),
 ]

@@ -1,0 +1,201 @@
+"""``image_table``: pictures, and a table that says of each what there is to learn."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from training.config.dataset import ImageTableDataset
+from training.config.tables import MISSING_MARKS
+from training.data.columns import dense_codes, given_parts, require_numbers, target_kind
+from training.data.folder import Listing, not_a_picture, picture_suffixes
+from training.data.pictures import Opened, Pictures, choose_form, open_pictures
+from training.data.source import Opening
+from training.data.sources.table import group_numbers, require_trained_classes
+from training.data.table_file import read_table, require_columns, sort_of
+from training.errors import InputError
+from training.facts import Target
+from training.reading import visible
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_LIKELY = ("file", "filename", "file_name", "image", "image_path", "path", "picture", "img")
+_LOOKED_AT = 200
+_ADVICE = "Look at the column of the files (dataset.file_column) and at the folder of the pictures (dataset.images)."
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """What the table says of each of its rows that can be used."""
+
+    target: Target
+    names: tuple[str, ...]
+    targets: Tensor
+    groups: Tensor | None
+
+
+class ImageTable(Pictures):
+    """Pictures whose classes, labels or values stand in a table."""
+
+    def __init__(self, opened: Opened, labels: _Labels) -> None:
+        good = torch.from_numpy(opened.good)
+        self.target: Target = labels.target
+        self.classes = labels.names
+        self.targets = labels.targets[good]
+        self.groups = None if labels.groups is None else labels.groups[good]
+        self.parts: dict[str, Tensor] = opened.parts()
+        told = hashlib.sha256(repr((labels.target, labels.names, list(self.parts))).encode())
+        for each in (self.targets, *self.parts.values()):
+            told.update(each.numpy().tobytes())
+        super().__init__(opened, told.digest())
+
+    def fit(self, train: Tensor) -> Self:
+        if self.target == "class":
+            require_trained_classes(self.classes, self.targets, train)
+        if self.target == "labels":  # which labels there are is learnt from the samples that train
+            kept = self.targets[train].any(0)
+            if not kept.any():
+                raise InputError("dataset.targets: no training sample has any label.", "Choose other columns.")
+            self.classes = tuple(name for name, keep in zip(self.classes, kept.tolist(), strict=True) if keep)
+            self.targets = self.targets[:, kept]
+        return self
+
+
+def open_image_table(dataset: ImageTableDataset, opening: Opening) -> ImageTable:
+    path = Path(dataset.path)
+    opening.report_progress(f"reading {path.name}", None)
+    frame = read_table(path, MISSING_MARKS, "auto")
+    for setting, name in (
+        ("file_column", dataset.file_column),
+        ("split_column", dataset.split_column),
+        ("group_column", dataset.group_column),
+    ):
+        require_columns(setting, [name] if name else [], frame.columns)
+    require_columns("targets", dataset.targets, frame.columns)
+    file_column = dataset.file_column or _file_column(frame)
+    targets = dataset.targets or _last_free(frame, file_column, dataset)
+    listing, rows = _list(frame, file_column, targets, dataset)
+    if not listing.paths:
+        first = f" ({listing.skipped[0].path}: {listing.skipped[0].reason})" if listing.skipped else ""
+        raise InputError(f"{visible(str(path), 300)} names no picture that is there{first}.", _ADVICE)
+    frame = frame[rows]
+    labels = _labels(frame, targets, dataset)
+    if not dataset.targets:
+        listing.notes.append(f"predicts the last column, '{visible(targets[0], 60)}'")
+    size = None if dataset.image_size is None else (dataset.image_size, dataset.image_size)
+    opened = open_pictures(listing, choose_form(listing, size, dataset.color), opening)
+    if "train" not in opened.parts():
+        raise InputError(f"{visible(str(path), 300)}: no picture to train on can be read.", _ADVICE)
+    return ImageTable(opened, labels)
+
+
+def _file_column(frame: pl.DataFrame) -> str:
+    """The column whose texts end like picture files; else the one that is called so."""
+    for name in frame.columns:
+        column = frame.get_column(name)
+        if sort_of(column) == "text":
+            some = [str(text).lower() for text in column.drop_nulls().head(_LOOKED_AT).to_list()]
+            if 2 * sum(PurePosixPath(text).suffix in picture_suffixes() for text in some) > len(some):
+                return name
+    likely = next((name for name in frame.columns if name.lower() in _LIKELY), None)
+    if likely is None:
+        raise InputError(
+            "dataset.file_column: no column of the table holds names of pictures.", "Name the column that does."
+        )
+    return likely
+
+
+def _last_free(frame: pl.DataFrame, file_column: str, dataset: ImageTableDataset) -> tuple[str, ...]:
+    taken = {file_column, dataset.split_column, dataset.group_column}
+    free = [name for name in frame.columns if name not in taken]
+    if not free:
+        raise InputError("dataset.targets: the table has no column to predict.", "Add one, or choose another table.")
+    return (free[-1],)
+
+
+def _list(
+    frame: pl.DataFrame, file_column: str, targets: tuple[str, ...], dataset: ImageTableDataset
+) -> tuple[Listing, NDArray[np.int64]]:
+    """The pictures of the table's rows in their order, and the rows (from 0) of those that are there."""
+    listing = Listing(Path(dataset.images) if dataset.images else Path(dataset.path).parent)
+    parts = ["train"] * frame.height
+    if dataset.split_column:
+        for part, members in given_parts(frame.get_column(dataset.split_column)).items():
+            for row in members.tolist():
+                parts[row] = part
+    listing.groups = [(part, "") for part in dict.fromkeys(parts)]
+    numbers = {part: number for number, (part, _) in enumerate(listing.groups)}
+    # An empty cell of a column of labels says that there are none.
+    gaps = (
+        []
+        if dataset.label_separator != "none"
+        else [(name, frame.get_column(name).is_null().to_list()) for name in targets]
+    )
+    rows: list[int] = []
+    seen: dict[str, int] = {}
+    for row, cell in enumerate(frame.get_column(file_column).to_list()):
+        name = "" if cell is None else f"{cell}{dataset.file_ending}".replace("\\", "/")
+        reason = next((f"has no value in column '{visible(of, 60)}'" for of, empty in gaps if empty[row]), "")
+        if not name:
+            reason = "names no file"
+        elif name in seen:
+            reason = f"the same file as in row {seen[name] + 1:,}"
+        status = None
+        if not reason:
+            reason, status = _status(listing.root, name)
+        if reason or status is None:
+            listing.skip(name or "the table", f"row {row + 1:,}: {reason}")
+            continue
+        seen[name] = row
+        listing.add(name, status)
+        listing.owners[-1] = numbers[parts[row]]
+        rows.append(row)
+    return listing, np.array(rows, dtype=np.int64)
+
+
+def _status(root: Path, name: str) -> tuple[str, os.stat_result | None]:
+    """Why the file cannot be used, "" if it may be, and what the system says of it."""
+    below = PurePosixPath(name)
+    if below.is_absolute() or ".." in below.parts or Path(name).is_absolute():
+        return "lies outside of the folder of the pictures", None
+    try:
+        status = (root / name).stat()
+    except FileNotFoundError:
+        return "there is no such file", None
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        return f"cannot be opened: {getattr(error, 'strerror', None) or error}", None
+    return not_a_picture(below.name, status), status
+
+
+def _labels(frame: pl.DataFrame, names: tuple[str, ...], dataset: ImageTableDataset) -> _Labels:
+    import polars as pl
+
+    groups = group_numbers(frame.get_column(dataset.group_column)) if dataset.group_column else None
+    if dataset.label_separator != "none":
+        if len(names) > 1:
+            raise InputError("dataset.label_separator: several labels in one cell need one target column.", "Name one.")
+        between = {"space": None}.get(dataset.label_separator, dataset.label_separator)
+        cells = frame.get_column(names[0]).cast(pl.String).fill_null("").to_list()
+        found = [{label.strip() for label in cell.split(between)} - {""} for cell in cells]
+        known = tuple(sorted(set().union(*found)))
+        places = {label: place for place, label in enumerate(known)}
+        targets = torch.zeros(len(found), len(known))
+        for row, labels in enumerate(found):
+            targets[row, [places[label] for label in labels]] = 1.0
+        return _Labels("labels", tuple(visible(label, 100) for label in known), targets, groups)
+    target = target_kind(frame, names, dataset.task)
+    if target == "class":
+        codes, known = dense_codes(frame.get_column(names[0]))
+        return _Labels(target, known, codes - 1, groups)
+    require_numbers(frame, names)
+    columns = [frame.get_column(name).cast(pl.Float64).to_numpy().astype(np.float32) for name in names]
+    return _Labels(target, names, torch.from_numpy(np.stack(columns, axis=1)), groups)
