@@ -16,7 +16,7 @@ class TextDataset(DatasetSection):
     """A text, or a folder of texts, cut into windows of tokens."""
 
     layout = "tokens"
-    called = "text"
+    called = "tokens"
     split_seed: ClassVar[int] = 0  # type: ignore[misc]  # the end is held back, nothing is drawn: no setting for it
 
     @property
