@@ -12,7 +12,7 @@ from pathlib import Path
 
 from studio import identity, preflight
 
-TRAINING_WORDS = ("run", "resume", "check", "export", "lab", "runs", "show", "schema")
+TRAINING_WORDS = ("run", "resume", "check", "export", "lab", "presets", "runs", "show", "schema")
 SAMPLE = "preset:sample"
 
 

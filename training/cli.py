@@ -1,4 +1,4 @@
-"""The command line: ``python -m training run|resume|check|export|lab|runs|show|schema``.
+"""The command line: ``python -m training run|resume|check|export|lab|presets|runs|show|schema``.
 
 Progress goes to stderr; with ``--json`` the last line of stdout is one JSON object. Exit codes: 0 completed, 130 stopped
 on request, 2 bad config or input, 1 failed.
@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from training.config import RunConfig, apply_overrides, load_config, parse_config
-from training.config.files import read_config_text, read_toml
+from training.config import RunConfig, load_config
+from training.config.files import read_config_text
 from training.console import (
     Console,
     format_attempt,
@@ -33,7 +33,8 @@ from training.console import (
 from training.errors import InputError, TrainingError
 from training.events import Found
 from training.laboratory.command import add_lab
-from training.presets import preset_text
+from training.presets import load_preset
+from training.presets.command import add_presets
 from training.process import tune_process
 from training.reading import visible, visible_lines
 from training.runs.folder import RunFolder, read_json
@@ -110,6 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     export.set_defaults(command=_export)
 
     add_lab(commands)
+    add_presets(commands)
 
     runs = commands.add_parser("runs", help="list all runs")
     _add_workspace(runs)
@@ -153,9 +155,7 @@ def _workspace(arguments: argparse.Namespace) -> Path:
 def _load(arguments: argparse.Namespace) -> RunConfig:
     name: str = arguments.config
     if name.startswith("preset:"):
-        data = read_toml(preset_text(name.removeprefix("preset:")), name)
-        apply_overrides(data, arguments.overrides)
-        return parse_config(data, name, folder=Path.cwd())
+        return load_preset(name.removeprefix("preset:"), arguments.overrides)
     return load_config(Path(name), arguments.overrides)
 
 

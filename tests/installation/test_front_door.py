@@ -70,7 +70,7 @@ def test_importing_loads_neither_torch_nor_qt(module: str) -> None:
     assert answer.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("word", ["run", "resume", "check", "export", "runs", "show", "schema"])
+@pytest.mark.parametrize("word", ["run", "resume", "check", "export", "lab", "presets", "runs", "show", "schema"])
 def test_words_of_the_command_line_go_to_training(word: str, command_line: Called, window: Called) -> None:
     assert front_door.main([word, "lab.toml", "--json"]) == 130
     assert command_line.argv == [word, "lab.toml", "--json"]

@@ -92,7 +92,8 @@ def _accumulation(mine: Measured, before: Measured | None) -> Verdict:
         once_a_window and figures.steps == before.figures.steps and apart < _ROUNDING,
         f"One step after every {loop.accumulation} batches, and each batch's loss weighed so that the first step has the "
         "loss and the gradient of one large batch.",
-        f"{found} Loss and gradient norm of the first step differ from step 3's by {apart:.1g} of their size.",
+        f"{found} Loss and gradient norm of the first step "
+        + (f"differ from step 3's by {apart:.1g} of their size." if apart else "are those of step 3 to the bit."),
     )
 
 

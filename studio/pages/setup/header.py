@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from studio.forms.search import SearchEdit
 from studio.forms.section_form import SectionForm
 from studio.pages.setup.files import ask_and_open, ask_and_save
+from studio.pages.setup.presets import ask_for_preset
 from studio.state.context import AppContext
 from studio.state.setting_specs import RUN
 from studio.theme import SPACING, icon, set_property
 from studio.widgets import button, icon_button
-from training.presets import preset_names
 
 _ROW_MARGIN = 3  # what a row of a form keeps free above its editor
-_PRESET_TITLES = {"sample": "Sample: drawn shapes", "spiral": "Spiral", "cifar10": "CIFAR-10, airbench-like"}
 
 
 class SetupHeader(QWidget):
@@ -72,10 +69,7 @@ class SetupHeader(QWidget):
 
     def _menu(self) -> QMenu:
         context, menu = self._context, QMenu(self)
-        known = [name for name in _PRESET_TITLES if name in preset_names()]
-        for name in [*known, *(name for name in preset_names() if name not in known)]:
-            title = _PRESET_TITLES.get(name, name.replace("_", " ").capitalize())
-            menu.addAction(title, partial(context.open_config, f"preset:{name}"))
+        self.choose_action = menu.addAction(icon("list"), "Choose a preset…", lambda: ask_for_preset(context, self))
         menu.addSeparator()
         menu.addAction(icon("folder"), "Open TOML…", lambda: ask_and_open(context, self))
         self.save_action = menu.addAction(icon("save"), "Save as TOML…", lambda: ask_and_save(context, self))

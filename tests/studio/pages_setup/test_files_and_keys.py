@@ -1,16 +1,19 @@
 """Presets, files, drops, branches, search, keyboard."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
+from studio.pages.setup.presets import PresetDialog
 from studio.services.notifier import Notification
 from tests.studio.pages_setup.fakes import FakeContext, branch_from_draft, words
+from training.presets import preset
 
 
 def said(context: FakeContext) -> list[str]:
@@ -23,14 +26,63 @@ def said(context: FakeContext) -> list[str]:
     return texts
 
 
+def choosing(title: str, act: Callable[[PresetDialog], None]) -> None:
+    """Once the dialog is open, mark the preset called ``title`` and let ``act`` do the rest."""
+
+    def choose() -> None:
+        dialog = QApplication.activeModalWidget()
+        assert isinstance(dialog, PresetDialog)
+        try:
+            (item,) = dialog.list.findItems(title, Qt.MatchFlag.MatchContains)
+            dialog.list.setCurrentItem(item)
+            QApplication.processEvents()  # what was added to an open dialog is shown a moment later
+            act(dialog)
+        finally:
+            dialog.close()  # a test that fails must not wait for a person
+
+    QTimer.singleShot(0, choose)
+
+
 def test_the_preset_menu_opens_presets_and_resets(page: SetupPage, context: FakeContext) -> None:
     actions = {action.text(): action for action in page.header.presets.menu().actions()}
-    assert list(actions)[:2] == ["Sample: drawn shapes", "Spiral"]
-    actions["Spiral"].trigger()
+    choosing("Spiral", lambda dialog: dialog.use.click())
+    actions["Choose a preset…"].trigger()
     assert context.draft.kind("dataset") == "spiral"
     assert context.draft.value("model.hidden") == [128, 128]
     actions["Reset all settings"].trigger()
     assert context.draft.kind("dataset") == "shapes"
+
+
+def test_a_preset_says_what_it_is_and_asks_for_its_data(page: SetupPage, context: FakeContext, tmp_path: Path) -> None:
+    (tmp_path / "train-images-idx3-ubyte").touch()
+    seen: list[str] = []
+
+    def give_folder(dialog: PresetDialog) -> None:
+        seen.extend(label.text() for label in dialog.findChildren(QLabel) if not label.isHidden())
+        dialog.fields["dataset.path"].set_path(str(tmp_path))
+        dialog.use.click()
+
+    choosing("MNIST in five epochs", give_folder)
+    page.header.choose_action.trigger()
+    row = preset("mnist")
+    assert {row.title, row.when, f"Memory: {row.memory}.", f"It needs {row.asks[0].what}:"} <= set(seen)
+    assert context.draft.value("dataset.path") == str(tmp_path)
+    assert context.draft.value("loop.epochs") == 5
+    assert context.draft.config() is not None
+
+
+def test_a_preset_whose_data_was_not_named_is_opened_and_its_field_asks(page: SetupPage, context: FakeContext) -> None:
+    choosing("MNIST in five epochs", lambda dialog: dialog.use.click())
+    page.header.choose_action.trigger()
+    assert context.draft.value("name") == "mnist"
+    assert [path for path, _ in page.problem_sentences()] == ["dataset.path"]
+
+
+def test_a_preset_is_not_used_when_the_dialog_is_cancelled(page: SetupPage, context: FakeContext) -> None:
+    before = context.draft.data()
+    choosing("Spiral", lambda dialog: dialog.reject())
+    page.header.choose_action.trigger()
+    assert context.draft.data() == before
 
 
 def drop(page: SetupPage, path: Path) -> None:

@@ -1,0 +1,34 @@
+"""``python -m training presets``: what there is, when to use it, what it needs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from training.presets import PRESETS
+
+
+def add_presets(commands: Any) -> None:
+    """Put the command into the parser's ``commands``."""
+    presets = commands.add_parser("presets", help="list the configurations that come with the program")
+    presets.add_argument("--json", action="store_true", help="end stdout with one JSON object")
+    presets.set_defaults(command=list_presets)
+
+
+def list_presets(arguments: argparse.Namespace) -> int:
+    """Print them; returns the exit code."""
+    if arguments.json:
+        sys.stdout.write(json.dumps({"presets": [asdict(row) for row in PRESETS]}) + "\n")
+        return 0
+    group = ""
+    for row in PRESETS:
+        if row.group != group:
+            sys.stdout.write(f"{'' if not group else chr(10)}{row.group}\n")
+            group = row.group
+        sys.stdout.write(f"  preset:{row.name}  {row.title}\n      {row.when} Memory: {row.memory}.\n")
+        for ask in row.asks:
+            sys.stdout.write(f"      Needs {ask.what}: --set {ask.setting}={'FILE' if ask.file else 'FOLDER'}\n")
+    return 0
