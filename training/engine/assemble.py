@@ -21,6 +21,7 @@ from training.engine.device import (
     wants_channels_last,
 )
 from training.engine.session import Session
+from training.engine.teacher import make_teacher
 from training.errors import InputError
 from training.models import fit_to_samples, make_model
 from training.models.norms import refuse_single_samples
@@ -69,13 +70,16 @@ def _build(
     give_back_memory()  # files that were unpacked, before the steps take the holes they left
     report_progress("building the model", None)
     objective = make_objective(config.objective, data.facts, device)
-    data.complete = objective.complete if objective.completes else None
     model = make_model(config.model, data.facts, objective.outputs, config.seed)
     precision, batch_size = config.precision, config.loop.batch_size
     threads = choices.threads or choose_threads(precision.threads, model, data.facts, batch_size)
     torch.set_num_threads(threads)
     beginning = None if loads else begin(model, config.model, data.facts, objective.outputs, report_progress)
     _normalise(data, beginning, choices)
+    teacher = make_teacher(config, data.facts, data.normalisation, device)
+    if teacher is not None:
+        data.complete = teacher.complete
+        data.report["teacher"] = teacher.record()
     if not loads:
         fit_to_samples(model, config.model, data.training_samples)  # on the threads of the steps: sums round alike
     if data.facts.layout == "image":

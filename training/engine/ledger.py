@@ -239,6 +239,7 @@ def _model_facts(session: Session) -> dict[str, Any]:
             "std": list(data.normalisation.std),
             "training_samples": data.plan.n,
         },
+        **({"teacher": data.report["teacher"]} if "teacher" in data.report else {}),
         "threads": torch.get_num_threads(),
         "evaluation_batch_size": session.evaluation_size(session.config.loop.batch_size),
         "channels_last": data.channels_last,

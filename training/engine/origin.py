@@ -27,6 +27,7 @@ def check_data(folder: RunFolder, session: Session) -> None:
     known = read_sealed(folder.data_file)
     if known:
         _compare_data(known, session)
+        _compare_teacher(known, session)
     parts = {name: indices.cpu().contiguous() for name, indices in session.data.splits.items()}
     digest = hashlib.sha256(b"".join(parts[name].numpy().tobytes() for name in sorted(parts))).hexdigest()
     _check_split(folder, parts, same=known["split_sha256"] == digest if "split_sha256" in known else None)
@@ -48,6 +49,16 @@ def _compare_data(known: dict[str, object], session: Session) -> None:
         + (f" ({'; '.join(differing)[:300]})" if differing else " (the content of its files differs)")
         + ". Put the old files back, or start a new run or a branch with the new ones."
     )
+
+
+def _compare_teacher(known: dict[str, object], session: Session) -> None:
+    """Of a run that distils: other answers would be another run."""
+    before, now = known.get("teacher"), session.data.report.get("teacher")
+    if isinstance(before, dict) and isinstance(now, dict) and before.get("digest") != now["digest"]:
+        raise InputError(
+            f"objective.teacher: {now['checkpoint']} is another teacher than the run began with; put the old one back, or "
+            "make a branch, which may learn from another."
+        )
 
 
 def _check_split(folder: RunFolder, parts: dict[str, Tensor], same: bool | None) -> None:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from training.objectives.objective import Counter, Objective, Tables, Teacher, Totals, make_objective
+from training.objectives.objective import Counter, Objective, Tables, Totals, make_objective
 
-__all__ = ["Counter", "Objective", "Tables", "Teacher", "Totals", "make_objective"]
+__all__ = ["Counter", "Objective", "Tables", "Totals", "make_objective"]

@@ -12,32 +12,22 @@ from training.config.objective import Distillation
 from training.facts import DataFacts
 from training.objectives.confusion import Confusion
 from training.objectives.numbers import widened
-from training.objectives.objective import Counter, Objective, Teacher
+from training.objectives.objective import Counter, Objective
 
 
 class DistillationObjective(Objective):
     """alpha * T² * KL(teacher || student), both softened by the temperature T, + (1 - alpha) * cross-entropy.
 
     Formula: Hinton, Vinyals and Dean, 2015; T² keeps the gradients' size. The mean is over samples, as
-    ``nn.KLDivLoss(reduction="batchmean")`` takes it. ``complete`` appends the teacher's logits to the targets: float32
-    (n, 1 + classes), or (n, classes + classes) of mixed samples.
+    ``nn.KLDivLoss(reduction="batchmean")`` takes it. Targets are those that ``with_answers`` makes.
     """
 
-    completes = True
     probabilities = "softmax"
 
-    def __init__(
-        self, config: Distillation, facts: DataFacts, device: torch.device, teacher: Teacher | None = None
-    ) -> None:
+    def __init__(self, config: Distillation, facts: DataFacts, device: torch.device) -> None:
         super().__init__(facts, len(facts.names), device)
         self._temperature = config.temperature
         self._alpha = config.alpha
-        self._teacher = teacher
-
-    def complete(self, inputs: Tensor, targets: Tensor) -> Tensor:
-        assert self._teacher is not None, "a run that distils has a teacher"
-        classes = targets if targets.is_floating_point() else targets[:, None].float()  # exact up to 16 million classes
-        return torch.cat([classes, self._teacher(inputs).float()], dim=1)
 
     def loss_sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
         logits = widened(outputs)
@@ -74,6 +64,13 @@ class DistillationObjective(Objective):
         """int64 (n,) classes: answered, true, and answered by the teacher."""
         truth, taught = self._parted(targets)
         return outputs.argmax(1), truth if truth.ndim == 1 else truth.argmax(1), taught.argmax(1)
+
+
+def with_answers(targets: Tensor, logits: Tensor) -> Tensor:
+    """Targets (n,) int64, or (n, classes) of mixed samples, and behind them the teacher's logits (n, classes): float32
+    (n, 1 + classes) or (n, classes + classes)."""
+    classes = targets if targets.is_floating_point() else targets[:, None].float()  # exact up to 16 million classes
+    return torch.cat([classes, logits.float()], dim=1)
 
 
 class _PupilCounter(Confusion):

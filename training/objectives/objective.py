@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
@@ -15,9 +15,6 @@ from training.facts import DataFacts
 
 Tables = dict[str, Any]
 """Numbers in lists, or lists of lists, by name; small, as JSON can hold them."""
-
-Teacher = Callable[[Tensor], Tensor]
-"""Inputs as the run has them -> the logits of a network that was trained before."""
 
 
 class Counter(ABC):
@@ -47,7 +44,6 @@ class Objective(ABC):
     outputs: int
     """How many numbers the model is to answer for each sample (pixel, token, item)."""
     weighs = False
-    completes = False
     probabilities: Literal["softmax", "sigmoid", "none"] = "none"
     """What makes probabilities of the outputs, for whoever uses an exported model."""
     spread: tuple[tuple[float, ...], tuple[float, ...]] | None = None
@@ -79,10 +75,6 @@ class Objective(ABC):
         if self.weighs:
             weight = weight + (weight == 0)  # nothing counts, so the sum is 0, too
         return self.mix(self.loss_sum(outputs, targets) / weight)
-
-    def complete(self, inputs: Tensor, targets: Tensor) -> Tensor:
-        """The targets that ``loss_sum`` takes, where the data's are not all (``completes``)."""
-        return targets
 
     @abstractmethod
     def counters(self) -> Sequence[Counter]:
@@ -156,15 +148,7 @@ class Totals:
         return found
 
 
-def make_objective(
-    config: ObjectiveConfig, facts: DataFacts, device: torch.device, teacher: Teacher | None = None
-) -> Objective:
-    """The objective ``config`` describes for such data, on ``device``. Raises InputError when the data does not suit it.
-
-    ``teacher`` answers to the inputs of a run that distils; without it that one can be looked at, but not be trained.
-    """
-    make = catalog.resolve(catalog.entry("objective", config.kind))
-    made: Objective = (
-        make(config, facts, device, teacher) if config.kind == "distillation" else make(config, facts, device)
-    )
+def make_objective(config: ObjectiveConfig, facts: DataFacts, device: torch.device) -> Objective:
+    """The objective ``config`` describes for such data, on ``device``. Raises InputError when the data does not suit it."""
+    made: Objective = catalog.resolve(catalog.entry("objective", config.kind))(config, facts, device)
     return made
