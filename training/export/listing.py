@@ -17,7 +17,6 @@ from training.config import RunConfig
 from training.config.dataset import IdxDataset, ImageFolderDataset, ShapesDataset, SpiralDataset
 from training.config.fields import Section
 from training.config.model import WhitenedCnn
-from training.config.optimizer import Sgd
 from training.config.objective import Classification
 from training.config.schedule import Constant, OneCycle
 from training.data.folder import list_folder
@@ -25,6 +24,7 @@ from training.data.source import silent
 from training.errors import InputError
 from training.export.architecture import describe_architecture
 from training.export.material import Material
+from training.export.optimizer_listing import clipping, describe_optimizer
 from training.export.variation import describe_variation, variation_settings
 from training.models import make_model
 from training.reading import visible
@@ -42,7 +42,8 @@ def describe_run(material: Material, file: str) -> dict[str, Any]:
     """Everything the templates ask for. Raises InputError when the dataset's folder would be needed and is gone."""
     config = material.config
     _refuse_what_no_template_says(config)
-    facts = _data(material) | describe_variation(config) | _model(material) | _optimizer(material) | _schedule(material)
+    facts = _data(material) | describe_variation(config) | _model(material)
+    facts |= describe_optimizer(material) | _schedule(material)
     facts |= _loop(material, facts)
     slug = re.sub(r"[^a-z0-9]+", "-", config.name.lower()).strip("-") or "run"
     packages = ["torch"] + ["torchvision"] * (config.model.kind == "torchvision")
@@ -68,6 +69,10 @@ def _refuse_what_no_template_says(config: RunConfig) -> None:
         raise InputError(f"objective.kind: a script cannot train for {config.objective.kind} yet; {instead}.")
     if config.objective.class_weights or config.objective.balanced or config.objective.ignore_index >= 0:
         raise InputError(f"objective: a script cannot weigh or leave out classes yet; {instead}.")
+    if config.loop.swa_start is not None:
+        raise InputError(f"loop.swa_start: a script cannot average weights equally yet; {instead}.")
+    if config.optimizer.freeze != "off":
+        raise InputError(f"optimizer.freeze: a script cannot keep a part of the network as it is yet; {instead}.")
 
 
 def _prose(text: str) -> str:
@@ -171,31 +176,6 @@ def _draws(material: Material) -> bool:
         return not torch.equal(before, torch.get_rng_state())
 
 
-def _optimizer(material: Material) -> dict[str, Any]:
-    config = material.config
-    optimizer, schedule = config.optimizer, config.schedule
-    cycled = isinstance(schedule, OneCycle) and schedule.cycle_momentum
-    if isinstance(optimizer, Sgd):
-        kind, settings = "SGD", f"momentum={'MAX_MOMENTUM' if cycled else optimizer.momentum}, "
-        settings += "nesterov=True, " if optimizer.nesterov else ""
-        momentum = 'group["lr"], group["momentum"] = lr, momentum'
-    else:
-        kind, settings = type(optimizer).__name__, ""
-        for name in ("betas", "eps", "amsgrad"):
-            value = getattr(optimizer, name)
-            if value != type(optimizer).model_fields[name].default:
-                settings += f"{name}={value!r}, "
-        momentum = 'group["lr"], group["betas"] = lr, (momentum, group["betas"][1])'
-    return {
-        "optimizer": kind,
-        "optimizer_settings": settings,
-        "grouped": optimizer.weight_decay > 0.0 and not optimizer.decay_bias_and_norm,
-        "weight_decay": optimizer.weight_decay,
-        "rate": "MAX_LR" if isinstance(schedule, OneCycle) else "LR",
-        "momentum": momentum if cycled else "",
-    }
-
-
 def _schedule(material: Material) -> dict[str, Any]:
     config = material.config.schedule
     facts = config.model_dump() | {
@@ -239,7 +219,7 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
         "train_targets": "targets" if train_input == "inputs" else "classes[batch]",
         "outputs": material.objective.outputs,
         "step_arguments": ", ".join(arguments + ["train"] * bool(facts["mixed"]) + ["epoch"] * facts["augmented"]),
-        "clipping": _clipping(loop.clip_norm, loop.clip_value),
+        "clipping": clipping(loop.clip_norm, loop.clip_value, facts["divides"]),
         "device": _device(precision.device),
         "backends": _backends(precision.compute, config.deterministic),
     }
@@ -248,21 +228,6 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
 def _channels_last(material: Material) -> bool:
     """As the run had it; checkpoints of earlier versions leave that to their configuration."""
     return bool(material.manifest.get("channels_last", material.config.precision.channels_last != "off"))
-
-
-def _clipping(clip_norm: float | None, clip_value: float | None) -> list[str]:
-    grads = "[parameter.grad for parameter in model.parameters() if parameter.grad is not None]"
-    lines = [f"norm = nn.utils.get_total_norm({grads})"]
-    clipped = "norm"
-    if clip_value:
-        lines.append("nn.utils.clip_grad_value_(model.parameters(), CLIP_VALUE)")
-        clipped = f"nn.utils.get_total_norm({grads})"
-    if clip_norm:
-        lines += [
-            "# Clips as nn.utils.clip_grad_norm_ does, but by the fused optimizer, which divides the gradients by this.",
-            f"optimizer.grad_scale = (({clipped} + 1e-6) / CLIP_NORM).clamp(min=1.0)",
-        ]
-    return lines
 
 
 def _device(name: str) -> str:
@@ -311,6 +276,8 @@ def _settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
             names.remove("t_mult")
         settings += [_setting(schedule, name) for name in names] if not isinstance(schedule, Constant) or names else []
     settings += [_setting(optimizer, "weight_decay")] * facts["grouped"]
+    if facts["listed"]:
+        settings.append(("The optimizer's groups of parameters.", "GROUPS", facts["listed"]))
     settings += [_setting(config.objective, "label_smoothing")] * (facts["label_smoothing"] > 0)
     names = _present(loop, "clip_norm", "clip_value", "ema_decay", "validate_every_steps", "early_stopping_patience")
     settings += [_setting(loop, name) for name in names]

@@ -21,6 +21,7 @@ from training.export.listing import describe_run
 from training.export.material import SAMPLES, Material
 from training.export.place import make_parents, remove_made
 from training.models import make_model
+from training.models.stages import stages
 from training.optim import parameter_groups
 from training.reading import MEGABYTE, UnfitFile, read_bytes
 from training.schedules import make_schedule
@@ -42,6 +43,7 @@ _IMPORTS = {
     "Image": "from PIL import Image, ImageOps",
     "Tensor": "from torch import Tensor, nn",
     "functional": "from torch.nn import functional",
+    "adamw": "from torch.optim.adamw import adamw",
     "AveragedModel": "from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn",
 }
 """What a script may need, by the name it uses; only what it does use is written."""
@@ -138,7 +140,9 @@ def prove_script(material: Material, text: str) -> float:
     _require(_varied_alike(material, script), "variation of pictures")
     _require(_rates_equal(material, script), "learning rates")
     groups = script["make_optimizer"](model).param_groups
-    _require(_decay(groups, model) == _decay(parameter_groups(ours, config.optimizer), ours), "weight decay")
+    wanted = parameter_groups(ours, config.optimizer, stages(ours))
+    _require(_by_name(groups, model, "weight_decay") == _by_name(wanted, ours, "weight_decay"), "weight decay")
+    _require(_by_name(groups, model, "lr_scale") == _by_name(wanted, ours, "lr_scale"), "factors of the learning rate")
     return _compare_logits(material, script, model)
 
 
@@ -177,10 +181,10 @@ def _rates_equal(material: Material, script: dict[str, Any]) -> bool:
     return all(rate(step, **wanted) == schedule.lr(step) for step in range(steps))
 
 
-def _decay(groups: list[dict[str, Any]], model: nn.Module) -> dict[str, float]:
-    """Weight decay of each parameter by name."""
+def _by_name(groups: list[dict[str, Any]], model: nn.Module, setting: str) -> dict[str, float]:
+    """A setting of each parameter's group by the parameter's name; 1 where it has none."""
     names = {id(parameter): name for name, parameter in model.named_parameters()}
-    return {names[id(parameter)]: group["weight_decay"] for group in groups for parameter in group["params"]}
+    return {names[id(parameter)]: group.get(setting, 1.0) for group in groups for parameter in group["params"]}
 
 
 def _compare_logits(material: Material, script: dict[str, Any], model: nn.Module) -> float:

@@ -1,0 +1,120 @@
+"""The optimizer of a run's script: how it is made, what a step sets in it, and how gradients are clipped before it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import torch
+
+from training.config import RunConfig
+from training.config.optimizer import Adafactor, Muon, OptimizerSection, RMSprop, Sgd
+from training.config.schedule import OneCycle
+from training.export.material import Material
+from training.models.stages import stages
+from training.optim import make_optimizer, muon
+from training.optim.optimizers import implementation
+from training.optim.update import KINDS
+
+_SETTINGS = ("params", "name", "lr", "weight_decay", "lr_scale")  # of every group
+
+
+def describe_optimizer(material: Material) -> dict[str, Any]:
+    """What the templates ask for. ``listed`` are the groups by names where no short rule says them."""
+    config = material.config
+    section = config.optimizer
+    optimizer = make_optimizer(material.model, section, torch.device("cpu"), stages=stages(material.model))
+    groups = optimizer.param_groups
+    simple = not isinstance(section, Muon) and not any("lr_scale" in group for group in groups)
+    by_shape = all(
+        (parameter.ndim > 1) == (group["weight_decay"] > 0.0) for group in groups for parameter in group["params"]
+    )
+    alike = len({group["weight_decay"] for group in groups}) == 1
+    return {
+        "optimizer": "SGD" if isinstance(section, Sgd) else type(section).__name__,
+        "optimizer_place": "" if isinstance(section, Muon) else "torch.optim.",
+        "optimizer_settings": _arguments(config, optimizer),
+        "muon_source": _muon_source() if isinstance(section, Muon) else "",
+        "fused": implementation(optimizer) == "fused",
+        "listed": [] if simple and (alike or by_shape) else _listed(material, groups),
+        "grouped": simple and by_shape and not alike,
+        "weight_decay": groups[0]["weight_decay"],
+        "rate": "MAX_LR" if isinstance(config.schedule, OneCycle) else "LR",
+        "momentum": _cycled(config),
+        "step_settings": _step_settings(config, any("lr_scale" in group for group in groups)),
+        "divides": isinstance(optimizer, KINDS),  # whose kernels clip while they read the gradients
+    }
+
+
+def _cycled(config: RunConfig) -> bool:
+    return isinstance(config.schedule, OneCycle) and config.schedule.cycle_momentum
+
+
+def _arguments(config: RunConfig, optimizer: torch.optim.Optimizer) -> str:
+    """All arguments but groups, rate and weight decay, as far as they are not torch's defaults."""
+    section = config.optimizer
+    if isinstance(section, Muon):
+        return ""
+    own = {
+        name: getattr(section, name)
+        for name in type(section).model_fields
+        if name not in OptimizerSection.model_fields and name != "kind"
+    }
+    if isinstance(section, Adafactor):
+        del own["eps1"], own["eps2"]
+        own["eps"] = (section.eps1, section.eps2)
+    defaults = {name: item.default for name, item in inspect.signature(type(optimizer)).parameters.items()}
+    texts = {name: repr(value) for name, value in own.items() if value != defaults[name]}
+    if isinstance(section, Sgd | RMSprop) and _cycled(config):
+        texts["momentum"] = "MAX_MOMENTUM"
+    texts["fused" if implementation(optimizer) == "fused" else "foreach"] = "True"
+    return ", ".join(f"{name}={text}" for name, text in texts.items())
+
+
+def _listed(material: Material, groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    names = {id(parameter): name for name, parameter in material.model.named_parameters()}
+    scaled = any("lr_scale" in group for group in groups)
+    muons = isinstance(material.config.optimizer, Muon)
+    return [
+        {
+            "names": [names[id(parameter)] for parameter in group["params"]],
+            "weight_decay": group["weight_decay"],
+            **({"lr_scale": group.get("lr_scale", 1.0)} if scaled else {}),
+            **({key: value for key, value in group.items() if key not in _SETTINGS} if muons else {}),
+        }
+        for group in groups
+    ]
+
+
+def _step_settings(config: RunConfig, scaled: bool) -> list[str]:
+    """What is set in each ``group`` before a step."""
+    lines = ['group["lr"] = lr * group["lr_scale"]' if scaled else 'group["lr"] = lr']
+    if not _cycled(config):
+        return lines
+    betas, momentum = 'group["betas"] = (momentum, group["betas"][1])', 'group["momentum"] = momentum'
+    if isinstance(config.optimizer, Muon):
+        return [*lines, 'if "betas" in group:', f"    {betas}", "else:", f"    {momentum}"]
+    return [*lines, momentum if isinstance(config.optimizer, Sgd | RMSprop) else betas]
+
+
+def _muon_source() -> str:
+    """The engine's own code, which uses nothing but torch."""
+    return "\n\n\n".join(inspect.getsource(part).rstrip() for part in (muon.orthogonal, muon.shape_factor, muon.Muon))
+
+
+def clipping(clip_norm: float | None, clip_value: float | None, divides: bool) -> list[str]:
+    """Lines that measure the gradient norm and clip."""
+    grads = "[parameter.grad for parameter in model.parameters() if parameter.grad is not None]"
+    lines = [f"norm = nn.utils.get_total_norm({grads})"]
+    clipped = "norm"
+    if clip_value:
+        lines.append("nn.utils.clip_grad_value_(model.parameters(), CLIP_VALUE)")
+        clipped = f"nn.utils.get_total_norm({grads})"
+    if clip_norm and divides:
+        lines += [
+            "# Clips as nn.utils.clip_grad_norm_ does, but by the fused optimizer, which divides the gradients by this.",
+            f"optimizer.grad_scale = (({clipped} + 1e-6) / CLIP_NORM).clamp(min=1.0)",
+        ]
+    elif clip_norm:
+        lines.append(f"nn.utils.clip_grads_with_norm_(model.parameters(), CLIP_NORM, {clipped})")
+    return lines
