@@ -64,7 +64,9 @@ def find_roles(frame: pl.DataFrame, dataset: TableSection) -> Roles:
     if not dataset.features and UNNAMED in free and UNNAMED not in targets:
         notes.append("the first column has no name and is left out")
     if not features:
-        raise InputError("dataset.features: no column is left to predict from; choose another target, or leave out less.")
+        raise InputError(
+            "dataset.features: no column is left to predict from; choose another target, or leave out less."
+        )
     sorts = {name: sort_of(frame.get_column(name)) for name in features}
     _require_usable(frame, sorts, dataset)
     coded = tuple(

@@ -39,7 +39,9 @@ def read_table(path: Path, marks: Iterable[str], separator: str, rows: int | Non
         with path.open("rb") as file:
             head = file.read(_HEAD)
     except OSError as error:
-        raise InputError(f"dataset.path: {shown} cannot be read ({error.strerror or error}); choose another file.") from None
+        raise InputError(
+            f"dataset.path: {shown} cannot be read ({error.strerror or error}); choose another file."
+        ) from None
     if head[:4] == b"PAR1":
         frame = _read_parquet(path, shown, rows)
     else:
@@ -89,7 +91,9 @@ def _read_parquet(path: Path, shown: str, rows: int | None) -> pl.DataFrame:
         _require_room(shown, min(count, rows or count) * len(schema) * _CELL)
         frame = _collected(scan, rows)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"dataset.path: {shown} cannot be read as Parquet ({_first_line(error)}); write it again.") from None
+        raise InputError(
+            f"dataset.path: {shown} cannot be read as Parquet ({_first_line(error)}); write it again."
+        ) from None
     return _plain(frame, ())
 
 
@@ -117,7 +121,9 @@ def _read_csv(
         _require_even_rows(path, shown, names, between)
         if "utf-8" in str(error):
             raise _not_utf8(shown) from None
-        raise InputError(f"dataset.path: {shown} cannot be read as CSV ({_first_line(error)}); write it again.") from None
+        raise InputError(
+            f"dataset.path: {shown} cannot be read as CSV ({_first_line(error)}); write it again."
+        ) from None
     if rows is None and frame.width and frame.get_column(frame.columns[-1]).null_count():
         _require_even_rows(path, shown, names, between)  # short rows look like rows with missing values
     frame.columns = names
@@ -158,9 +164,13 @@ def _header(shown: str, start: str, separator: str) -> list[str]:
     try:
         names = [name.strip() for name in next(csv.reader(start.splitlines(keepends=True), delimiter=separator), [])]
     except csv.Error as error:
-        raise InputError(f"dataset.path: the first row of {shown} is no header ({error}); write one name a column.") from None
+        raise InputError(
+            f"dataset.path: the first row of {shown} is no header ({error}); write one name a column."
+        ) from None
     if names and all(_is_number(name) for name in names):
-        raise InputError(f"dataset.path: the first row of {shown} holds numbers only; put a row of column names above it.")
+        raise InputError(
+            f"dataset.path: the first row of {shown} holds numbers only; put a row of column names above it."
+        )
     empty = [number for number, name in enumerate(names, 1) if not name]
     if empty == [1]:
         names[0] = UNNAMED
@@ -199,7 +209,9 @@ def _require_even_rows(path: Path, shown: str, names: list[str], separator: str)
                         f"{len(names)} columns; mend that line, or choose another separator."
                     )
         except csv.Error as error:
-            raise InputError(f"dataset.path: line {reader.line_num:,} of {shown} is no CSV ({error}); mend it.") from None
+            raise InputError(
+                f"dataset.path: line {reader.line_num:,} of {shown} is no CSV ({error}); mend it."
+            ) from None
 
 
 def _require_room(shown: str, size: int) -> None:

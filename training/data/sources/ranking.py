@@ -87,10 +87,16 @@ def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
         raise InputError(f"dataset.query_column: some rows have nothing in column '{name}'; name their query.")
     places, kept, cut = _places(query, dataset.max_items)
     if not len(kept):
-        raise InputError("dataset.query_column: no query has two rows, so there is nothing to rank; choose another column.")
+        raise InputError(
+            "dataset.query_column: no query has two rows, so there is nothing to rank; choose another column."
+        )
     alone = len(texts) - len(kept)
-    more += [f"{counted(alone, 'query') if alone == 1 else f'{alone:,} queries'} of a single row left out"] if alone else []
-    more += [f"of longer queries the first {dataset.max_items} rows are used, {counted(cut, 'row')} are not"] if cut else []
+    more += (
+        [f"{counted(alone, 'query') if alone == 1 else f'{alone:,} queries'} of a single row left out"] if alone else []
+    )
+    more += (
+        [f"of longer queries the first {dataset.max_items} rows are used, {counted(cut, 'row')} are not"] if cut else []
+    )
     ranks = frame.get_column(roles.targets[0]).to_numpy().astype(np.float32)
     parts = {"train": torch.arange(len(kept))}
     if dataset.split_column:

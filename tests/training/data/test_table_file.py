@@ -1,0 +1,116 @@
+"""What is a table and what is not, said in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from training.data.table_file import UNNAMED, read_table, sort_of
+from training.errors import InputError
+
+
+def read(folder: Path, content: str | bytes, separator: str = "auto") -> pl.DataFrame:
+    file = folder / "table [1].csv"  # a name that polars would take for a pattern
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_table(file, ("NA", "nan"), separator)
+
+
+def test_columns_are_what_their_cells_are(tmp_path: Path) -> None:
+    frame = read(
+        tmp_path,
+        'number,quoted,whole,text,yes,date,gaps,nothing\n1.5,"2",3,x,true,2020-01-31,NA,\n2.5,"4",5, y ,false,2020-02-01,7,NA\n',
+    )
+    assert {name: sort_of(frame[name]) for name in frame.columns} == {
+        "number": "numbers",
+        "quoted": "whole numbers",
+        "whole": "whole numbers",
+        "text": "text",
+        "yes": "yes or no",
+        "date": "dates",
+        "gaps": "whole numbers",
+        "nothing": "nothing",
+    }
+    assert frame["text"].to_list() == ["x", "y"]
+    assert frame["gaps"].to_list() == [None, 7]
+    assert frame["quoted"].to_list() == [2, 4]
+
+
+def test_a_number_with_a_point_far_down_is_no_error(tmp_path: Path) -> None:
+    frame = read(tmp_path, "a,b\n" + "1,2\n" * 3000 + "1.5,text\n")
+    assert sort_of(frame["a"]) == "numbers"
+    assert sort_of(frame["b"]) == "text"
+    assert frame["a"][3000] == 1.5
+
+
+@pytest.mark.parametrize(("name", "separator"), [("comma", ","), ("semicolon", ";"), ("tab", "\t"), ("pipe", "|")])
+def test_the_separator_is_found(tmp_path: Path, name: str, separator: str) -> None:
+    frame = read(tmp_path, f'"a{separator}x"{separator}b\n1{separator}2\n')
+    assert frame.columns == [f"a{separator}x", "b"], name
+    assert frame.rows() == [(1, 2)]
+
+
+def test_decimal_commas_are_understood(tmp_path: Path) -> None:
+    assert read(tmp_path, "a;b\n1,5;2\n2,25;3\n").rows() == [(1.5, 2), (2.25, 3)]
+
+
+def test_quotes_line_breaks_marks_and_windows_lines(tmp_path: Path) -> None:
+    frame = read(tmp_path, b'\xef\xbb\xbfa,b\r\n"x\r\ny",1\r\n"say ""so""",2\r\n')
+    assert frame.columns == ["a", "b"]
+    assert frame["b"].to_list() == [1, 2]
+    assert frame["a"][1] == 'say "so"'
+
+
+def test_row_numbers_without_a_name_are_known_as_such(tmp_path: Path) -> None:
+    assert read(tmp_path, ",b\n0,2\n1,3\n").columns == [UNNAMED, "b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "is empty; choose a file with a header row"),
+        ("a,b\n", "has no rows; choose a file with samples"),
+        ("a,b\n1,2\n3\n4,5\n", "line 3 .* has 1 values, but the header names 2 columns; mend that line"),
+        ("a,b\n1,2\n3,4,5\n", "line 3 .* has 3 values, but the header names 2 columns; mend that line"),
+        ("a,b,a\n1,2,3\n", "has two columns 'a'; rename one"),
+        ("a,b,\n1,2,3\n", "column 3 .* has no name; write one"),
+        ("1,2\n3,4\n", "holds numbers only; put a row of column names above it"),
+        ("größe,b\n1,2\n".encode("latin-1"), "is no text in UTF-8; save it as CSV in UTF-8"),
+        ("a,b\n1,2\n".encode("utf-16"), "is no text in UTF-8; save it as CSV in UTF-8"),
+        (b"a,b\n" + b"1,2\n" * 400_000 + b"\xe4,2\n", "is no text in UTF-8; save it as CSV in UTF-8"),
+        (b"PK\x03\x04", "is a spreadsheet or an archive, not a table; save the sheet as CSV"),
+        (b"\x1f\x8b\x08\x00", "is compressed; unpack it"),
+        (b"PAR1 and no more", "cannot be read as Parquet"),
+    ],
+)
+def test_what_is_no_table_is_refused_in_a_sentence(tmp_path: Path, content: str | bytes, sentence: str) -> None:
+    with pytest.raises(InputError, match=f"dataset.path: .*{sentence}") as refused:
+        read(tmp_path, content)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_table_larger_than_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from training.data import table_file
+    from training.data.host_memory import HostMemory
+
+    monkeypatch.setattr(table_file, "host_memory", lambda: HostMemory(1000, 10, "this computer has"))
+    with pytest.raises(InputError, match="needs about 44 bytes of memory, but 10 bytes are free"):
+        read(tmp_path, "a,b\n" + "1,2\n" * 10)
+
+
+def test_parquet_has_the_same_few_types(tmp_path: Path) -> None:
+    pl.DataFrame(
+        {
+            "a": pl.Series([1, 2], dtype=pl.UInt8),
+            "b": pl.Series(["x", "y"], dtype=pl.Categorical),
+            "c": pl.Series([1.5, float("nan")], dtype=pl.Float32),
+            "d": pl.Series(["2020-01-01", "2020-01-02"]).str.to_date(),
+            "e": [[1], [2]],
+        }
+    ).write_parquet(tmp_path / "t.parquet")
+    frame = read_table(tmp_path / "t.parquet", (), "auto")
+    assert [sort_of(frame[name]) for name in frame.columns] == [
+        "whole numbers", "text", "numbers", "dates", "something else",
+    ]  # fmt: skip
+    assert frame["c"].to_list() == [1.5, None]
