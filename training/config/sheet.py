@@ -70,6 +70,9 @@ _EFFECTS: Mapping[str, Effect] = {
     "loop.swa_every_steps": "average",
     "loop.swa_lr": "rate",
     "checkpoints.monitor": "judging",
+    "objective.ranking_metrics": "judging",
+    "objective.threshold": "judging",
+    "objective.top": "judging",
 }
 _SECTION_EFFECTS: Mapping[str, Effect] = {
     "dataset": "data",  # unless it is known to leave samples and split alone

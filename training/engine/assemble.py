@@ -27,7 +27,7 @@ from training.models import fit_to_samples, make_model
 from training.models.norms import refuse_single_samples
 from training.models.pretrained import Beginning, begin
 from training.models.stages import stages
-from training.objectives import make_objective
+from training.objectives import Objective, make_objective
 from training.optim import Average, Ema, Freezing, Swa, make_guard, make_optimizer
 from training.process import give_back_memory
 from training.schedules import make_run_schedule, swa_first
@@ -70,6 +70,7 @@ def _build(
     give_back_memory()  # files that were unpacked, before the steps take the holes they left
     report_progress("building the model", None)
     objective = make_objective(config.objective, data.facts, device)
+    _refuse_unmeasured(config, objective)
     model = make_model(config.model, data.facts, objective.outputs, config.seed)
     precision, batch_size = config.precision, config.loop.batch_size
     threads = choices.threads or choose_threads(precision.threads, model, data.facts, batch_size)
@@ -118,6 +119,15 @@ def _build(
     session.cut_batches()
     session.apply_schedule()
     return session
+
+
+def _refuse_unmeasured(config: RunConfig, objective: Objective) -> None:
+    reason = objective.unmeasured.get(config.monitor.removeprefix("val/"))
+    if reason:
+        raise InputError(
+            f"checkpoints.monitor: {config.monitor} is not measured here, because {reason}; choose auto.",
+            fix={"checkpoints.monitor": "auto"},
+        )
 
 
 def _normalise(data: Data, beginning: Beginning | None, choices: Choices) -> None:

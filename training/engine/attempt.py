@@ -35,7 +35,9 @@ from training.engine.skips import SkipLog
 from training.engine.workplace import Workplace
 from training.errors import InputError, TrainingError, counted
 from training.events import Completed, DataPrepared, Event, Found, PhaseChanged, Stopped
+from training.objectives import Tables
 from training.process import heap_left_alone
+from training.runs.evaluation import Part, note_evaluation
 from training.runs.folder import RunFolder, delete_run
 from training.runs.history import read_history
 from training.runs.manifest import read_sealed, seal
@@ -214,7 +216,12 @@ def _train(place: Workplace, session: Session, restore: Restore | None, closing:
         rolls_back = session.config.loop.after_skips == "roll_back"
         keeper = Keeper(folder, session.config.checkpoints.keep_last, place.emit, rolls_back)
         closing.callback(keeper.close)
-    ledger = Ledger(session, recorder, keeper, place.emit, place.evidence)
+
+    def keep_tables(part: Part, step: int, tables: Tables) -> None:
+        with stored(folder.evaluation_file):
+            note_evaluation(folder, part, step, session.data.facts.names, tables)
+
+    ledger = Ledger(session, recorder, keeper, place.emit, place.evidence, keep_tables)
     roll_back = RollBack(place, session, recorder, keeper, ledger)
     _announce(place, session, restore)
     if isinstance(restore, Resume):

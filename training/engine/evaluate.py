@@ -9,11 +9,12 @@ import torch
 from training.engine.memory import Shortage
 from training.engine.session import Session
 from training.engine.statistics import measure_statistics
-from training.objectives.objective import Totals
+from training.objectives import Tables, Totals
 
 
-def evaluate(session: Session, part: str, prefix: str, shortage: Shortage) -> dict[str, float]:
-    """Per-sample averages over ``part`` ("validation", "test"), named ``prefix/loss``, ``prefix/accuracy``...
+def evaluate(session: Session, part: str, prefix: str, shortage: Shortage) -> tuple[dict[str, float], Tables]:
+    """The loss and the metrics over ``part`` ("validation", "test"), named ``prefix/loss``, ``prefix/accuracy``..., and what
+    is more than a number.
 
     In eval mode and inference mode, with the averaged weights where the run keeps them. Touches no random state, so a
     run validated more often is the same run. ``shortage`` decides what happens when memory runs out.
@@ -34,6 +35,7 @@ def evaluate(session: Session, part: str, prefix: str, shortage: Shortage) -> di
     model.eval()
     try:
         with averaged, torch.inference_mode():
-            return shortage.evaluate(measure).metrics(prefix)
+            totals = shortage.evaluate(measure)
+            return totals.metrics(prefix), totals.tables()
     finally:
         session.freezing.train()

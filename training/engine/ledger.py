@@ -21,10 +21,13 @@ from training.engine.session import Session
 from training.engine.statistics import measure_statistics
 from training.errors import counted
 from training.events import EpochEnded, Event, Found, PhaseChanged, Validated
+from training.objectives import Tables
 from training.optim.optimizers import implementation
+from training.runs.evaluation import Part
 from training.runs.profile_record import Lap
 
 Emit = Callable[[Event], None]
+KeepTables = Callable[[Part, int, Tables], None]
 _LAPS: dict[str, Lap] = {"validating": "validation", "testing": "validation", "saving": "saving", "paused": "paused"}
 
 
@@ -38,10 +41,13 @@ class Ledger:
         keeper: Keeper,
         emit: Emit,
         evidence: Callable[[], Mapping[str, Any]] = dict,
+        keep_tables: KeepTables = lambda part, step, tables: None,
     ) -> None:
-        """``evidence`` tells what a checkpoint should note of the files around it."""
+        """``evidence`` tells what a checkpoint should note of the files around it; ``keep_tables`` is given what the best
+        validation so far, and the test, found besides single numbers."""
         self._session = session
         self._evidence = evidence
+        self._keep_tables = keep_tables
         self._recorder = recorder
         self._keeper = keeper
         self._emit = emit
@@ -113,7 +119,7 @@ class Ledger:
         """A validation that counts: it feeds the best label, early stopping and the plateau schedule."""
         session, progress, config = self._session, self._session.progress, self._session.config
         loop = config.loop
-        metrics = self._measure()
+        metrics, tables = self._measure()
         progress.metrics.update(metrics)
         value = metrics[config.monitor]
         sign = 1.0 if config.maximize else -1.0
@@ -126,6 +132,7 @@ class Ledger:
             progress.stale_validations += 1
         if improved:
             progress.best_value, progress.best_step = value, progress.step
+            self._keep_tables("validation", progress.step, tables)
         self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=improved))
         if session.schedule.plateau is not None:
             session.schedule.plateau.update(value, config.maximize)
@@ -139,16 +146,16 @@ class Ledger:
     def _look(self) -> None:
         """A validation that was asked for in between: shown, but it decides nothing, or the run would differ by it."""
         progress = self._session.progress
-        self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=self._measure(), improved=False))
+        self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=self._measure()[0], improved=False))
 
-    def _measure(self) -> dict[str, float]:
+    def _measure(self) -> tuple[dict[str, float], Tables]:
         self._recorder.flush()
         before = self._phase
         self.phase("validating")
-        metrics = evaluate(self._session, "validation", "val/", self.shortage)
+        measured = evaluate(self._session, "validation", "val/", self.shortage)
         self.phase(before)
         self._recorder.restart_clock()
-        return metrics
+        return measured
 
     def save(self, *, best: bool = False, anew: bool = False, planned: bool = False) -> None:
         """Hand a snapshot of this very step to the writer; a step already saved is not saved twice, unless ``anew``.
@@ -208,7 +215,8 @@ class Ledger:
             if (best / AVERAGED).is_file():
                 load_weights(best, session.model, averaged=True)
         self.phase("testing")
-        metrics = evaluate(session, "test", "test/", self.shortage)
+        metrics, tables = evaluate(session, "test", "test/", self.shortage)
+        self._keep_tables("test", progress.best_saved or progress.step, tables)
         progress.metrics.update(metrics)
         self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=False))
 

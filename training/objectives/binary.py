@@ -30,7 +30,8 @@ class BinaryObjective(Objective):
             names = ", ".join(facts.names[:10]) + (", ..." if len(facts.names) > 10 else "")
             raise InputError(
                 f"objective.kind: binary needs exactly two classes, but the data has {len(facts.names)} ({names}); choose "
-                "classification."
+                "classification.",
+                fix={"objective.kind": "classification"},
             )
         self._threshold = config.threshold
         weight = config.pos_weight

@@ -39,6 +39,8 @@ class ClassificationObjective(Objective):
                 f"objective.ignore_index: is {self._ignored}, but the data's {self.outputs} classes are numbered from 0 to "
                 f"{self.outputs - 1}; choose one of these, or -100 for none."
             )
+        if self.outputs <= _TOP:
+            self.unmeasured = {"top5_accuracy": f"the data has only {self.outputs} classes"}
         self.weighs = self._weights is not None or self._ignored >= 0
 
     def loss_sum(self, outputs: Tensor, targets: Tensor) -> Tensor:

@@ -25,6 +25,8 @@ class LanguageModelObjective(Objective):
 
     def __init__(self, config: LanguageModel, facts: DataFacts, device: torch.device) -> None:
         super().__init__(facts, len(facts.names), device)
+        if facts.vocabulary != "characters":
+            self.unmeasured = {"bits_per_character": "the tokens are no characters"}
         self._label_smoothing = config.label_smoothing
 
     def loss_sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
@@ -40,7 +42,7 @@ class LanguageModelObjective(Objective):
         return (targets != IGNORED).sum().float()
 
     def counters(self) -> Sequence[Counter]:
-        return [_TokenCounter(self.facts.vocabulary == "characters", self.device)]
+        return [_TokenCounter("bits_per_character" not in self.unmeasured, self.device)]
 
     def predict(self, outputs: Tensor) -> Tensor:
         """Probabilities of the next token (n, T, tokens), float32."""

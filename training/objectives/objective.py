@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import torch
@@ -44,6 +44,8 @@ class Objective(ABC):
     outputs: int
     """How many numbers the model is to answer for each sample (pixel, token, item)."""
     weighs = False
+    unmeasured: Mapping[str, str] = {}
+    """Metrics of the settings that such data has none of, each with the reason, a clause."""
     probabilities: Literal["softmax", "sigmoid", "none"] = "none"
     """What makes probabilities of the outputs, for whoever uses an exported model."""
     spread: tuple[tuple[float, ...], tuple[float, ...]] | None = None

@@ -38,7 +38,8 @@ class SegmentationObjective(Objective):
         if self._single and self._classes != 2:
             raise InputError(
                 f"objective.loss: dice_bce is for masks of two classes, but the data has {self._classes}; choose "
-                "dice_cross_entropy."
+                "dice_cross_entropy.",
+                fix={"objective.loss": "dice_cross_entropy"},
             )
         self._smooth = config.smooth
         self._weights = class_weights(config.class_weights, config.balanced, facts, device)

@@ -8,6 +8,7 @@ splits.safetensors which sample is in which part  owner.json    the working proc
 checkpoints/step-00000100/ {model.safetensors, state.pt, manifest.json}    labels.json    exports/
 places.json        where the data lies and what computes on machines the run was carried to
 profile.json       where the time of its steps went, once somebody asked
+evaluation.json    which class was taken for which at the best validation and the test
 """
 
 from __future__ import annotations
@@ -105,6 +106,11 @@ class RunFolder:
     def environment_file(self) -> Path:
         """Versions and device of the first attempt."""
         return self.path / "environment.json"
+
+    @property
+    def evaluation_file(self) -> Path:
+        """What the best validation and the test tell beyond single numbers."""
+        return self.path / "evaluation.json"
 
     @property
     def profile_file(self) -> Path:
