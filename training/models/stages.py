@@ -18,14 +18,14 @@ def stages(model: nn.Module) -> list[list[str]]:
     single layer where layers follow each other plainly. Lists of modules are taken apart, and so is a module that holds
     more than half of all weights, such as an encoder or a backbone: it is a sequence itself. What has no matrix of its own
     (norms, scales) belongs to the piece before it, embeddings and free parameters (tokens, positions) to the input. A
-    shared parameter belongs where it comes first.
+    shared parameter belongs where it comes first; a head that has none but such (a tied embedding) is an empty stage.
 
     The order is the one in which the modules were registered, which is that of the forward pass in torchvision's and
     timm's networks and in ours. Every parameter is in exactly one stage; a network without parameters has none.
     """
     cutting = _Cutting(model)
     cutting.add(model, whole=True)
-    return cutting.stages
+    return [*cutting.stages, []] if cutting.shares_head else cutting.stages
 
 
 class _Cutting:
@@ -33,6 +33,7 @@ class _Cutting:
 
     def __init__(self, model: nn.Module) -> None:
         self.stages: list[list[str]] = []
+        self.shares_head = False
         self._sorts: set[_Sort] = set()  # of all that was placed
         self._names = {id(parameter): name for name, parameter in model.named_parameters()}
         self._placed: set[int] = set()
@@ -54,7 +55,9 @@ class _Cutting:
         return whole or isinstance(module, _CONTAINERS) or size > self._large
 
     def _place(self, parameters: Iterable[nn.Parameter], sort: _Sort) -> None:
-        new = [parameter for parameter in parameters if id(parameter) not in self._placed]
+        own = list(parameters)
+        new = [parameter for parameter in own if id(parameter) not in self._placed]
+        self.shares_head = bool(own) and not new  # as far as the last piece goes
         if not new:
             return
         names = [self._names[id(parameter)] for parameter in new]

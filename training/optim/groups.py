@@ -58,6 +58,20 @@ def parameter_groups(model: nn.Module, config: OptimizerSection, stages: Stages 
     ]
 
 
+def describe_groups(model: nn.Module, config: OptimizerSection, stages: Stages) -> list[dict[str, Any]]:
+    """``parameter_groups`` in figures, ready for JSON: ``name``, ``tensors``, ``parameters``, ``decays``, ``lr_scale``."""
+    return [
+        {
+            "name": group["name"],
+            "tensors": len(group["params"]),
+            "parameters": sum(parameter.numel() for parameter in group["params"]),
+            "decays": "no decay" not in group["name"],
+            "lr_scale": group.get("lr_scale", 1.0),
+        }
+        for group in parameter_groups(model, config, stages)
+    ]
+
+
 class _Key(NamedTuple):
     """What tells groups apart, in the order they come in."""
 
@@ -68,7 +82,8 @@ class _Key(NamedTuple):
 
 
 def frozen_names(config: OptimizerSection, stages: Stages) -> set[str]:
-    """The parameters that ``config`` freezes. Raises InputError when the network has no more stages than that."""
+    """The parameters that ``config`` freezes. Raises InputError when the network has no more stages than that, or none of its
+    own weights would be left."""
     if config.freeze == "off":
         return set()
     count = len(stages) - 1 if config.freeze == "all_but_head" else config.freeze_stages
@@ -76,6 +91,11 @@ def frozen_names(config: OptimizerSection, stages: Stages) -> set[str]:
         raise InputError(
             f"optimizer.freeze_stages: this network has {len(stages)} stages, so at most {len(stages) - 1} of them can stay "
             "as they are; lower it."
+        )
+    if not any(stages[count:]):
+        raise InputError(
+            "optimizer.freeze: nothing would be left to train, because the head's weights are those of the embedding; freeze "
+            "fewer stages or, with a network that can, do not tie them."
         )
     return {name for names in stages[:count] for name in names}
 
