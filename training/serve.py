@@ -172,13 +172,27 @@ class Server:
         from training.config import parse_config
         from training.data.inspect import input_facts
         from training.models import make_model, summarise
+        from training.models.stages import stages
         from training.objectives import make_objective
+        from training.optim import Freezing
+        from training.optim.groups import describe_groups
 
         config = parse_config(request["config"])
         facts = input_facts(config)
         outputs = make_objective(config.objective, facts, torch.device("cpu")).outputs
         model = make_model(config.model, facts, outputs, config.seed)
-        shown = {"input_shape": list(facts.shape), "target": facts.target, "classes": len(facts.names)}
+        depth = stages(model)
+        freezing = Freezing(model, config.optimizer, depth)
+        if freezing.lasts:
+            freezing.follow(0)
+        groups = describe_groups(model, config.optimizer, depth)
+        freezing.follow(0)
+        shown = {
+            "input_shape": list(facts.shape),
+            "target": facts.target,
+            "classes": len(facts.names),
+            "groups": groups,
+        }
         return {"reply": "done", "result": summarise(model, facts) | shown | {"outputs": outputs}}
 
     def _check(self, request: Request) -> dict[str, Any]:

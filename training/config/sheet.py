@@ -101,9 +101,10 @@ _CLAUSES: Mapping[Effect, str] = {
 }
 """Effects that are not here decide what is restored, and are told with that."""
 
-_GROUPING = (
+GROUPING = (
     "decay_bias_and_norm", "freeze", "freeze_stages", "unfreeze_epoch", "head_lr_factor", "layer_decay", "adamw_lr_factor"
 )  # fmt: skip
+"""Settings of ``[optimizer]`` that decide which parameters are grouped together."""
 
 _LAID_OUT = ("one_cycle", "linear", "cosine", "polynomial", "wsd")
 """Schedules whose rate at a step depends on the length of the whole run."""
@@ -275,7 +276,7 @@ def _optimizer_obstacle(before: RunConfig, after: RunConfig) -> str:
     old, new = before.optimizer, after.optimizer
     if old.kind != new.kind:
         return f"the optimizer is {_called(after)} now"
-    for name in _GROUPING:
+    for name in GROUPING:
         if getattr(old, name, None) != getattr(new, name, None):
             return f"optimizer.{name} groups the weights otherwise"
     for name in ("amsgrad", "centered"):

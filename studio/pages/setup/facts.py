@@ -9,6 +9,7 @@ from studio.pages.setup.question import DEBOUNCE, Question
 from studio.pages.setup.run_length import RunLength, run_length
 from studio.state.draft import Draft
 from training.config import RunConfig
+from training.config.sheet import GROUPING
 from training.errors import ConfigError, Problem
 from training.schedules import make_schedule
 
@@ -18,7 +19,9 @@ def _dataset_key(config: RunConfig) -> object:
 
 
 def _model_key(config: RunConfig) -> object:
-    return (config.dataset, config.model)
+    optimizer = config.optimizer  # how it groups the parameters is part of the answer
+    grouping = [getattr(optimizer, name, None) for name in GROUPING]
+    return (config.dataset, config.model, optimizer.kind == "muon", grouping)
 
 
 class Facts(QObject):

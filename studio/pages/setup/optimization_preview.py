@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -13,7 +14,7 @@ from studio.theme import SPACING
 from studio.widgets import Card, KeyValueTable, format_number, label
 from training.config import RunConfig
 from training.errors import ConfigError
-from training.schedules import describe, make_schedule
+from training.schedules import describe, make_run_schedule, swa_first
 
 if TYPE_CHECKING:
     from studio.charts.schedule_preview import SchedulePreview
@@ -61,9 +62,10 @@ class OptimizationPreview(QWidget):
         if config is None or length is None:
             self._say_nothing("Put the marked settings right to see the curve.")
             return
-        self._groups.set_rows(parameter_groups(config))
+        answer = self._facts.model.answer
+        self._groups.set_rows(parameter_groups(config, answer.get("groups") if answer is not None else None))
         try:
-            schedule = make_schedule(config.schedule, config.optimizer.lr, length.total_steps)
+            schedule = make_run_schedule(config, length.total_steps)
         except ConfigError as error:
             message = error.problems[0].message
             self._say_nothing(f"{message[:1].upper()}{message[1:]}")
@@ -74,6 +76,7 @@ class OptimizationPreview(QWidget):
         first, last = schedule.lr(0), schedule.lr(length.total_steps - 1)
         self.sentence.setText(
             f"{describe(config.schedule)} From {_rate(first)} at the first step to {_rate(last)} at the last."
+            + _held(config, length.total_steps)
         )
         self.basis.setText(basis(config, length))
 
@@ -86,6 +89,14 @@ class OptimizationPreview(QWidget):
 
 def _rate(rate: float) -> str:
     return format_number(float(f"{rate:.3g}"))
+
+
+def _held(config: RunConfig, total_steps: int) -> str:
+    """What SWA does to the rate."""
+    if config.loop.swa_start is None or config.loop.swa_lr is None:
+        return ""
+    first = swa_first(config.loop.swa_start, total_steps)
+    return f" From step {first:,} on averaging holds it at {_rate(config.loop.swa_lr)}."
 
 
 def _spread(total: int) -> list[int]:
@@ -107,12 +118,28 @@ def basis(config: RunConfig, length: RunLength) -> str:
     return f"{how}."
 
 
-def parameter_groups(config: RunConfig) -> list[tuple[str, str]]:
-    """How weight decay is spread, in words."""
+def parameter_groups(config: RunConfig, groups: Sequence[Mapping[str, Any]] | None) -> list[tuple[str, str]]:
+    """Each group of parameters that is trained alike, as far as ``groups`` of the engine tell it already, in words."""
     decay = config.optimizer.weight_decay
-    if decay == 0.0:
-        return [("All parameters", "No weight decay")]
-    words = f"Weight decay {format_number(decay)}"
-    if config.optimizer.decay_bias_and_norm:
-        return [("All parameters", words)]
-    return [("Weights", words), ("Biases and normalisation", "No weight decay")]
+    words = f"weight decay {format_number(decay)}" if decay else "no weight decay"
+    if groups is None:
+        return [("Parameters", f"{words[:1].upper()}{words[1:]}, where it is applied")]
+    return [(_called(str(group["name"])), _in_words(group, words)) for group in groups]
+
+
+def _called(name: str) -> str:
+    """A group's name as a person reads it."""
+    for group, words in (("no decay", "biases, norms, embeddings"), ("decay", "weights"), ("Muon", "Muon, matrices")):
+        if group in name:
+            name = name.replace(group, words)
+            break
+    return f"{name[:1].upper()}{name[1:]}"
+
+
+def _in_words(group: Mapping[str, Any], decay: str) -> str:
+    parameters, tensors = int(group["parameters"]), int(group["tensors"])
+    parts = [f"{parameters:,} parameters in {tensors:,} tensor{'s' if tensors != 1 else ''}"]
+    parts.append(decay if group["decays"] else "no weight decay")
+    if group["lr_scale"] != 1.0:
+        parts.append(f"rate × {_rate(group['lr_scale'])}")
+    return ", ".join(parts)

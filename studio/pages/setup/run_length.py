@@ -9,7 +9,7 @@ from training.config import RunConfig
 ASSUMED_SAMPLES = 10_000
 """Taken while the dataset has not been read; whoever shows a figure built on it says so."""
 
-_OPTIMIZER_TENSORS = {"adamw": 2, "adam": 2, "sgd": 1}
+_OPTIMIZER_TENSORS = {"sgd": 1, "adagrad": 1, "rmsprop": 2, "adafactor": 0, "muon": 1}
 """How many tensors of the weights' size each optimizer remembers (Adam: two moments; SGD: the momentum buffer)."""
 
 
@@ -44,13 +44,13 @@ def run_length(config: RunConfig, samples: int | None) -> RunLength:
 
 
 def checkpoint_bytes(config: RunConfig, parameter_bytes: int, buffer_bytes: int) -> int:
-    """About how large one checkpoint is: weights, what the optimizer remembers, the moving average if there is one."""
+    """About how large one checkpoint is: weights, what the optimizer remembers, the average of the weights if there is one."""
     copies = 1 + _OPTIMIZER_TENSORS.get(config.optimizer.kind, 2)
-    if getattr(config.optimizer, "amsgrad", False):
+    if getattr(config.optimizer, "amsgrad", False) or getattr(config.optimizer, "centered", False):
         copies += 1
     if getattr(config.optimizer, "momentum", None) == 0.0:
         copies -= 1
-    averages = 1 if config.loop.ema_decay is not None else 0
+    averages = 1 if config.loop.ema_decay is not None or config.loop.swa_start is not None else 0
     return parameter_bytes * (copies + averages) + buffer_bytes * (1 + averages)
 
 

@@ -147,10 +147,31 @@ def test_the_schedule_is_drawn_over_the_real_steps_and_says_when_it_guesses(
     answer(context)
     assert preview.basis.text() == "Over 375 steps: 5 epochs of 75."
     assert preview.sentence.text().endswith("From 1.2e-4 at the first step to 1.2e-8 at the last.")
-    context.draft.set("optimizer.weight_decay", 0.0)
-    qtbot.waitUntil(lambda: "No weight decay" in words(preview))
+    context.draft.set("loop.swa_start", 0.5)
+    context.draft.set("loop.swa_lr", 0.002)
+    qtbot.waitUntil(lambda: preview.sentence.text().endswith("From step 187 on averaging holds it at 0.002."))
+    context.draft.set("loop.swa_lr", "")
     context.draft.set("schedule.pct_start", "x")
     assert preview.sentence.text() == ""
+
+
+def test_the_groups_of_parameters_are_the_engines(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    page.tabs.setCurrentIndex(2)
+    preview = page.findChild(OptimizationPreview)
+    assert isinstance(preview, OptimizationPreview)
+    qtbot.waitUntil(lambda: "Weight decay 0.01, where it is applied" in words(preview))
+    answer(context)
+    qtbot.waitUntil(lambda: "999,000" in words(preview))
+    text = words(preview)
+    assert "Weights" in text
+    assert "999,000 parameters in 3 tensors, weight decay 0.01" in text
+    assert "Biases, norms, embeddings, head" in text
+    assert "1,000 parameters in 1 tensor, no weight decay, rate × 10" in text
+    context.draft.set("optimizer.weight_decay", 0.0)
+    qtbot.waitUntil(lambda: "999,000 parameters in 3 tensors, no weight decay" in words(preview))
+    asked = len(context.engine.summaries)
+    context.draft.set("optimizer.layer_decay", 0.9)
+    qtbot.waitUntil(lambda: len(context.engine.summaries) == asked + 1)
 
 
 def test_the_loop_preview_estimates_steps_and_disk(page: SetupPage, context: FakeContext) -> None:
