@@ -21,12 +21,13 @@ _TARGETS: dict[Target, str] = {
 }
 
 
-def task_problems(config: RunConfig) -> list[Problem]:
-    """At most one for the model, one for the objective, one for the monitored metric and one for each way of mixing."""
+def task_problems(config: RunConfig, found_target: Target | None = None) -> list[Problem]:
+    """At most one for the model, one for the objective, one for the monitored metric and one for each way of mixing.
+    ``found_target`` is what the data itself told where the settings do not."""
     dataset, model, objective = config.dataset, config.model, config.objective
     found: list[Problem] = []
     fix: dict[str, Any] = {}  # one for all: whoever takes other data wants a task and a model that go with it
-    target = dataset.target
+    target = dataset.target or found_target
     if target is not None and target not in objective.takes:
         wanted = " or ".join(_TARGETS[each] for each in objective.takes)
         others = [kind for kind, section in _alternatives("objective").items() if target in section.takes]

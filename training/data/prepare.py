@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from training.config import RunConfig
+from training.config.task import task_problems
 from training.data.batches import Data
 from training.data.cache_room import cache_wish
 from training.data.gpu_decode import gpu_decoder
@@ -22,6 +23,7 @@ from training.data.sources import open_source
 from training.data.splits import split_source
 from training.data.streamed import Streamed
 from training.data.targets import target_facts
+from training.errors import ConfigError
 from training.facts import DataFacts
 
 _SHOWN = 1000
@@ -57,6 +59,9 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     source = open_source(config.dataset, opening)
     if decoder:
         decoder.give_back()
+    problems = task_problems(config, source.target) if config.dataset.target is None else []
+    if problems:
+        raise ConfigError(problems)
     splits = split_source(source, config.dataset)
     source = source.fit(splits["train"])
     size = sample_bytes(source) * len(source.targets)

@@ -18,7 +18,7 @@ from training.data import Data, prepare
 from training.data.source import Opening
 from training.data.sources import open_source
 from training.data.sources.table import Table, open_table
-from training.errors import InputError
+from training.errors import ConfigError, InputError
 
 CPU = torch.device("cpu")
 NAN = float("nan")
@@ -273,3 +273,12 @@ def test_a_preview_says_what_a_run_will_see(make_config: MakeConfig, tmp_path: P
     run = open_source(config.dataset)
     assert seen.fingerprint == ""
     assert (seen.classes, seen.columns, seen.shape) == (run.classes, run.columns, run.shape)
+
+
+def test_a_task_that_the_data_is_not_for_is_told_when_the_data_is_opened(make_config: MakeConfig, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"objective.kind: classification needs one class .*choose regression") as refused:
+        prepared(make_config, tmp_path, rows(), dataset={"targets": "b"})
+    assert isinstance(refused.value, ConfigError)
+    assert refused.value.problems[0].fix == {"objective.kind": "regression"}
+    with pytest.raises(ConfigError, match=r"objective.kind: classification needs one class"):  # by the settings alone
+        make_config(dataset={"kind": "table", "path": str(tmp_path / "t.csv"), "task": "values"}, model={"kind": "tabular"})
