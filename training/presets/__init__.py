@@ -48,7 +48,7 @@ def load_preset(name: str, overrides: Sequence[str] = ()) -> RunConfig:
     wanted = [ask for ask in missing(preset(name), data) if ask.setting not in given]
     if wanted:
         what = " and ".join(ask.what for ask in wanted)
-        sets = " ".join(f"--set {ask.setting}={'FILE' if ask.file else 'FOLDER'}" for ask in wanted)
+        sets = " ".join(ask.option for ask in wanted)
         raise InputError(f"{source} needs {what}: add {sets}.")
     return parse_config(data, source, folder=Path.cwd())
 

@@ -30,5 +30,5 @@ def list_presets(arguments: argparse.Namespace) -> int:
             group = row.group
         sys.stdout.write(f"  preset:{row.name}  {row.title}\n      {row.when} Memory: {row.memory}.\n")
         for ask in row.asks:
-            sys.stdout.write(f"      Needs {ask.what}: --set {ask.setting}={'FILE' if ask.file else 'FOLDER'}\n")
+            sys.stdout.write(f"      Needs {ask.what}: {ask.option}\n")
     return 0

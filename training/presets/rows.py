@@ -6,15 +6,21 @@ The settings themselves are the TOML file of the same name beside this one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
 class Ask:
-    """A path that a preset cannot know: the dotted ``setting`` and ``what`` is wanted, a folder unless ``file``."""
+    """A path that a preset cannot know: the dotted ``setting`` and ``what`` is wanted there."""
 
     setting: str
     what: str
-    file: bool = False
+    mode: Literal["folder", "file", "any"] = "folder"
+
+    @property
+    def option(self) -> str:
+        """How it is given on the command line."""
+        return f"--set {self.setting}={'FOLDER' if self.mode == 'folder' else 'FILE'}"
 
 
 @dataclass(frozen=True)
@@ -31,8 +37,17 @@ class Preset:
 
 _MNIST = Ask("dataset.path", "the folder with train-images-idx3-ubyte and the three files that belong to it")
 _CLASSES = Ask("dataset.path", "a folder with one subfolder of pictures for each class")
+_MASKS = Ask("dataset.path", "a folder with images and masks, or with train and val that hold those")
+_LABELS = Ask("dataset.path", "a table that names pictures and says 1 or 0 for each label", "file")
+_TABLE = Ask("dataset.path", "a CSV or Parquet file with the target in its last column", "file")
+_QUERIES = Ask(
+    "dataset.path", "a CSV or Parquet file with a column of queries and the suitability in its last one", "file"
+)
+_TEXT = Ask("dataset.path", "a text file", "any")
+_TEACHER = Ask("objective.teacher", "the folder of a run on the same data, or of one of its checkpoints")
 
-_FIRST, _PICTURES, _LAB = "First steps", "Pictures", "The laboratory"
+_FIRST, _PICTURES, _TABLES, _TEXTS = "First steps", "Pictures", "Tables", "Text"
+_LAB = "The laboratory"
 
 PRESETS: tuple[Preset, ...] = (
     Preset(
@@ -58,12 +73,92 @@ PRESETS: tuple[Preset, ...] = (
         (_MNIST,),
     ),
     Preset(
+        "pictures",
+        _PICTURES,
+        "Your pictures, quickly",
+        "For a first answer on your own pictures: a small network from nothing, minutes on a processor.",
+        "2 GB",
+        (_CLASSES,),
+    ),
+    Preset(
+        "resnet",
+        _PICTURES,
+        "Fine-tune a ResNet",
+        "For few pictures or fine differences: a network that knows ImageNet already; its weights are downloaded once.",
+        "4 GB",
+        (_CLASSES,),
+    ),
+    Preset(
+        "vit",
+        _PICTURES,
+        "Vision transformer from nothing",
+        "For ten thousands of pictures and a GPU, when a transformer is wanted; needs the package timm.",
+        "8 GB of GPU memory",
+        (_CLASSES,),
+    ),
+    Preset(
         "cifar10",
         _PICTURES,
         "CIFAR-10, airbench-like",
         "For 32 x 32 colour pictures on a GPU with bf16, when an accurate network is wanted in seconds.",
         "2 GB of GPU memory",
         (_CLASSES,),
+    ),
+    Preset(
+        "labels",
+        _PICTURES,
+        "Several labels a picture",
+        "For pictures that may show any number of things, listed in a table of 0 and 1.",
+        "2 GB",
+        (_LABELS,),
+    ),
+    Preset(
+        "segmentation",
+        _PICTURES,
+        "A class for each pixel",
+        "For pictures with masks: a U-Net that says where things are, not only what they are.",
+        "4 GB",
+        (_MASKS,),
+    ),
+    Preset(
+        "distillation",
+        _PICTURES,
+        "A small network from a large one",
+        "For a network forty times smaller that keeps most of what a trained one knows; train preset:mnist first.",
+        "1 GB",
+        (_MNIST, _TEACHER),
+    ),
+    Preset(
+        "table-classes",
+        _TABLES,
+        "Classes of a table's rows",
+        "For a table whose last column is the class, such as iris; from some hundred rows on.",
+        "0.7 GB",
+        (_TABLE,),
+    ),
+    Preset(
+        "table-values",
+        _TABLES,
+        "Numbers from a table",
+        "For a table whose last column is a number to predict, such as a price.",
+        "1 GB",
+        (_TABLE,),
+    ),
+    Preset(
+        "ranking",
+        _TABLES,
+        "The best row of a query",
+        "For search results and offers: which of the rows that belong together suits best.",
+        "1 GB",
+        (_QUERIES,),
+    ),
+    Preset(
+        "gpt",
+        _TEXTS,
+        "Tiny GPT",
+        "To see a language model learn to write like one text, letter by letter.",
+        "2 GB",
+        (_TEXT,),
     ),
     Preset(
         "lab-1-baseline",

@@ -108,7 +108,7 @@ class PresetDialog(QDialog):
 
     def _add_ask(self, ask: Ask) -> None:
         what = f"{ask.what[:1].upper()}{ask.what[1:]}"
-        edit = PathEdit("file" if ask.file else "folder", title=what)
+        edit = PathEdit(ask.mode, title=what)
         edit.line_edit.setAccessibleName(what)
         edit.set_placeholder("can be chosen later, too")
         self._asks.addWidget(label(f"It needs {ask.what}:", "field", wrap=True))
