@@ -16,13 +16,14 @@ _GAP = 10
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One row; `text` stands at the right (default: the value)."""
+    """One row; `text` stands at the right (default: the value). A `color` goes before the tone."""
 
     label: str
     value: float
     text: str = ""
     tooltip: str = ""
     tone: Tone = "accent"
+    color: str = ""
 
     def figure(self) -> str:
         """What stands at the right."""
@@ -99,7 +100,8 @@ class BarDelegate(QStyledItemDelegate):
         painter.drawRoundedRect(track, 3, 3)
         if bar.value > 0 and self._model.largest > 0 and width > 0:
             track.setWidth(max(6.0, width * bar.value / self._model.largest))
-            painter.setBrush(QColor(palette.accent if bar.tone == "accent" else palette.tone(bar.tone)))
+            tone = palette.accent if bar.tone == "accent" else palette.tone(bar.tone)
+            painter.setBrush(QColor(bar.color or tone))
             painter.drawRoundedRect(track, 3, 3)
         painter.restore()
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,7 +21,7 @@ from training.data.sources import open_source
 from training.data.splits import split_source
 from training.data.targets import target_facts
 from training.errors import TrainingError
-from training.facts import DataFacts
+from training.facts import IGNORED_PIXEL, DataFacts
 
 _MOST_POINTS = 2000
 
@@ -28,8 +30,9 @@ def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
     """The facts of ``Data.report`` and some training samples, without decoding every file.
 
     Pictures: "thumbnails", each {"label", "index", "width", "height", "channels", "pixels_base64", "original_base64"}
-    with uint8 pixels row by row, channels last: varied as the model sees it, and as it was. Points: "points" with the
-    lists "x", "y" and "label". Raises InputError as ``prepare`` does.
+    with uint8 pixels row by row, channels last: varied as the model sees it, and as it was. With masks each has also
+    "mask_base64" and "original_mask_base64", the class number of each pixel, and the report "place_counts": how many pixels
+    of each class are shown; with several values to predict each has a "detail" that names them. Points: "points" with the lists "x", "y" and "label". Raises InputError as ``prepare`` does.
     """
     source = open_source(config.dataset, Opening(check=False, cache=cache_wish(config.loader)))
     splits = split_source(source, config.dataset)
@@ -38,8 +41,10 @@ def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
     report["bytes"] = sample_bytes(source) * len(source.targets)
     if source.layout == "vector":
         report["points"] = _points(source, splits["train"])
-    else:
+    elif source.layout == "image":
         report["thumbnails"] = _thumbnails(source, splits["train"], config, samples)
+        if source.target == "mask":
+            report["place_counts"] = _pixels_shown(report["thumbnails"], len(source.classes))
     return report
 
 
@@ -63,10 +68,12 @@ def _points(source: Source, train: Tensor) -> dict[str, list[Any]]:
 
 
 def _thumbnails(source: Source, train: Tensor, config: RunConfig, samples: int) -> list[dict[str, Any]]:
-    augment = Augmenter(config.dataset, config.seed)
+    masked = source.target == "mask"
+    augment = Augmenter(config.dataset, config.seed, mask=masked)
+    alike = source.targets if source.target == "class" else torch.zeros(len(source.targets), dtype=torch.int64)
     thumbnails: list[dict[str, Any]] = []
     unreadable = 0
-    for index in _one_of_each_class(source.targets, train):
+    for index in _one_of_each_class(alike, train):
         if len(thumbnails) == samples or unreadable > samples:
             break
         indices = torch.tensor([index])
@@ -77,19 +84,45 @@ def _thumbnails(source: Source, train: Tensor, config: RunConfig, samples: int) 
             continue
         varied = original if augment.identity else augment(original, indices, 1)
         pixels = varied if varied.dtype == torch.uint8 else varied.round().clamp(0, 255).to(torch.uint8)
-        _, height, width, channels = original.shape
-        thumbnails.append(
-            {
-                "label": source.classes[int(source.targets[index])],
-                "index": index,
-                "width": width,
-                "height": height,
-                "channels": channels,
-                "pixels_base64": _base64(pixels),
-                "original_base64": _base64(original),
-            }
-        )
+        shown, shown_original = (pixels[..., :-1], original[..., :-1]) if masked else (pixels, original)
+        _, height, width, channels = shown.shape
+        thumbnail = {
+            "label": _label(source, index),
+            "index": index,
+            "width": width,
+            "height": height,
+            "channels": channels,
+            "pixels_base64": _base64(shown),
+            "original_base64": _base64(shown_original),
+        }
+        if source.target == "values":
+            values = zip(source.classes, source.targets[index].tolist(), strict=True)
+            thumbnail["detail"] = ", ".join(f"{name} {value:.6g}" for name, value in values)
+        if masked:
+            thumbnail["mask_base64"] = _base64(pixels[..., -1])
+            thumbnail["original_mask_base64"] = _base64(original[..., -1])
+        thumbnails.append(thumbnail)
     return thumbnails
+
+
+def _label(source: Source, index: int) -> str:
+    """What is to be learnt of a picture, in few words; the name of one that has a mask."""
+    target = source.targets[index]
+    if source.target == "class":
+        return source.classes[int(target)]
+    if source.target == "labels":
+        return ", ".join(name for name, on in zip(source.classes, target.tolist(), strict=True) if on) or "no label"
+    if source.target == "values":
+        return ", ".join(f"{value:.3g}" for value in target.tolist())
+    return PurePosixPath(source.name(index)).stem
+
+
+def _pixels_shown(thumbnails: list[dict[str, Any]], classes: int) -> list[int]:
+    counts = np.zeros(IGNORED_PIXEL + 1, dtype=np.int64)
+    for thumbnail in thumbnails:
+        mask = np.frombuffer(base64.b64decode(thumbnail["original_mask_base64"]), np.uint8)
+        counts += np.bincount(mask, minlength=len(counts))
+    return [int(count) for count in counts[:classes]]
 
 
 def _one_of_each_class(targets: Tensor, train: Tensor) -> Iterator[int]:
@@ -103,4 +136,4 @@ def _one_of_each_class(targets: Tensor, train: Tensor) -> Iterator[int]:
 
 
 def _base64(pixels: Tensor) -> str:
-    return base64.b64encode(pixels.numpy().tobytes()).decode("ascii")
+    return base64.b64encode(pixels.contiguous().numpy().tobytes()).decode("ascii")

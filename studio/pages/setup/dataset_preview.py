@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from studio.charts.scatter import Scatter
-from studio.pages.setup.pictures import thumbnails
+from studio.pages.setup.pictures import class_color, thumbnails
 from studio.pages.setup.question import Question
 from studio.state.formats import format_size
 from studio.theme import SPACING
@@ -88,18 +88,30 @@ class DatasetPreview(QWidget):
         self.grid.set_thumbnails(thumbnails(self._report, varied=self.variation.current() == "varied"))
 
     def _show_classes(self, report: Mapping[str, Any]) -> None:
-        counts = report["counts"]["train"]
+        names, masked = report["classes"], report.get("target") == "mask"
+        counts = report.get("place_counts", ()) if masked else report["counts"]["train"]
+        self._classes.setVisible(len(counts) == len(names))  # values to predict are not counted
+        if len(counts) != len(names):
+            return
         total = sum(counts) or 1
-        self._classes.set_subtitle(f"Training samples of each of the {len(report['classes'])} classes")
+        what = "labels" if report.get("target") == "labels" else "classes"
+        self._classes.set_title(what.capitalize())
+        self._classes.set_subtitle(
+            "Colours in the pictures above, and the share of their pixels"
+            if masked
+            else f"Training samples of each of the {len(names)} {what}"
+        )
         self.bars.set_bars(
             [
                 Bar(
                     str(name),
                     count,
+                    text=f"{count / total:.1%}" if masked else "",
                     tooltip=f"{name}: {count:,} ({count / total:.1%})",
                     tone="accent" if count else "danger",
+                    color=class_color(number) if masked else "",
                 )
-                for name, count in zip(report["classes"], counts, strict=True)
+                for number, (name, count) in enumerate(zip(names, counts, strict=True))
             ]
         )
 

@@ -1,8 +1,9 @@
 """The previews: asked late, dropped when stale, true to what the engine answers."""
 
+from base64 import b64encode
 from typing import cast
 
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QColor, QImage
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.dataset_preview import DatasetPreview
@@ -10,10 +11,11 @@ from studio.pages.setup.loop_preview import LoopPreview
 from studio.pages.setup.model_preview import ModelPreview
 from studio.pages.setup.optimization_preview import OptimizationPreview
 from studio.pages.setup.page import SetupPage
-from studio.pages.setup.pictures import thumbnails
+from studio.pages.setup.pictures import class_color, thumbnails
 from studio.pages.setup.preview_frame import PreviewFrame
 from studio.state.context import AppContext
 from studio.widgets import KeyValueTable
+from studio.widgets.bars import BarModel
 from tests.studio.pages_setup.fakes import FakeContext, answer, refusal, report, words
 
 
@@ -185,3 +187,44 @@ def test_the_loop_preview_estimates_steps_and_disk(page: SetupPage, context: Fak
     context.draft.set("loop.batch_size", 0)
     assert preview.findChild(KeyValueTable) is not None
     assert "About" not in words(preview)
+
+
+def test_masks_lie_over_their_pictures_in_the_colours_of_the_classes(page: SetupPage, context: FakeContext) -> None:
+    """Half of each; what is ignored shows the picture alone."""
+    grey, mask = bytes([100] * 12), bytes([0, 1, 255, 0])
+    pixels = {key: b64encode(grey).decode() for key in ("pixels_base64", "original_base64")}
+    masks = {key: b64encode(mask).decode() for key in ("mask_base64", "original_mask_base64")}
+    thumbnail = {"label": "a_long_file_name", "index": 3, "width": 2, "height": 2, "channels": 3, **pixels, **masks}
+    found = report(480) | {"target": "mask", "classes": ["sky", "road"], "counts": {"train": []}}
+    context.engine.inspections[-1].done(found | {"thumbnails": [thumbnail], "place_counts": [2, 1]})
+    (shown,) = thumbnails(page.facts.dataset.answer or {}, varied=True)
+    colors = [QColor(class_color(number)) for number in (0, 1)]
+    for place, color in (((0, 0), colors[0]), ((1, 0), colors[1]), ((1, 1), colors[0])):
+        assert rgb(shown.image.pixelColor(*place)) == tuple((100 + value) // 2 for value in rgb(color))
+    assert shown.image.pixelColor(0, 1) == QColor(100, 100, 100)
+    assert shown.caption == "…le_name"
+    preview = page.findChild(DatasetPreview)
+    assert preview is not None
+    bars = cast("BarModel", preview.bars.model()).bars
+    assert [(bar.label, bar.text, QColor(bar.color)) for bar in bars] == [
+        ("sky", "66.7%", colors[0]),
+        ("road", "33.3%", colors[1]),
+    ]
+
+
+def test_no_two_classes_have_colours_that_look_alike() -> None:
+    colors = [rgb(QColor(class_color(number))) for number in range(24)]
+    for number, first in enumerate(colors):
+        assert all(max(abs(a - b) for a, b in zip(first, second, strict=True)) > 25 for second in colors[:number])
+
+
+def rgb(color: QColor) -> tuple[int, int, int]:
+    return color.red(), color.green(), color.blue()
+
+
+def test_values_to_predict_have_no_bars_but_stand_below_their_pictures(page: SetupPage, context: FakeContext) -> None:
+    found = report(480) | {"target": "values", "classes": ["x", "y"], "counts": {"train": [], "validation": []}}
+    context.engine.inspections[-1].done(found)
+    preview = page.findChild(DatasetPreview)
+    assert preview is not None
+    assert not preview.bars.isVisibleTo(page)

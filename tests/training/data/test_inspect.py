@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from tests.training.data.conftest import MakeConfig, picture
+from tests.training.data.pairs_of_pictures import sample, write_pairs
 from training import random
 from training.data import decode, prepare
 from training.data import pictures as pictures_module
@@ -93,3 +94,42 @@ def test_samples_are_shown_in_turns_of_one_of_each_class() -> None:
     of_class = [[index for index in shuffled if targets[index] == number] for number in range(7)]
     turns = [[row[turn] for row in of_class if turn < len(row)] for turn in range(max(map(len, of_class)))]
     assert shown == [index for turn in turns for index in turn]
+
+
+def test_masks_come_with_their_pictures_and_are_moved_alike(make_config: MakeConfig, tmp_path: Path) -> None:
+    dataset = {"kind": "segmentation", "path": str(write_pairs(tmp_path)), "flip": True, "ignore_index": 2}
+    config = make_config(dataset=dataset, model={"kind": "unet"}, objective={"kind": "segmentation"})
+    report = json.loads(json.dumps(inspect_dataset(config, samples=12)))
+    assert len(report["thumbnails"]) == 12
+    counts, mirrored = np.zeros(256, int), 0
+    for thumbnail in report["thumbnails"]:
+        picture_of, mask = sample(thumbnail["index"])
+        assert thumbnail["label"] == f"{thumbnail['index']:03}"
+        assert np.array_equal(pixels(thumbnail, "original_base64"), picture_of)
+        shown = {"width": 26, "height": 20, "channels": 1}
+        original = pixels(thumbnail | shown, "original_mask_base64")[..., 0]
+        assert np.array_equal(original, np.where(mask == 2, 255, mask))
+        varied = pixels(thumbnail | shown, "mask_base64")[..., 0]
+        flipped = not np.array_equal(varied, original)
+        assert np.array_equal(varied, original[:, ::-1] if flipped else original)
+        assert np.array_equal(pixels(thumbnail, "pixels_base64"), picture_of[:, ::-1] if flipped else picture_of)
+        counts += np.bincount(original.ravel(), minlength=256)
+        mirrored += flipped
+    assert 0 < mirrored < 12
+    assert report["place_counts"] == counts[:2].tolist()
+
+
+def test_labels_and_values_stand_below_their_pictures(make_config: MakeConfig, tmp_path: Path) -> None:
+    for number in range(10):
+        picture(number).save(tmp_path / f"{number}.png")
+    rows = [f"{number}.png,{'red big' if number % 2 else ''},{number / 3},{-number}" for number in range(10)]
+    (tmp_path / "table.csv").write_text("\n".join(["file,labels,x,y", *rows]))
+    dataset = {"kind": "image_table", "path": str(tmp_path / "table.csv")}
+    labels = make_config(
+        dataset=dataset | {"targets": ["labels"], "label_separator": "space"}, objective={"kind": "multi_label"}
+    )
+    for thumbnail in inspect_dataset(labels)["thumbnails"]:
+        assert thumbnail["label"] == ("big, red" if thumbnail["index"] % 2 else "no label")
+    values = make_config(dataset=dataset | {"targets": ["x", "y"], "task": "values"}, objective={"kind": "regression"})
+    (third,) = [each for each in inspect_dataset(values, 10)["thumbnails"] if each["index"] == 4]
+    assert (third["label"], third["detail"]) == ("1.33, -4", "x 1.33333, y -4")
