@@ -126,6 +126,11 @@ def ask_for_preset(context: AppContext, parent: QWidget) -> None:
     dialog = PresetDialog(parent)
     wanted = dialog.exec() == QDialog.DialogCode.Accepted
     dialog.deleteLater()
-    if wanted and context.open_config(PRESET_PREFIX + dialog.chosen.name):
-        for setting, path in dialog.paths.items():
-            context.draft.set(setting, path)
+    row = dialog.chosen
+    if not wanted or not context.open_config(PRESET_PREFIX + row.name):
+        return
+    for setting, path in dialog.paths.items():
+        context.draft.set(setting, path)
+    left = [ask.what for ask in row.asks if ask.setting not in dialog.paths]
+    if left:
+        context.notifier.notify(f"Choose {' and '.join(left)} before you start.", "info", title=row.title)

@@ -72,8 +72,10 @@ def test_a_preset_says_what_it_is_and_asks_for_its_data(page: SetupPage, context
 
 
 def test_a_preset_whose_data_was_not_named_is_opened_and_its_field_asks(page: SetupPage, context: FakeContext) -> None:
+    heard = said(context)
     choosing("MNIST in five epochs", lambda dialog: dialog.use.click())
     page.header.choose_action.trigger()
+    assert heard == [f"Choose {preset('mnist').asks[0].what} before you start."]
     assert context.draft.value("name") == "mnist"
     assert [path for path, _ in page.problem_sentences()] == ["dataset.path"]
 
