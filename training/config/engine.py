@@ -51,6 +51,14 @@ class Precision(Section):
         "and Triton on GPUs.",
         advanced=True,
     )
+    activation_checkpointing: bool = setting(
+        False,
+        title="Recompute activations",
+        help="Blocks keep only their input and are computed again in the backward pass: far less memory for deep networks and "
+        "large batches, at about a third more time. Results are the same to the bit on the processor.",
+        advanced=True,
+        affects_result=False,
+    )
     cuda_graphs: Literal["auto", "off", "on"] = setting(
         "off",
         title="CUDA graphs",
@@ -223,7 +231,14 @@ class Loop(Section):
 
 
 class Loader(Section):
-    """How batches are prepared. But for ``decoder`` none of this changes a run's result."""
+    """How batches are prepared. But for ``sampling`` and ``decoder`` none of this changes a run's result."""
+
+    sampling: Literal["shuffle", "balanced"] = setting(
+        "shuffle",
+        title="Sampling",
+        help="shuffle: every training sample once an epoch, in a random order. balanced: as many draws, every class equally "
+        "often, so that samples of rare classes come several times and some of common ones wait for a later epoch.",
+    )
 
     mode: Literal["auto", "resident", "streamed"] = setting(
         "auto",

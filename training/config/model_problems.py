@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def model_problems(config: RunConfig) -> list[Problem]:
-    """At most one for each setting of ``[model]``."""
+    """At most one for each setting that concerns the network."""
     model = config.model
     found: list[Problem] = []
     if isinstance(model, TorchvisionModel):
@@ -25,6 +25,15 @@ def model_problems(config: RunConfig) -> list[Problem]:
         found += _unknown(model.name, SEGMENTATION_MODELS, "segmentation network", "lraspp_mobilenet_v3_large")
     if isinstance(model, NamedWeights) and model.pretrained and model.weights:
         found.append(Problem("model.weights", "published weights are chosen already; empty this or model.pretrained."))
+    precision = config.precision
+    if precision.activation_checkpointing and precision.compile != "off":
+        advice = "switch it off, or set precision.compile to off."
+        what = "what is compiled decides by itself what to compute again"
+        found.append(Problem("precision.activation_checkpointing", f"{what}; {advice}"))
+    elif precision.activation_checkpointing and precision.cuda_graphs != "off":
+        what = "a recorded step cannot compute activations again"
+        advice = "switch it off, or set precision.cuda_graphs to off."
+        found.append(Problem("precision.activation_checkpointing", f"{what}; {advice}"))
     return found
 
 

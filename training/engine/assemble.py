@@ -26,6 +26,7 @@ from training.errors import InputError
 from training.models import fit_to_samples, make_model
 from training.models.norms import refuse_single_samples
 from training.models.pretrained import Beginning, begin
+from training.models.recompute import recompute_activations
 from training.models.stages import stages
 from training.objectives import Objective, make_objective
 from training.optim import Average, Ema, Freezing, Swa, make_guard, make_optimizer
@@ -89,6 +90,8 @@ def _build(
         if data.channels_last:
             model = model.to(memory_format=torch.channels_last)
     model = model.to(device).train()
+    if precision.activation_checkpointing:
+        recompute_activations(model)
     if data.plan.batch_size == 1:
         refuse_single_samples(model, data.facts)
     torch.manual_seed(config.seed)  # dropout's stream; initial weights, order and augmentation have their own

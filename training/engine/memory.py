@@ -295,6 +295,9 @@ def _other_advice(session: Session) -> str:
         choices.append("compute in bf16 (precision.compute)")
     if device.type == "cuda" and session.data.report["batches"]["mode"] == "resident":
         choices.append(f"stream the {in_words(session.data.report['batches']['bytes'])} of samples (loader.mode)")
+    precision = config.precision
+    if not precision.activation_checkpointing and precision.compile == precision.cuda_graphs == "off":
+        choices.append("compute activations again (precision.activation_checkpointing)")
     if config.optimizer.kind != "sgd":
         choices.append("use sgd, which keeps fewer numbers for each weight (optimizer.kind)")
     if session.ema is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from training.config.model_section import Norm
 from training.errors import InputError
@@ -33,6 +34,8 @@ def make_norm(kind: Norm, channels: int, sides: int) -> list[nn.Module]:
 def refuse_single_samples(model: nn.Module, facts: DataFacts) -> None:
     """Raise InputError where ``model``, in training mode, cannot take a batch of one sample: batch norm has nothing to take
     a mean over where only one value of a channel is left."""
+    if not any(isinstance(module, _BatchNorm) for module in model.modules()):
+        return
     try:
         forward_hollow(model, facts, 1)
     except ValueError as error:
