@@ -59,7 +59,14 @@ def parameter_groups(model: nn.Module, config: OptimizerSection, stages: Stages 
 
 
 def describe_groups(model: nn.Module, config: OptimizerSection, stages: Stages) -> list[dict[str, Any]]:
-    """``parameter_groups`` in figures, ready for JSON: ``name``, ``tensors``, ``parameters``, ``decays``, ``lr_scale``."""
+    """``parameter_groups`` in figures, ready for JSON: ``name``, ``tensors``, ``parameters``, ``decays``, ``lr_scale``.
+
+    What is frozen for all time comes last, with a factor of 0.
+    """
+    groups = parameter_groups(model, config, stages)
+    frozen = [parameter for parameter in model.parameters() if not parameter.requires_grad]
+    if frozen:
+        groups.append({"name": "frozen, no decay", "params": frozen, "lr_scale": 0.0})
     return [
         {
             "name": group["name"],
@@ -68,7 +75,7 @@ def describe_groups(model: nn.Module, config: OptimizerSection, stages: Stages) 
             "decays": "no decay" not in group["name"],
             "lr_scale": group.get("lr_scale", 1.0),
         }
-        for group in parameter_groups(model, config, stages)
+        for group in groups
     ]
 
 

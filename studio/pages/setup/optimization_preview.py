@@ -129,6 +129,8 @@ def parameter_groups(config: RunConfig, groups: Sequence[Mapping[str, Any]] | No
 
 def _called(name: str) -> str:
     """A group's name as a person reads it."""
+    if name.startswith("frozen"):
+        return "Frozen"
     for group, words in (("no decay", "biases, norms, embeddings"), ("decay", "weights"), ("Muon", "Muon, matrices")):
         if group in name:
             name = name.replace(group, words)
@@ -139,7 +141,9 @@ def _called(name: str) -> str:
 def _in_words(group: Mapping[str, Any], decay: str) -> str:
     parameters, tensors = int(group["parameters"]), int(group["tensors"])
     parts = [f"{parameters:,} parameters in {tensors:,} tensor{'s' if tensors != 1 else ''}"]
+    if group["lr_scale"] == 0.0:
+        return f"{parts[0]}, not trained"
     parts.append(decay if group["decays"] else "no weight decay")
     if group["lr_scale"] != 1.0:
-        parts.append(f"rate × {_rate(group['lr_scale'])}")
+        parts.append(f"rate ×\u00a0{_rate(group['lr_scale'])}")
     return ", ".join(parts)

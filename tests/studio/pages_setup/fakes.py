@@ -141,6 +141,7 @@ def model_summary() -> dict[str, Any]:
         "groups": [
             {"name": "decay", "tensors": 3, "parameters": 999_000, "decays": True, "lr_scale": 1.0},
             {"name": "no decay, head", "tensors": 1, "parameters": 1_000, "decays": False, "lr_scale": 10.0},
+            {"name": "frozen, no decay", "tensors": 2, "parameters": 50, "decays": False, "lr_scale": 0.0},
         ],
     }
 

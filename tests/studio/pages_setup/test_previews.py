@@ -168,7 +168,8 @@ def test_the_groups_of_parameters_are_the_engines(qtbot: QtBot, page: SetupPage,
     assert "Weights" in text
     assert "999,000 parameters in 3 tensors, weight decay 0.01" in text
     assert "Biases, norms, embeddings, head" in text
-    assert "1,000 parameters in 1 tensor, no weight decay, rate × 10" in text
+    assert "1,000 parameters in 1 tensor, no weight decay, rate ×\u00a010" in text
+    assert "50 parameters in 2 tensors, not trained" in text
     context.draft.set("optimizer.weight_decay", 0.0)
     qtbot.waitUntil(lambda: "999,000 parameters in 3 tensors, no weight decay" in words(preview))
     asked = len(context.engine.summaries)
