@@ -96,8 +96,7 @@ class NumbersEditor(Editor):
     """A list of numbers as people write it: 128, 128."""
 
     def __init__(self, spec: FieldSpec) -> None:
-        whole = all(isinstance(item, int) for item in spec.default or ())
-        self._kind: NumberKind = "int" if whole else "float"
+        self._kind: NumberKind = "int" if spec.whole else "float"
         self._edit = QLineEdit()
         super().__init__(self._edit)
         self._edit.setPlaceholderText(spec.placeholder or "none")

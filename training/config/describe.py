@@ -37,6 +37,7 @@ class FieldSpec:
     exclusive_maximum: bool = False
     log_scale: bool = False
     affects_result: bool = True
+    whole: bool = False  # of "numbers": whether each is an int
 
 
 def describe(section: type[Section]) -> list[FieldSpec]:
@@ -56,6 +57,7 @@ def _spec(name: str, info: FieldInfo) -> FieldSpec:
         key: getattr(item, key) for item in info.metadata for key in ("gt", "ge", "lt", "le") if hasattr(item, key)
     }
     choices: tuple[str, ...] = ()
+    whole = False
     origin = get_origin(annotation)
     if extra.get("path"):
         editor: Editor = "path"
@@ -64,6 +66,7 @@ def _spec(name: str, info: FieldInfo) -> FieldSpec:
     elif origin is tuple:
         item = get_args(annotation)[0]
         editor = "names" if _without_none(item)[0] is str else "numbers"
+        whole = _without_none(item)[0] is int
     else:
         editor = {bool: "bool", int: "int", float: "float"}.get(annotation, "text")  # type: ignore[assignment]
     required = info.is_required()
@@ -88,6 +91,7 @@ def _spec(name: str, info: FieldInfo) -> FieldSpec:
         exclusive_maximum="lt" in bounds,
         log_scale=bool(extra.get("log_scale")),
         affects_result=bool(extra.get("affects_result", True)),
+        whole=whole,
     )
 
 

@@ -14,6 +14,7 @@ from training.config.diff import Change, diff
 from training.config.engine import Checkpoints, Loader, Loop, Precision
 from training.config.fields import Section
 from training.config.model import Mlp
+from training.config.objective import Classification
 from training.config.optimizer import AdamW
 from training.config.zoo import TorchvisionModel
 
@@ -51,7 +52,8 @@ def test_one_setting_in_detail() -> None:
     assert not lr.optional
     clip = spec(Loop, "clip_norm")
     assert (clip.editor, clip.optional, clip.placeholder, clip.minimum) == ("float", True, "never", 0.0)
-    assert spec(Mlp, "hidden").editor == "numbers"
+    assert (spec(Mlp, "hidden").editor, spec(Mlp, "hidden").whole) == ("numbers", True)
+    assert (spec(Classification, "class_weights").editor, spec(Classification, "class_weights").whole) == ("numbers", False)
     assert spec(Mlp, "activation").choices == ("relu", "gelu", "silu", "tanh")
     assert "resnet18" in spec(TorchvisionModel, "name").suggestions
     assert spec(Precision, "device").suggestions[0] == "auto"
