@@ -62,6 +62,9 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> list
             Problem("model.kind", f"{model.kind} gives {gives}, which {dataset.kind} is not for; {advice}.", fix)
         )
     found += _mixing_problems(config)
+    if config.loader.sampling == "balanced" and target not in (None, "class"):
+        what = f"only samples of one class each can be drawn class by class, but {dataset.kind} gives {_TARGETS[target]}"
+        found.append(Problem("loader.sampling", f"{what}; choose shuffle.", {"loader.sampling": "shuffle"}))
     known = ["auto", *(f"val/{name}" for name in (*objective.metrics, "loss"))]
     if config.checkpoints.monitor not in known:
         metric = config.checkpoints.monitor

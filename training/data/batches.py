@@ -16,6 +16,7 @@ from torch import Tensor
 from training import random
 from training.config import RunConfig
 from training.data.augment import Augmenter
+from training.data.balance import balanced_draws
 from training.data.normalise import Normalisation
 from training.data.plan import Plan, plan
 from training.data.resident import Bounds, Feed, Notice, Raw, Resident
@@ -75,8 +76,8 @@ class Window:
 class Data:
     """The samples of a run, split, and on request shuffled, varied, normalised and on the device.
 
-    The order of an epoch is ``random.permutation(seed, epoch)`` of the training samples, cut as ``plan`` says; so epoch
-    and window number say everything about a batch.
+    The order of an epoch is ``random.permutation(seed, epoch)`` of the training samples, or of as many ``balanced_draws`` of
+    them, cut as ``plan`` says; so epoch and window number say everything about a batch.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class Data:
         self.steps_per_epoch = self.plan.steps
         self.evaluation_size = config.loop.validation_batch_size or 2 * config.loop.batch_size  # no gradients are kept
         self._seed = config.seed
+        self._sampling = config.loader.sampling
         self._augment = Augmenter(config.dataset, config.seed, mask=facts.target == "mask")
         self.channels_last = config.precision.channels_last != "off"  # whoever knows the model decides on "auto"
         self._targets = source.targets.to(device)
@@ -156,8 +158,10 @@ class Data:
         """The training samples as the epoch sees them; kept for the next question."""
         if self._known_order is None or self._known_order[0] != epoch:
             train = self.splits["train"]
-            order = train[random.permutation(self._seed, epoch, len(train), self._targets.device).cpu()]
-            self._known_order = epoch, order
+            order = random.permutation(self._seed, epoch, len(train), self._targets.device).cpu()
+            if self._sampling == "balanced":
+                order = balanced_draws(self.source.targets[train], self._seed, epoch)[order]
+            self._known_order = epoch, train[order]
         return self._known_order[1]
 
     def evaluation_batches(self, part: str) -> Iterator[Batch]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pprint
 import re
+import sys
 import textwrap
 from importlib.resources import files
 from pathlib import Path
@@ -17,14 +18,18 @@ from training.config import RunConfig
 from training.config.dataset import IdxDataset, ImageFolderDataset, ShapesDataset, SpiralDataset
 from training.config.fields import Section
 from training.config.model import WhitenedCnn
-from training.config.objective import Classification
 from training.config.schedule import Constant, OneCycle
+from training.config.tables import TableDataset
+from training.config.text import TextDataset
 from training.data.folder import list_folder
 from training.data.source import silent
 from training.errors import InputError
 from training.export.architecture import describe_architecture
+from training.export.definitions import Definitions
 from training.export.material import Material
 from training.export.optimizer_listing import clipping, describe_optimizer
+from training.export.rows_listing import describe_rows, refuse_rows, row_settings
+from training.export.task_listing import describe_task, refuse_task, task_settings
 from training.export.variation import describe_variation, variation_settings
 from training.models import make_model
 from training.reading import visible
@@ -42,7 +47,11 @@ def describe_run(material: Material, file: str) -> dict[str, Any]:
     """Everything the templates ask for. Raises InputError when the dataset's folder would be needed and is gone."""
     config = material.config
     _refuse_what_no_template_says(config)
-    facts = _data(material) | describe_variation(config) | _model(material)
+    facts = _data(material) | describe_variation(config) | _model(material) | describe_task(material)
+    if facts["mixed"] and facts["weighs"]:
+        raise InputError(
+            "objective: a script cannot mix samples whose classes have weights yet; export another format."
+        )
     facts |= describe_optimizer(material) | _schedule(material)
     facts |= _loop(material, facts)
     slug = re.sub(r"[^a-z0-9]+", "-", config.name.lower()).strip("-") or "run"
@@ -65,12 +74,17 @@ def _refuse_what_no_template_says(config: RunConfig) -> None:
     instead = "export safetensors, torch-export or onnx instead"
     if f"data_{config.dataset.kind}.jinja" not in templates:
         raise InputError(f"dataset.kind: a script cannot read data of kind {config.dataset.kind} yet; {instead}.")
-    if not isinstance(config.objective, Classification):
-        raise InputError(f"objective.kind: a script cannot train for {config.objective.kind} yet; {instead}.")
-    if config.objective.class_weights or config.objective.balanced or config.objective.ignore_index >= 0:
-        raise InputError(f"objective: a script cannot weigh or leave out classes yet; {instead}.")
+    refuse_task(config, instead)
+    if isinstance(config.dataset, TableDataset | TextDataset):
+        refuse_rows(config.dataset, instead)
+    if getattr(config.model, "pretrained", None):
+        raise InputError(f"model.pretrained: a script cannot begin with known weights yet; {instead}.")
+    if getattr(config.loader, "sampling", "shuffle") != "shuffle":
+        raise InputError(f"loader.sampling: a script cannot draw classes alike yet; {instead}.")
     if config.loop.swa_start is not None:
         raise InputError(f"loop.swa_start: a script cannot average weights equally yet; {instead}.")
+    if config.loader.sampling != "shuffle":
+        raise InputError(f"loader.sampling: a script cannot draw its classes equally often yet; {instead}.")
     if config.optimizer.freeze != "off":
         raise InputError(f"optimizer.freeze: a script cannot keep a part of the network as it is yet; {instead}.")
 
@@ -109,9 +123,12 @@ def _data(material: Material) -> dict[str, Any]:
             parts.pop("validation", None)
     return {
         "dataset": dataset.kind,
-        "path": isinstance(dataset, IdxDataset | ImageFolderDataset),
+        "path": hasattr(dataset, "path"),
         "parts": parts,
-        "validation": validation,
+        "validation": "given" if isinstance(dataset, TextDataset) else validation,
+        "missing": material.normalisation.missing,
+        "tokens": material.facts.layout == "tokens",
+        **describe_rows(material),
         "tested": "test" in parts and validation != "test",
         "image": material.facts.layout == "image",
         "channels": material.facts.shape[0],
@@ -153,6 +170,10 @@ def _model(material: Material) -> dict[str, Any]:
     if architecture["builder"] == "torch.nn.Sequential":
         return facts | {"layers": [_layer(layer) for layer in architecture["layers"]]}
     arguments = {name: _code(value) for name, value in architecture["arguments"].items()}
+    if architecture["builder"] == "file":
+        code = Definitions()
+        code.take(sys.modules[type(material.model).__module__], architecture["name"])
+        return facts | {"class_name": architecture["name"], "arguments": arguments, "network_code": code.text}
     replaced = [(layer["name"], _layer(layer)) for layer in architecture["replaced"]]
     return facts | {"function": architecture["name"], "arguments": arguments, "replaced": replaced}
 
@@ -198,7 +219,7 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
     if facts["erased"] or facts["mixed"]:
         train_input = "inputs"
     scaler = precision.compute == "fp16"
-    arguments = ["model", "optimizer"] + ["scaler"] * scaler + ["samples", "classes"]
+    arguments = ["model", "optimizer"] + ["scaler"] * scaler + ["samples", facts["truth"]]
     arguments.append("micro_batches" if loop.accumulation > 1 else "batch")
     return {
         "accumulation": loop.accumulation,
@@ -211,13 +232,10 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
         "validate_every": loop.validate_every_steps,
         "save_due": "step % SAVE_EVERY_STEPS == 0" if checkpoints.every_steps else "epoch_ended",
         "maximize": config.maximize,
-        "monitored": "val_accuracy" if config.monitor == "val/accuracy" else "val_loss",
-        "label_smoothing": getattr(config.objective, "label_smoothing", 0.0),
         "autocast": _AUTOCAST.get(precision.compute, ""),
         "scaler": scaler,
         "train_input": train_input,
-        "train_targets": "targets" if train_input == "inputs" else "classes[batch]",
-        "outputs": material.objective.outputs,
+        "train_targets": "targets" if train_input == "inputs" else f"{facts['truth']}[batch]",
         "step_arguments": ", ".join(arguments + ["train"] * bool(facts["mixed"]) + ["epoch"] * facts["augmented"]),
         "clipping": clipping(loop.clip_norm, loop.clip_value, facts["divides"]),
         "device": _device(precision.device),
@@ -279,6 +297,7 @@ def _settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
     if facts["listed"]:
         settings.append(("The optimizer's groups of parameters.", "GROUPS", facts["listed"]))
     settings += [_setting(config.objective, "label_smoothing")] * (facts["label_smoothing"] > 0)
+    settings += task_settings(material)
     names = _present(loop, "clip_norm", "clip_value", "ema_decay", "validate_every_steps", "early_stopping_patience")
     settings += [_setting(loop, name) for name in names]
     if loop.early_stopping_patience and loop.early_stopping_min_delta:
@@ -305,8 +324,9 @@ def _lines(comment: str, name: str, value: Any) -> list[str]:
 def _data_settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
     dataset = material.config.dataset
     settings: list[Setting] = []
-    if isinstance(dataset, IdxDataset | ImageFolderDataset):
+    if hasattr(dataset, "path"):
         settings.append(("", "DATA", _code(dataset.path)))
+    settings += row_settings(material, facts)
     if isinstance(dataset, ImageFolderDataset):
         settings += [("Each part and its folder.", "PARTS", facts["parts"]), ("", "CLASSES", material.facts.names)]
     if isinstance(dataset, SpiralDataset):
@@ -320,6 +340,8 @@ def _data_settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
     if facts["validation"] == "held back":
         settings += [_setting(dataset, "validation_fraction"), _setting(dataset, "split_seed")]
     mean, std = material.normalisation.mean, material.normalisation.std
+    if facts["tokens"]:
+        return settings
     return [*settings, ("Measured on the training samples.", "MEAN", mean), ("", "STD", std)]
 
 

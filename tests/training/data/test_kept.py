@@ -15,7 +15,7 @@ from tests.training.data.conftest import MakeConfig, fill_class, picture
 from training.config import RunConfig
 from training.data import Data, kept
 from training.data.host_memory import HostMemory
-from training.data.kept import KeptData
+from training.data.kept import KeptData, state_of_files
 
 CPU = torch.device("cpu")
 GIGABYTE = 1 << 30
@@ -186,7 +186,7 @@ DROPPED = """
 import sys, time
 import psutil, torch
 from training.config import parse_config
-from training.data.kept import KeptData
+from training.data.kept import KeptData, state_of_files
 from training.data.source import silent
 from training.process import tune_process
 
@@ -208,3 +208,17 @@ def test_what_is_let_go_of_is_given_back_to_the_system(image_folder: Path) -> No
         [sys.executable, "-c", DROPPED, str(image_folder)], timeout=120, check=True, capture_output=True, text=True
     )
     assert int(probe.stdout) > 0.9 * 36 * 512 * 512 * 3
+
+
+def test_a_single_file_that_is_written_again_is_noticed(tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text("a,b\n1,2\n")
+    later = time.time() + 10
+    state = state_of_files(str(file), later)
+    assert state is not None
+    assert state == state_of_files(str(file), later)
+    assert state_of_files(str(file), time.time() - 100) is None  # just written
+    file.write_text("a,b\n1,3,\n")
+    assert state_of_files(str(file), later) not in (None, state)
+    file.unlink()
+    assert state_of_files(str(file), later) is None
