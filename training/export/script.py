@@ -20,6 +20,7 @@ from training.errors import InputError, TrainingError
 from training.export.listing import describe_run
 from training.export.material import SAMPLES, Material
 from training.export.place import make_parents, remove_made
+from training.export.rows_listing import rows_alike
 from training.models import make_model
 from training.models.stages import stages
 from training.optim import parameter_groups
@@ -38,6 +39,7 @@ _IMPORTS = {
     "Self": "from typing import Self",
     "": "",  # from here on what is not Python's own
     "np": "import numpy as np",
+    "pl": "import polars as pl",
     "torch": "import torch",
     "torchvision": "import torchvision",
     "Image": "from PIL import Image, ImageOps",
@@ -137,6 +139,7 @@ def prove_script(material: Material, text: str) -> float:
     _require(_same(model.state_dict(), ours.state_dict()), "initial weights")
     order = random.permutation(config.seed, 1, _TRIED_STEPS)
     _require(torch.equal(script["permutation"](config.seed, 1, _TRIED_STEPS), order), "order of samples")
+    _require(rows_alike(material, script), "data")
     _require(_varied_alike(material, script), "variation of pictures")
     _require(_rates_equal(material, script), "learning rates")
     groups = script["make_optimizer"](model).param_groups

@@ -37,11 +37,11 @@ class BinaryObjective(Objective):
         weight = config.pos_weight
         if config.balanced and facts.counts and facts.counts[1]:
             weight = facts.counts[0] / facts.counts[1]
-        self._pos_weight = None if weight is None else torch.tensor([weight], dtype=torch.float32, device=device)
+        self.pos_weight = None if weight is None else torch.tensor([weight], dtype=torch.float32, device=device)
         self._initial = self._guessing(weight or 1.0)
 
     def loss_sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        logits, weight = widened(outputs), self._pos_weight
+        logits, weight = widened(outputs), self.pos_weight
         return functional.binary_cross_entropy_with_logits(
             logits[:, 0],
             _share(targets).to(logits.dtype),

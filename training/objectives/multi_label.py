@@ -33,10 +33,10 @@ class MultiLabelObjective(Objective):
             carried = [count if 0 < count < facts.samples else 0 for count in facts.counts]
             weights = tuple((facts.samples - count) / count if count else 1.0 for count in carried)
         self._weights = weights
-        self._pos_weight = torch.tensor(weights, dtype=torch.float32, device=device) if weights else None
+        self.pos_weight = torch.tensor(weights, dtype=torch.float32, device=device) if weights else None
 
     def loss_sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        logits, weight = widened(outputs), self._pos_weight
+        logits, weight = widened(outputs), self.pos_weight
         losses = functional.binary_cross_entropy_with_logits(
             logits,
             targets.to(logits.dtype),
