@@ -32,7 +32,8 @@ def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
     Pictures: "thumbnails", each {"label", "index", "width", "height", "channels", "pixels_base64", "original_base64"}
     with uint8 pixels row by row, channels last: varied as the model sees it, and as it was. With masks each has also
     "mask_base64" and "original_mask_base64", the class number of each pixel, and the report "place_counts": how many pixels
-    of each class are shown; with several values to predict each has a "detail" that names them. Points: "points" with the lists "x", "y" and "label". Raises InputError as ``prepare`` does.
+    of each class are shown; with several values to predict each has a "detail" that names them, and where samples are mixed
+    a "varied_detail" of what. Points: "points" with the lists "x", "y" and "label". Raises InputError as ``prepare`` does.
     """
     source = open_source(config.dataset, Opening(check=False, cache=cache_wish(config.loader)))
     splits = split_source(source, config.dataset)
@@ -79,11 +80,10 @@ def _thumbnails(source: Source, train: Tensor, config: RunConfig, samples: int) 
         indices = torch.tensor([index])
         try:
             original = source.read(indices)
+            pixels, mixture = _as_trained_on(augment, source, train, indices, original)
         except TrainingError:  # a file that training will leave out and list; here another one serves
             unreadable += 1
             continue
-        varied = original if augment.identity else augment(original, indices, 1)
-        pixels = varied if varied.dtype == torch.uint8 else varied.round().clamp(0, 255).to(torch.uint8)
         shown, shown_original = (pixels[..., :-1], original[..., :-1]) if masked else (pixels, original)
         _, height, width, channels = shown.shape
         thumbnail = {
@@ -98,11 +98,36 @@ def _thumbnails(source: Source, train: Tensor, config: RunConfig, samples: int) 
         if source.target == "values":
             values = zip(source.classes, source.targets[index].tolist(), strict=True)
             thumbnail["detail"] = ", ".join(f"{name} {value:.6g}" for name, value in values)
+        if mixture:
+            thumbnail["varied_detail"] = mixture
         if masked:
             thumbnail["mask_base64"] = _base64(pixels[..., -1])
             thumbnail["original_mask_base64"] = _base64(original[..., -1])
         thumbnails.append(thumbnail)
     return thumbnails
+
+
+def _as_trained_on(
+    augment: Augmenter, source: Source, train: Tensor, indices: Tensor, original: Tensor
+) -> tuple[Tensor, str]:
+    """The one sample uint8 (1, H, W, C) as an epoch shows it, and of what it is mixed then."""
+    pixels = _varied(augment, original, indices)
+    if not augment.mixes:
+        return pixels, ""
+    other = augment.partners(train, indices, 1)
+    mixed, share = augment.mix(pixels.float(), _varied(augment, source.read(other), other).float(), indices, 1)
+    labels = _label(source, int(indices)), _label(source, int(other))
+    return mixed.round().to(torch.uint8), f"{float(share):.0%} {labels[0]}, {1 - float(share):.0%} {labels[1]}"
+
+
+def _varied(augment: Augmenter, original: Tensor, indices: Tensor) -> Tensor:
+    """Erased places get the mean colour of this very picture: that of all is not known without reading all."""
+    varied = original if augment.identity else augment(original, indices, 1)
+    pixels = varied if varied.dtype == torch.uint8 else varied.round().clamp(0, 255).to(torch.uint8)
+    channels = pixels.shape[3] - augment.mask
+    colors = pixels[..., :channels]
+    erased = augment.erase(colors, indices, 1, colors.float().mean((0, 1, 2)))
+    return torch.cat([erased, pixels[..., channels:]], 3)
 
 
 def _label(source: Source, index: int) -> str:

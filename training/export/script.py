@@ -33,6 +33,7 @@ _IMPORTS = {
     "bisect_right": "from bisect import bisect_right",
     "Callable": "from collections.abc import Callable",
     "lru_cache": "from functools import lru_cache",
+    "partial": "from functools import partial",
     "Path": "from pathlib import Path",
     "Any": "from typing import Any",
     "NamedTuple": "from typing import NamedTuple",

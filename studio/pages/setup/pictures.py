@@ -58,12 +58,13 @@ def _caption(facts: Mapping[str, Any]) -> str:
 
 def thumbnails(report: Mapping[str, Any], *, varied: bool) -> list[Thumbnail]:
     """The samples of an inspection: as they come from the disk, or varied as training sees them."""
-    key = "pixels_base64" if varied else "original_base64"
+    key, detail = ("pixels_base64", "varied_detail") if varied else ("original_base64", "detail")
     return [
         Thumbnail(
             picture(facts, key),
             _caption(facts),
-            f"{facts.get('detail', facts['label'])}, sample {facts['index']:,}, {facts['width']} × {facts['height']} pixels",
+            f"{facts.get(detail, facts.get('detail', facts['label']))}, sample {facts['index']:,}, "
+            f"{facts['width']} × {facts['height']} pixels",
             facts["index"],
         )
         for facts in report.get("thumbnails", ())

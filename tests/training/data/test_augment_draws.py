@@ -235,3 +235,11 @@ def test_steps_come_in_the_order_of_torchvisions_recipes() -> None:
     assert names == [
         *("shift_and_flip", "deform", "trivial_augment_wide", "jitter_color", "turn_grey", "blur", "erase"),
     ]
+
+
+def test_a_few_pictures_at_a_time_are_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch, indices = pictures(31), torch.arange(31)
+    settings = {**EVERYTHING, "auto_augment": "rand_augment"}
+    whole = augmenter(**settings)(batch, indices, 0)
+    monkeypatch.setattr("training.data.augment.draws.VALUES_AT_ONCE", 4 * 13 * 11 * 3)
+    assert torch.equal(augmenter(**settings)(batch, indices, 0), whole)

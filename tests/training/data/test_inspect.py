@@ -133,3 +133,47 @@ def test_labels_and_values_stand_below_their_pictures(make_config: MakeConfig, t
     values = make_config(dataset=dataset | {"targets": ["x", "y"], "task": "values"}, objective={"kind": "regression"})
     (third,) = [each for each in inspect_dataset(values, 10)["thumbnails"] if each["index"] == 4]
     assert (third["label"], third["detail"]) == ("1.33, -4", "x 1.33333, y -4")
+
+
+ONE_BY_ONE: list[dict[str, Any]] = [
+    *({"flip": True}, {"vertical_flip": True}, {"crop_padding": 3}, {"rotation": 20.0}, {"resized_crop_scale": 0.3}),
+    *({"translate": 0.3}, {"affine_scale": 0.3}, {"shear": 20.0}, {"perspective": 0.6}),
+    *(
+        {"auto_augment": "rand_augment"},
+        {"auto_augment": "trivial_augment_wide"},
+        {"brightness": 0.5},
+        {"contrast": 0.5},
+    ),
+    *({"saturation": 0.9}, {"hue": 0.3}, {"grayscale": 1.0}, {"blur": 1.0}, {"erasing": 1.0}),
+    *({"mixup_alpha": 1.0}, {"cutmix_alpha": 1.0}),
+]
+
+
+@pytest.mark.parametrize("settings", ONE_BY_ONE, ids=[next(iter(settings)) for settings in ONE_BY_ONE])
+def test_each_variation_shows_before_and_after(make_config: MakeConfig, settings: dict[str, Any]) -> None:
+    config = make_config(dataset={"kind": "shapes", "samples": 60, **settings})
+    report = json.loads(json.dumps(inspect_dataset(config, samples=8)))
+    with prepare(config, torch.device("cpu")) as data:
+        originals = data.source.read(torch.tensor([thumbnail["index"] for thumbnail in report["thumbnails"]]))
+    changed = 0
+    for thumbnail, original in zip(report["thumbnails"], originals, strict=True):
+        assert np.array_equal(pixels(thumbnail, "original_base64"), original.numpy())
+        changed += not np.array_equal(pixels(thumbnail, "pixels_base64"), original.numpy())
+        assert ("%" in thumbnail.get("varied_detail", "")) == ("mixup_alpha" in settings or "cutmix_alpha" in settings)
+    assert changed >= 2
+
+
+def test_what_is_shown_is_what_is_trained_on(make_config: MakeConfig) -> None:
+    settings = {"kind": "shapes", "samples": 60, "resized_crop_scale": 0.4, "brightness": 0.5, "mixup_alpha": 1.0}
+    config = make_config(dataset=settings)
+    shown = {thumbnail["index"]: thumbnail for thumbnail in inspect_dataset(config, samples=8)["thumbnails"]}
+    with prepare(config, torch.device("cpu")) as data:
+        mean, std = (
+            torch.tensor(numbers).view(3, 1, 1) for numbers in (data.normalisation.mean, data.normalisation.std)
+        )
+        for batch in (batch for window in data.train_windows(1) for batch in window):
+            for index, inputs in zip(batch.indices.tolist(), batch.inputs, strict=True):
+                if index in shown:
+                    trained = ((inputs * std + mean) * 255).permute(1, 2, 0).numpy()
+                    assert np.abs(trained - pixels(shown.pop(index), "pixels_base64")).max() < 0.51
+    assert not shown

@@ -23,7 +23,7 @@ class Augmenter:
     def __init__(self, config: DatasetSection, seed: int, *, mask: bool = False) -> None:
         self._config = config
         self._seed = seed
-        self._mask = mask
+        self.mask = mask
         found = steps(config, mask)
         self._steps = [step for step in found if step.takes != "inputs"]
         self._last = [step for step in found if step.takes == "inputs"]
@@ -47,7 +47,7 @@ class Augmenter:
             arguments = step.settings(self._config)
             if step.takes != "geometry" and pictures.dtype != torch.uint8:
                 pictures = pictures.round().to(torch.uint8)
-            if not self._mask:
+            if not self.mask:
                 pictures = step.function(pictures, draws, **arguments)
             elif step.takes == "colors":
                 colors = step.function(pictures[..., :-1].contiguous(), draws, **arguments)

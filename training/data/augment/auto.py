@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -18,7 +19,7 @@ from training.data.augment.color import (
     posterize,
     solarize,
 )
-from training.data.augment.draws import Draws, each
+from training.data.augment.draws import Draws, by_parts, each
 from training.data.augment.frames import affine_frame
 from training.data.augment.warp import warp
 
@@ -108,7 +109,8 @@ def apply_operations(
     if len(places):
         here = places.to(pictures.device)
         frame = _frame(chosen[places], signed[places], height, width)
-        changed.index_copy_(0, here, warp(pictures.index_select(0, here), frame, None, padding_mode, mask))
+        turned = partial(warp, padding_mode=padding_mode, mask=mask)
+        changed.index_copy_(0, here, by_parts(turned, pictures.index_select(0, here), frame))
     colors = slice(0, pictures.shape[3] - 1) if mask else slice(None)
     for number, change in enumerate(COLOR_CHANGES, FIRST_COLOR_OPERATION):
         places = (chosen == number).nonzero().flatten()
@@ -120,7 +122,8 @@ def apply_operations(
             amounts = (8 - amounts).round()
         elif number == FIRST_COLOR_OPERATION + 5:
             amounts = 1.0 - strengths[places]
-        changed[here, ..., colors] = change(pictures.index_select(0, here)[..., colors].contiguous(), amounts)
+        some = pictures.index_select(0, here)[..., colors].contiguous()
+        changed[here, ..., colors] = by_parts(change, some, amounts)
     return changed
 
 

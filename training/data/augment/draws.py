@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple, Self
 
@@ -9,6 +10,9 @@ import torch
 from torch import Tensor
 
 from training.random import uniform
+
+VALUES_AT_ONCE = 1 << 20
+"""Numbers of a picture that the processor changes at a time: 4 MB as float32."""
 
 
 class Draws(NamedTuple):
@@ -52,6 +56,16 @@ def each(function: Callable[[float], float], values: Tensor) -> Tensor:
 def per_picture(values: Tensor, pictures: Tensor) -> Tensor:
     """``values`` (B,) as float32 (B, 1, 1, 1) beside ``pictures`` (B, H, W, C)."""
     return values.to(pictures.device, torch.float32).view(-1, 1, 1, 1)
+
+
+def by_parts(change: Callable[..., Tensor], pictures: Tensor, *values: Tensor | None) -> Tensor:
+    """``change(pictures, *values)``, on the processor for a few pictures at a time: their float copies stay in its cache, and
+    the memory for them is used again. Each picture becomes the same whatever others are beside it."""
+    count = max(1, VALUES_AT_ONCE // math.prod(pictures.shape[1:]))
+    if pictures.device.type != "cpu" or len(pictures) <= count:
+        return change(pictures, *values)
+    parts = [[None] * len(pictures) if some is None else some.split(count) for some in (pictures, *values)]
+    return torch.cat([change(*part) for part in zip(*parts, strict=False)])
 
 
 def put(pictures: Tensor, places: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:

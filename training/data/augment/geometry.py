@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from training.data.augment.draws import Draws, put
+from training.data.augment.draws import Draws, by_parts, put
 from training.data.augment.frames import affine_frame, compose, perspective_frame
 from training.data.augment.rectangles import draw_rectangles
 from training.data.augment.warp import rotate, warp
@@ -57,7 +58,8 @@ def deform(
             places = seen.nonzero().flatten()  # the others stay as they are
         frame = sharp if frame is None else compose(frame, sharp)
     frame, crop = (some if some is None else some[places] for some in (frame, crop))
-    return put(pictures, places, lambda some: warp(some, frame, crop, padding_mode, mask))
+    change = partial(warp, padding_mode=padding_mode, mask=mask)
+    return put(pictures, places, lambda some: by_parts(change, some, frame, crop))
 
 
 def _affine(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -16,7 +17,7 @@ from training.data.augment.color import (
     gaussian_blur,
     rgb_to_grayscale,
 )
-from training.data.augment.draws import Draws, put
+from training.data.augment.draws import Draws, by_parts, put
 
 
 def jitter_color(
@@ -49,7 +50,7 @@ def jitter_color(
         for number, (made, amounts) in enumerate(changes):
             places = (turn == number).nonzero().flatten()
             here = places.to(pictures.device)
-            changed.index_copy_(0, here, made(pictures.index_select(0, here), amounts[places]))
+            changed.index_copy_(0, here, by_parts(made, pictures.index_select(0, here), amounts[places]))
         pictures = changed
     return pictures
 
@@ -67,4 +68,4 @@ def blur(pictures: Tensor, draws: Draws, *, probability: float, sigma: float) ->
     places = (draws.uniform("blur") < probability).nonzero().flatten()
     sigmas = draws.between("blur sigma", min(0.1, sigma), sigma)[places]
     radius = min(math.ceil(3 * sigma), *(side - 1 for side in pictures.shape[1:3]))
-    return put(pictures, places, lambda some: gaussian_blur(some, sigmas, radius))
+    return put(pictures, places, lambda some: by_parts(partial(gaussian_blur, radius=radius), some, sigmas))
