@@ -45,6 +45,8 @@ class ClassificationObjective(Objective):
 
     def loss_sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
         logits, weights = widened(outputs), self._weights
+        if targets.is_floating_point():
+            targets = targets.to(logits.dtype)
         return functional.cross_entropy(
             logits,
             targets,
