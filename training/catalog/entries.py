@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from training.catalog.entry import Entry
-from training.config import dataset, model, objective, optimizer, schedule, tables, tabular, text, zoo
+from training.config import (
+    dataset,
+    model,
+    objective,
+    optimizer,
+    pictures,
+    schedule,
+    tables,
+    tabular,
+    text,
+    toys,
+    user_file,
+    zoo,
+)
 
 DATASETS: tuple[Entry, ...] = (
     Entry(
@@ -24,14 +37,14 @@ DATASETS: tuple[Entry, ...] = (
         "image_table",
         "Pictures and a table",
         "Pictures, and a CSV or Parquet file with the class, the labels or the values of each.",
-        dataset.ImageTableDataset,
+        pictures.ImageTableDataset,
         "training.data.sources.image_table:open_image_table",
     ),
     Entry(
         "segmentation",
         "Segmentation folder",
         "A folder of images and one of masks that say for each pixel what it shows.",
-        dataset.SegmentationDataset,
+        pictures.SegmentationDataset,
         "training.data.sources.segmentation:open_segmentation",
     ),
     Entry(
@@ -42,11 +55,46 @@ DATASETS: tuple[Entry, ...] = (
         "training.data.sources.idx:open_idx",
     ),
     Entry(
+        "torchvision",
+        "torchvision's datasets",
+        "MNIST, CIFAR and others by name, downloaded once.",
+        pictures.TorchvisionDataset,
+        "training.data.sources.torchvision_set:open_torchvision_set",
+    ),
+    Entry(
         "spiral",
         "Spiral",
         "Three intertwined arms of points in the plane: the classic toy problem. Needs no file.",
         dataset.SpiralDataset,
         "training.data.sources.spiral:open_spiral",
+    ),
+    Entry(
+        "moons",
+        "Moons",
+        "Two half circles in the plane that reach into each other. Needs no file.",
+        toys.MoonsDataset,
+        "training.data.sources.toys:open_moons",
+    ),
+    Entry(
+        "circles",
+        "Circles",
+        "A circle inside another one, which no straight line can part. Needs no file.",
+        toys.CirclesDataset,
+        "training.data.sources.toys:open_circles",
+    ),
+    Entry(
+        "blobs",
+        "Blobs",
+        "Clouds of points around as many centres, in any number of dimensions. Needs no file.",
+        toys.BlobsDataset,
+        "training.data.sources.toys:open_blobs",
+    ),
+    Entry(
+        "ranked",
+        "Made queries",
+        "Queries whose items are graded by a hidden sum of their features: ranking with a known best answer. Needs no file.",
+        toys.RankedDataset,
+        "training.data.sources.toys:open_ranked",
     ),
     Entry(
         "table",
@@ -127,6 +175,13 @@ MODELS: tuple[Entry, ...] = (
         "One of the thousand networks of the package timm, with fresh or pretrained weights. Needs timm.",
         zoo.TimmModel,
         "training.models.timm_zoo:make_timm_model",
+    ),
+    Entry(
+        "user_file",
+        "Your own Python file",
+        "A file of yours with a function build(...) that returns the network; its parameters become settings.",
+        user_file.UserFile,
+        "training.models.user_file:make_user_model",
     ),
     Entry(
         "gpt",

@@ -1,0 +1,209 @@
+"""Made data: every sample a function of its number and the seed, the classes taking turns.
+
+Moons, circles and blobs have the formulas of scikit-learn's generators of those names, with draws of their own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from training import random
+from training.config.toys import BlobsDataset, CirclesDataset, MoonsDataset, RankedDataset
+from training.data.source import AtHand, Opening, Skipped
+from training.facts import Layout, Target
+
+_BOX = 10.0
+_GRADES = 5
+_AT_ONCE = 1 << 14
+
+Draw = Callable[[str, Tensor], Tensor]
+"""A use and sample numbers -> uniform float64 in [0, 1) of their shape."""
+
+
+@dataclass(frozen=True)
+class Points(AtHand):
+    """float32 vectors, made by ``make(numbers)``; sample n is of class n mod C."""
+
+    samples: int
+    classes: tuple[str, ...]
+    make: Callable[[Tensor], Tensor]
+    fingerprint: str
+    shape: tuple[int, ...] = (2,)
+
+    layout: Layout = "vector"
+    skipped: tuple[Skipped, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def targets(self) -> Tensor:
+        return torch.arange(self.samples) % len(self.classes)
+
+    @cached_property
+    def parts(self) -> dict[str, Tensor]:
+        return {"train": torch.arange(self.samples)}
+
+    def read(self, indices: Tensor) -> Tensor:
+        return self.make(indices).float()
+
+    def name(self, index: int) -> str:
+        return f"sample {index}"
+
+    def take(self) -> Tensor:
+        return torch.cat([self.read(some) for some in torch.arange(self.samples).split(_AT_ONCE)])
+
+
+@dataclass(frozen=True)
+class _Moons:
+    seed: int
+    noise: float
+
+    def __call__(self, numbers: Tensor) -> Tensor:
+        angle = math.pi * _uniform(self.seed, "moons angle", numbers)
+        lower = numbers % 2 == 1
+        x = torch.where(lower, 1 - angle.cos(), angle.cos())
+        y = torch.where(lower, 0.5 - angle.sin(), angle.sin())
+        return torch.stack([x, y], dim=1) + self.noise * _normal(self.seed, "moons", numbers, 2)
+
+
+@dataclass(frozen=True)
+class _Circles:
+    seed: int
+    noise: float
+    factor: float
+
+    def __call__(self, numbers: Tensor) -> Tensor:
+        angle = 2 * math.pi * _uniform(self.seed, "circles angle", numbers)
+        radius = torch.where(numbers % 2 == 1, self.factor, 1.0).double()
+        points = torch.stack([radius * angle.cos(), radius * angle.sin()], dim=1)
+        return points + self.noise * _normal(self.seed, "circles", numbers, 2)
+
+
+@dataclass(frozen=True)
+class _Blobs:
+    seed: int
+    classes: int
+    features: int
+    spread: float
+
+    def __call__(self, numbers: Tensor) -> Tensor:
+        places = torch.arange(self.classes * self.features).view(self.classes, self.features)
+        centers = _BOX * (2 * _uniform(self.seed, "blobs centers", places) - 1)
+        return centers[numbers % self.classes] + self.spread * _normal(self.seed, "blobs", numbers, self.features)
+
+
+def open_moons(dataset: MoonsDataset, opening: Opening) -> Points:
+    make = _Moons(dataset.data_seed, dataset.noise)
+    return Points(dataset.samples, ("upper moon", "lower moon"), make, _fingerprint(dataset.samples, make))
+
+
+def open_circles(dataset: CirclesDataset, opening: Opening) -> Points:
+    make = _Circles(dataset.data_seed, dataset.noise, dataset.factor)
+    return Points(dataset.samples, ("outer circle", "inner circle"), make, _fingerprint(dataset.samples, make))
+
+
+def open_blobs(dataset: BlobsDataset, opening: Opening) -> Points:
+    make = _Blobs(dataset.data_seed, dataset.classes, dataset.features, dataset.spread)
+    names = tuple(f"blob {number}" for number in range(1, dataset.classes + 1))
+    return Points(dataset.samples, names, make, _fingerprint(dataset.samples, make), (dataset.features,))
+
+
+@dataclass(frozen=True)
+class Ranked(AtHand):
+    """Queries of 2 to ``items`` items, NaN where there are fewer. An item's utility is w . x with features from N(0, 1) and
+    the same hidden w, of length 1, for all; plus ``noise`` times N(0, 1). Its grade is 0 to 4 by the fifth of N(0, 1) in
+    which the utility lies. Without noise the order by w . x is the best there is."""
+
+    samples: int
+    items: int
+    features: int
+    noise: float
+    seed: int
+
+    layout: Layout = "list"
+    target: Target = "ranks"
+    classes: tuple[str, ...] = ("grade",)
+    skipped: tuple[Skipped, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.items, self.features)
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(f"x{number}" for number in range(1, self.features + 1))
+
+    @cached_property
+    def weights(self) -> Tensor:
+        """float64 (features,): w."""
+        drawn = _normal(self.seed, "ranked weights", torch.zeros(1, dtype=torch.int64), self.features)[0]
+        return drawn / drawn.norm()
+
+    @cached_property
+    def targets(self) -> Tensor:
+        return torch.cat([self._grades(some) for some in torch.arange(self.samples).split(_AT_ONCE)])
+
+    def _grades(self, queries: Tensor) -> Tensor:
+        items = self._item_numbers(queries)
+        utility = (self._values(items) * self.weights).sum(-1)
+        utility += self.noise * _normal(self.seed, "ranked noise", items, 1)[..., 0]
+        share = 0.5 * (1 + torch.erf(utility / math.sqrt(2)))  # of N(0, 1) that is smaller
+        grades = (share * _GRADES).floor().clamp(0, _GRADES - 1).float()
+        return grades.masked_fill(self._absent(queries), float("nan"))
+
+    @cached_property
+    def parts(self) -> dict[str, Tensor]:
+        return {"train": torch.arange(self.samples)}
+
+    @property
+    def fingerprint(self) -> str:
+        settings = f"{self.samples} {self.items} {self.features} {self.noise!r} {self.seed}"
+        return hashlib.sha256(f"ranked 1 {settings}".encode()).hexdigest()
+
+    def read(self, indices: Tensor) -> Tensor:
+        """float32 (n, items, features)."""
+        values = self._values(self._item_numbers(indices)).float()
+        return values.masked_fill(self._absent(indices).unsqueeze(2), float("nan"))
+
+    def name(self, index: int) -> str:
+        return f"query {index}"
+
+    def take(self) -> Tensor:
+        return torch.cat([self.read(some) for some in torch.arange(self.samples).split(_AT_ONCE)])
+
+    def _item_numbers(self, queries: Tensor) -> Tensor:
+        return queries.unsqueeze(1) * self.items + torch.arange(self.items)
+
+    def _values(self, items: Tensor) -> Tensor:
+        return _normal(self.seed, "ranked", items, self.features)
+
+    def _absent(self, queries: Tensor) -> Tensor:
+        """bool (n, items): places beyond a query's items."""
+        lengths = 2 + random.integers(self.seed, "ranked items", 0, queries, self.items - 1)
+        return torch.arange(self.items) >= lengths.unsqueeze(1)
+
+
+def open_ranked(dataset: RankedDataset, opening: Opening) -> Ranked:
+    return Ranked(dataset.samples, dataset.items, dataset.features, dataset.noise, dataset.data_seed)
+
+
+def _fingerprint(samples: int, make: object) -> str:
+    return hashlib.sha256(f"toy 1 {samples} {make!r}".encode()).hexdigest()
+
+
+def _uniform(seed: int, use: str, numbers: Tensor) -> Tensor:
+    return random.uniform(seed, use, 0, numbers).double()
+
+
+def _normal(seed: int, use: str, numbers: Tensor, count: int) -> Tensor:
+    """float64 (*numbers.shape, count) from N(0, 1), by Box and Muller."""
+    places = numbers.unsqueeze(-1) * count + torch.arange(count)
+    radius = torch.sqrt(-2.0 * torch.log1p(-_uniform(seed, f"{use} radius", places)))
+    return radius * torch.cos(2.0 * math.pi * _uniform(seed, f"{use} turn", places))
