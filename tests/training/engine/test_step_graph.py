@@ -146,6 +146,12 @@ WAYS = [
     ("optimizer.kind=sgd", "loop.clip_value=0.01", "optimizer.weight_decay=0.01", "loop.accumulation=2"),
     ("optimizer.kind=sgd", "optimizer.momentum=0.0", "optimizer.nesterov=false", "schedule.cycle_momentum=false"),
     ("loop.clip_norm=none", 'schedule={kind="cosine"}', "loop.ema_decay=none"),
+    ("optimizer.kind=nadam", "optimizer.head_lr_factor=3.0"),
+    ("optimizer.kind=radam", "optimizer.layer_decay=0.5"),
+    ("optimizer.kind=adagrad", "optimizer.lr_decay=0.01", "schedule.cycle_momentum=false"),
+    ("optimizer.kind=rmsprop", "optimizer.centered=true", "optimizer.lr=1e-3", "schedule.max_lr=1e-3"),
+    ("optimizer.kind=adafactor", "schedule.cycle_momentum=false"),
+    ("loop.ema_decay=none", "loop.swa_start=0.1", "loop.swa_every_steps=3"),
 ]
 
 
@@ -161,6 +167,16 @@ def test_it_does_what_the_eager_step_does(way: tuple[str, ...], poisoned: frozen
     assert {step for step, (_, norm) in enumerate(made) if not math.isfinite(norm)} == set(poisoned)
     torch.testing.assert_close(torch.tensor(made), torch.tensor(right), rtol=1e-4, atol=1e-5, equal_nan=True)
     assert_close(numbers(ours), kept)
+
+
+def test_muon_does_what_it_does_in_the_eager_step() -> None:
+    """Its steps are made orthogonal in bfloat16, where the last bit of a gradient may weigh more."""
+    way = ("optimizer.kind=muon", "optimizer.adamw_lr_factor=0.5", "schedule.max_lr=1e-3")
+    eager = session_for(False, *way)
+    right, kept = train(eager, steps=10), numbers(eager)
+    ours = session_for(True, *way)
+    torch.testing.assert_close(torch.tensor(train(ours, steps=10)), torch.tensor(right), rtol=1e-3, atol=1e-3)
+    assert_close(numbers(ours), kept, tolerance=3e-3)
 
 
 @pytest.mark.parametrize("poisoned", [frozenset(), frozenset({3, 4})], ids=["", "poisoned"])
