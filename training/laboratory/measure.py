@@ -31,6 +31,7 @@ class Figures:
     device: str
     device_type: str
     compute: str
+    data: str  # fingerprint of what it was trained on
     steps: int
     steps_per_epoch: int
     training_samples: int
@@ -89,6 +90,7 @@ def measure(folder: RunFolder, killed_at: float | None = None) -> Measured:
         device=attempt.device if attempt else "",
         device_type=str(attempt.environment.get("device_type", "")) if attempt else "",
         compute=config.precision.compute,
+        data=str(attempt.environment.get("data", "")) if attempt else "",
         steps=len(rows),
         steps_per_epoch=attempt.steps_per_epoch if attempt else 0,
         training_samples=samples,

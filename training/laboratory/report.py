@@ -36,10 +36,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything the report is made from. ``failures`` are sentences by step for what could not be done."""
+    """Everything the report is made from. ``settings`` are the options that each step was given, ``failures`` sentences
+    by step for what could not be done."""
 
     data: str
     command: str
+    settings: Mapping[str, str]
     measured: Mapping[str, Measured]
     verdicts: Mapping[str, Verdict]
     sameness: Mapping[str, Sameness]

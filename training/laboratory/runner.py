@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -151,11 +152,25 @@ class Laboratory:
             sameness["crash"] = replace(found, kill=kill)
         begun = {key: item for key, item in measured.items() if len(item.rows)}
         verdicts: dict[str, Verdict] = {key: judge(key, begun, sameness) for key in begun}
-        return Findings(self._words_for_data(), self._command, begun, verdicts, sameness, dict(self._failures))
+        return Findings(
+            data=self._words_for_data(begun),
+            command=self._command,
+            settings={
+                step.key: shlex.join([word for text in self._settings(step) for word in ("--set", text)])
+                for step in STEPS
+            },
+            measured=begun,
+            verdicts=verdicts,
+            sameness=sameness,
+            failures=dict(self._failures),
+        )
 
-    def _words_for_data(self) -> str:
-        part = "" if self._share == 1.0 else f", {self._share:.0%} of it"
-        return f"Data: {self._given}{part}." if self._given else f"Data: shapes drawn on the spot{part}."
+    def _words_for_data(self, measured: Mapping[str, Measured]) -> str:
+        part = "" if self._share == 1.0 else f", {self._share:g} of it"
+        words = f"Data: {self._given}{part}." if self._given else f"Data: shapes drawn on the spot{part}."
+        if len({item.figures.data for item in measured.values()}) > 1:
+            words += " It was changed between two steps, which cannot be compared then: begin anew with another --out."
+        return words
 
     def _report(self) -> tuple[Findings, dict[str, Any]]:
         findings = self._findings()

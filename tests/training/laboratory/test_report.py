@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import shlex
 import xml.etree.ElementTree as ET
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -22,6 +23,7 @@ from training.laboratory.child import Ended
 from training.laboratory.plan import data_overrides, step_config
 from training.laboratory.record import KILLED_SERIES, RECORD, Kill, LabRecord
 from training.laboratory.steps import STEPS
+from training.presets import load_preset
 from training.runs.folder import RunFolder
 from training.runs.history import read_history
 from training.runs.manifest import WEIGHTS, digest, list_checkpoints
@@ -155,6 +157,30 @@ def test_the_page_needs_nothing_else_and_knows_both_themes(workspace: Path, foun
     assert len(table) == 9
     assert len({line.count("|") for line in table}) == 1
     assert json.loads((workspace / "laboratory" / "report.json").read_text())["steps"] == found["steps"]
+
+
+def test_a_step_can_be_run_alone_as_the_report_says(workspace: Path, found: dict[str, Any]) -> None:
+    """The command that stands beside a step gives the configuration that ran."""
+    text = (workspace / "laboratory" / "report.md").read_text(encoding="utf-8")
+    commands = [line.split("`")[1] for line in text.splitlines() if line.startswith("* Alone: ")]
+    assert len(commands) == 7
+    for command, step in zip(commands, found["steps"], strict=True):
+        words = shlex.split(command)
+        assert words[:4] == ["python", "-m", "training", "run"]
+        config = load_preset(words[4].removeprefix("preset:"), [word for word in words[5:] if word != "--set"])
+        assert config == RunFolder(Path(step["figures"]["folder"])).config()
+
+
+def test_data_that_changed_between_two_steps_is_told(workspace: Path, capsys: Captured) -> None:
+    events = RunFolder(Path(lab(workspace, capsys)["steps"][0]["figures"]["folder"])).events_file
+    content = events.read_text()
+    fingerprint = read_history(events).attempts[0].environment["data"]
+    events.write_text(content.replace(fingerprint, "another"))
+    try:
+        assert "changed between two steps" in lab(workspace, capsys)["data"]
+    finally:
+        events.write_text(content)
+    assert "changed" not in lab(workspace, capsys)["data"]
 
 
 def test_a_histogram_holds_every_step(found: dict[str, Any]) -> None:
