@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from training.config.dataset import ImageSection
+from training.config.image_section import ImageSection
 from training.config.metrics import METRICS
 from training.config.run import RunConfig
 from training.errors import Problem

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from training.config import RunConfig
-from training.config.dataset import ImageSection, ShapesDataset, SpiralDataset
+from training.config.dataset import ShapesDataset, SpiralDataset
+from training.config.image_section import ImageSection
 from training.data.augment.draws import Draws
 from training.data.augment.mixing import draw_partners, mix, mix_targets
 from training.data.augment.steps import Step, steps

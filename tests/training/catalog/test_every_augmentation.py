@@ -10,7 +10,7 @@ from tests.training.catalog.whole_way import export, train_and_resume
 from tests.training.export.test_script import assert_same_run, check_source, train_by_script
 from tests.training.tiny import tiny
 from training.config import RunConfig
-from training.config.dataset import ImageSection
+from training.config.image_section import ImageSection
 from training.export import export_checkpoint
 
 AMOUNTS = {

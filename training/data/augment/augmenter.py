@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from training.config.dataset import ImageSection
 from training.config.dataset_section import DatasetSection
+from training.config.image_section import ImageSection
 from training.data.augment.draws import Draws
 from training.data.augment.mixing import draw_partners, mix, mix_targets
 from training.data.augment.steps import steps

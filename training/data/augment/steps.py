@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from training.config.dataset import ImageSection
 from training.config.dataset_section import DatasetSection
+from training.config.image_section import ImageSection
 from training.data.augment.auto import rand_augment, trivial_augment_wide
 from training.data.augment.erasing import erase
 from training.data.augment.geometry import deform, turn

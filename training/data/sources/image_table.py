@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.config.dataset import ImageTableDataset
+from training.config.pictures import ImageTableDataset
 from training.config.tables import MISSING_MARKS
 from training.data.columns import dense_codes, given_parts, require_numbers, target_kind
 from training.data.folder import Listing, not_a_picture, picture_suffixes

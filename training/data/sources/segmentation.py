@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from training.config.dataset import SegmentationDataset
+from training.config.pictures import SegmentationDataset
 from training.data.class_list import ClassList, read_class_list
 from training.data.decode import MAX_BYTES, Unusable, open_picture
 from training.data.folder import Listing, shown
