@@ -125,7 +125,7 @@ class MultiLabel(ObjectiveSection):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        return ("f1", "f1_micro", "mean_average_precision", "auroc", "subset_accuracy")
+        return ("f1", "f1_micro", "subset_accuracy", "auroc", "mean_average_precision")
 
 
 class Regression(ObjectiveSection):

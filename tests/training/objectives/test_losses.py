@@ -105,7 +105,7 @@ def cases() -> list[Any]:
     add("given labels", MultiLabel(pos_weight=(1.0, 4.0, 99.0)), LABELS, many, carried, wanted)
     answers, truth = drawn(12, 2), drawn(12, 2, seed=5)
     mse, l1, huber = (loss(answers, truth) for loss in (nn.MSELoss(), nn.L1Loss(), nn.HuberLoss(delta=0.7)))
-    plain = {"standardise": False, "delta": 0.7}
+    plain: dict[str, Any] = {"standardise": False, "delta": 0.7}
     add("mse", Regression(**plain), VALUES, answers, truth, mse)
     add("l1", Regression(loss="l1", **plain), VALUES, answers, truth, l1)
     add("huber", Regression(loss="huber", **plain), VALUES, answers, truth, huber)
@@ -224,7 +224,7 @@ def test_dice_and_cross_entropy_are_mixed_by_their_shares(weights: tuple[float, 
     both = torch.cat([torch.zeros_like(logit), logit], 1)
     dice = whole(Segmentation(loss="dice"), TWO, both, mask)
     entropy = whole(Segmentation(class_weights=weights), TWO, both, mask)
-    config = {"dice_weight": 0.3, "class_weights": weights}
+    config: dict[str, Any] = {"dice_weight": 0.3, "class_weights": weights}
     mixed = whole(Segmentation(loss="dice_cross_entropy", **config), TWO, both, mask)
     torch.testing.assert_close(mixed, 0.3 * dice + 0.7 * entropy)
     # One logit and a sigmoid say the same as two and a softmax.
