@@ -20,6 +20,7 @@ from training.facts import DataFacts, Target
 from training.models import make_model
 from training.objectives import Objective, make_objective
 from training.reading import visible
+from training.runs.folder import RunFolder
 from training.runs.manifest import verify
 
 _MOST_VALUES = 1 << 28  # in a sample
@@ -100,7 +101,8 @@ def load_trained(checkpoint: Path) -> Trained:
             f"{checkpoint}: its manifest does not say enough about data and model ({fault}); choose another checkpoint."
         )
     objective = make_objective(config.objective, facts, torch.device("cpu"))
-    model = make_model(config.model, facts, objective.outputs, config.seed)
+    code = RunFolder(checkpoint.parent.parent).code_file
+    model = make_model(config.model, facts, objective.outputs, config.seed, code if code.is_file() else None)
     averaged = AVERAGED in manifest["files"]  # a file the manifest does not name was not verified
     load_weights(checkpoint, model, averaged=averaged)
     return Trained(

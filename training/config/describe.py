@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 
 from training.config.fields import PathKind, Section
 
-Editor = Literal["bool", "int", "float", "choice", "text", "numbers", "names", "path"]
+Editor = Literal["bool", "int", "float", "choice", "text", "numbers", "names", "path", "table", "consent"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class FieldSpec:
     suggestions: tuple[str, ...] = ()
     columns: bool = False  # names one or several of the dataset's columns
     path: PathKind | None = None
+    consent: str = ""  # to running the file that this other setting names
     minimum: float | None = None
     maximum: float | None = None
     exclusive_minimum: bool = False
@@ -61,6 +62,10 @@ def _spec(name: str, info: FieldInfo) -> FieldSpec:
     origin = get_origin(annotation)
     if extra.get("path"):
         editor: Editor = "path"
+    elif extra.get("consent"):
+        editor = "consent"
+    elif origin is dict:
+        editor = "table"  # its rows are known from the values: ``Section.rows``
     elif origin is Literal:
         editor, choices = "choice", tuple(str(choice) for choice in get_args(annotation))
     elif origin is tuple:
@@ -84,6 +89,7 @@ def _spec(name: str, info: FieldInfo) -> FieldSpec:
         choices=choices,
         suggestions=tuple(extra.get("suggestions", ())),
         columns=bool(extra.get("columns")),
+        consent=str(extra.get("consent", "")),
         path=extra.get("path"),
         minimum=bounds.get("ge", bounds.get("gt")),
         maximum=bounds.get("le", bounds.get("lt")),

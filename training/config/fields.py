@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from types import NoneType
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+if TYPE_CHECKING:
+    from training.config.describe import FieldSpec
 
 PathKind = Literal["file", "folder", "any"]
 
@@ -45,6 +49,11 @@ class Section(BaseModel):
         optional = {name for name, info in cls.model_fields.items() if NoneType in get_args(info.annotation)}
         return {key: None if value == "" and key in optional else value for key, value in data.items()}
 
+    @classmethod
+    def rows(cls, name: str, values: Mapping[str, Any]) -> list[FieldSpec]:
+        """The settings inside the table ``name``, which depend on the section's other ``values``: as "name.key" each."""
+        return []
+
 
 def setting(
     default: Any = ...,
@@ -58,6 +67,7 @@ def setting(
     placeholder: str = "",
     log_scale: bool = False,
     suggestions: tuple[str, ...] = (),
+    consent: str = "",
     columns: bool = False,
     **bounds: Any,
 ) -> Any:
@@ -66,11 +76,12 @@ def setting(
     ``affects_result`` is false for settings that change neither weights nor metrics (where batches are prepared, how
     often to save): a run may be resumed with another value of those and stays the same run to the bit.
     ``placeholder`` is what an optional setting left empty means. ``columns`` says that it names columns of the dataset's
-    table, one or several. ``bounds`` are pydantic's ``gt, ge, lt, le``,
+    table, one or several. ``consent`` names the setting with a file of code: this one is the digest that the person agreed to
+    run. ``bounds`` are pydantic's ``gt, ge, lt, le``,
     ``min_length``, ``max_length``, ``pattern``, ``strict``.
     """
     extra: dict[str, Any] = {"advanced": advanced, "affects_result": affects_result}
-    for key, value in (("unit", unit), ("path", path), ("placeholder", placeholder)):
+    for key, value in (("unit", unit), ("path", path), ("placeholder", placeholder), ("consent", consent)):
         if value:
             extra[key] = value
     for key, on in (("log_scale", log_scale), ("columns", columns)):

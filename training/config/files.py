@@ -105,9 +105,9 @@ def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> None:
     for override in overrides:
         key, separator, text = override.partition("=")
         parts = key.strip().split(".")
-        if not separator or not 1 <= len(parts) <= 2 or not all(parts):
+        if not separator or not 1 <= len(parts) <= 3 or not all(parts):
             raise InputError(f"--set {override}: must look like section.key=value, for example loop.epochs=3.")
-        if len(parts) == 2 and parts[0] not in SECTIONS:
+        if len(parts) > 1 and parts[0] not in SECTIONS:
             raise ConfigError([Problem(key, f"unknown section; known are {', '.join(SECTIONS)}.")], "--set")
         value = _override_value(text.strip())
         if len(parts) == 1:
@@ -121,6 +121,9 @@ def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> None:
             elif "kind" not in section and "" not in alternatives(parts[0]):
                 default = RunConfig.model_fields[parts[0]].default
                 section["kind"] = default.kind
+            if len(parts) == 3:
+                table = section.get(parts[1], {})
+                value = {**table, parts[2]: value} if isinstance(table, dict) else {parts[2]: value}
             section[parts[1]] = value
 
 

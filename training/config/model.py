@@ -10,6 +10,7 @@ from training.config.fields import setting
 from training.config.model_section import NORM_HELP, ModelSection, Norm
 from training.config.tabular import Tabular
 from training.config.text import Gpt
+from training.config.user_file import UserFile
 from training.config.zoo import TimmModel, TorchvisionModel, TorchvisionSegmentation
 
 
@@ -102,6 +103,15 @@ class UNet(ModelSection):
 
 
 Model = Annotated[
-    SmallCnn | WhitenedCnn | Mlp | Tabular | UNet | Gpt | TorchvisionModel | TorchvisionSegmentation | TimmModel,
+    SmallCnn
+    | WhitenedCnn
+    | Mlp
+    | Tabular
+    | UNet
+    | Gpt
+    | TorchvisionModel
+    | TorchvisionSegmentation
+    | TimmModel
+    | UserFile,
     Field(discriminator="kind"),
 ]

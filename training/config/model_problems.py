@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from training.config.torchvision_names import CLASSIFICATION_MODELS, SEGMENTATION_MODELS
+from training.config.user_file import UserFile, user_file_problems
 from training.config.zoo import NamedWeights, TorchvisionModel, TorchvisionSegmentation
 from training.errors import Problem
 from training.reading import visible
@@ -25,6 +26,8 @@ def model_problems(config: RunConfig) -> list[Problem]:
         found += _unknown(model.name, SEGMENTATION_MODELS, "segmentation network", "lraspp_mobilenet_v3_large")
     if isinstance(model, NamedWeights) and model.pretrained and model.weights:
         found.append(Problem("model.weights", "published weights are chosen already; empty this or model.pretrained."))
+    if isinstance(model, UserFile):
+        found += user_file_problems(model)
     precision = config.precision
     if precision.activation_checkpointing and precision.compile != "off":
         advice = "switch it off, or set precision.compile to off."

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 READ = ("dataset", "model", "objective")
 """Sections whose paths are read; what others name is made by the run."""
 
-LEFT_BEHIND = ("model.weights", "model.path")
-"""What only the beginning of a run needs: its folder holds all that goes on from there."""
-
 
 def path_settings(section: type[Section]) -> dict[str, str]:
     """The settings of ``section`` that are paths, with what they must be: file, folder or any."""

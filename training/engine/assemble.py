@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -42,18 +43,19 @@ def assemble(
     choices: Choices = NOTHING_CHOSEN,
     kept: KeptData | None = None,
     loads: bool = False,
+    code: Path | None = None,
 ) -> Session:
     """Open the data, build the model and all that trains it. Raises InputError or ConfigError; changes no file.
 
     ``choices`` take the place of automatic ones: a resumed run keeps what it began with. ``kept`` may still hold the data
-    from the last time. ``loads`` says that weights will be loaded: none are looked for in the samples.
+    from the last time. ``code`` is the run's copy of a person's own network. ``loads`` says that weights will be loaded: none are looked for in the samples.
     """
     device = choose_device(config.precision.device)
     apply_backends(config.precision, config.deterministic)
     numerics = Numerics(config.precision, device)
     data = (kept.prepare if kept else prepare)(config, device, report_progress)
     try:
-        return _build(config, device, numerics, data, report_progress, choices, loads)
+        return _build(config, device, numerics, data, report_progress, choices, loads, code)
     except BaseException:
         data.close()
         raise
@@ -67,12 +69,13 @@ def _build(
     report_progress: ReportProgress,
     choices: Choices,
     loads: bool,
+    code: Path | None,
 ) -> Session:
     give_back_memory()  # files that were unpacked, before the steps take the holes they left
     report_progress("building the model", None)
     objective = make_objective(config.objective, data.facts, device)
     _refuse_unmeasured(config, objective)
-    model = make_model(config.model, data.facts, objective.outputs, config.seed)
+    model = make_model(config.model, data.facts, objective.outputs, config.seed, code)
     precision, batch_size = config.precision, config.loop.batch_size
     threads = choices.threads or choose_threads(precision.threads, model, data.facts, batch_size)
     torch.set_num_threads(threads)

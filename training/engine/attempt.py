@@ -13,6 +13,7 @@ from typing import Any
 from training.atomic import write_text
 from training.checkpoints import Keeper
 from training.config import RunConfig
+from training.config.user_file import UserFile
 from training.control import Control
 from training.data.prepare import in_short
 from training.engine.assemble import assemble
@@ -35,6 +36,7 @@ from training.engine.skips import SkipLog
 from training.engine.workplace import Workplace
 from training.errors import InputError, TrainingError, counted
 from training.events import Completed, DataPrepared, Event, Found, PhaseChanged, Stopped
+from training.models.user_file import keep_code
 from training.objectives import Tables
 from training.process import heap_left_alone
 from training.runs.evaluation import Part, note_evaluation
@@ -126,7 +128,7 @@ def _prepare(place: Workplace, config: RunConfig, restore: Restore | None, sourc
     loads = restore is not None and restore.checkpoint is not None
     if isinstance(restore, Branch | Resume):
         choices = replace(choices, normalisation=normalised_by(config, restore.manifest))
-    session = assemble(config, report, choices, place.hooks.kept, loads)
+    session = assemble(config, report, choices, place.hooks.kept, loads, _code(folder, config, restore))
     try:
         with stored(folder.data_file):
             check_data(folder, session)
@@ -141,6 +143,15 @@ def _prepare(place: Workplace, config: RunConfig, restore: Restore | None, sourc
         session.data.close()
         raise
     return session
+
+
+def _code(folder: RunFolder, config: RunConfig, restore: Restore | None) -> Path | None:
+    """The run's own copy of the file that the network is written in, which is made where there is none yet."""
+    if not isinstance(config.model, UserFile):
+        return None
+    parents = [restore.parent.code_file] if isinstance(restore, Branch) else []
+    keep_code(config.model, folder.code_file, *parents)
+    return folder.code_file
 
 
 def _mend(folder: RunFolder, session: Session, restore: Restore | None) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import traceback
 
 from training.config import RunConfig
+from training.config.user_file import UserFile
 from training.engine.device import ran_out_of_memory
 from training.engine.memory import shortage_outside_steps
 from training.errors import TrainingError
 from training.events import Failed
+from training.models.user_file import place_of
 
 
 def failure(error: Exception, step: int, config: RunConfig, phase: str) -> Failed:
@@ -19,6 +21,10 @@ def failure(error: Exception, step: int, config: RunConfig, phase: str) -> Faile
         error = shortage_outside_steps(error, phase, config)
     if isinstance(error, TrainingError):
         return Failed(step=step, reason=error.message, advice=error.advice, log=log, fix=error.fix)
+    place = place_of(error) if isinstance(config.model, UserFile) else None
+    if place is not None:
+        reason = f"{place[0]}, line {place[1]}: {type(error).__name__}: {error}"
+        return Failed(step=step, reason=reason, advice="Correct the file, and start a new run with it.", log=log)
     reason = f"An unexpected fault ended the run: {type(error).__name__}: {error}"
     advice = "Resume to go on from the last checkpoint; the log has details." if step else "The log has details."
     return Failed(step=step, reason=reason, advice=advice, log=log)

@@ -11,7 +11,7 @@ from training.checkpoints import newest_good
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.diff import Change, diff
 from training.config.files import config_data
-from training.config.paths import LEFT_BEHIND, with_absolute_paths
+from training.config.paths import with_absolute_paths
 from training.config.sheet import Sheet, branch_sheet, keeps_run, resume_sheet
 from training.engine.attempt import work_on
 from training.engine.device import choose_device, device_here
@@ -24,6 +24,9 @@ from training.runs.manifest import verify
 from training.runs.mending import mend_config, refuse_changed_config, standing
 from training.runs.places import DATA, DEVICE, KEPT, config_here
 from training.runs.workspace import find_target
+
+OWN = "model."
+"""A run's folder holds all of the network that goes on: weights, and the code of a person's own file."""
 
 __all__ = ["Hooks", "Intent", "branch_run", "intend_resume", "resume_run", "start_run"]
 
@@ -191,7 +194,7 @@ def _refuse_missing_files(folder: RunFolder, config: RunConfig) -> None:
     try:
         parse_config(config_data(config), folder.id)
     except ConfigError as error:
-        problems = [problem for problem in error.problems if problem.path not in LEFT_BEHIND]
+        problems = [problem for problem in error.problems if not problem.path.startswith(OWN)]
         if not problems:
             return
         if all(problem.path != DATA for problem in problems):

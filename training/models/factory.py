@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
 
 import psutil
 import torch
@@ -10,20 +12,23 @@ from torch import Tensor, nn
 
 from training import catalog
 from training.config.model import Model, WhitenedCnn
+from training.config.user_file import UserFile
 from training.config.zoo import StartingWeights
 from training.errors import InputError
 from training.facts import DataFacts
 from training.models.whitened_cnn import PICTURES, whiten
 
 
-def make_model(config: Model, facts: DataFacts, outputs: int, seed: int) -> nn.Module:
+def make_model(config: Model, facts: DataFacts, outputs: int, seed: int, code: Path | None = None) -> nn.Module:
     """The network for such samples that answers ``outputs`` numbers (logits, values) for each of them, or for each of its
-    pixels, tokens or items; on the CPU in float32.
+    pixels, tokens or items; on the CPU in float32. ``code`` is a run's copy of the file in which a person wrote it.
 
     The initial weights depend on ``config``, ``facts``, ``outputs`` and ``seed`` alone; the caller's random state is
     as before. Raises InputError when the network cannot take such samples.
     """
     make: Callable[..., nn.Module] = catalog.resolve(catalog.entry("model", config.kind))
+    if isinstance(config, UserFile):
+        make = partial(make, code=code)
     if not isinstance(config, StartingWeights):  # those have a known size
         _refuse_more_than_memory(lambda: make(config, facts, outputs))
     with torch.random.fork_rng(devices=[]):

@@ -7,6 +7,7 @@ splits.safetensors which sample is in which part  owner.json    the working proc
 .reserve           room for the last words on a full disk
 checkpoints/step-00000100/ {model.safetensors, state.pt, manifest.json}    labels.json    exports/
 places.json        where the data lies and what computes on machines the run was carried to
+network.py         the code of a network that a person wrote, as it ran
 profile.json       where the time of its steps went, once somebody asked
 evaluation.json    which class was taken for which at the best validation and the test
 """
@@ -111,6 +112,11 @@ class RunFolder:
     def evaluation_file(self) -> Path:
         """What the best validation and the test tell beyond single numbers."""
         return self.path / "evaluation.json"
+
+    @property
+    def code_file(self) -> Path:
+        """A person's own network, as it was when the run began."""
+        return self.path / "network.py"
 
     @property
     def profile_file(self) -> Path:

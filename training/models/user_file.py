@@ -1,0 +1,175 @@
+"""The network of a person's own Python file: run only with consent, its faults told by file, line and reason."""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from training.atomic import write_text
+from training.config.signature import FILLED, FUNCTION, Signature, read_signature, signature_of
+from training.config.user_file import UserFile, argument_problems, untrusted
+from training.errors import ConfigError, InputError, Problem
+from training.facts import DataFacts
+from training.models.hollow import forward_hollow
+from training.reading import MEGABYTE, read_bytes, visible
+
+_MODULE = "trainwright_user_file_"
+_MOST_BYTES = MEGABYTE
+
+
+def make_user_model(config: UserFile, facts: DataFacts, outputs: int, code: Path | None = None) -> nn.Module:
+    """What the file's ``build(...)`` returns for such data. ``code`` is a run's own copy of the file, which is read in its
+    place. Raises InputError for a file that nobody agreed to run, and for each of its faults."""
+    path = code or Path(config.path)
+    signature = read_signature(path)
+    refusal = untrusted(Path(config.path), signature.digest, config.trusted)
+    if refusal:
+        raise ConfigError([Problem("model.trusted", refusal)])
+    problems = argument_problems(config, signature)
+    if problems:
+        raise ConfigError(problems)
+    arguments = arguments_of(config, signature, facts, outputs)
+    module = _run(signature, path)
+    model = _told(path, "cannot build the network", lambda: getattr(module, FUNCTION)(**arguments))
+    if not isinstance(model, nn.Module):
+        raise InputError(
+            f"{visible(str(path))}: {FUNCTION} returns {_kind(model)}, no torch.nn.Module; return the network."
+        )
+    if not any(True for _ in model.parameters()):
+        raise InputError(
+            f"{visible(str(path))}: the network that {FUNCTION} returns has no weights to train; add some."
+        )
+    answer = _told(path, "the network cannot take such samples", lambda: forward_hollow(model.float(), facts))
+    wanted = _answer_shape(facts, outputs)
+    if not isinstance(answer, Tensor) or tuple(answer.shape) != wanted:
+        raise InputError(
+            f"{visible(str(path))}: for 2 samples the network answers {_kind(answer)}, but a tensor of "
+            f"{' x '.join(map(str, wanted))} is wanted; change what its forward returns."
+        )
+    return model
+
+
+def keep_code(config: UserFile, copy: Path, *others: Path) -> None:
+    """Put the file that the person agreed to into ``copy``, unless it lies there: from the first of ``others`` (another run's
+    copy, where this one branched off) or the file itself that is still what it was. Raises InputError."""
+    if _digest(copy) is not None and _digest(copy) == config.trusted:
+        return
+    for source in (*others, Path(config.path)):
+        if config.trusted is not None and _digest(source) == config.trusted:
+            write_text(copy, read_bytes(source, _MOST_BYTES).decode("utf-8"))
+            return
+    signature = read_signature(Path(config.path))  # says what is wrong with a file that cannot be read
+    refusal = untrusted(Path(config.path), signature.digest, config.trusted)
+    raise ConfigError([Problem("model.trusted", refusal or "the file's copy in the run's folder is gone.")])
+
+
+def arguments_of(config: UserFile, signature: Signature, facts: DataFacts, outputs: int) -> dict[str, Any]:
+    """All that ``build`` is called with. Raises InputError when it asks for what such data does not have."""
+    known = _of_data(facts, outputs)
+    arguments: dict[str, Any] = {}
+    for name in signature.filled:
+        meaning = FILLED.get(name, name)
+        if meaning not in known:
+            what = {"image": "pictures", "vector": "numbers", "tokens": "text", "list": "lists of items"}[facts.layout]
+            square = " that are not square" if meaning == "image_size" and facts.layout == "image" else ""
+            raise InputError(
+                f"model.path: {FUNCTION} asks for {name}, which {what}{square} do not have; choose other data."
+            )
+        arguments[name] = known[meaning]
+    for parameter in signature.parameters:
+        if parameter.name in config.arguments:
+            value = config.arguments[parameter.name]
+            if parameter.sort == "float" and isinstance(value, int):
+                value = float(value)
+            arguments[parameter.name] = None if parameter.optional and value == "" else _as_tuple(value)
+    return arguments
+
+
+def _of_data(facts: DataFacts, outputs: int) -> Mapping[str, int]:
+    known = {"outputs": outputs}
+    if facts.layout == "image":
+        channels, height, width = facts.shape
+        known |= {"channels": channels, "height": height, "width": width}
+        known |= {"image_size": height} if height == width else {}
+    elif facts.layout == "tokens":
+        known |= {"vocabulary": len(facts.names), "context": facts.shape[0]}
+    else:
+        known |= {"features": facts.shape[-1]}
+    return known
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _answer_shape(facts: DataFacts, outputs: int) -> tuple[int, ...]:
+    if facts.target == "mask":
+        return 2, outputs, *facts.shape[1:]
+    if facts.target == "tokens":
+        return 2, *facts.shape, outputs
+    return (2, facts.shape[0]) if facts.target == "ranks" else (2, outputs)
+
+
+def _run(signature: Signature, path: Path) -> ModuleType:
+    """The file as a module. Its lines stay known for tracebacks, whatever becomes of the file."""
+    name = f"{_MODULE}{signature.digest[:16]}"
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    linecache.cache[str(path)] = (len(signature.text), None, signature.text.splitlines(True), str(path))
+    sys.modules[name] = module  # dataclasses look their module up
+    _told(path, "cannot be run", lambda: exec(compile(signature.text, str(path), "exec"), module.__dict__))
+    return module
+
+
+def _told(path: Path, what: str, work: Callable[[], Any]) -> Any:
+    """What ``work`` returns; a fault of the person's code as one sentence."""
+    try:
+        return work()
+    except (Exception, SystemExit) as error:
+        place = place_of(error)
+        line = f", line {place[1]}" if place else ""
+        text = visible(str(error).strip().split("\n")[0], 200)
+        raise InputError(
+            f"{visible(str(path))}{line}: {what}: {type(error).__name__}: {text}. Correct the file."
+        ) from error
+
+
+def place_of(error: BaseException) -> tuple[str, int] | None:
+    """File and line of the innermost frame of ``error`` that a person's file has; None when it came from elsewhere."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    for frame, line in reversed(frames):
+        if str(frame.f_globals.get("__name__", "")).startswith(_MODULE):
+            return frame.f_code.co_filename, line
+    return None
+
+
+def text_of(config: UserFile, code: Path | None) -> Signature:
+    """The file as the run has it, for exports; raises InputError when neither copy nor file is what was trusted."""
+    for path in (code, Path(config.path)):
+        if path is not None and _digest(path) == config.trusted:
+            return signature_of(read_bytes(path, _MOST_BYTES), str(path))
+    raise InputError(
+        "model.path: neither the run's copy of the file nor the file itself is what was trained; bring it back."
+    )
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(read_bytes(path, _MOST_BYTES)).hexdigest()
+    except OSError:
+        return None
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of {' x '.join(map(str, value.shape)) or 'a single number'}"
+    return f"a {type(value).__name__}" if value is not None else "nothing"
