@@ -1,0 +1,80 @@
+"""Every task of the catalog trains, is saved, goes on to the same bits, and is exported."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.training.catalog.task_samples import small
+from tests.training.catalog.whole_way import export, train_and_resume
+from training.catalog import OBJECTIVES
+from training.engine.run import start_run
+from training.errors import InputError
+from training.runs.evaluation import read_evaluation
+from training.runs.folder import RunFolder
+from training.runs.manifest import read_manifest
+
+ACCUMULATED = ("loop.batch_size=5", "loop.accumulation=3")
+FORMS: dict[str, tuple[str, ...]] = {
+    "classification": (),
+    "classification, balanced": (*ACCUMULATED, "objective.balanced=true", "objective.label_smoothing=0.1"),
+    "classification, with ranking metrics": ("objective.ranking_metrics=true", "checkpoints.monitor=val/auroc"),
+    "binary": (),
+    "binary, balanced, fp16": (*ACCUMULATED, "objective.balanced=true", "precision.compute=fp16"),
+    "multi_label": (),
+    "multi_label, balanced": (*ACCUMULATED, "objective.balanced=true", "checkpoints.monitor=val/subset_accuracy"),
+    "regression": (),
+    "regression, weighted sum": (*ACCUMULATED, "objective.loss=weighted_sum", "objective.huber_weight=2.0"),
+    "regression, as it is": ("objective.standardise=false", "objective.loss=huber", "precision.compute=bf16"),
+    "ranking": (),
+    "ranking, accumulated": (*ACCUMULATED, "precision.compute=fp16", "loop.ema_decay=0.9"),
+    "distillation": (),
+    "distillation, accumulated": (*ACCUMULATED, "objective.alpha=1.0", "loop.ema_decay=0.9"),
+    "segmentation": (),
+    "segmentation, dice": (*ACCUMULATED, "objective.loss=dice", "precision.compute=fp16"),
+    "segmentation, both": (*ACCUMULATED, "objective.loss=dice_cross_entropy", "objective.balanced=true"),
+    "segmentation, one logit": ("objective.loss=dice_bce", "objective.class_weights=[1, 2]"),
+    "language_model": (),
+    "language_model, smoothed": (*ACCUMULATED, "objective.label_smoothing=0.1", "precision.compute=bf16"),
+}
+
+
+def test_every_task_has_its_runs() -> None:
+    assert {form.partition(",")[0] for form in FORMS} == {row.kind for row in OBJECTIVES}
+
+
+@pytest.fixture(scope="module")
+def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of a larger network over the data that the distilling ones have."""
+    folder = tmp_path_factory.mktemp("teacher")
+    return Path(start_run(small("classification", folder, "model.hidden=[32, 32]"), folder)["folder"])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_trains_and_goes_on_to_the_same_bits(form: str, teacher: Path, tmp_path: Path) -> None:
+    kind = form.partition(",")[0]
+    config = small(kind, tmp_path / "data", *FORMS[form], teacher=teacher)
+    last = train_and_resume(config, tmp_path, step=2)
+    export(last, tmp_path / "exported")
+    manifest = read_manifest(last)
+    folder = RunFolder(last.parent.parent)
+    found = {name.removeprefix("val/") for name in manifest["metrics"] if name.startswith("val/")}
+    absent = {"top5_accuracy"} if kind == "classification" else set()
+    assert found == {"loss", *config.objective.metrics} - absent
+    assert folder.status()["best"]["metric"] == config.monitor
+    evaluation = read_evaluation(folder, "validation")
+    assert (evaluation is None) == (kind in ("ranking", "language_model"))
+    if evaluation is not None:
+        names = json.loads(folder.data_file.read_text())["classes"]
+        assert list(evaluation.names) == names
+        assert evaluation.step == folder.status()["best"]["step"]
+
+
+def test_another_task_is_refused_before_anything_is_begun(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="top5_accuracy is not measured here, because the data has only 3 classes"):
+        start_run(small("classification", tmp_path, "checkpoints.monitor=val/top5_accuracy"), tmp_path)
+    with pytest.raises(InputError, match="binary needs exactly two classes, but the data has 3"):
+        start_run(small("binary", tmp_path, "dataset.kind=blobs"), tmp_path)
+    assert not list((tmp_path / "runs").iterdir())
