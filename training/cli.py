@@ -1,4 +1,4 @@
-"""The command line: ``python -m training run|resume|check|export|lab|presets|runs|show|schema``.
+"""The command line: ``python -m training run|resume|check|export|generate|lab|presets|runs|show|schema``.
 
 Progress goes to stderr; with ``--json`` the last line of stdout is one JSON object. Exit codes: 0 completed, 130 stopped
 on request, 2 bad config or input, 1 failed.
@@ -32,6 +32,7 @@ from training.console import (
 )
 from training.errors import InputError, TrainingError
 from training.events import Found
+from training.generation import add_generate
 from training.laboratory.command import add_lab
 from training.presets import load_preset
 from training.presets.command import add_presets
@@ -39,7 +40,8 @@ from training.process import tune_process
 from training.reading import visible, visible_lines
 from training.runs.folder import RunFolder, read_json
 from training.runs.profile_record import read_profile
-from training.runs.workspace import default_workspace, find_run, find_target, typed_path
+from training.runs.trust import trust_file, trust_run
+from training.runs.workspace import default_workspace, find_checkpoint, find_run, find_target, typed_path
 
 EXIT_CODES = {"completed": 0, "stopped": 130, "failed": 1}
 CONTRACT = (
@@ -82,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("config", metavar="CONFIG.toml", help=config_help)
     _add_profile(run)
     _add_set(run)
+    _add_trust(run)
     _add_workspace(run)
     run.set_defaults(command=_run)
 
@@ -94,12 +97,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_profile(resume)
     _add_set(resume)
+    _add_trust(resume)
     _add_workspace(resume)
     resume.set_defaults(command=_resume)
 
     check = commands.add_parser("check", help="look for problems without training")
     check.add_argument("config", metavar="CONFIG.toml", help=config_help)
     _add_set(check)
+    _add_trust(check)
     _add_workspace(check)
     check.set_defaults(command=_check)
 
@@ -107,9 +112,11 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("checkpoint", metavar="CHECKPOINT_DIR", help="a checkpoint, or a run (its best one)")
     export.add_argument("--to", required=True, choices=("safetensors", "onnx", "torch-export", "script"))
     export.add_argument("--out", required=True, type=Path, metavar="PATH")
+    _add_trust(export)
     _add_workspace(export)
     export.set_defaults(command=_export)
 
+    add_generate(commands)
     add_lab(commands)
     add_presets(commands)
 
@@ -128,6 +135,12 @@ def _parser() -> argparse.ArgumentParser:
     serve = commands.add_parser("serve")  # the window's engine process; not for people
     serve.set_defaults(command=_serve)
     return parser
+
+
+def _add_trust(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--trust", action="store_true", help="agree to run the Python file that defines the network, as it is now"
+    )
 
 
 def _add_set(parser: argparse.ArgumentParser) -> None:
@@ -156,7 +169,8 @@ def _load(arguments: argparse.Namespace) -> RunConfig:
     name: str = arguments.config
     if name.startswith("preset:"):
         return load_preset(name.removeprefix("preset:"), arguments.overrides)
-    return load_config(Path(name), arguments.overrides)
+    overrides = [*arguments.overrides, *trust_file(Path(name), arguments.overrides, arguments.trust)]
+    return load_config(Path(name), overrides)
 
 
 def _print_json(record: dict[str, Any]) -> None:
@@ -191,7 +205,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _resume(arguments: argparse.Namespace) -> int:
     workspace = _workspace(arguments)
-    find_target(arguments.target, workspace)  # a wrong name is told before torch is loaded
+    folder, _ = find_target(arguments.target, workspace)  # a wrong name is told before torch is loaded
+    if arguments.trust:
+        trust_run(folder)
     from training.engine.run import Hooks, resume_run
 
     if arguments.dry_run:
@@ -285,27 +301,14 @@ def _check(arguments: argparse.Namespace) -> int:
 def _export(arguments: argparse.Namespace) -> int:
     from training.export import export_checkpoint
 
-    checkpoint = _checkpoint(arguments.checkpoint, _workspace(arguments))
+    checkpoint = find_checkpoint(arguments.checkpoint, _workspace(arguments))
+    if arguments.trust:
+        trust_run(RunFolder(checkpoint.parent.parent))
     result = export_checkpoint(checkpoint, arguments.to, arguments.out)
     sys.stderr.write(f"{visible(result['summary'])}\n")
     if arguments.json:
         _print_json(result)
     return 0
-
-
-def _checkpoint(text: str, workspace: Path) -> Path:
-    """A checkpoint's folder as given, or the best (else the last) one of the run that is meant."""
-    from training.runs.manifest import BEST, LAST, MANIFEST, read_labels
-
-    path = typed_path(text)
-    if (path / MANIFEST).is_file() or path.parent.name == "checkpoints":
-        return path
-    folder = find_run(text, workspace)
-    labels = read_labels(folder)
-    name = labels.get(BEST) or labels.get(LAST)
-    if not name:
-        raise InputError(f"The run {folder.id} has no checkpoint yet; let it train until it has saved one.")
-    return folder.checkpoints / str(name)
 
 
 def _runs(arguments: argparse.Namespace) -> int:

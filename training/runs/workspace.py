@@ -12,7 +12,7 @@ from platformdirs import user_documents_path
 
 from training.errors import InputError
 from training.runs.folder import RunFolder, read_json
-from training.runs.manifest import MANIFEST
+from training.runs.manifest import BEST, LAST, MANIFEST, read_labels
 
 
 def default_workspace() -> Path:
@@ -93,6 +93,20 @@ def _name(folder: RunFolder) -> Any:
     """A run's name; from its configuration where the status record is lost."""
     record = read_json(folder.status_file)
     return (record if "run" in record else folder.status()).get("name")
+
+
+def find_checkpoint(text: str, workspace: Path) -> Path:
+    """A checkpoint's folder as given, or the best (else the last) one of the run that is meant. Raises InputError where there
+    is none yet."""
+    path = typed_path(text)
+    if (path / MANIFEST).is_file() or path.parent.name == "checkpoints":
+        return path
+    folder = find_run(text, workspace)
+    labels = read_labels(folder)
+    name = labels.get(BEST) or labels.get(LAST)
+    if not name:
+        raise InputError(f"The run {folder.id} has no checkpoint yet; let it train until it has saved one.")
+    return folder.checkpoints / str(name)
 
 
 def find_target(text: str, workspace: Path) -> tuple[RunFolder, Path | None]:

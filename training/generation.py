@@ -1,0 +1,109 @@
+"""``python -m training generate``: a text that a trained language model goes on with."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from training.errors import CheckpointError, InputError
+from training.reading import visible, visible_lines
+from training.runs.workspace import default_workspace, find_checkpoint, typed_path
+
+_MOST_TOKENS = 1_000_000
+
+
+def add_generate(commands: Any) -> None:
+    """Put the command into the parser's ``commands``."""
+    generate = commands.add_parser("generate", help="let a trained language model go on with a text")
+    generate.add_argument("checkpoint", metavar="CHECKPOINT_DIR", help="a checkpoint, or a run (its best one)")
+    generate.add_argument("--prompt", default="\n", metavar="TEXT", help="what to go on with; by default a line break")
+    generate.add_argument("--tokens", type=int, default=500, metavar="N", help="how many tokens to add (500)")
+    generate.add_argument(
+        "--temperature", type=float, default=0.8, metavar="T", help="below 1 bolder guesses are rarer; 0: none (0.8)"
+    )
+    generate.add_argument("--top-k", type=int, default=None, metavar="K", help="draw from the K likeliest tokens only")
+    generate.add_argument("--seed", type=int, default=0, metavar="S", help="the same seed gives the same text (0)")
+    generate.add_argument("--workspace", default=None, metavar="DIR", help="where runs live")
+    generate.add_argument("--json", action="store_true", help="end stdout with one JSON object")
+    generate.set_defaults(command=run_generate)
+
+
+def run_generate(arguments: argparse.Namespace) -> int:
+    """Print the prompt and what comes after it, as it comes; returns the exit code. Raises InputError for numbers out of
+    bounds, a prompt the vocabulary does not hold, and a model of no text."""
+    _check(arguments)
+    workspace = typed_path(arguments.workspace).absolute() if arguments.workspace else default_workspace()
+    made = []
+    for piece in continued(find_checkpoint(arguments.checkpoint, workspace), arguments):
+        made.append(piece)
+        if not arguments.json:
+            sys.stdout.write(visible_lines(piece))
+            sys.stdout.flush()
+    text = "".join(made)
+    if arguments.json:
+        sys.stdout.write(json.dumps({"prompt": arguments.prompt, "text": text}) + "\n")
+    elif not text.endswith("\n"):
+        sys.stdout.write("\n")
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    temperature: float = arguments.temperature
+    if not 0 <= arguments.tokens <= _MOST_TOKENS:
+        raise InputError(f"--tokens {arguments.tokens}: must be between 0 and {_MOST_TOKENS:,}.")
+    if not math.isfinite(temperature) or temperature < 0.0:
+        raise InputError(f"--temperature {temperature:g}: must be 0 or greater, for example 0.8.")
+    if arguments.top_k is not None and arguments.top_k < 1:
+        raise InputError(f"--top-k {arguments.top_k}: must be at least 1.")
+    if not 0 <= arguments.seed < 1 << 31:
+        raise InputError(f"--seed {arguments.seed}: must be between 0 and {(1 << 31) - 1:,}.")
+    if not arguments.prompt:
+        raise InputError("--prompt: must hold something to go on with.")
+
+
+def continued(checkpoint: Path, arguments: argparse.Namespace) -> Iterator[str]:
+    """The prompt, then piece by piece what the model of ``checkpoint`` adds: pieces of whole characters."""
+    from training.data.vocabulary import vocabulary_of
+    from training.export.material import load_material
+    from training.models.generate import generate
+
+    material = load_material(checkpoint)
+    facts = material.facts
+    if facts.target != "tokens":
+        raise InputError(
+            f"{checkpoint}: is no language model ({material.config.objective.kind}); choose another checkpoint."
+        )
+    try:
+        vocabulary = vocabulary_of(facts)
+        prompt = vocabulary.encode(arguments.prompt).tolist()
+        if facts.vocabulary == "characters" and 0 in prompt:
+            unknown = visible(arguments.prompt[prompt.index(0)])
+            raise InputError(f"--prompt: the model never saw '{unknown}'; leave it out.")
+        yield arguments.prompt
+        tokens = generate(
+            material.model,
+            prompt,
+            arguments.tokens,
+            context=facts.shape[0],
+            temperature=arguments.temperature,
+            top_k=arguments.top_k,
+            seed=arguments.seed,
+        )
+        waiting: list[int] = []
+        for token in tokens:
+            waiting.append(token)
+            piece = vocabulary.decode(waiting)
+            # Half a character of several bytes waits for the rest; one that never comes is shown as what it is.
+            if not piece.endswith("\ufffd") or len(waiting) >= 4:
+                yield piece
+                waiting = []
+        yield vocabulary.decode(waiting)
+    except (KeyError, IndexError, ValueError) as error:
+        raise CheckpointError(
+            f"{checkpoint}: its vocabulary is damaged ({error}); choose another checkpoint."
+        ) from error
