@@ -14,12 +14,12 @@ from torch import Tensor
 
 from training.config.dataset import ImageFolderDataset
 from training.config.pictures import TorchvisionDataset
-from training.data.download import download, is_whole, unpack
+from training.data.download import Remote, download, is_whole, unpack
 from training.data.known_sets import KNOWN_SETS, KnownSet
 from training.data.placement import in_words
-from training.data.source import AtHand, Opening, Skipped, Source
+from training.data.source import AtHand, Opening, Skipped
 from training.data.sources.idx import Idx
-from training.data.sources.image_folder import open_image_folder
+from training.data.sources.image_folder import ImageFolder, open_image_folder
 from training.errors import InputError, TrainingError
 from training.facts import Layout
 from training.reading import MEGABYTE, read_bytes
@@ -100,7 +100,7 @@ class Cifar(AtHand):
 _AGAIN = "Delete the file, and start again to download it anew."
 
 
-def open_torchvision_set(dataset: TorchvisionDataset, opening: Opening) -> Source:
+def open_torchvision_set(dataset: TorchvisionDataset, opening: Opening) -> Idx | Cifar | ImageFolder:
     known = KNOWN_SETS[dataset.name]
     root = Path(dataset.path) if dataset.path else user_data_path("Trainwright", appauthor=False) / "datasets"
     if known.form == "idx":
@@ -115,7 +115,7 @@ def open_torchvision_set(dataset: TorchvisionDataset, opening: Opening) -> Sourc
     return source
 
 
-def _open_idx(dataset: TorchvisionDataset, known: KnownSet, root: Path, opening: Opening) -> Source:
+def _open_idx(dataset: TorchvisionDataset, known: KnownSet, root: Path, opening: Opening) -> Idx:
     for place in (root / known.folder, root / Path(known.folder).name, root):
         if any(place.glob("train-images*idx3-ubyte*")):
             break
@@ -125,9 +125,9 @@ def _open_idx(dataset: TorchvisionDataset, known: KnownSet, root: Path, opening:
         for remote in known.files:
             if not (place / remote.name).exists():
                 download(remote, place, opening.report_progress)
-    if opening.check:
-        _require_whole(known, place)
-    source = Idx(place)
+    source = Idx(
+        place
+    )  # which tells a damaged file by itself; one that was packed anew is as good as the published one
     if known.classes:
         source.classes = known.classes
     return source
@@ -148,7 +148,7 @@ def _made(dataset: TorchvisionDataset, known: KnownSet, root: Path, opening: Ope
             f"{place / remote.name} is not unpacked yet.", "That is done when the run starts, or by Check."
         )
     else:
-        _require_whole(known, place)
+        _require_whole(place / remote.name, remote)
     unpack(place / remote.name, place, opening.report_progress)
     return place / known.made
 
@@ -167,18 +167,17 @@ def _require_download(dataset: TorchvisionDataset, known: KnownSet, root: Path, 
         )
 
 
-def _require_whole(known: KnownSet, place: Path) -> None:
+def _require_whole(path: Path, remote: Remote) -> None:
     """Raise InputError for a file that is not the one its makers published."""
-    for remote in known.files:
-        path = place / remote.name
-        try:
-            if path.exists() and not is_whole(path, remote):
-                raise InputError(f"{path} is damaged, or another file than it should be.", _AGAIN)
-        except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror or error}.", _AGAIN) from error
+    try:
+        whole = is_whole(path, remote)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.", _AGAIN) from error
+    if not whole:
+        raise InputError(f"{path} is damaged, or another file than it should be.", _AGAIN)
 
 
-def _open_cifar(known: KnownSet, place: Path, opening: Opening) -> Source:
+def _open_cifar(known: KnownSet, place: Path, opening: Opening) -> Cifar:
     opening.report_progress(f"reading {place.name}", None)
     if known.classes:
         files = {
