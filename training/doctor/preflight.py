@@ -139,9 +139,19 @@ def _classes(session: Session) -> list[Found]:
 
 
 def _weights(session: Session) -> list[Found]:
-    """What was taken of known weights."""
+    """What was taken of known weights, and what makes no sense without."""
     beginning = session.beginning
-    return [Found(level="ok", title=beginning.sentence, advice=beginning.advice)] if beginning else []
+    if beginning:
+        return [Found(level="ok", title=beginning.sentence, advice=beginning.advice)]
+    if session.config.optimizer.freeze == "off":
+        return []
+    return [
+        Found(
+            level="warning",
+            title="What is frozen has fresh weights, and keeps them as long as it is.",
+            advice="Begin with known weights, branch from a run that has some, or set optimizer.freeze to off.",
+        )
+    ]
 
 
 def _device(session: Session) -> Found:

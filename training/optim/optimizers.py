@@ -235,8 +235,12 @@ def _create_as_torch_does(optimizer: torch.optim.Optimizer, group: dict[str, Any
 def load_optimizer(optimizer: torch.optim.Optimizer, saved: Mapping[str, Any]) -> None:
     """Go on from ``saved``, a ``state_dict()``, in the form (fused or foreach) it was made with, to keep its last bits.
 
-    Where this device has no fused form it goes on in foreach: ``implementation`` tells which it is.
+    Where this device has no fused form it goes on in foreach: ``implementation`` tells which it is. Raises ValueError
+    where the parameters are grouped otherwise.
     """
+    sizes = [[len(group["params"]) for group in side["param_groups"]] for side in (saved, optimizer.state_dict())]
+    if sizes[0] != sizes[1]:
+        raise ValueError("its optimizer groups the weights otherwise, as earlier versions did with embeddings")
     groups = []
     for before, group in zip(saved["param_groups"], optimizer.param_groups, strict=True):
         here = {name: group[name] for name in ("fused", "foreach", "capturable") if name in group}

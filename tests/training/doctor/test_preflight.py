@@ -22,6 +22,13 @@ def test_a_good_run_has_only_good_findings(tmp_path: Path) -> None:
     assert not (tmp_path / "workspace").exists()
 
 
+def test_freezing_fresh_weights_is_warned_of(tmp_path: Path) -> None:
+    found = preflight(tiny("optimizer.freeze=all_but_head", "optimizer.unfreeze_epoch=1"), tmp_path)
+    [finding] = [item for item in found if item.level == "warning"]
+    assert finding.title == "What is frozen has fresh weights, and keeps them as long as it is."
+    assert "optimizer.freeze" in finding.advice
+
+
 def test_a_damaged_file_is_a_finding(tmp_path: Path) -> None:
     data = write_idx(tmp_path / "data")
     next(data.glob("train-images*")).write_bytes(b"")
