@@ -18,6 +18,8 @@ from training.config.describe import FieldSpec
 from training.errors import Problem
 
 _DOT = 18
+TITLE_INDENT = _DOT + SPACING.xs
+"""How far from the left the titles of all rows begin."""
 
 
 class ResetDot(QToolButton):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from studio.forms.field_row import FieldRow
+from studio.forms.field_row import TITLE_INDENT, FieldRow
 from studio.forms.kind_chooser import KindChooser
 from studio.state.draft import Draft
 from studio.state.setting_specs import join_path, kinds, specs
-from studio.theme import icon
-from studio.widgets import Card, button
+from studio.theme import SPACING, icon
+from studio.widgets import Card, button, label
 from training.config.run import RunConfig
 from training.errors import Problem
 
@@ -47,6 +47,7 @@ class SectionForm(Card):
         self._only = only
         self._shown_kind: str | None = None
         self._rows: dict[str, FieldRow] = {}
+        self._headings: list[QLabel] = []
         self.chooser: KindChooser | None = None
         self.body.setSpacing(2)
         if bare:
@@ -140,15 +141,20 @@ class SectionForm(Card):
             self._more.setChecked(True)
 
     def _rebuild(self, kind: str) -> None:
-        for row in self._rows.values():
-            row.hide()
-            row.deleteLater()
+        for part in (*self._rows.values(), *self._headings):
+            part.hide()
+            part.deleteLater()
+        self._headings.clear()
         self._shown_kind = kind
         wanted = {
             name: spec for name, spec in specs(self.section, kind).items() if not self._only or name in self._only
         }
         self._rows = {}
-        for spec in sorted(wanted.values(), key=lambda spec: spec.advanced):
+        # Stable: groups stay in the order in which they are declared, behind what belongs to none.
+        for spec in sorted(wanted.values(), key=lambda spec: (spec.advanced, bool(spec.group))):
+            if spec.advanced and spec.group not in ("", *(heading.text() for heading in self._headings)):
+                self._headings.append(_heading(spec.group))
+                _layout(self._advanced).addWidget(self._headings[-1])
             row = FieldRow(self.section, spec, self._label_width)
             row.edited.connect(self._draft.set)
             row.reset_asked.connect(self._draft.reset)
@@ -204,6 +210,12 @@ class SectionForm(Card):
 def _stem(path: str) -> str:
     """ "model.channels.1" -> "model.channels"."""
     return ".".join(path.split(".")[:2])
+
+
+def _heading(text: str) -> QLabel:
+    made = label(text, "caption")
+    made.setContentsMargins(TITLE_INDENT, SPACING.s, 0, 0)
+    return made
 
 
 def _column() -> QWidget:

@@ -25,6 +25,7 @@ class FieldSpec:
     required: bool
     optional: bool  # may be left empty
     advanced: bool
+    group: str = ""  # the heading above it
     unit: str = ""
     placeholder: str = ""
     choices: tuple[str, ...] = ()
@@ -84,6 +85,7 @@ def _spec(name: str, info: FieldInfo) -> FieldSpec:
         required=required,
         optional=optional,
         advanced=bool(extra.get("advanced")),
+        group=str(extra.get("group", "")),
         unit=str(extra.get("unit", "")),
         placeholder=str(extra.get("placeholder", "")),
         choices=choices,

@@ -62,6 +62,7 @@ def setting(
     help: str,  # the word the forms show; shadowing the builtin here is harmless
     unit: str = "",
     advanced: bool = False,
+    group: str = "",
     affects_result: bool = True,
     path: PathKind | None = None,
     placeholder: str = "",
@@ -75,13 +76,20 @@ def setting(
 
     ``affects_result`` is false for settings that change neither weights nor metrics (where batches are prepared, how
     often to save): a run may be resumed with another value of those and stays the same run to the bit.
+    ``group`` is the heading under which a form puts it among the advanced ones.
     ``placeholder`` is what an optional setting left empty means. ``columns`` says that it names columns of the dataset's
     table, one or several. ``consent`` names the setting with a file of code: this one is the digest that the person agreed to
     run. ``bounds`` are pydantic's ``gt, ge, lt, le``,
     ``min_length``, ``max_length``, ``pattern``, ``strict``.
     """
     extra: dict[str, Any] = {"advanced": advanced, "affects_result": affects_result}
-    for key, value in (("unit", unit), ("path", path), ("placeholder", placeholder), ("consent", consent)):
+    for key, value in (
+        ("unit", unit),
+        ("path", path),
+        ("placeholder", placeholder),
+        ("consent", consent),
+        ("group", group),
+    ):
         if value:
             extra[key] = value
     for key, on in (("log_scale", log_scale), ("columns", columns)):

@@ -52,12 +52,14 @@ class ImageSection(DatasetSection):
         title="Turn upside down",
         help="Mirror half of the training images top to bottom. For pictures without an up, as from above.",
         advanced=True,
+        group="Geometry",
     )
     resized_crop_ratio: float = setting(
-        4 / 3,
+        1.3333,
         title="Widest crop",
         help="Crops are up to this many times as wide as high, or as high as wide. Matters with a smallest crop below 1.",
         advanced=True,
+        group="Geometry",
         ge=1.0,
         le=10.0,
     )
@@ -66,6 +68,7 @@ class ImageSection(DatasetSection):
         title="Translation",
         help="Move each training image by up to this share of its sides.",
         advanced=True,
+        group="Geometry",
         ge=0.0,
         le=1.0,
     )
@@ -74,6 +77,7 @@ class ImageSection(DatasetSection):
         title="Zoom",
         help="Scale each training image by a factor drawn from 1 minus to 1 plus this; 0.2 draws from 0.8 to 1.2.",
         advanced=True,
+        group="Geometry",
         ge=0.0,
         le=0.9,
     )
@@ -83,6 +87,7 @@ class ImageSection(DatasetSection):
         help="Slant each training image by up to this many degrees either way.",
         unit="°",
         advanced=True,
+        group="Geometry",
         ge=0.0,
         le=80.0,
     )
@@ -92,6 +97,7 @@ class ImageSection(DatasetSection):
         help="See half of the training images from aside; the corners move by up to this share of half the side. torchvision "
         "uses 0.5.",
         advanced=True,
+        group="Geometry",
         ge=0.0,
         le=0.9,
     )
@@ -101,18 +107,32 @@ class ImageSection(DatasetSection):
         help="What fills the place when an image is moved or turned. reflection: its mirror image, so that edges are no "
         "feature to learn. zeros: black.",
         advanced=True,
+        group="Geometry",
     )
     rand_augment_num_ops: int = setting(
-        2, title="RandAugment changes", help="How many changes each training image gets.", advanced=True, ge=1, le=10
+        2,
+        title="Random changes",
+        help="How many changes rand_augment makes to each training image.",
+        advanced=True,
+        group="RandAugment",
+        ge=1,
+        le=10,
     )
     rand_augment_magnitude: int = setting(
-        9, title="RandAugment strength", help="How strong they are; 30 is the most.", advanced=True, ge=0, le=30
+        9,
+        title="Change strength",
+        help="How strong the changes of rand_augment are; 30 is the most.",
+        advanced=True,
+        group="RandAugment",
+        ge=0,
+        le=30,
     )
     brightness: float = setting(
         0.0,
         title="Brightness",
         help="Make each training image brighter or darker by a factor drawn from 1 minus to 1 plus this.",
         advanced=True,
+        group="Colour and focus",
         ge=0.0,
         le=5.0,
     )
@@ -121,6 +141,7 @@ class ImageSection(DatasetSection):
         title="Contrast",
         help="Change the contrast of each training image by a factor drawn from 1 minus to 1 plus this.",
         advanced=True,
+        group="Colour and focus",
         ge=0.0,
         le=5.0,
     )
@@ -130,6 +151,7 @@ class ImageSection(DatasetSection):
         help="Change the strength of the colours by a factor drawn from 1 minus to 1 plus this. Nothing happens to grey "
         "images.",
         advanced=True,
+        group="Colour and focus",
         ge=0.0,
         le=5.0,
     )
@@ -139,14 +161,27 @@ class ImageSection(DatasetSection):
         help="Turn all colours round the circle of colours by up to this share of it either way; 0.1 is a lot already. "
         "Nothing happens to grey images.",
         advanced=True,
+        group="Colour and focus",
         ge=0.0,
         le=0.5,
     )
     grayscale: float = setting(
-        0.0, title="Grey", help="Share of the training images that lose their colours.", advanced=True, ge=0.0, le=1.0
+        0.0,
+        title="Grey",
+        help="Share of the training images that lose their colours.",
+        advanced=True,
+        group="Colour and focus",
+        ge=0.0,
+        le=1.0,
     )
     blur: float = setting(
-        0.0, title="Blur", help="Share of the training images that are blurred.", advanced=True, ge=0.0, le=1.0
+        0.0,
+        title="Blur",
+        help="Share of the training images that are blurred.",
+        advanced=True,
+        group="Colour and focus",
+        ge=0.0,
+        le=1.0,
     )
     blur_sigma: float = setting(
         2.0,
@@ -154,6 +189,7 @@ class ImageSection(DatasetSection):
         help="Each blur has a width drawn from 0.1 to this.",
         unit="px",
         advanced=True,
+        group="Colour and focus",
         ge=0.1,
         le=20.0,
     )
@@ -162,6 +198,7 @@ class ImageSection(DatasetSection):
         title="Erasing",
         help="Share of the training images of which a random rectangle is covered with the mean colour.",
         advanced=True,
+        group="Erasing and mixing",
         ge=0.0,
         le=1.0,
     )
@@ -171,6 +208,7 @@ class ImageSection(DatasetSection):
         help="Blend each training image, and its target, with another one; the shares come from a beta distribution of this "
         "alpha. 0.2 is usual, 0 blends nothing. Every step reads twice as many images.",
         advanced=True,
+        group="Erasing and mixing",
         ge=0.0,
         le=10.0,
     )
@@ -180,6 +218,7 @@ class ImageSection(DatasetSection):
         help="Paste a rectangle of another training image into each one, and mix the targets by area; its size comes from a "
         "beta distribution of this alpha. 1 is usual, 0 pastes nothing. With MixUp each image gets one of the two.",
         advanced=True,
+        group="Erasing and mixing",
         ge=0.0,
         le=10.0,
     )
