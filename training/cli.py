@@ -168,7 +168,7 @@ def _workspace(arguments: argparse.Namespace) -> Path:
 def _load(arguments: argparse.Namespace) -> RunConfig:
     name: str = arguments.config
     if name.startswith("preset:"):
-        return load_preset(name.removeprefix("preset:"), arguments.overrides)
+        return load_preset(name.removeprefix("preset:"), arguments.overrides, arguments.trust)
     overrides = [*arguments.overrides, *trust_file(Path(name), arguments.overrides, arguments.trust)]
     return load_config(Path(name), overrides)
 

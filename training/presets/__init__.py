@@ -12,6 +12,7 @@ from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import read_toml
 from training.errors import InputError
 from training.presets.rows import PRESETS, Ask, Preset
+from training.runs.trust import trust_settings
 
 __all__ = ["PRESETS", "Ask", "Preset", "load_preset", "missing", "preset", "preset_names", "preset_text"]
 
@@ -36,8 +37,9 @@ def preset_text(name: str) -> str:
     return (files(__name__) / f"{preset(name).name}.toml").read_text(encoding="utf-8")
 
 
-def load_preset(name: str, overrides: Sequence[str] = ()) -> RunConfig:
+def load_preset(name: str, overrides: Sequence[str] = (), trust: bool = False) -> RunConfig:
     """The preset ``name`` with ``overrides`` ("section.key=value"); relative paths are those of the working folder.
+    ``trust`` agrees to run the Python file that defines the network, where one does.
 
     Raises InputError, saying what to give, where it asks for a path that is not here, ConfigError for wrong settings.
     """
@@ -50,6 +52,7 @@ def load_preset(name: str, overrides: Sequence[str] = ()) -> RunConfig:
         what = " and ".join(ask.what for ask in wanted)
         sets = " ".join(ask.option for ask in wanted)
         raise InputError(f"{source} needs {what}: add {sets}.")
+    apply_overrides(data, trust_settings(data, Path.cwd(), trust))
     return parse_config(data, source, folder=Path.cwd())
 
 

@@ -44,6 +44,7 @@ _QUERIES = Ask(
     "dataset.path", "a CSV or Parquet file with a column of queries and the suitability in its last one", "file"
 )
 _TEXT = Ask("dataset.path", "a text file", "any")
+_NETWORK = Ask("model.path", "a Python file with a function build(...) that returns the network", "file")
 _TEACHER = Ask("objective.teacher", "the folder of a run on the same data, or of one of its checkpoints")
 
 _FIRST, _PICTURES, _TABLES, _TEXTS = "First steps", "Pictures", "Tables", "Text"
@@ -127,6 +128,14 @@ PRESETS: tuple[Preset, ...] = (
         "For a network forty times smaller that keeps most of what a trained one knows; train MNIST in five epochs first.",
         "1 GB",
         (_MNIST, _TEACHER),
+    ),
+    Preset(
+        "own-network",
+        _PICTURES,
+        "A network of your own",
+        "For a torch module that you wrote: its parameters become settings. The file is run only after you agree to it.",
+        "2 GB",
+        (_CLASSES, _NETWORK),
     ),
     Preset(
         "table-classes",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from training.config.consent import agree
 from training.config.files import apply_overrides, read_config_text, read_toml
@@ -20,7 +21,12 @@ def trust_file(config: Path, overrides: Sequence[str], now: bool) -> list[str]:
     override), else to the digest that the person wrote into the configuration. Raises InputError."""
     data = read_toml(read_config_text(config), str(config))
     apply_overrides(data, overrides)
-    model = with_absolute_paths(data, config.resolve().parent).get("model")
+    return trust_settings(data, config.resolve().parent, now)
+
+
+def trust_settings(data: Mapping[str, Any], folder: Path, now: bool) -> list[str]:
+    """The same for settings that were read, with paths relative to ``folder``."""
+    model = with_absolute_paths(data, folder).get("model")
     if not isinstance(model, Mapping) or model.get("kind") != _KIND or not isinstance(model.get("path"), str):
         return []
     path = Path(model["path"])

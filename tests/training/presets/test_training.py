@@ -74,6 +74,15 @@ def write_text(folder: Path) -> Path:
     return folder / "text.txt"
 
 
+NETWORK = """
+from torch import nn
+
+
+def build(channels: int, classes: int, width: int = 4) -> nn.Module:
+    return nn.Sequential(nn.Conv2d(channels, width, 8, 8), nn.ReLU(), nn.Flatten(), nn.Linear(64 * width, classes))
+"""
+
+
 def idx(folder: Path) -> Path:
     return write_idx(folder, samples=1200)
 
@@ -84,6 +93,7 @@ DATA: dict[str, Callable[[Path], Path]] = {
     "resnet": write_classes,
     "vit": write_classes,
     "cifar10": write_classes,
+    "own-network": write_classes,
     "labels": write_labels,
     "segmentation": write_masks,
     "distillation": idx,
@@ -108,11 +118,15 @@ def sets(row: Preset, tmp_path: Path) -> list[str]:
     given = {"dataset.path": DATA[row.name](tmp_path / "data")} if row.name in DATA else {}
     if any(ask.setting == "objective.teacher" for ask in row.asks):
         given["objective.teacher"] = tmp_path / "teacher"
+    if any(ask.setting == "model.path" for ask in row.asks):
+        given["model.path"] = tmp_path / "network.py"
+        given["model.path"].write_text(NETWORK)
     assert set(given) == {ask.setting for ask in row.asks}
     texts = [f"{setting}={path}" for setting, path in given.items()] + SMALLER.get(row.name, [])
     if "warmup_steps" in read_toml(preset_text(row.name), row.name)["schedule"]:
         texts.append("schedule.warmup_steps=1")
-    return [word for text in texts for word in ("--set", text)]
+    agreed = ["--trust"] if "model.path" in given else []
+    return [*(word for text in texts for word in ("--set", text)), *agreed]
 
 
 @pytest.mark.parametrize("row", PRESETS, ids=[row.name for row in PRESETS])
