@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pprint
 import re
-import sys
 import textwrap
 from importlib.resources import files
 from pathlib import Path
@@ -25,8 +24,8 @@ from training.data.folder import list_folder
 from training.data.source import silent
 from training.errors import InputError
 from training.export.architecture import describe_architecture
-from training.export.definitions import Definitions
 from training.export.material import Material
+from training.export.network import definitions_of
 from training.export.optimizer_listing import clipping, describe_optimizer
 from training.export.rows_listing import describe_rows, refuse_rows, row_settings
 from training.export.task_listing import describe_task, refuse_task, task_settings
@@ -40,7 +39,7 @@ Setting = tuple[str, str, Any]  # comment, name, value
 _WITH_LENGTH = ("linear", "cosine", "polynomial", "wsd")  # schedules laid out over the whole run
 _AUTOCAST = {"bf16": "torch.bfloat16", "fp16": "torch.float16"}
 _WIDTH = 118
-_PACKAGES = {"image_folder": ["pillow", "numpy"]}
+_PACKAGES = {"image_folder": ["pillow", "numpy"], "table": ["polars"]}
 
 
 def describe_run(material: Material, file: str) -> dict[str, Any]:
@@ -77,7 +76,9 @@ def _refuse_what_no_template_says(config: RunConfig) -> None:
     refuse_task(config, instead)
     if isinstance(config.dataset, TableDataset | TextDataset):
         refuse_rows(config.dataset, instead)
-    if getattr(config.model, "pretrained", None):
+    if config.model.kind in ("user_file", "timm", "torchvision_segmentation"):
+        raise InputError(f"model.kind: a script cannot build a network of kind {config.model.kind} yet; {instead}.")
+    if getattr(config.model, "pretrained", None) or getattr(config.model, "weights", None):
         raise InputError(f"model.pretrained: a script cannot begin with known weights yet; {instead}.")
     if getattr(config.loader, "sampling", "shuffle") != "shuffle":
         raise InputError(f"loader.sampling: a script cannot draw classes alike yet; {instead}.")
@@ -167,19 +168,23 @@ def _model(material: Material) -> dict[str, Any]:
         "dropout": _draws(material),
         "channels_last": material.facts.layout == "image" and _channels_last(material),
     }
+    facts["network_code"] = definitions_of(material.model).text
     if architecture["builder"] == "torch.nn.Sequential":
         return facts | {"layers": [_layer(layer) for layer in architecture["layers"]]}
-    arguments = {name: _code(value) for name, value in architecture["arguments"].items()}
     if architecture["builder"] == "file":
-        code = Definitions()
-        code.take(sys.modules[type(material.model).__module__], architecture["name"])
-        return facts | {"class_name": architecture["name"], "arguments": arguments, "network_code": code.text}
+        return facts | {"network": _layer(architecture)}
+    arguments = {name: _code(value) for name, value in architecture["arguments"].items()}
     replaced = [(layer["name"], _layer(layer)) for layer in architecture["replaced"]]
     return facts | {"function": architecture["name"], "arguments": arguments, "replaced": replaced}
 
 
 def _layer(layer: dict[str, Any]) -> str:
     """A layer of ``describe_architecture`` as the call that makes it; what comes in and goes out needs no names."""
+    if layer.get("builder") == "torch.nn.Sequential":
+        return f"nn.Sequential({', '.join(_layer(part) for part in layer['layers'])})"
+    if layer.get("builder") == "file":
+        parts = [_layer(part) for part in layer["parts"]]
+        return f"{layer['call']}({', '.join(parts + [f'{name}={_code(value)}' for name, value in layer['arguments'].items()])})"
     plain = [str(value) for name, value in layer["arguments"].items() if name.startswith(("in_", "out_"))]
     named = [f"{name}={value!r}" for name, value in layer["arguments"].items() if not name.startswith(("in_", "out_"))]
     if layer["type"] in ("MaxPool2d", "Dropout"):
@@ -296,7 +301,7 @@ def _settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
     settings += [_setting(optimizer, "weight_decay")] * facts["grouped"]
     if facts["listed"]:
         settings.append(("The optimizer's groups of parameters.", "GROUPS", facts["listed"]))
-    settings += [_setting(config.objective, "label_smoothing")] * (facts["label_smoothing"] > 0)
+    settings += [_setting(config.objective, "label_smoothing")] if facts["label_smoothing"] else []
     settings += task_settings(material)
     names = _present(loop, "clip_norm", "clip_value", "ema_decay", "validate_every_steps", "early_stopping_patience")
     settings += [_setting(loop, name) for name in names]
@@ -311,7 +316,11 @@ def _settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
 
 def _lines(comment: str, name: str, value: Any) -> list[str]:
     """An assignment with its comment, beside it where that fits and else above."""
-    text = value if isinstance(value, str) else pprint.pformat(value, width=_WIDTH - len(name) - 3, compact=True)
+    text = (
+        value
+        if isinstance(value, str)
+        else pprint.pformat(value, width=_WIDTH - len(name) - 3, compact=True, sort_dicts=False)
+    )
     text = text.replace("\n", "\n" + " " * (len(name) + 3))
     assignment = f"{name} = {text}"
     if not comment:

@@ -9,24 +9,36 @@ from typing import Any
 from torch import nn
 
 from training.errors import InputError
-from training.export.definitions import Definitions
+from training.export.definitions import OURS, Definitions
 
 FILE = "network.py"
 
 
-def constructor_of(model: nn.Module) -> dict[str, Any]:
-    """What ``type(model)`` was called with, by name: our own networks keep each argument as an attribute of that name.
+def is_ours(layer: nn.Module) -> bool:
+    """Whether its class is defined by us, not by torch or another library."""
+    return type(layer).__module__.partition(".")[0] == OURS
 
-    Raises InputError for a network that does not, or whose arguments are no plain values.
+
+def constructor_of(model: nn.Module) -> tuple[dict[str, Any], list[nn.Module]]:
+    """What ``type(model)`` was called with: plain values by name, and the networks it was given before them. Our own
+    networks keep each argument as an attribute of that name.
+
+    Raises InputError for a network that does not, or whose arguments are neither.
     """
-    names = [name for name in inspect.signature(type(model).__init__).parameters if name != "self"]
-    arguments = {name: getattr(model, name, ...) for name in names}
-    for name, value in arguments.items():
-        if not _is_plain(value):
+    arguments: dict[str, Any] = {}
+    parts: list[nn.Module] = []
+    for parameter in list(inspect.signature(type(model).__init__).parameters.values())[1:]:
+        value = getattr(model, parameter.name, ...)
+        if isinstance(value, nn.Module):
+            parts += value.children() if parameter.kind is parameter.VAR_POSITIONAL else [value]
+        elif _is_plain(value):
+            arguments[parameter.name] = list(value) if isinstance(value, tuple) else value
+        else:
+            name = type(model).__name__
             raise InputError(
-                f"model.kind: {type(model).__name__} cannot be built again from plain values ({name}); export another model."
+                f"model.kind: {name} cannot be built again from plain values ({parameter.name}); export another model."
             )
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in arguments.items()}
+    return arguments, parts
 
 
 def _is_plain(value: Any) -> bool:
@@ -36,8 +48,17 @@ def _is_plain(value: Any) -> bool:
 
 
 def source_of(model: nn.Module) -> str:
-    """A module's text that defines ``type(model)`` with all that it uses of our own code, and imports the rest."""
-    definitions, name = Definitions(), type(model).__name__
-    definitions.take(sys.modules[type(model).__module__], name)
-    head = f'"""The network {name}, as Trainwright trained it; needs torch alone."""\n\nfrom __future__ import annotations\n'
+    """A module's text that defines every class of ours in ``model``, with all that they use of our own code, and imports
+    the rest."""
+    definitions = definitions_of(model)
+    head = '"""The network, as Trainwright trained it."""\n\nfrom __future__ import annotations\n'
     return "\n".join([head, *definitions.imports, "", "", definitions.text, ""])
+
+
+def definitions_of(model: nn.Module) -> Definitions:
+    """The classes of ours in ``model``."""
+    definitions = Definitions()
+    for layer in model.modules():
+        if is_ours(layer):
+            definitions.take(sys.modules[type(layer).__module__], type(layer).__name__)
+    return definitions

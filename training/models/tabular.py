@@ -51,13 +51,14 @@ class EmbeddedFeatures(nn.Module):
     """(n, F) numbers and codes -> (n, width) numbers.
 
     ``categories`` has for each feature how many codes it may take, 0 for a number. An unknown category (code 0) starts as
-    zeros: what no training row taught then says nothing. With ``frequencies`` k each number x gives besides the numbers
+    zeros: what no training row taught then says nothing. With ``waves`` k each number x gives besides the numbers
     cos(2 pi c x) and sin(2 pi c x) for k learnt c of its own, drawn from N(0, scale) (Gorishniy, Rubachev and Babenko, "On
     Embeddings for Numerical Features in Tabular Deep Learning", NeurIPS 2022, section 3.3).
     """
 
-    def __init__(self, categories: tuple[int, ...], size: int | None, frequencies: int, scale: float) -> None:
+    def __init__(self, categories: tuple[int, ...], size: int | None, waves: int, scale: float) -> None:
         super().__init__()
+        self.categories, self.size, self.waves, self.scale = tuple(categories), size, waves, scale
         coded = [column for column, codes in enumerate(categories) if codes]
         plain = [column for column, codes in enumerate(categories) if not codes]
         self.embeddings = nn.ModuleList(
@@ -69,7 +70,7 @@ class EmbeddedFeatures(nn.Module):
         # Not in the weights' file: they follow from the data, as the shapes do.
         self.register_buffer("coded", torch.tensor(coded, dtype=torch.int64), persistent=False)
         self.register_buffer("plain", torch.tensor(plain, dtype=torch.int64), persistent=False)
-        waves = frequencies if plain else 0
+        waves = waves if plain else 0
         self.frequencies = nn.Parameter(torch.randn(len(plain), waves) * scale) if waves else None
         embedded = sum(embedding.weight.shape[1] for embedding in self.embeddings)  # type: ignore[index, misc]
         self.width = int(embedded) + len(plain) * (1 + 2 * waves)

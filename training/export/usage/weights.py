@@ -1,6 +1,7 @@
-"""Use weights exported by Trainwright, without Trainwright: torch, safetensors and, for its networks, torchvision."""
+"""Use weights exported by Trainwright, without Trainwright: torch, safetensors and, for their networks, torchvision or timm."""
 
 import json
+import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -23,27 +24,40 @@ def load_model(folder: str | Path) -> tuple[torch.nn.Module, Facts]:
     return model.eval(), facts
 
 
-def _build(architecture: dict[str, Any], folder: Path) -> torch.nn.Module:
+def _build(architecture: dict[str, Any], folder: Path) -> Any:
     """The network with any weights."""
-    if architecture["builder"] == "torch.nn.Sequential":
-        layers = [getattr(torch.nn, layer["type"])(**layer["arguments"]) for layer in architecture["layers"]]
-        return torch.nn.Sequential(*layers)
-    if architecture["builder"] == "file":
-        spec = spec_from_file_location("network", folder / architecture["file"])
-        if spec is None or spec.loader is None:
-            raise FileNotFoundError(folder / architecture["file"])
-        code = module_from_spec(spec)
-        spec.loader.exec_module(code)
-        parts = [_build(part, folder) for part in architecture.get("parts", [])]
-        return getattr(code, architecture["name"])(*parts, **architecture["arguments"])
+    builder, arguments = architecture.get("builder", "torch.nn"), architecture.get("arguments", {})
+    if builder == "torch.nn.Sequential":
+        return torch.nn.Sequential(*(_build(layer, folder) for layer in architecture["layers"]))
+    if builder == "torch.nn":
+        return getattr(torch.nn, architecture["type"])(**arguments)
+    if builder == "file":
+        parts: list[Any] = []
+        for part in architecture["parts"]:
+            made = _build(part, folder)
+            parts += [getattr(made, name) for name in part["attributes"]] if "attributes" in part else [made]
+        return getattr(_code(folder / architecture["file"]), architecture["call"])(*parts, **arguments)
+    if builder == "timm.create_model":
+        import timm
+
+        return timm.create_model(architecture["name"], **arguments)
     import torchvision
 
-    model: torch.nn.Module = torchvision.models.get_model(
-        architecture["name"], weights=None, **architecture["arguments"]
-    )
+    model: torch.nn.Module = torchvision.models.get_model(architecture["name"], weights=None, **arguments)
     for layer in architecture["replaced"]:
         model.set_submodule(layer["name"], getattr(torch.nn, layer["type"])(**layer["arguments"]))
     return model
+
+
+def _code(path: Path) -> Any:
+    """The network's own code, which is part of the export: it is run."""
+    spec = spec_from_file_location("network", path)
+    if spec is None or spec.loader is None:
+        raise FileNotFoundError(path)
+    code = module_from_spec(spec)
+    sys.modules["network"] = code  # dataclasses look their module up
+    spec.loader.exec_module(code)
+    return code
 
 
 def normalise(facts: Facts, samples: torch.Tensor) -> torch.Tensor:

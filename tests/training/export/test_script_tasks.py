@@ -1,0 +1,177 @@
+"""Scripts of other tasks and data: the same losses and weights, bit for bit, and the score that the run reports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.training.export.conftest import CPU, Train
+from tests.training.export.test_script import assert_same_run, check_source, export, train_by_script
+from training.config import RunConfig, apply_overrides, parse_config
+from training.errors import InputError
+from training.export import export_checkpoint
+from training.runs.manifest import read_manifest
+
+WORDS = "It was a dark and stormy night; the rain fell in torrents, except at occasional intervals. "
+
+
+def rows_config(path: Path, *overrides: str) -> RunConfig:
+    data: dict[str, Any] = {
+        "name": "rows",
+        "dataset": {"kind": "table", "path": str(path), "targets": ["kind"]},
+        "model": {"kind": "tabular", "hidden": [16, 16], "dropout": 0.1},
+        "loop": {"epochs": 3, "batch_size": 16},
+        "checkpoints": {"every_steps": 4},
+    }
+    apply_overrides(data, (CPU, *overrides))
+    return parse_config(data)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Numbers with gaps, categories with gaps, a class, two labels and two values."""
+    draw = np.random.default_rng(0)
+    lines = ["size;weight;colour;kind;tall;heavy;price;age"]
+    for number in range(120):
+        size, weight = draw.normal(3, 2), draw.normal(50, 9)
+        colour = ("red", "green", "", "blue")[number % 4]
+        kind = ("oak", "ash", "elm")[int(size > 3) + int(weight > 50)]
+        gap = "NA" if number % 17 == 5 else f"{weight:.3f}"
+        price = 100 + 20 * size + draw.normal()
+        lines.append(f"{size:.4f};{gap};{colour};{kind};{int(size > 3)};{int(weight > 50)};{price:.2f};{number % 23}")
+    path = tmp_path_factory.mktemp("rows") / "trees.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+FEATURES = 'dataset.features=["size", "weight", "colour"]'
+TASKS = {
+    "classes": (FEATURES,),
+    "weighted": (FEATURES, "objective.kind=classification", "objective.class_weights=[1.0, 2.5, 0.5]"),
+    "balanced in micro-batches": (
+        FEATURES,
+        "objective.kind=classification",
+        "objective.balanced=true",
+        "loop.accumulation=3",
+        "loop.ema_decay=0.9",
+    ),
+    "one class ignored": (FEATURES, "objective.kind=classification", "objective.ignore_index=1"),
+    "values": (FEATURES, 'dataset.targets=["price", "age"]', "dataset.task=values", "objective.kind=regression"),
+    "huber in bf16": (
+        FEATURES,
+        'dataset.targets=["price"]',
+        "dataset.task=values",
+        "objective.kind=regression",
+        "objective.loss=huber",
+        "objective.delta=0.5",
+        "objective.standardise=false",
+        "precision.compute=bf16",
+    ),
+    "weighted sum": (
+        FEATURES,
+        'dataset.targets=["price"]',
+        "dataset.task=values",
+        "objective.kind=regression",
+        "objective.loss=weighted_sum",
+        "objective.huber_weight=0.25",
+    ),
+    "labels": (
+        FEATURES,
+        'dataset.targets=["tall", "heavy"]',
+        "dataset.task=labels",
+        "objective.kind=multi_label",
+        "objective.balanced=true",
+    ),
+    "yes or no": (
+        FEATURES,
+        'dataset.targets=["tall"]',
+        "dataset.task=class",
+        "objective.kind=binary",
+        "objective.pos_weight=3.0",
+        "objective.threshold=0.6",
+    ),
+}
+
+
+def assert_same_score(checkpoint: Path, printed: str) -> None:
+    """The score in the last line of the script, as many digits as it shows."""
+    last = [line for line in printed.splitlines() if "validation: loss" in line][-1]
+    found = re.search(r"validation: loss ([-\d.]+), [^\d]*? ?(?:\(.*?\) )?([-\d.]+)(%?)", last.replace("R²", "R"))
+    assert found, last
+    metrics = read_manifest(checkpoint)["metrics"]
+    assert float(found[1]) == pytest.approx(metrics["val/loss"], abs=6e-5)
+    usual = next(name for name in metrics if name.startswith("val/") and name != "val/loss")
+    digits = len(found[2].partition(".")[2])
+    wanted = metrics[usual] * (100 if found[3] else 1)
+    assert float(found[2]) == pytest.approx(wanted, abs=0.51 * 10**-digits)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_rows_of_a_table(
+    task: str, table: Path, train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint = train(rows_config(table, *TASKS[task]))
+    file = export(checkpoint, tmp_path / "train.py")
+    check_source(file)
+    capsys.readouterr()
+    train_by_script(file, tmp_path / "run")
+    assert_same_run(checkpoint, tmp_path / "run")
+    assert_same_score(checkpoint, capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("vocabulary", ["characters", "bytes"])
+def test_text(vocabulary: str, train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "night.txt"
+    path.write_text("".join(f"{number}. {WORDS}\n" for number in range(30)) + "Ünique end: 100 €\n", encoding="utf-8")
+    data: dict[str, Any] = {
+        "name": "text",
+        "dataset": {"kind": "text", "path": str(path), "context": 24, "stride": 12, "vocabulary": vocabulary},
+        "model": {"kind": "gpt", "layers": 2, "heads": 2, "width": 16, "dropout": 0.1},
+        "objective": {"kind": "language_model", "label_smoothing": 0.1},
+        "loop": {"epochs": 2, "batch_size": 16, "accumulation": 2},
+    }
+    apply_overrides(data, [CPU])
+    checkpoint = train(parse_config(data))
+    file = export(checkpoint, tmp_path / "train.py")
+    check_source(file)
+    capsys.readouterr()
+    train_by_script(file, tmp_path / "run")
+    assert_same_run(checkpoint, tmp_path / "run")
+    assert_same_score(checkpoint, capsys.readouterr().out)
+
+
+REFUSED: list[tuple[str, Callable[[Path], RunConfig], str]] = [
+    (
+        "the other metric",
+        lambda table: rows_config(table, FEATURES, "checkpoints.monitor=val/f1"),
+        "checkpoints.monitor: a script chooses the best weights by val/loss or val/accuracy only",
+    ),
+    (
+        "gaps",
+        lambda table: rows_config(table, FEATURES, "dataset.missing_indicator=true"),
+        "dataset.missing_indicator: a script cannot read data in this way yet",
+    ),
+]
+
+
+@pytest.mark.parametrize(("config", "sentence"), [each[1:] for each in REFUSED], ids=[each[0] for each in REFUSED])
+def test_what_no_script_says_is_refused(
+    config: Callable[[Path], RunConfig], sentence: str, table: Path, train: Train, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        export_checkpoint(train(config(table)), "script", tmp_path / "train.py")
+    assert not (tmp_path / "train.py").exists()
+
+
+def test_a_table_that_is_gone_is_asked_for(table: Path, train: Train, tmp_path: Path) -> None:
+    moved = tmp_path / "moved.csv"
+    moved.write_bytes(table.read_bytes())
+    checkpoint = train(rows_config(moved, FEATURES))
+    moved.unlink()
+    with pytest.raises(InputError, match="bring it back to where the run had it"):
+        export_checkpoint(checkpoint, "script", tmp_path / "train.py")
