@@ -278,4 +278,10 @@ def test_every_kind_is_described_in_one_sentence() -> None:
     assert schedules.describe(sections.Cosine(warmup_steps=500)) == (
         "Rises over 500 steps from 0.01 of the rate, then falls along half a cosine wave to 0."
     )
-    assert "more than 10 validations without progress" in schedules.describe(sections.Plateau())
+    assert schedules.describe(sections.Plateau()) == (
+        "Holds the optimizer's rate and multiplies it by 0.1 after more than 10 validations without progress of 0.0001 or "
+        "more of the best; at the lowest it is 0."
+    )
+    assert "more than 1 validation without any progress, then waits for 2 validations; at the lowest it is 0.001" in (
+        schedules.describe(sections.Plateau(patience=1, threshold=0.0, cooldown=2, min_lr=1e-3))
+    )

@@ -1,0 +1,57 @@
+"""What a schedule does, in words."""
+
+from __future__ import annotations
+
+from training.config import schedule as sections
+from training.errors import counted
+from training.schedules.schedule import ScheduleConfig
+
+
+def describe(config: ScheduleConfig) -> str:
+    """What the schedule does, in one sentence for the panel."""
+    text = _shape_in_words(config)
+    if isinstance(config, sections.ScheduleSection) and config.warmup_steps:
+        steps = "1 step" if config.warmup_steps == 1 else f"{config.warmup_steps:,} steps"
+        return f"Rises over {steps} from {config.warmup_start_factor:.3g} of the rate, then {text}."
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _shape_in_words(config: ScheduleConfig) -> str:
+    match config:
+        case sections.OneCycle():
+            top = "the optimizer's rate" if config.max_lr is None else f"{config.max_lr:g}"
+            tail = ", falls as steeply and fades out" if config.three_phase else ", then falls to almost nothing"
+            return f"rises to {top} over the first {config.pct_start:.0%} of the run{tail}"
+        case sections.Constant():
+            return "stays at the optimizer's rate"
+        case sections.Linear():
+            return f"falls in a straight line to {config.end_factor:.3g} of the optimizer's rate"
+        case sections.Cosine():
+            return f"falls along half a cosine wave to {config.eta_min:g}"
+        case sections.CosineRestarts():
+            growth = "" if config.t_mult == 1 else f", each period {config.t_mult} times as long as the one before"
+            return f"falls along a cosine to {config.eta_min:g} and starts again after {config.t_0:,} steps{growth}"
+        case sections.Step():
+            return f"is multiplied by {config.gamma:g} every {config.step_size:,} steps"
+        case sections.MultiStep():
+            where = ", ".join(str(step) for step in config.milestones)
+            return f"is multiplied by {config.gamma:g} at step{'s' if len(config.milestones) > 1 else ''} {where}"
+        case sections.Exponential():
+            return f"is multiplied by {config.gamma:g} at every step"
+        case sections.Polynomial():
+            return f"falls to zero along a curve of power {config.power:g}"
+        case sections.WarmupStableDecay():
+            return (
+                f"holds the optimizer's rate and decays over the last {config.decay_fraction:.0%} of the run "
+                f"to {config.end_factor:.3g} of it ({config.decay_shape})"
+            )
+        case sections.Plateau():
+            progress = (
+                "any progress" if config.threshold == 0.0 else f"progress of {config.threshold:.2g} or more of the best"
+            )
+            rest = f", then waits for {counted(config.cooldown, 'validation')}" if config.cooldown else ""
+            return (
+                f"holds the optimizer's rate and multiplies it by {config.factor:g} after more than "
+                f"{counted(config.patience, 'validation')} without {progress}{rest}; at the lowest it is {config.min_lr:g}"
+            )
+    raise TypeError(f"no words for {type(config).__name__}")
