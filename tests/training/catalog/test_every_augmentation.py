@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.training.catalog.whole_way import export, train_and_resume
+from tests.training.data.pairs_of_pictures import write_pairs
 from tests.training.export.test_script import assert_same_run, check_source, train_by_script
 from tests.training.tiny import tiny
 from training.config import RunConfig
 from training.config.image_section import ImageSection
+from training.errors import ConfigError
 from training.export import export_checkpoint
 
 AMOUNTS = {
@@ -85,3 +87,16 @@ def test_together_with_other_settings(more: tuple[str, ...], tmp_path: Path) -> 
     export_checkpoint(last, "script", script)
     train_by_script(script, tmp_path / "again")
     assert_same_run(last, tmp_path / "again")
+
+
+def test_pictures_with_masks_go_the_whole_way(tmp_path: Path) -> None:
+    """All but mixing, which is refused for them."""
+    unmixed = [f"dataset.{setting}" for setting in TOGETHER if "mix" not in setting]
+    settings = (
+        *("precision.device=cpu", "dataset.kind=segmentation", f"dataset.path={write_pairs(tmp_path / 'data')}"),
+        *("model.kind=unet", "model.width=8", "model.depth=1", "objective.kind=segmentation"),
+        *("loop.batch_size=4", "loop.max_steps=4", "checkpoints.every_steps=2", "checkpoints.monitor=auto"),
+    )
+    export(train_and_resume(tiny(*settings, *unmixed), tmp_path, step=2), tmp_path / "exported")
+    with pytest.raises(ConfigError, match=r"dataset\.mixup_alpha: .* gives masks; set it to 0"):
+        tiny(*settings, "dataset.mixup_alpha=0.2")
