@@ -38,7 +38,9 @@ class Preset:
 _MNIST = Ask("dataset.path", "the folder with train-images-idx3-ubyte and the three files that belong to it")
 _CLASSES = Ask("dataset.path", "a folder with one subfolder of pictures for each class")
 _MASKS = Ask("dataset.path", "a folder with images and masks, or with train and val that hold those")
-_LABELS = Ask("dataset.path", "a table that names pictures and says 1 or 0 for each label", "file")
+_LABELS = Ask(
+    "dataset.path", "a table that names pictures and, in its last column, their labels with spaces between", "file"
+)
 _TABLE = Ask("dataset.path", "a CSV or Parquet file with the target in its last column", "file")
 _QUERIES = Ask(
     "dataset.path", "a CSV or Parquet file with a column of queries and the suitability in its last one", "file"
@@ -109,7 +111,7 @@ PRESETS: tuple[Preset, ...] = (
         "labels",
         _PICTURES,
         "Several labels a picture",
-        "For pictures that may show any number of things, listed in a table of 0 and 1.",
+        "For pictures that may show any number of things, listed for each in a table.",
         "2 GB",
         (_LABELS,),
     ),

@@ -42,10 +42,10 @@ def write_masks(folder: Path) -> Path:
 
 
 def write_labels(folder: Path) -> Path:
-    """Twenty pictures with two labels each, either or both."""
+    """Pictures with two labels: none, either or both."""
     pictures = sorted(path.relative_to(folder) for path in write_classes(folder).rglob("*.png"))
-    lines = [f"{path},{index % 2},{index // 2 % 2}" for index, path in enumerate(pictures)]
-    (folder / "labels.csv").write_text("\n".join(["file,striped,round", *lines]) + "\n")
+    lines = [f"{path},{('', 'striped', 'round', 'striped round')[index % 4]}" for index, path in enumerate(pictures)]
+    (folder / "labels.csv").write_text("\n".join(["file,tags", *lines]) + "\n")
     return folder / "labels.csv"
 
 
