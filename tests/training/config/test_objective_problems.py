@@ -1,0 +1,102 @@
+"""Settings of tasks that contradict each other, and files from the time when there was one task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from training.config import RunConfig, load_config, parse_config
+from training.config.diff import diff
+from training.config.objective import Classification
+from training.config.sheet import effect_of
+from training.errors import ConfigError
+
+POINTS: dict[str, Any] = {"dataset": {"kind": "moons"}, "model": {"kind": "mlp"}}
+
+
+@pytest.mark.parametrize(
+    ("section", "sentence"),
+    [
+        (
+            {"kind": "classification", "class_weights": [1, 2], "balanced": True},
+            "objective.balanced: takes the place of class_weights; switch it off, or leave class_weights empty.",
+        ),
+        (
+            {"kind": "binary", "pos_weight": 3.0, "balanced": True},
+            "objective.balanced: takes the place of pos_weight; switch it off, or leave pos_weight empty.",
+        ),
+        (
+            {"kind": "classification", "class_weights": [0, 0.0]},
+            "objective.class_weights: are all 0, so nothing would be learnt; give some class a weight.",
+        ),
+        ({"kind": "classification", "class_weights": [1, -2]}, "objective.class_weights.1: must be at least 0.0, but is -2."),
+        ({"kind": "binary", "label_smoothing": 0.1}, "objective.label_smoothing: unknown key in [objective] with kind"),
+        ({"kind": "binary", "threshold": 1.0}, "objective.threshold: must be less than 1.0, but is 1.0."),
+        ({"kind": "distillation"}, "objective.teacher: is required; give a value."),
+        ({"kind": "distillation", "teacher": "/no/such", "alpha": 0.0}, "objective.alpha: must be greater than 0.0"),
+        (
+            {"kind": "distillation", "teacher": "/no/such"},
+            "objective.teacher: /no/such does not exist; check the spelling or choose another folder.",
+        ),
+        (
+            {"kind": "regression"},
+            "objective.kind: regression needs numbers to predict, but moons gives one class for each sample; choose "
+            "classification, binary or distillation.",
+        ),
+    ],
+)  # fmt: skip
+def test_sentence(section: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        parse_config({**POINTS, "objective": section})
+    assert str(refused.value.problems[0]).startswith(sentence)
+
+
+def test_sentences_about_masks_and_values(tmp_path: Path) -> None:
+    masks = {"dataset": {"kind": "segmentation", "path": str(tmp_path)}, "model": {"kind": "unet"}}
+    with pytest.raises(ConfigError) as refused:
+        parse_config({**masks, "objective": {"kind": "segmentation", "loss": "dice", "balanced": True}})
+    [problem] = refused.value.problems
+    assert str(problem) == (
+        "objective.balanced: acts on cross-entropy, which the loss dice has none of; choose dice_cross_entropy."
+    )
+    assert problem.fix == {"objective.loss": "dice_cross_entropy"}
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+    table = {
+        "dataset": {"kind": "table", "path": str(tmp_path / "table.csv"), "task": "values"},
+        "model": {"kind": "mlp"},
+    }
+    nothing = {"kind": "regression", "loss": "weighted_sum", "mse_weight": 0.0, "l1_weight": 0.0}
+    with pytest.raises(
+        ConfigError, match=r"objective\.loss: all of mse_weight, l1_weight, huber_weight are 0; raise one"
+    ):
+        parse_config({**table, "objective": nothing})
+    assert parse_config({**table, "objective": nothing | {"huber_weight": 0.5}})
+
+
+def test_an_ignored_class_cannot_be_mixed() -> None:
+    data = {
+        "dataset": {"kind": "shapes", "mixup_alpha": 0.2},
+        "objective": {"kind": "classification", "ignore_index": 1},
+    }
+    with pytest.raises(ConfigError) as refused:
+        parse_config(data)
+    [problem] = refused.value.problems
+    assert str(problem) == "dataset.mixup_alpha: cannot mix samples of a class that is ignored; set it to 0."
+    assert problem.fix == {"dataset.mixup_alpha": 0.0}
+
+
+def test_a_file_without_a_kind_means_classification(tmp_path: Path) -> None:
+    (tmp_path / "old.toml").write_text('name = "old"\n[objective]\nlabel_smoothing = 0.1\n')
+    config = load_config(tmp_path / "old.toml")
+    assert config.objective == Classification(label_smoothing=0.1)
+    changed = load_config(tmp_path / "old.toml", ["objective.label_smoothing=0.2"])
+    assert changed.objective == Classification(label_smoothing=0.2)
+    assert RunConfig.model_validate({"objective": {}}).objective == Classification()
+
+
+def test_what_only_measures_otherwise_is_said_to_judge() -> None:
+    before = parse_config({})
+    after = parse_config({"objective": {"kind": "classification", "ranking_metrics": True}})
+    assert [effect_of(change) for change in diff(before, after)] == ["judging"]

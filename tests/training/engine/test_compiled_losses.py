@@ -1,0 +1,64 @@
+"""Losses with weights of their own inside a compiled step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.training.catalog.task_samples import small
+from training.config import RunConfig
+from training.engine import compiler
+from training.engine.assemble import assemble
+from training.engine.compiled import compile_session
+from training.engine.run import start_run
+from training.engine.step import train_step
+
+pytestmark = pytest.mark.skipif(compiler.cpp_compiler() is None, reason="no C++ compiler here")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kept_code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One place for compiled code; torch compiles no programs to see whether the processor's vectors work."""
+    with pytest.MonkeyPatch.context() as patch, torch._inductor.config.patch({"cpp.vec_isa_ok": True}):
+        patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("compiled")))
+        patch.setenv("TORCHINDUCTOR_VEC_ISA_OK", "1")
+        yield
+
+
+def steps(config: RunConfig) -> tuple[list[tuple[float, float]], dict[str, torch.Tensor]]:
+    """Losses and norms of an epoch's windows, and the weights afterwards."""
+    session = assemble(config, lambda *_: None)
+    compile_session(session, lambda *_: None)
+    assert (session.compiled is not None) == (config.precision.compile == "step")
+    with session.data as data:
+        seen = []
+        for window in data.train_windows(0):
+            loss, norm = (session.compiled or train_step)(session, window)
+            seen.append((loss.item(), norm.item()))
+        return seen, {name: tensor.clone() for name, tensor in session.model.state_dict().items()}
+
+
+CASES = {
+    "classification": ("model.dropout=0.0", "objective.balanced=true", "objective.label_smoothing=0.1"),
+    "segmentation": ("model.dropout=0.0", "objective.loss=dice_cross_entropy", "objective.balanced=true"),
+    "ranking": ("model.dropout=0.0",),
+    "distillation": ("model.dropout=0.0",),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "accumulation"), [("classification", 1), ("segmentation", 1), ("ranking", 3), ("distillation", 3)]
+)
+def test_compiled_steps_are_the_eager_ones_up_to_rounding(kind: str, accumulation: int, tmp_path: Path) -> None:
+    teacher = Path(start_run(small("classification", tmp_path / "taught"), tmp_path)["folder"])
+    given = (*CASES[kind], f"loop.accumulation={accumulation}", "loop.batch_size=5", "precision.threads=1")
+    eager, wanted = steps(small(kind, tmp_path / "data", *given, teacher=teacher))
+    made, found = steps(small(kind, tmp_path / "data", *given, "precision.compile=step", teacher=teacher))
+    assert len(eager) > 1
+    torch.testing.assert_close(torch.tensor(made), torch.tensor(eager), rtol=1e-4, atol=1e-6)
+    for name in wanted:
+        torch.testing.assert_close(found[name], wanted[name], rtol=1e-3, atol=1e-5)
