@@ -23,10 +23,13 @@ def data_overrides(folder: Path | None, share: float) -> list[str]:
     return ["dataset.kind=shapes", f"dataset.samples={max(round(SHAPES_SAMPLES * share), _FEWEST_SHAPES)}"]
 
 
-def precision_overrides(step: Step, device_type: str) -> list[str]:
-    """On an NVIDIA GPU mixed precision means fp16 with a gradient scaler, as the references have it."""
+def device_overrides(step: Step, device_type: str) -> list[str]:
+    """What an NVIDIA GPU changes: mixed precision means fp16 with a gradient scaler, as the references have it, and only
+    deterministic kernels repeat a run to the bit."""
+    if device_type != "cuda":
+        return []
     mixed = "compute" in read_toml(preset_text(step.preset), step.preset).get("precision", {})
-    return ["precision.compute=fp16"] if mixed and device_type == "cuda" else []
+    return ["deterministic=true", *(["precision.compute=fp16"] if mixed else [])]
 
 
 def step_config(step: Step, overrides: Sequence[str]) -> RunConfig:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from training.engine.device import choose_device
 from training.errors import InputError
 from training.laboratory.child import Ended, Interrupt, Say, train
 from training.laboratory.criteria import Verdict, judge
 from training.laboratory.measure import Measured, measure
-from training.laboratory.plan import data_overrides, precision_overrides, step_config
+from training.laboratory.plan import data_overrides, device_overrides, step_config
 from training.laboratory.record import KILLED_SERIES, LabRecord
 from training.laboratory.report import PAGE, Findings, write_report
 from training.laboratory.sameness import Sameness, compare
@@ -60,7 +61,8 @@ class Laboratory:
     def run(self) -> Outcome:
         """Everything that is missing. Raises InputError when the first step cannot even begin."""
         for step in STEPS:  # a setting that cannot be is told before anything is trained
-            step_config(step, self._settings(step))
+            config = step_config(step, self._settings(step))
+        self._device_type = choose_device(config.precision.device).type
         if self._given is not None and self._share < 1.0:
             self._data = write_share(self._given, self._share, self._folder)
         for number, step in enumerate(STEPS, start=1):
@@ -73,7 +75,7 @@ class Laboratory:
     def _settings(self, step: Step) -> list[str]:
         return [
             *data_overrides(self._data, self._share),
-            *precision_overrides(step, self._device_type),
+            *device_overrides(step, self._device_type),
             *self._overrides,
         ]
 
@@ -93,9 +95,6 @@ class Laboratory:
                 run = self._new_run(step)
             ended = self._killed_and_resumed(run, step) if crash else train(run, self._say, self._interrupt)
             self._note_end(number, step, ended)
-            run = self._record.any_run_of(step.key)
-        if run is not None and not self._device_type:
-            self._device_type = measure(run).figures.device_type
 
     def _new_run(self, step: Step) -> RunFolder:
         run = create_run(self._workspace, step_config(step, self._settings(step)))

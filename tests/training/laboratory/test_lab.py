@@ -20,7 +20,7 @@ from training.config.diff import diff
 from training.config.files import read_toml
 from training.data.idx_file import IdxFile
 from training.laboratory.chart import Curve, line_drawing, smoothed
-from training.laboratory.plan import precision_overrides, step_config
+from training.laboratory.plan import device_overrides, step_config
 from training.laboratory.record import KILLED_SERIES, RECORD
 from training.laboratory.share import write_share
 from training.laboratory.steps import STEPS
@@ -48,6 +48,7 @@ def refusal(arguments: list[str], capsys: Captured) -> str:
         (["--data", __file__], ["is a file"]),
         (["--set", "loop.epochs=2"], ["loop.epochs", "at least 3"]),
         (["--set", "loop.max_steps=50"], ["loop.max_steps", "--share"]),
+        (["--set", "precision.device=cuda:77"], ["precision.device"]),
         (["--set", "loop.epoch=5"], ["loop.epoch", "epochs"]),
         (["--set", "dataset.kind=spiral"], ["model.kind"]),
         (["--out", f"{__file__}/below"], ["--out", "cannot be made"]),
@@ -109,12 +110,13 @@ def test_each_step_has_one_thing_more_than_the_one_before() -> None:
         assert preset_text(step.preset).startswith("# The references' laboratory")
 
 
-def test_mixed_precision_is_fp16_with_a_scaler_on_nvidia_gpus() -> None:
-    found = {step.key: precision_overrides(step, "cuda") for step in STEPS}
-    assert {key for key, overrides in found.items() if overrides} == {"amp", "checkpoints", "crash"}
-    amp = next(step for step in STEPS if step.key == "amp")
-    assert step_config(amp, ["dataset.kind=shapes", *found["amp"]]).precision.compute == "fp16"
-    assert step_config(amp, ["dataset.kind=shapes", *precision_overrides(amp, "cpu")]).precision.compute == "bf16"
+def test_on_nvidia_gpus_mixed_precision_is_fp16_with_a_scaler_and_every_step_repeats() -> None:
+    for step in STEPS:
+        assert device_overrides(step, "cpu") == []
+        config = step_config(step, ["dataset.kind=shapes", *device_overrides(step, "cuda")])
+        assert config.deterministic
+        mixed = step.key in ("amp", "checkpoints", "crash")
+        assert config.precision.compute == ("fp16" if mixed else "fp32")
 
 
 def test_no_spike_is_lost_where_a_curve_has_more_points_than_the_drawing() -> None:
