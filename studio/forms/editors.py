@@ -17,7 +17,7 @@ from studio.widgets import ComboBox, NumberEdit, NumberKind, PathEdit, Segmented
 from training.config.describe import FieldSpec
 
 _NUMBER_WIDTH = 132
-_LONGEST_SEGMENTS = 30  # letters in all choices together that still stand side by side
+_LONGEST_SEGMENTS = 36  # letters that stand side by side where every choice is as wide as the longest
 
 
 class BoolEditor(Editor):
@@ -139,7 +139,7 @@ class ChoiceEditor(Editor):
         self._raw = ""  # what a file said instead of one of the choices
         self._segments: Segmented | None = None
         self._combo: ComboBox | None = None
-        if 2 <= len(spec.choices) <= 4 and sum(map(len, spec.choices)) <= _LONGEST_SEGMENTS:
+        if 2 <= len(spec.choices) <= 4 and len(spec.choices) * max(map(len, spec.choices)) <= _LONGEST_SEGMENTS:
             self._segments = Segmented([(choice, choice) for choice in spec.choices])
             super().__init__(self._segments)
             self._segments.current_changed.connect(self._on_chosen)
