@@ -244,7 +244,9 @@ def load_optimizer(optimizer: torch.optim.Optimizer, saved: Mapping[str, Any]) -
     groups = []
     for before, group in zip(saved["param_groups"], optimizer.param_groups, strict=True):
         here = {name: group[name] for name in ("fused", "foreach", "capturable") if name in group}
-        if not before.get("fused"):  # where its step counts lie is a matter of this device, not of the one that saved
+        if isinstance(optimizer, on_device.OnDevice):
+            here = {"fused": None, "foreach": True, "capturable": True}  # there is but one form of it
+        elif not before.get("fused"):  # where its step counts lie is a matter of this device, not of the one that saved
             here = {name: value for name, value in here.items() if name == "capturable"}
         elif all(parameter.device.type in FUSED_DEVICES for parameter in group["params"]):
             here = {}

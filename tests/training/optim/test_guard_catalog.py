@@ -16,7 +16,7 @@ from training.config.optimizer import Adafactor, Adagrad, NAdam, OptimizerSectio
 from training.models.stages import stages
 from training.optim import clip_gradients_, gradient_norm, make_guard, make_optimizer, on_device
 from training.optim.guard import DeviceGuard, HostGuard
-from training.optim.optimizers import load_optimizer
+from training.optim.optimizers import implementation, load_optimizer
 
 CPU = torch.device("cpu")
 EVERY = [row.config() for row in OPTIMIZERS]
@@ -77,7 +77,10 @@ def test_without_the_host_skipped_steps_leave_no_trace(config: OptimizerSection)
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
-def test_state_goes_from_one_machine_to_another(config: OptimizerSection, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("fused", [True, False])
+def test_state_goes_from_one_machine_to_another(
+    config: OptimizerSection, fused: bool, request: pytest.FixtureRequest
+) -> None:
     def two_steps(model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         for step in range(2):
             model.zero_grad()
@@ -85,12 +88,13 @@ def test_state_goes_from_one_machine_to_another(config: OptimizerSection, reques
             optimizer.step()
 
     here = net()
-    first = by_torch(config, here)
+    first = make_optimizer(here, config, CPU, fused)
     two_steps(here, first)
     request.getfixturevalue("elsewhere")
     there = copy.deepcopy(here)
     second = by_torch(config, there)
     load_optimizer(second, copy.deepcopy(first.state_dict()))
+    assert implementation(second) == "foreach"
     two_steps(here, first)
     two_steps(there, second)
     assert [float(state["step"]) for state in second.state.values()] == [4.0] * 6
