@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +72,9 @@ class Editor(QWidget):
 
     def set_columns(self, columns: Sequence[ColumnChoice]) -> None:
         """Offer the columns that the dataset's table has; for settings that name columns."""
+
+    def follow(self, values: Mapping[str, Any]) -> None:
+        """Look at the section's other settings; for editors that depend on one of them."""
 
     def _show(self, value: Any) -> None:
         raise NotImplementedError

@@ -11,6 +11,7 @@ from typing import Any
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtWidgets import QComboBox, QCompleter, QLineEdit, QSizePolicy, QToolButton
 
+from studio.forms.consent_editor import ConsentEditor
 from studio.forms.editor import ColumnChoice, Editor
 from studio.forms.names_editor import NamesEditor
 from studio.widgets import ComboBox, NumberEdit, NumberKind, PathEdit, Segmented, Switch, format_number, parse_number
@@ -304,6 +305,7 @@ def make_editor(spec: FieldSpec) -> Editor:
         "numbers": NumbersEditor,
         "names": NamesEditor,
         "path": PathEditor,
+        "consent": ConsentEditor,
     }
     editor: Editor = makers[spec.editor](spec)
     return editor

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
+from studio.forms.editor import ColumnChoice
 from studio.forms.field_row import TITLE_INDENT, FieldRow
 from studio.forms.kind_chooser import KindChooser
 from studio.state.draft import Draft
-from studio.state.setting_specs import join_path, kinds, specs
+from studio.state.setting_specs import RUN, kinds, specs, table_key, table_specs
 from studio.theme import SPACING, icon
 from studio.widgets import Card, button, label
+from training.config.describe import FieldSpec
 from training.config.run import RunConfig
 from training.errors import Problem
 
@@ -47,6 +49,7 @@ class SectionForm(Card):
         self._only = only
         self._shown_kind: str | None = None
         self._rows: dict[str, FieldRow] = {}
+        self._columns: tuple[ColumnChoice, ...] = ()
         self._headings: list[QLabel] = []
         self.chooser: KindChooser | None = None
         self.body.setSpacing(2)
@@ -61,6 +64,7 @@ class SectionForm(Card):
             self.chooser.fix_asked.connect(draft.apply)
             self.add(self.chooser)
         self._plain = _column()
+        self._tables = _column()
         self._advanced = _column()
         self._more = button("Advanced", "chevron-right", "ghost")
         self._more.setProperty("fold", True)
@@ -69,6 +73,7 @@ class SectionForm(Card):
         self._more.toggled.connect(self._on_fold_toggled)
         self._advanced.hide()
         self.add(self._plain)
+        self.add(self._tables)
         self.add(self._more)
         self.add(self._advanced)
         draft.edited.connect(self._on_edited)
@@ -119,9 +124,17 @@ class SectionForm(Card):
             self.chooser.set_kind(kind)
         if kind != self._shown_kind:
             self._rebuild(kind)
+        self._follow()
         for path, row in self._rows.items():
             row.set_value(self._draft.value(path), self._draft.is_changed(path))
         self._show_problems()
+
+    def set_columns(self, columns: Sequence[ColumnChoice]) -> None:
+        """Offer the columns of the dataset's table wherever a setting names some."""
+        self._columns = tuple(columns)
+        for row in self._rows.values():
+            if row.spec.columns:
+                row.editor.set_columns(self._columns)
 
     def reveal(self, path: str) -> QWidget | None:
         """Unfold what hides a setting, give it the keyboard, and return its widget."""
@@ -146,31 +159,61 @@ class SectionForm(Card):
             part.deleteLater()
         self._headings.clear()
         self._shown_kind = kind
-        wanted = {
-            name: spec for name, spec in specs(self.section, kind).items() if not self._only or name in self._only
-        }
+        wanted = [
+            spec
+            for spec in specs(self.section, kind).values()
+            if spec.editor != "table" and (not self._only or spec.name in self._only)
+        ]
         self._rows = {}
         # Stable: groups stay in the order in which they are declared, behind what belongs to none.
-        for spec in sorted(wanted.values(), key=lambda spec: (spec.advanced, bool(spec.group))):
+        for spec in sorted(wanted, key=lambda spec: (spec.advanced, bool(spec.group))):
             if spec.advanced and spec.group not in ("", *(heading.text() for heading in self._headings)):
                 self._headings.append(_heading(spec.group))
                 _layout(self._advanced).addWidget(self._headings[-1])
-            row = FieldRow(self.section, spec, self._label_width)
-            row.edited.connect(self._draft.set)
-            row.reset_asked.connect(self._draft.reset)
-            row.fix_asked.connect(self._draft.apply)
-            row.finished.connect(self._draft.finish_edit)
-            _layout(self._advanced if spec.advanced else self._plain).addWidget(row)
-            self._rows[join_path(self.section, spec.name)] = row
+            self._add_row(spec, self._advanced if spec.advanced else self._plain)
         self._plain.setVisible(any(not row.spec.advanced for row in self._rows.values()))
         self._more.setVisible(any(row.spec.advanced for row in self._rows.values()))
         self._advanced.setVisible(self._more.isChecked() and not self._more.isHidden())
         self.rebuilt.emit()
 
+    def _add_row(self, spec: FieldSpec, column: QWidget) -> FieldRow:
+        row = FieldRow(self.section, spec, self._label_width)
+        row.edited.connect(self._draft.set)
+        row.reset_asked.connect(self._draft.reset)
+        row.fix_asked.connect(self._draft.apply)
+        row.finished.connect(self._draft.finish_edit)
+        if spec.consent:
+            row.finished.connect(self._draft.recheck)  # the consent itself is kept elsewhere
+        if spec.columns:
+            row.editor.set_columns(self._columns)
+        _layout(column).addWidget(row)
+        self._rows[row.path] = row
+        return row
+
+    def _follow(self) -> None:
+        """Show the rows of tables as the section's other settings have them now, and tell editors of those."""
+        if self.section == RUN:
+            return
+        inside = {path: row for path, row in self._rows.items() if table_key(path)}
+        values = {row.spec.name: self._draft.value(path) for path, row in self._rows.items() if path not in inside}
+        wanted = table_specs(self.section, self._draft.kind(self.section), values)
+        if [row.spec for row in inside.values()] != list(wanted.values()):
+            for path, row in inside.items():
+                del self._rows[path]
+                row.hide()
+                row.deleteLater()
+            for spec in wanted.values():
+                row = self._add_row(spec, self._tables)
+                row.set_value(self._draft.value(row.path), self._draft.is_changed(row.path))
+            self.rebuilt.emit()
+        self._tables.setVisible(bool(wanted))
+        for row in self._rows.values():
+            row.editor.follow(values)
+
     def _show_problems(self) -> None:
         first: dict[str, Problem] = {}
         for problem in self._draft.problems():
-            first.setdefault(_stem(problem.path), problem)
+            first.setdefault(self._stem(problem.path), problem)
         for path, row in self._rows.items():
             row.set_problem(first.get(path))
         if self.chooser:
@@ -187,12 +230,18 @@ class SectionForm(Card):
         self._more.setIcon(icon("chevron-down" if self._more.isChecked() else "chevron-right", "muted"))
 
     def _owner(self, path: str) -> FieldRow | KindChooser | None:
-        stem = _stem(path)
+        stem = self._stem(path)
         if self.chooser and stem == self.chooser.path:
             return self.chooser
         return self._rows.get(stem)
 
+    def _stem(self, path: str) -> str:
+        """ "model.channels.1" -> "model.channels"; a setting inside a table has a row of its own."""
+        return path if path in self._rows else ".".join(path.split(".")[:2])
+
     def _on_edited(self, path: str) -> None:
+        if path.partition(".")[0] == self.section:
+            self._follow()
         row = self._rows.get(path)
         if row:
             row.set_value(self._draft.value(path), self._draft.is_changed(path))
@@ -205,11 +254,6 @@ class SectionForm(Card):
     def _on_fold_toggled(self, unfolded: bool) -> None:
         self._advanced.setVisible(unfolded)
         self._name_fold()
-
-
-def _stem(path: str) -> str:
-    """ "model.channels.1" -> "model.channels"."""
-    return ".".join(path.split(".")[:2])
 
 
 def _heading(text: str) -> QLabel:

@@ -22,8 +22,11 @@ from studio.state.setting_specs import (
     same_sort,
     specs,
     split_path,
+    table_key,
+    table_specs,
 )
 from training.config import RunConfig, load_config, parse_config, save_config
+from training.config.describe import FieldSpec
 from training.config.files import read_config_text, read_toml
 from training.config.paths import with_absolute_paths
 from training.config.run import SECTIONS
@@ -86,7 +89,11 @@ class Draft(QObject):
     def value(self, path: str) -> Any:
         """What stands in a setting, valid or not."""
         section, name = split_path(path)
-        return plain(self._values(section)[name])
+        value = self._values(section)[name]
+        key = table_key(path)
+        if key and isinstance(value, dict):
+            return plain(value[key]) if key in value else default_value(self._row(path))
+        return plain(value)
 
     def kind(self, section: str) -> str:
         """What is chosen in ``section``; "" where there is nothing to choose."""
@@ -97,8 +104,11 @@ class Draft(QObject):
         section, name = split_path(path)
         if name == "kind":
             return self.kind(section) != default_kind(section)
-        default = default_value(specs(section, self.kind(section))[name])
-        return not _equal(self._values(section)[name], default)
+        value = self._values(section)[name]
+        key = table_key(path)
+        if key and isinstance(value, dict):
+            return key in value
+        return not _equal(value, default_value(specs(section, self.kind(section))[name]))
 
     def changed_paths(self) -> list[str]:
         """Every setting that differs from its default; a chosen kind counts against the kind a new run has."""
@@ -127,6 +137,10 @@ class Draft(QObject):
         if name not in specs(section, self.kind(section)):
             raise KeyError(path)
         values, value = self._values(section), plain(value)
+        key = table_key(path)
+        if key and isinstance(values[name], dict):  # a table holds what differs from its defaults
+            rest = {other: item for other, item in values[name].items() if other != key}
+            value = rest if _equal(value, default_value(self._row(path))) else {**rest, key: value}
         if _equal(values[name], value):
             return
         self._history.remember(self._data, path)
@@ -175,7 +189,8 @@ class Draft(QObject):
             self.set_kind(section, default_kind(section))
             return
         self._history.close_group()
-        self.set(path, default_value(specs(section, self.kind(section))[name]))
+        spec = self._row(path) if table_key(path) else specs(section, self.kind(section))[name]
+        self.set(path, default_value(spec))
         self._history.close_group()
 
     def reset_all(self) -> None:
@@ -246,6 +261,11 @@ class Draft(QObject):
     def _values(self, section: str) -> dict[str, Any]:
         values: dict[str, Any] = self._data if section == RUN else self._data[section]
         return values
+
+    def _row(self, path: str) -> FieldSpec:
+        """The setting inside a table; KeyError for one that is not there (any more)."""
+        section, name = split_path(path)
+        return table_specs(section, self.kind(section), self._values(section))[f"{name}.{table_key(path)}"]
 
     def _is_known(self, path: str) -> bool:
         section, name = split_path(path)

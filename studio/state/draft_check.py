@@ -80,6 +80,8 @@ def complete(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _simple(value: Any) -> bool:
+    if isinstance(value, dict):  # a table
+        return all(_simple(item) and not isinstance(item, dict) for item in value.values())
     if isinstance(value, list | tuple):
         return all(isinstance(item, bool | int | float | str) for item in value)
     return value is None or isinstance(value, bool | int | float | str)

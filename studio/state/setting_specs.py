@@ -25,6 +25,16 @@ def specs(section: str, kind: str = "") -> Mapping[str, FieldSpec]:
     return {spec.name: spec for spec in describe(chosen)}
 
 
+def table_specs(section: str, kind: str, values: Mapping[str, Any]) -> dict[str, FieldSpec]:
+    """The settings inside the section's tables, which depend on its other ``values``, by name ("arguments.width")."""
+    if section == RUN:
+        return {}
+    chosen = alternatives(section)[kind]
+    assert issubclass(chosen, Section)
+    tables = [spec.name for spec in specs(section, kind).values() if spec.editor == "table"]
+    return {spec.name: spec for name in tables for spec in chosen.rows(name, values)}
+
+
 @cache
 def kinds(section: str) -> tuple[str, ...]:
     """What can stand in ``section``; empty where there is nothing to choose."""
@@ -61,6 +71,11 @@ def split_path(path: str) -> tuple[str, str]:
     """("optimizer", "lr") for "optimizer.lr" and (RUN, "seed") for "seed"; deeper parts ("model.hidden.1") are cut."""
     parts = path.split(".")
     return (parts[0], parts[1]) if len(parts) > 1 else (("", parts[0]) if parts[0] not in SECTIONS else (parts[0], ""))
+
+
+def table_key(path: str) -> str:
+    """ "width" for "model.arguments.width", the deeper part that ``split_path`` cuts; "" where there is none."""
+    return path.split(".", 2)[2] if path.count(".") > 1 else ""
 
 
 def join_path(section: str, name: str) -> str:

@@ -15,6 +15,7 @@ EVERY_SETTING = [
     for section in (RUN, *SECTIONS)
     for kind in kinds(section) or ("",)
     for spec in specs(section, kind).values()
+    if kind != "user_file"  # nothing of it is valid without a file and consent: `test_user_file`
 ]
 
 
@@ -104,6 +105,10 @@ def wrong_value(spec: FieldSpec) -> Any:
         return ["a", "b" * 1001]
     if spec.editor == "text" and spec.columns:
         return "b" * 1001
+    if spec.path == "any":
+        return f"{__file__}.missing"
+    if spec.name == "pretrained":
+        return "no name"
     if spec.optional and spec.path:
         return __file__  # a file where a folder belongs; empty it may be
     return "no such choice" if spec.editor == "choice" else ""

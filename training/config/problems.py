@@ -120,6 +120,8 @@ def _count(values: object) -> str:
 def _pattern_sentence(location: Sequence[str], shown: str) -> str:
     if location == ["precision", "device"]:
         return f"must be auto, cpu, cuda, cuda:N or mps, but is {shown}."
+    if location == ["model", "pretrained"]:
+        return f"must be the name of published weights, such as DEFAULT, but is {shown}."
     return f"must be one line of visible text, but is {shown}."
 
 

@@ -222,12 +222,20 @@ def _last(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
+_PARAMETER = re.compile(r"\s*(?::param )?`*\*{0,2}(\w+)`*(?: ?\([^)]*\))?:\s+(\S.*)")
+
+
 def _help(build: ast.FunctionDef, name: str) -> str:
     """What the docstring says of a parameter, in Google's form ("width: ...") or Sphinx's (":param width: ...")."""
-    doc = ast.get_docstring(build) or ""
-    found = re.search(
-        rf"^[ \t]*(?::param )?`*{re.escape(name)}`*(?: ?\([^)]*\))?:[ \t]*(.+(?:\n[ \t]+(?!\w+(?: ?\([^)]*\))?:).+)*)",
-        doc,
-        re.M,
-    )
-    return " ".join(found[1].split()) if found else ""
+    words: list[str] = []
+    indent = 0
+    for line in (ast.get_docstring(build) or "").splitlines():
+        inset = len(line) - len(line.lstrip())
+        found = _PARAMETER.match(line)
+        if found and not words:
+            words, indent = ([found[2].strip()], inset) if found[1] == name else ([], 0)
+        elif words and line.strip() and inset > indent and not found:
+            words.append(line.strip())
+        elif words:
+            break
+    return " ".join(words)

@@ -44,7 +44,9 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> list
     suiting = [
         kind
         for kind, section in _alternatives("model").items()
-        if dataset.layout in section.takes and (target is None or answer in section.answers)
+        if dataset.layout in section.takes
+        and (target is None or answer in section.answers)
+        and kind != "user_file"  # which suits everything, if the person writes it so
     ]
     advice = f"choose {_listed(suiting)}" if suiting else "choose other data"
     fits = dataset.layout in model.takes and (target is None or answer in model.answers)
@@ -63,7 +65,9 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> list
         )
     found += _mixing_problems(config)
     if config.loader.sampling == "balanced" and target not in (None, "class"):
-        what = f"only samples of one class each can be drawn class by class, but {dataset.kind} gives {_TARGETS[target]}"
+        what = (
+            f"only samples of one class each can be drawn class by class, but {dataset.kind} gives {_TARGETS[target]}"
+        )
         found.append(Problem("loader.sampling", f"{what}; choose shuffle.", {"loader.sampling": "shuffle"}))
     known = ["auto", *(f"val/{name}" for name in (*objective.metrics, "loss"))]
     if config.checkpoints.monitor not in known:

@@ -9,6 +9,8 @@ from training.config.model_section import ModelSection
 from training.config.timm_names import TIMM_MODELS
 from training.config.torchvision_names import CLASSIFICATION_MODELS, SEGMENTATION_MODELS
 
+_NAME = r"^\w[\w.-]*$"
+
 
 class StartingWeights(ModelSection):
     """Weights of a file to begin with, in place of fresh ones. Only a run's very first step needs them: afterwards its
@@ -41,6 +43,7 @@ class NamedWeights(StartingWeights):
         "are. The head stays fresh, and the first layer is adapted to pictures without three channels. Empty: fresh.",
         placeholder="fresh weights",
         suggestions=("DEFAULT", "IMAGENET1K_V1", "IMAGENET1K_V2"),
+        pattern=_NAME,
     )
 
 
@@ -77,6 +80,7 @@ class TorchvisionSegmentation(NamedWeights):
         "head, BACKBONE what was learnt from ImageNet only. Empty: fresh.",
         placeholder="fresh weights",
         suggestions=("DEFAULT", "BACKBONE"),
+        pattern=_NAME,
     )
 
 
@@ -98,6 +102,7 @@ class TimmModel(NamedWeights):
         "choice; other names are timm's tags, such as a1_in1k. Empty: fresh.",
         placeholder="fresh weights",
         suggestions=("DEFAULT",),
+        pattern=_NAME,
     )
     drop_path_rate: float = setting(
         0.0,

@@ -29,9 +29,9 @@ _MOST_BYTES = MEGABYTE
 def make_user_model(config: UserFile, facts: DataFacts, outputs: int, code: Path | None = None) -> nn.Module:
     """What the file's ``build(...)`` returns for such data. ``code`` is a run's own copy of the file, which is read in its
     place. Raises InputError for a file that nobody agreed to run, and for each of its faults."""
-    path = code or Path(config.path)
-    signature = read_signature(path)
-    refusal = untrusted(Path(config.path), signature.digest, config.trusted)
+    path = Path(config.path)  # which messages name: a copy has the same lines
+    signature = read_signature(code or path)
+    refusal = untrusted(path, signature.digest, config.trusted)
     if refusal:
         raise ConfigError([Problem("model.trusted", refusal)])
     problems = argument_problems(config, signature)
@@ -137,7 +137,7 @@ def _told(path: Path, what: str, work: Callable[[], Any]) -> Any:
     except (Exception, SystemExit) as error:
         place = place_of(error)
         line = f", line {place[1]}" if place else ""
-        text = visible(str(error).strip().split("\n")[0], 200)
+        text = visible(str(error).strip().split("\n")[0].rstrip("."), 200)
         raise InputError(
             f"{visible(str(path))}{line}: {what}: {type(error).__name__}: {text}. Correct the file."
         ) from error

@@ -12,7 +12,7 @@ from studio.forms.fix_link import FixLink
 from studio.forms.search import find_settings
 from studio.forms.section_form import SectionForm
 from studio.state.draft import Draft
-from studio.state.setting_specs import RUN, join_path, kinds
+from studio.state.setting_specs import RUN, join_path, kinds, specs
 from tests.studio.every_setting import EVERY_SETTING, choose, other_value, wrong_value
 from training import catalog
 from training.config.describe import FieldSpec
@@ -73,7 +73,8 @@ def test_every_kind_can_be_chosen_and_left_as_it_was(qtbot: QtBot, draft: Draft,
         form.chooser.combo.activated.emit(form.chooser.combo.currentIndex())
         assert draft.kind(section) == entry.kind
         assert set(form.rows()) == {path for path in form.rows() if path.startswith(f"{section}.")}
-        assert {row.spec.name for row in form.rows().values()} | {"kind"} == set(draft.data()[section])
+        tables = {spec.name for spec in specs(section, entry.kind).values() if spec.editor == "table"}
+        assert {row.spec.name for row in form.rows().values()} | {"kind"} | tables == set(draft.data()[section])
     draft.set_kind(section, first)
     assert draft.data()[section] == before
     assert form.chooser.combo.currentData() == first
@@ -121,7 +122,7 @@ def test_a_fault_deep_inside_stands_at_its_field(qtbot: QtBot, draft: Draft) -> 
     draft.reset("model.channels")
     draft.set_kind("dataset", "spiral")
     assert form.chooser is not None
-    assert form.chooser.sentence == "Small_cnn needs pictures, but spiral gives points; choose mlp."
+    assert form.chooser.sentence == "Small_cnn needs pictures, but spiral gives points; choose mlp or tabular."
 
 
 def test_a_way_out_is_one_click_away(qtbot: QtBot, draft: Draft) -> None:

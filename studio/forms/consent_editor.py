@@ -1,0 +1,125 @@
+"""Consent to running a file of code: what the file is, and a dialog that shows it before anybody agrees."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontDatabase
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+
+from studio.forms.editor import Editor
+from studio.theme import SPACING
+from studio.widgets import button, label
+from training.config.consent import agree, agreed
+from training.config.describe import FieldSpec
+from training.reading import MEGABYTE, read_bytes, visible
+
+_SHOWN = 12  # letters of a digest that tell files apart at a glance
+
+
+class ConsentDialog(QDialog):
+    """Shows a file and asks whether its code may be run."""
+
+    def __init__(self, path: Path, content: bytes, digest: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Run this file?")
+        self.resize(760, 560)
+        text = QPlainTextEdit()
+        text.setReadOnly(True)
+        text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        text.setPlainText(content.decode("utf-8", errors="replace"))
+        text.setAccessibleName(f"Content of {path.name}")
+        self.agree_button = button("Trust and run", "check", "primary")
+        self.agree_button.clicked.connect(self.accept)
+        cancel = button("Cancel")
+        cancel.clicked.connect(self.reject)
+        cancel.setDefault(True)
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        buttons.addWidget(cancel)
+        buttons.addWidget(self.agree_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACING.l, SPACING.l, SPACING.l, SPACING.l)
+        column.setSpacing(SPACING.s)
+        column.addWidget(label(f"Run the code in {visible(path.name, 100)}?", "section"))
+        warning = (
+            "It can do whatever you can do on this computer. Agree only to code that you wrote, or have read and understood. "
+            "You will be asked again when the file changes."
+        )
+        column.addWidget(label(warning, wrap=True))
+        column.addWidget(label(visible(str(path), 300), "help", wrap=True, selectable=True))
+        column.addWidget(text, 1)
+        column.addWidget(label(f"SHA-256 {digest}", "help", wrap=True, selectable=True))
+        column.addLayout(buttons)
+        text.setFocus(Qt.FocusReason.OtherFocusReason)
+
+
+class ConsentEditor(Editor):
+    """The digest that was agreed to, and a button that shows the file and asks."""
+
+    def __init__(self, spec: FieldSpec) -> None:
+        self._of = spec.consent
+        self._path: Path | None = None
+        self._digest: str | None = None
+        self._status = label("", "help")
+        self._button = button("Look at the file…", "eye")
+        self._button.clicked.connect(self._ask)
+        holder = QWidget()
+        row = QHBoxLayout(holder)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACING.s)
+        row.addWidget(self._button)
+        row.addWidget(self._status, 1)
+        super().__init__(holder, stretch=True)
+        self.setFocusProxy(self._button)
+
+    def value(self) -> Any:
+        return self._digest
+
+    def follow(self, values: Mapping[str, Any]) -> None:
+        text = values.get(self._of)
+        self._path = Path(text) if isinstance(text, str) and text else None
+        self._update()
+
+    def set_invalid(self, invalid: bool) -> None:
+        """The sentence below says it; there is nothing to mark."""
+
+    def describe(self, name: str, description: str) -> None:
+        super().describe(name, description)
+        self._button.setAccessibleDescription(description)
+
+    def _show(self, value: Any) -> None:
+        self._digest = value if isinstance(value, str) and value else None
+        self._update()
+
+    def _update(self) -> None:
+        self._button.setEnabled(self._path is not None and self._path.is_file())
+        known = self._digest is not None and agreed(self._digest)
+        self._status.setText(f"Agreed to {str(self._digest)[:_SHOWN]}" if known else "Not yet")
+
+    def _ask(self) -> None:
+        if self._path is None:
+            return
+        try:
+            content = read_bytes(self._path, MEGABYTE)
+        except OSError as error:
+            self._status.setText(f"Cannot be read: {error.strerror or error}")
+            return
+        digest = hashlib.sha256(content).hexdigest()
+        dialog = ConsentDialog(self._path, content, digest, self)
+        if dialog.exec() != QDialog.DialogCode.Accepted:
+            return
+        try:
+            agree(digest, str(self._path))
+        except OSError as error:
+            self._status.setText(f"Cannot be kept: {error.strerror or error}")
+            return
+        self._digest = digest
+        self._update()
+        self.edited.emit()
+        self.finished.emit()

@@ -1,0 +1,137 @@
+"""A person's own Python file in the form: its parameters as rows, its consent as a dialog, nothing run."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QDialog, QPlainTextEdit
+from pytestqt.qtbot import QtBot
+
+from studio.forms.consent_editor import ConsentDialog, ConsentEditor
+from studio.forms.section_form import SectionForm
+from studio.state.draft import Draft
+from training.config.consent import agreed
+
+NETWORK = '''
+from typing import Literal
+
+raise SystemExit("nobody agreed to this")
+
+def build(channels: int, classes: int, width: int = 16, rate: float = 0.5, activation: Literal["relu", "gelu"] = "relu",
+          sizes: tuple[int, int] = (3, 5), *, name: str | None = None, deep: bool = False, layers: int):
+    """A network.
+
+    Args:
+        width: of the first layer.
+    """
+'''
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "network.py"
+    path.write_text(NETWORK, encoding="utf-8")
+    return path
+
+
+def form_with(qtbot: QtBot, file: Path) -> tuple[Draft, SectionForm]:
+    draft = Draft()
+    form = SectionForm(draft, "model")
+    qtbot.addWidget(form)
+    form.show()
+    draft.set_kind("model", "user_file")
+    draft.set("model.path", str(file))
+    return draft, form
+
+
+def arguments(form: SectionForm) -> dict[str, str]:
+    return {path.rpartition(".")[2]: row.spec.editor for path, row in form.rows().items() if "arguments" in path}
+
+
+def test_parameters_become_rows(qtbot: QtBot, file: Path) -> None:
+    draft, form = form_with(qtbot, file)
+    assert arguments(form) == {
+        "width": "int",
+        "rate": "float",
+        "activation": "choice",
+        "sizes": "numbers",
+        "name": "text",
+        "deep": "bool",
+        "layers": "int",
+    }
+    row = form.rows()["model.arguments.width"]
+    assert row.isVisibleTo(form)
+    assert (row.editor.value(), row.spec.help) == (16, "of the first layer.")
+    assert form.rows()["model.arguments.layers"].sentence == "Enter a number."
+    row.editor.set_value(32)
+    row.editor.edited.emit()
+    assert draft.data()["model"]["arguments"] == {"width": 32}
+    assert row.is_changed
+    draft.undo()
+    assert row.editor.value() == 16
+    draft.redo()
+    draft.set("model.arguments.width", 16)  # its default
+    assert draft.data()["model"]["arguments"] == {}
+    draft.set("model.arguments.width", "wide")
+    assert row.sentence
+    draft.reset("model.arguments.width")
+    assert not row.is_changed
+
+
+def test_another_file_has_other_rows(qtbot: QtBot, file: Path, tmp_path: Path) -> None:
+    draft, form = form_with(qtbot, file)
+    other = tmp_path / "other.py"
+    other.write_text("def build(classes: int, depth: int = 2): ...\n", encoding="utf-8")
+    draft.set("model.path", str(other))
+    assert arguments(form) == {"depth": "int"}
+    other.write_text("def build(classes: int, depth: int = ...\n", encoding="utf-8")
+    draft.recheck()
+    assert "line 1" in form.rows()["model.path"].sentence
+    draft.set_kind("model", "mlp")
+    assert arguments(form) == {}
+
+
+def test_a_dialog_shows_the_file_and_asks(qtbot: QtBot, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draft, form = form_with(qtbot, file)
+    draft.set("model.arguments.layers", 2)
+    row = form.rows()["model.trusted"]
+    editor = row.editor
+    assert isinstance(editor, ConsentEditor)
+    assert "run only after you agreed" in row.sentence
+    assert draft.config() is None
+    digest, shown = hashlib.sha256(NETWORK.encode()).hexdigest(), []
+
+    def answer(dialog: ConsentDialog, code: QDialog.DialogCode) -> int:
+        text = dialog.findChild(QPlainTextEdit)
+        assert text is not None
+        shown.append(text.toPlainText())
+        return code.value
+
+    monkeypatch.setattr(ConsentDialog, "exec", lambda dialog: answer(dialog, QDialog.DialogCode.Rejected))
+    editor._button.click()
+    assert (draft.value("model.trusted"), agreed(digest)) == (None, False)
+    monkeypatch.setattr(ConsentDialog, "exec", lambda dialog: answer(dialog, QDialog.DialogCode.Accepted))
+    editor._button.click()
+    assert shown == [NETWORK, NETWORK]
+    assert (draft.value("model.trusted"), agreed(digest)) == (digest, True)
+    assert row.sentence == ""
+    assert draft.config() is not None
+    file.write_text(NETWORK + "# changed\n", encoding="utf-8")
+    draft.recheck()
+    assert "has changed since you agreed" in row.sentence
+    assert draft.config() is None
+
+
+def test_a_digest_in_a_file_is_no_consent_in_the_window(qtbot: QtBot, file: Path, tmp_path: Path) -> None:
+    digest = hashlib.sha256(NETWORK.encode()).hexdigest()
+    config = tmp_path / "stranger.toml"
+    config.write_text(
+        f'[model]\nkind = "user_file"\npath = "network.py"\ntrusted = "{digest}"\n[model.arguments]\nlayers = 3\n',
+        encoding="utf-8",
+    )
+    draft, form = form_with(qtbot, file)
+    draft.load_file(config)
+    assert draft.value("model.arguments.layers") == 3
+    assert "Nobody has agreed on this computer" in form.rows()["model.trusted"].sentence
