@@ -47,3 +47,10 @@ class PartsSection(DatasetSection):
         "held-back training samples. test: the test part, so no sample is held back.",
         advanced=True,
     )
+    duplicates: Literal["keep", "drop_from_validation"] = setting(
+        "keep",
+        title="Duplicates",
+        help="Samples that are held back and trained on, too, make the metrics look too good; Check counts them. "
+        "drop_from_validation leaves them out of the validation and test parts.",
+        advanced=True,
+    )

@@ -181,6 +181,10 @@ class Data:
         bounds = [(first, min(first + size, count)) for first in range(0, count, size)]
         return (batch.inputs.cpu() for batch in self._raw_batches("look", some, bounds, None))
 
+    def raw(self, numbers: Tensor) -> Tensor:
+        """The samples ``numbers`` (int64) as the source holds them, on the CPU."""
+        return next(iter(self._feed.passes("look", numbers, [(0, len(numbers))]))).samples.cpu()
+
     def twin(self, config: RunConfig) -> Data:
         """The data of another run that differs in nothing about its samples; each of the two is closed by itself."""
         feed, device = self._feed.twin(), self._targets.device

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
 from training.config import RunConfig
+from training.config.dataset_section import PartsSection
 from training.config.task import task_problems
 from training.data.batches import Data
 from training.data.cache_room import cache_wish
+from training.data.duplicates import without_duplicates
 from training.data.gpu_decode import gpu_decoder
 from training.data.normalise import measure
 from training.data.placement import Placement, measure_room, place
@@ -23,7 +25,7 @@ from training.data.sources import open_source
 from training.data.splits import split_source
 from training.data.streamed import Streamed
 from training.data.targets import target_facts
-from training.errors import ConfigError
+from training.errors import ConfigError, counted
 from training.facts import DataFacts
 
 _SHOWN = 1000
@@ -77,10 +79,12 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
         def read(some: torch.Tensor) -> torch.Tensor:
             return samples.index_select(0, some.to(device)).cpu()
 
+        splits, notes = _without_duplicates(config, source, splits, read)
         facts = target_facts(source, splits["train"], read)
         normalisation = measure(read, splits["train"], facts)
     else:
         report_progress("measuring the samples", None)
+        splits, notes = _without_duplicates(config, source, splits, source.read)
         facts = target_facts(source, splits["train"], source.read)
         normalisation = measure(source.read, splits["train"], facts)
         workers, how = _workers(source, loader.workers, decoder is not None)
@@ -92,11 +96,25 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
         if clause:
             placement = Placement(placement.mode, f"{placement.reason}; {clause}")
     report = describe(source, splits, config, facts)
+    report["notes"] += notes
     report["normalisation"] = {"mean": list(normalisation.mean), "std": list(normalisation.std)}
     report["batches"] = {"mode": placement.mode, "reason": placement.reason, "workers": workers, "bytes": size}
     if decoder:
         report["batches"]["decoder"] = decoder.name
     return Data(config, source, facts, splits, normalisation, feed, device, report)
+
+
+def _without_duplicates(
+    config: RunConfig, source: Source, splits: dict[str, torch.Tensor], read: Callable[[torch.Tensor], torch.Tensor]
+) -> tuple[dict[str, torch.Tensor], list[str]]:
+    """What the settings leave of ``splits``, and what there is to say."""
+    dataset = config.dataset
+    if not isinstance(dataset, PartsSection) or dataset.duplicates == "keep":
+        return splits, []
+    splits, dropped = without_duplicates(source, splits, read)
+    return splits, [
+        f"{counted(dropped, 'held-back sample')} left out, since they are trained on, too"
+    ] if dropped else []
 
 
 def describe(source: Source, splits: dict[str, torch.Tensor], config: RunConfig, facts: DataFacts) -> dict[str, Any]:

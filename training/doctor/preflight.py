@@ -12,6 +12,7 @@ import torch
 from training.config import RunConfig
 from training.data.kept import KeptData
 from training.data.placement import in_words
+from training.doctor.duplicates import duplicate_findings
 from training.doctor.memory import Trial, memory_findings, try_step
 from training.doctor.norms import norm_findings
 from training.engine.assemble import assemble
@@ -64,6 +65,7 @@ def preflight(
     try:
         return [
             *_data(session),
+            *duplicate_findings(session.data, config.dataset, noted),
             *_weights(session),
             *norm_findings(session),
             _device(session),

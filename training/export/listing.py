@@ -15,6 +15,7 @@ import training
 from training import catalog
 from training.config import RunConfig
 from training.config.dataset import IdxDataset, ImageFolderDataset, ShapesDataset, SpiralDataset
+from training.config.dataset_section import PartsSection
 from training.config.fields import Section
 from training.config.model import WhitenedCnn
 from training.config.schedule import Constant, OneCycle
@@ -82,6 +83,8 @@ def _refuse_what_no_template_says(config: RunConfig) -> None:
         raise InputError(f"model.pretrained: a script cannot begin with known weights yet; {instead}.")
     if getattr(config.loader, "sampling", "shuffle") != "shuffle":
         raise InputError(f"loader.sampling: a script cannot draw classes alike yet; {instead}.")
+    if isinstance(config.dataset, PartsSection) and config.dataset.duplicates != "keep":
+        raise InputError(f"dataset.duplicates: a script cannot leave duplicates out yet; {instead}.")
     if config.loop.swa_start is not None:
         raise InputError(f"loop.swa_start: a script cannot average weights equally yet; {instead}.")
     if config.loader.sampling != "shuffle":

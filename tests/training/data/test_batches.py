@@ -205,7 +205,7 @@ def test_a_file_that_vanishes_while_training_is_named(
     )
     with prepare(config, CPU) as data:
         batches(data, 0)
-        lost = data.source.paths[int(data.splits["train"][3])]  # type: ignore[attr-defined]
+        lost = data.source.name(int(data.splits["train"][3]))
         (image_folder / lost).unlink()
         with pytest.raises(TrainingError) as caught:
             batches(data, 1)

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tests.training.data.conftest import MakeConfig, picture
-from training.config.dataset import ImageTableDataset
+from training.config.pictures import ImageTableDataset
 from training.data import prepare
 from training.data.cache_room import CacheWish
 from training.data.source import Opening, Source

@@ -15,7 +15,7 @@ from PIL import Image, ImageOps
 
 from tests.training.data.conftest import MakeConfig
 from tests.training.data.pairs_of_pictures import COLORS, sample, save_mask, write_pairs
-from training.config.dataset import SegmentationDataset
+from training.config.pictures import SegmentationDataset
 from training.data import prepare
 from training.data.cache_room import CacheWish
 from training.data.source import Opening, Source

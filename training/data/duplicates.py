@@ -1,0 +1,205 @@
+"""Samples that are held back and trained on alike: the same ones, and pictures that look alike.
+
+Pictures are compared by a perceptual hash (the signs of the 64 lowest frequencies of a cosine transform about their median:
+Zauner, "Implementation and Benchmarking of Perceptual Image Hash Functions", 2010). Of 64 bits that differ in 4 at most, one of
+five stretches is the same in both, so only pictures that share a stretch are compared, not each with each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from training.data.pictures import Pictures
+from training.data.source import ReportProgress, Source, silent
+from training.errors import InputError
+
+MOST_SAMPLES = 100_000
+"""More of either side are not looked at, but so many evenly spaced."""
+MOST_BYTES = 4 << 30
+"""Nor more than this of samples in all."""
+MOST_DECODED = 4_000
+"""Nor more pictures where each has to be decoded for it."""
+MOST_BITS = 4
+ALIKE = 0.995
+"""The least correlation of two pictures' small grey versions."""
+_SIDE = 32
+_BANDS = (0, 13, 26, 39, 52, 64)
+_MOST_IN_BAND = 256
+"""Pictures that share a stretch with one are compared up to this number: of blank ones there may be thousands."""
+_FLAT = 2.0
+"""Levels of 255: a picture with less contrast looks like any other."""
+_AT_ONCE = 512
+
+Read = Callable[[Tensor], Tensor]
+
+
+@dataclass
+class Duplicates:
+    """Pairs (held back, trained on) of sample numbers, one for each sample that is held back."""
+
+    exact: list[tuple[int, int]] = field(default_factory=list)
+    near: list[tuple[int, int]] = field(default_factory=list)
+    held: int = 0
+    """How many held-back samples were looked at."""
+    partial: bool = False
+    """Whether there are more than that, or more training samples."""
+
+
+def find_duplicates(
+    source: Source, splits: dict[str, Tensor], read: Read, report_progress: ReportProgress = silent
+) -> Duplicates:
+    """What of the held-back parts is also trained on; ``read`` gives samples as the source does. Bounded in time: 60,000
+    small pictures take about two seconds."""
+    train, held, partial = _looked_at(source, splits)
+    found = Duplicates(held=len(held), partial=partial)
+    if not len(held):
+        return found
+    digests = _digests(source)
+    if digests is None:
+        found.exact = _same(_all_keys(source, train, read), _all_keys(source, held, read), train, held)
+    else:  # at hand for all of them
+        train_all, held_all = splits["train"], _held(splits)
+        found.exact = _same(digests[train_all], digests[held_all], train_all, held_all)
+    if source.layout != "image":
+        return found
+    looking = torch.cat([train, held])
+    small = np.zeros((len(looking), _SIDE * _SIDE), np.float16)
+    for first in range(0, len(looking), _AT_ONCE):
+        report_progress("looking for pictures that look alike", first / len(looking))
+        small[first : first + _AT_ONCE] = _small(_pictures(source, read(looking[first : first + _AT_ONCE])))
+    known = {number for number, _ in found.exact}
+    pairs = _alike(small, len(train))
+    found.near = [(int(held[row]), int(train[place])) for row, place in pairs if int(held[row]) not in known]
+    return found
+
+
+def without_duplicates(source: Source, splits: dict[str, Tensor], read: Read) -> tuple[dict[str, Tensor], int]:
+    """``splits`` without the held-back samples that are also trained on, and how many those were. All samples are compared.
+    Raises InputError when none would be left to validate on."""
+    train = splits["train"]
+    trained = {key.tobytes() for key in _all_keys(source, train, read)}
+    parts, dropped = {"train": train}, 0
+    for part, numbers in splits.items():
+        if part != "train":
+            kept = torch.tensor([key.tobytes() not in trained for key in _all_keys(source, numbers, read)])
+            parts[part] = numbers[kept]
+            dropped += len(numbers) - len(parts[part])
+            if not len(parts[part]):
+                raise InputError(
+                    f"dataset.duplicates: every {part} sample is also trained on, so none is left.",
+                    "Hold back other samples, or set dataset.duplicates to keep.",
+                    {"dataset.duplicates": "keep"},
+                )
+    return parts, dropped
+
+
+def _all_keys(source: Source, numbers: Tensor, read: Read) -> NDArray[np.uint8]:
+    """(n, bytes): the same for the same samples, whatever is kept in memory: the digests of files where there are any."""
+    digests = _digests(source)
+    if digests is not None:
+        return digests[numbers]
+    return np.concatenate([_keys(_pictures(source, read(some))) for some in numbers.split(_AT_ONCE)])
+
+
+def _digests(source: Source) -> NDArray[np.uint8] | None:
+    """(N, bytes), of the files that hold the samples; None where they are not one file each."""
+    return source.digests if isinstance(source, Pictures) else None
+
+
+def _pictures(source: Source, samples: Tensor) -> Tensor:
+    """Without the mask: it is what is to be learnt."""
+    return samples[..., :-1].contiguous() if source.target == "mask" else samples
+
+
+def _held(splits: dict[str, Tensor]) -> Tensor:
+    return torch.cat([numbers for part, numbers in splits.items() if part != "train"] or [splits["train"][:0]])
+
+
+def _looked_at(source: Source, splits: dict[str, Tensor]) -> tuple[Tensor, Tensor, bool]:
+    """The training and the held-back samples that are compared, and whether there are others."""
+    train, held = splits["train"], _held(splits)
+    size = math.prod(source.shape) * (1 if source.layout == "image" else 4)
+    most = min(MOST_SAMPLES, max(_AT_ONCE, MOST_BYTES // (2 * size)))
+    if source.reading == "files":
+        most = min(most, MOST_DECODED // 2)
+    return _some(train, most), _some(held, most), max(len(train), len(held)) > most
+
+
+def _some(numbers: Tensor, most: int) -> Tensor:
+    count = min(len(numbers), most)
+    return numbers[torch.arange(count) * len(numbers) // max(1, count)]
+
+
+def _keys(samples: Tensor) -> NDArray[np.uint8]:
+    rows = samples.contiguous().numpy()
+    digests = b"".join(hashlib.blake2b(row.tobytes(), digest_size=16).digest() for row in rows)
+    return np.frombuffer(digests, np.uint8).reshape(-1, 16)
+
+
+def _same(
+    train_keys: NDArray[np.uint8], held_keys: NDArray[np.uint8], train: Tensor, held: Tensor
+) -> list[tuple[int, int]]:
+    of_key = {key.tobytes(): row for row, key in reversed(list(enumerate(train_keys)))}
+    places = ((row, of_key.get(key.tobytes())) for row, key in enumerate(held_keys))
+    return [(int(held[row]), int(train[place])) for row, place in places if place is not None]
+
+
+def _small(pictures: Tensor) -> NDArray[np.float16]:
+    """(n, 1024): grey, 32 x 32, of mean 0 and spread 1; zeros for one without contrast."""
+    grey = pictures.float().mean(-1).unsqueeze(1)
+    grey = functional.adaptive_avg_pool2d(grey, _SIDE).flatten(1)
+    spread = grey.std(1, keepdim=True, correction=0)
+    centred = (grey - grey.mean(1, keepdim=True)) / spread
+    result: NDArray[np.float16] = torch.where(spread < _FLAT, 0.0, centred).half().numpy()
+    return result
+
+
+def _hashes(small: NDArray[np.float16]) -> NDArray[np.uint64]:
+    """64 bits for each picture."""
+    steps = np.arange(_SIDE)
+    cosines = np.cos(np.pi * (2 * steps[None, :] + 1) * steps[:, None] / (2 * _SIDE))[:12].astype(np.float32)
+    rows, columns = np.divmod(np.arange(144), 12)
+    lowest = np.lexsort((rows, rows + columns))[1:65]  # without the mean
+    bits = np.zeros((len(small), 64), np.bool_)
+    for first in range(0, len(small), 4096):
+        pictures = small[first : first + 4096].astype(np.float32).reshape(-1, _SIDE, _SIDE)
+        found = (cosines @ pictures @ cosines.T).reshape(-1, 144)[:, lowest]
+        bits[first : first + 4096] = found > np.median(found, axis=1, keepdims=True)
+    return np.packbits(bits, axis=1).view(">u8")[:, 0].astype(np.uint64)
+
+
+def _alike(small: NDArray[np.float16], trained: int) -> list[tuple[int, int]]:
+    """(held, train) places of pictures that look alike, the most alike one for each that is held back."""
+    flat: NDArray[np.bool_] = np.logical_not(small.any(1))
+    hashes = _hashes(small)
+    train, held = hashes[:trained], hashes[trained:]
+    best: dict[int, tuple[float, int]] = {}
+    for low, high in pairwise(_BANDS):
+        mask = np.uint64((1 << (high - low)) - 1)
+        bands = (train >> np.uint64(low)) & mask
+        order = np.argsort(bands, kind="stable")
+        order = order[~flat[:trained][order]]
+        sorted_bands = bands[order]
+        wanted = (held >> np.uint64(low)) & mask
+        begins = np.searchsorted(sorted_bands, wanted)
+        ends = np.minimum(np.searchsorted(sorted_bands, wanted, side="right"), begins + _MOST_IN_BAND)
+        for row in np.flatnonzero((ends > begins) & ~flat[trained:]).tolist():
+            places = order[begins[row] : ends[row]]
+            near = places[np.bitwise_count(train[places] ^ held[row]) <= MOST_BITS]
+            if not len(near):
+                continue
+            likeness = small[near].astype(np.float32) @ small[trained + row].astype(np.float32) / (_SIDE * _SIDE)
+            most = int(likeness.argmax())
+            if likeness[most] >= max(ALIKE, best.get(row, (0.0, 0))[0]):
+                best[row] = float(likeness[most]), int(near[most])
+    return [(row, place) for row, (_, place) in sorted(best.items())]

@@ -1,0 +1,55 @@
+"""Whether samples that judge the model are also trained on."""
+
+from __future__ import annotations
+
+import torch
+
+from training.config.dataset_section import PartsSection
+from training.data.batches import Data
+from training.data.duplicates import find_duplicates
+from training.data.source import ReportProgress
+from training.errors import counted
+from training.events import Found
+
+_SHOWN = 3
+
+
+def duplicate_findings(data: Data, config: object, report_progress: ReportProgress) -> list[Found]:
+    """A warning for the same samples, another for pictures that look alike; nothing when there are none."""
+    source, facts = data.source, data.facts
+    if facts.layout == "tokens":
+        return []  # windows of one text
+    found = find_duplicates(source, data.splits, data.raw, report_progress)
+    result = []
+    looked = (
+        f" of the {found.held:,} that were compared"
+        if found.partial
+        else f" of {counted(found.held, 'held-back sample')}"
+    )
+    if found.exact:
+        conflicts = sum(not torch.equal(source.targets[a], source.targets[b]) for a, b in found.exact)
+        other = f", {conflicts:,} of them with another target" if conflicts else ""
+        droppable = isinstance(config, PartsSection)
+        advice = "The metrics look better than the model is."
+        result.append(
+            Found(
+                level="warning",
+                title=f"{len(found.exact):,}{looked} are trained on, too{other}: {_examples(data, found.exact)}.",
+                advice=f"{advice} Leave them out of validation." if droppable else advice,
+                fix={"dataset.duplicates": "drop_from_validation"} if droppable else {},
+            )
+        )
+    if found.near:
+        result.append(
+            Found(
+                level="warning",
+                title=f"{len(found.near):,}{looked} look almost like one that is trained on: {_examples(data, found.near)}.",
+                advice="Copies in another size or format, or neighbouring frames? Then split by whom or what they show, or "
+                "remove them.",
+            )
+        )
+    return result
+
+
+def _examples(data: Data, pairs: list[tuple[int, int]]) -> str:
+    return "; ".join(f"{data.source.name(held)} and {data.source.name(trained)}" for held, trained in pairs[:_SHOWN])
