@@ -304,7 +304,7 @@ OPTIMIZERS: tuple[Entry, ...] = (
     Entry(
         "adafactor",
         "Adafactor",
-        "Adaptive with next to no memory of its own: for networks that barely fit.",
+        "Adaptive with next to no memory for matrices: for transformers that barely fit.",
         optimizer.Adafactor,
         "training.optim.optimizers:make_adafactor",
     ),

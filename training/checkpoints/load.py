@@ -58,7 +58,7 @@ def newest_good(folder: RunFolder, steps: int) -> tuple[Path | None, dict[str, A
 def load_weights(checkpoint: Path, model: nn.Module, averaged: bool = False) -> None:
     """Copy a verified checkpoint's weights into ``model``, keeping its device, dtype and memory order.
 
-    ``averaged`` prefers the EMA weights where the checkpoint has them. Raises CheckpointError, naming the difference,
+    ``averaged`` prefers the averaged weights (EMA, SWA) where the checkpoint has them. Raises CheckpointError, naming the difference,
     when the weights belong to another model.
     """
     name = AVERAGED if averaged and (checkpoint / AVERAGED).is_file() else WEIGHTS

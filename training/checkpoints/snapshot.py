@@ -24,7 +24,7 @@ class Snapshot:
     step: int
     epoch: int
     weights: dict[str, Tensor]
-    averaged: dict[str, Tensor]  # empty without EMA
+    averaged: dict[str, Tensor]  # empty without EMA or SWA
     state: dict[str, Any]
     metrics: Mapping[str, float]
     facts: Mapping[str, Any] = field(default_factory=dict)

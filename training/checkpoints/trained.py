@@ -29,7 +29,7 @@ _MOST_VALUES = 1 << 28  # in a sample
 @dataclass(frozen=True)
 class Trained:
     """A verified checkpoint. ``model`` is on the CPU, in float32 and evaluation mode; ``averaged`` says whether it carries
-    the run's EMA weights."""
+    the run's averaged weights."""
 
     checkpoint: Path
     manifest: Mapping[str, Any]

@@ -80,7 +80,8 @@ _MEANINGS: dict[Target, str] = {
     "there is one score)",
     "labels": "one score (logit) for each label, in the order of classes",
     "values": "each value, in the order of classes and in its own unit",
-    "mask": "for each pixel one score (logit) for each class, in the order of classes",
+    "mask": "for each pixel one score (logit) for each class, in the order of classes (of two classes one for the second "
+    "alone, where there is one score)",
     "tokens": "for each place one score (logit) for each token that may follow, in the order of classes",
     "ranks": "one score for each item: the higher, the better it suits the query",
 }
@@ -146,8 +147,14 @@ def _features(facts: DataFacts) -> list[dict[str, Any]]:
 
 
 def _weights(material: Material) -> dict[str, Any]:
+    swa = material.config.loop.swa_start is not None
+    average = (
+        "equal average (SWA) of the weights over the last stretch of training"
+        if swa
+        else "moving average (EMA) of the weights over training"
+    )
     return {
-        "which": "moving average (EMA) of the weights over training" if material.averaged else "weights at this step",
+        "which": average if material.averaged else "weights at this step",
         "averaged": material.averaged,
         "tensors": [
             {"name": name, "shape": list(tensor.shape), "dtype": str(tensor.dtype).removeprefix("torch.")}

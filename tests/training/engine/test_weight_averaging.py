@@ -48,6 +48,7 @@ def test_the_average_of_each_epochs_end_is_kept_to_the_bit(step: int, tmp_path: 
     export(last, tmp_path / "exported")
     exported = load_file(tmp_path / "exported" / "model.safetensors")
     assert exported.keys() == averaged.keys()
+    assert "equal average (SWA)" in (tmp_path / "exported" / "model.json").read_text()
     assert all(torch.equal(exported[name], averaged[name]) for name in averaged)
 
 
