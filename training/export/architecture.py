@@ -72,7 +72,7 @@ def describe_architecture(material: Material) -> dict[str, Any]:
         return facts | {
             "builder": "file",
             "file": FILE,
-            "name": type(model).__name__,
+            "call": type(model).__name__,
             "arguments": wrapped,
             "parts": [taken],
         }

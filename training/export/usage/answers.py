@@ -15,7 +15,7 @@ def answers(facts: dict[str, Any], scores: Any) -> list[Any]:
     output, names = facts["output"], facts["classes"]
     kind, scores = output["kind"], np.asarray(scores)
     if kind == "mask":
-        return list(scores.argmax(axis=1))
+        return list(scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] >= 0).astype(np.int64))
     if kind == "values":
         return [dict(zip(names, row.tolist(), strict=True)) for row in scores]
     if kind == "ranks":

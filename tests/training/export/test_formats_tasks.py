@@ -1,0 +1,150 @@
+"""Every task and network in every format: the code in model.json gives the checkpoint's answers, in words that fit the task."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.training.catalog.task_samples import small
+from training.config import consent
+from training.engine.run import start_run
+from training.export import export_checkpoint
+from training.export.material import load_material
+
+FORMATS = ("safetensors", "torch-export", "onnx")
+TRACED = ("regression", "ranking", "segmentation", "language_model")
+"""What is tried in every format; the others differ from them in words only."""
+NETWORK = """
+from torch import nn
+
+
+def build(features: int, outputs: int, width: int = 8) -> nn.Module:
+    return nn.Sequential(nn.Linear(features, width), nn.Softplus(), nn.Linear(width, outputs))
+"""
+ONE_STEP = ("loop.max_steps=1", "schedule.kind=constant")
+FORMS: dict[str, tuple[str, ...]] = {
+    "classification": (),
+    "binary": (),
+    "multi_label": ("model.kind=tabular", "model.hidden=[8, 8]", "model.residual=true"),
+    "regression": ("model.kind=tabular", "model.hidden=[8]", "model.frequencies=2"),
+    "ranking": (),
+    "segmentation": (),
+    "segmentation, one logit": ("objective.loss=dice_bce", "model.norm=group"),
+    "language_model": (),
+    "language_model, rms": ("model.norm=rms", "model.positions=learned", "model.tie_weights=false"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_answers_of_every_task(form: str, tmp_path: Path) -> None:
+    kind = form.partition(",")[0]
+    record = start_run(small(kind, tmp_path / "data", *FORMS[form], *ONE_STEP), tmp_path)
+    assert record["status"] == "completed", record["reason"]
+    for to in FORMATS if form in TRACED else FORMATS[:1]:
+        if to != "onnx" or find_spec("onnxruntime"):
+            check_answers(kind, Path(record["last_checkpoint"]), to, tmp_path / to)
+
+
+def check_answers(kind: str, checkpoint: Path, to: str, out: Path) -> None:
+    facts, predicted, material = elsewhere(checkpoint, to, out)
+    expected = material.logits(material.samples())
+    shown = material.objective.predict(material.model(material.normalisation.apply(material.samples()))).detach()
+    names = material.facts.names
+    assert facts["output"]["shape"][1:] == list(expected.shape[1:]) or kind == "ranking"
+    for number, answer in enumerate(predicted):
+        if kind in ("classification", "binary"):
+            assert answer == (names[int(shown[number].argmax())], pytest.approx(float(shown[number].max()), rel=1e-4))
+        elif kind in ("multi_label", "regression"):
+            assert list(answer) == list(names)
+            assert list(answer.values()) == pytest.approx(shown[number].tolist(), rel=1e-3, abs=1e-4)
+        elif kind == "ranking":
+            scores = expected[number].flatten()
+            assert scores[torch.tensor(answer)].diff().max() <= 1e-5
+        elif kind == "segmentation":
+            assert np.array_equal(answer, shown[number].argmax(0).numpy())
+        else:
+            assert answer[0] == names[int(shown[number, -1].argmax())]
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("user_file", ()),
+        ("timm", ("model.name=resnet10t",)),
+        ("torchvision_segmentation", ("model.name=lraspp_mobilenet_v3_large", "dataset.image_size=[64, 64]")),
+    ],
+)
+def test_networks_of_others(
+    kind: str, settings: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kind == "timm" and find_spec("timm") is None:
+        pytest.skip("needs timm")
+    task = "segmentation" if kind == "torchvision_segmentation" else "classification"
+    more = list(settings)
+    if kind == "user_file":
+        file = tmp_path / "network.py"
+        file.write_text(NETWORK, encoding="utf-8")
+        digest = sha256(file.read_bytes()).hexdigest()
+        monkeypatch.setattr(consent, "_store", lambda: tmp_path / "trusted.json")
+        consent.agree(digest, str(file))
+        more += [f"model.path={file}", f"model.trusted={digest}"]
+    if kind == "timm":
+        more += ["dataset.kind=shapes", "dataset.samples=60", "dataset.image_size=32"]
+    record = start_run(small(task, tmp_path / "data", f"model.kind={kind}", *more, *ONE_STEP), tmp_path)
+    assert record["status"] == "completed", record["reason"]
+    if kind == "user_file":
+        (tmp_path / "network.py").unlink()  # the run has a copy
+    elsewhere(Path(record["last_checkpoint"]), "safetensors", tmp_path / "out")
+
+
+def elsewhere(checkpoint: Path, to: str, out: Path) -> tuple[dict[str, Any], list[Any], Any]:
+    """Export, then read by the code in model.json alone: its facts and predictions, and our own material."""
+    result = export_checkpoint(checkpoint, to, out)
+    if to == "safetensors":
+        assert result["max_difference"] == 0.0
+    facts = json.loads((out / "model.json").read_text(encoding="utf-8"))
+    code: dict[str, Any] = {}
+    exec("\n".join(facts["python"]), code)
+    model, facts = code["load_model"](out)
+    material = load_material(checkpoint)
+    samples = material.samples()
+    found = torch.as_tensor(code["logits"](model, facts, samples))
+    torch.testing.assert_close(found, material.logits(samples), rtol=1e-3, atol=1e-4)
+    return facts, code["predict"](model, facts, samples), material
+
+
+def test_rows_are_read_as_in_training(tmp_path: Path) -> None:
+    """A row by its columns' names: a gap and an unknown text are what the model knows as such."""
+    path = tmp_path / "rows.csv"
+    lines = ["size,colour,price"] + [f"{n % 7},{('red', 'green', 'blue')[n % 3]},{10 * n}" for n in range(60)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    config = small(
+        "regression",
+        tmp_path / "data",
+        f"dataset.path={path}",
+        'dataset.targets=["price"]',
+        "dataset.ignored=[]",
+        "model.kind=tabular",
+        "model.hidden=[8]",
+    )
+    checkpoint = Path(start_run(config, tmp_path)["last_checkpoint"])
+    facts, _, material = elsewhere(checkpoint, "safetensors", tmp_path / "out")
+    code: dict[str, Any] = {}
+    exec("\n".join(facts["python"]), code)
+    rows = code["read_rows"](facts, [{"size": 3, "colour": "green"}, {"colour": "violet", "size": None}])
+    names = list(material.facts.columns)
+    assert rows[0][names.index("size")] == 3.0
+    assert rows[0][names.index("colour")] == 1 + material.facts.codes[names.index("colour")].index("green")
+    assert np.isnan(rows[1][names.index("size")])
+    assert rows[1][names.index("colour")] == 0.0
+    model, _ = code["load_model"](tmp_path / "out")
+    (first, second) = code["predict"](model, facts, rows)
+    assert list(first) == ["price"]
+    assert np.isfinite(list(second.values())).all()
