@@ -13,17 +13,22 @@ from torch import Tensor
 
 from training import random
 from training.config import RunConfig
+from training.config.tables import TableSection
 from training.data.augment import Augmenter
 from training.data.cache_room import cache_wish
 from training.data.prepare import describe, sample_bytes
 from training.data.source import Opening, Source
 from training.data.sources import open_source
+from training.data.sources.text import Text
 from training.data.splits import split_source
+from training.data.table_preview import preview_table
 from training.data.targets import target_facts
-from training.errors import TrainingError
+from training.data.text_preview import preview_text
+from training.errors import InputError, TrainingError
 from training.facts import IGNORED_PIXEL, DataFacts
 
 _MOST_POINTS = 2000
+_MOST_HISTOGRAMS, _INTERVALS = 6, 32
 
 
 def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
@@ -33,15 +38,33 @@ def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
     with uint8 pixels row by row, channels last: varied as the model sees it, and as it was. With masks each has also
     "mask_base64" and "original_mask_base64", the class number of each pixel, and the report "place_counts": how many pixels
     of each class are shown; with several values to predict each has a "detail" that names them, and where samples are mixed
-    a "varied_detail" of what. Points: "points" with the lists "x", "y" and "label". Raises InputError as ``prepare`` does.
+    a "varied_detail" of what. Points: "points" with the lists "x", "y" and "label". Tables: "table" as ``preview_table`` has
+    it; where its columns cannot play their roles there is nothing else but "refused", the sentence. Values and grades to
+    predict: "histograms", each {"name", "low", "high", "counts"}. Text: what ``preview_text`` says. Raises InputError as ``prepare`` does.
     """
+    table: dict[str, Any] = {}
+    if isinstance(config.dataset, TableSection):
+        table = {"table": preview_table(config.dataset)}
+    try:
+        return _inspect(config, samples) | table
+    except InputError as error:
+        if not table:
+            raise
+        return {"refused": str(error), **table}
+
+
+def _inspect(config: RunConfig, samples: int) -> dict[str, Any]:
     source = open_source(config.dataset, Opening(check=False, cache=cache_wish(config.loader)))
     splits = split_source(source, config.dataset)
     source = source.fit(splits["train"])
     report = describe(source, splits, config, target_facts(source, splits["train"], None))
     report["bytes"] = sample_bytes(source) * len(source.targets)
-    if source.layout == "vector":
+    if source.target in ("values", "ranks"):
+        report["histograms"] = _histograms(source, splits["train"])
+    if source.layout == "vector" and source.target == "class" and not source.columns:
         report["points"] = _points(source, splits["train"])
+    elif isinstance(source, Text):
+        report |= preview_text(source, splits["train"])
     elif source.layout == "image":
         report["thumbnails"] = _thumbnails(source, splits["train"], config, samples)
         if source.target == "mask":
@@ -66,6 +89,19 @@ def _points(source: Source, train: Tensor) -> dict[str, list[Any]]:
         "y": values[:, min(1, values.shape[1] - 1)].tolist(),
         "label": [source.classes[number] for number in source.targets[some].tolist()],
     }
+
+
+def _histograms(source: Source, train: Tensor) -> list[dict[str, Any]]:
+    """Of the first few values to predict: how many training samples lie in each of equal intervals."""
+    targets = source.targets[train].double()
+    columns = targets.unbind(1) if source.target == "values" else [targets.flatten()]
+    made = []
+    for name, column in zip(source.classes[:_MOST_HISTOGRAMS], columns, strict=False):
+        known = column[~column.isnan()]
+        low, high = float(known.min()), float(known.max())
+        counts = torch.histc(known, _INTERVALS, low, high) if low < high else torch.tensor([float(len(known))])
+        made.append({"name": name, "low": low, "high": high, "counts": [int(count) for count in counts.tolist()]})
+    return made
 
 
 def _thumbnails(source: Source, train: Tensor, config: RunConfig, samples: int) -> list[dict[str, Any]]:

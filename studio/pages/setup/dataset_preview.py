@@ -8,13 +8,16 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
+from studio.charts.histogram import Histogram
 from studio.charts.scatter import Scatter
 from studio.pages.setup.pictures import class_color, thumbnails
 from studio.pages.setup.question import Question
+from studio.pages.setup.text_card import TextCard
 from studio.state.formats import format_size
 from studio.theme import SPACING
 from studio.widgets import Bar, BarList, Card, KeyValueTable, Segmented, StatusPill, ThumbnailGrid, label
 
+_MOST_HISTOGRAMS = 6
 _PART_TITLES = {"train": "for training", "validation": "for validation", "test": "for testing"}
 
 
@@ -30,6 +33,10 @@ class DatasetPreview(QWidget):
         self.bars = BarList(max_rows=10)
         self.bars.setAccessibleName("Training samples of each class")
         self._classes.add(self.bars)
+        self._values = Card("To predict", "chart")
+        self.histograms = [Histogram() for _ in range(_MOST_HISTOGRAMS)]
+        for histogram in self.histograms:
+            self._values.add(histogram)
         self._facts_card = Card("Facts", "info")
         self._facts = KeyValueTable()
         self._notes = label("", "help", wrap=True)
@@ -43,7 +50,7 @@ class DatasetPreview(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACING.l)
-        for card in (self._samples, self._left_out, self._classes, self._facts_card):
+        for card in (self._samples, TextCard(question), self._left_out, self._classes, self._values, self._facts_card):
             column.addWidget(card)
         question.changed.connect(self._update)
         self._update()
@@ -72,13 +79,15 @@ class DatasetPreview(QWidget):
         is_pictures = "thumbnails" in report
         self.grid.setVisible(is_pictures)
         self.variation.setVisible(is_pictures)
-        self._scatter.setVisible(not is_pictures)
+        points = report.get("points", {})
+        self._scatter.setVisible(bool(points))
+        self._samples.setVisible(is_pictures or bool(points))
         if is_pictures:
             self._show_pictures()
         else:
-            points = report.get("points", {})
             self._scatter.set_points(points.get("x", ()), points.get("y", ()), points.get("label", ()))
         self._show_classes(report)
+        self._show_values(report)
         self._show_left_out(report)
         self._facts.set_rows(fact_rows(report))
         self._notes.setText("\n".join(map(str, report.get("notes", ()))))
@@ -114,6 +123,17 @@ class DatasetPreview(QWidget):
                 for number, (name, count) in enumerate(zip(names, counts, strict=True))
             ]
         )
+
+    def _show_values(self, report: Mapping[str, Any]) -> None:
+        histograms = report.get("histograms", ())
+        self._values.setVisible(bool(histograms))
+        for number, shown in enumerate(self.histograms):
+            shown.setVisible(number < len(histograms))
+            if number < len(histograms):
+                found = histograms[number]
+                shown.set_counts(found["name"], found["low"], found["high"], found["counts"])
+        more = len(report["classes"]) - len(histograms)
+        self._values.set_subtitle(f"The first {len(histograms)}, and {more} more" if histograms and more else "")
 
     def _show_left_out(self, report: Mapping[str, Any]) -> None:
         skipped, total = report.get("skipped", ()), int(report.get("skipped_total", 0))
@@ -152,8 +172,15 @@ def fact_rows(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     if len(shape) == 3:
         color = {1: "grey", 3: "colour"}.get(shape[0], f"{shape[0]} channels")
         rows = [("Each sample", f"{shape[2]} × {shape[1]} pixels, {color}")]
+    elif len(shape) == 2:
+        rows = [("Each query", f"up to {shape[0]} items of {shape[1]} number{'s' if shape[1] != 1 else ''}")]
+    elif report.get("layout") == "tokens":
+        rows = [("Each sample", f"{shape[0]:,} tokens and the one that follows")]
+        counts = report.get("token_counts", {}).items()
+        rows += [(f"Tokens {_PART_TITLES[part]}", f"{count:,}") for part, count in counts]
     else:
         rows = [("Each sample", f"{shape[0]} number{'s' if shape[0] != 1 else ''}")]
+    rows.append(("Samples", size_sentence(report).rstrip(".")))
     normalisation = report.get("normalisation")
     if normalisation:
         rows.append(("Mean", ", ".join(f"{value:.3f}" for value in normalisation["mean"])))

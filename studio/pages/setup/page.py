@@ -11,6 +11,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
+from studio.forms.editor import ColumnChoice
 from studio.forms.section_form import SectionForm
 from studio.forms.sentences import with_title
 from studio.pages.setup.branch_sheet import BranchSheet
@@ -28,6 +29,7 @@ from studio.pages.setup.panel import Panel
 from studio.pages.setup.preview_frame import PreviewFrame
 from studio.pages.setup.question import DEBOUNCE
 from studio.pages.setup.start_bar import StartBar, summary
+from studio.pages.setup.table_card import TableCard
 from studio.state.context import AppContext
 from studio.state.setting_specs import RUN, specs
 from studio.theme import SPACING, icon
@@ -68,12 +70,14 @@ class SetupPage(QWidget):
         dataset = PreviewFrame(
             facts.dataset, DatasetPreview(facts.dataset),
             icon_name="image", waiting="Reading the dataset", nothing="No samples to show",
+            always=TableCard(facts.dataset),
         )  # fmt: skip
         model = PreviewFrame(
             facts.model, ModelPreview(facts.model),
             icon_name="layers", waiting="Building the model", nothing="No layers to show",
         )  # fmt: skip
-        self._add_panel("Dataset", [form("dataset", icon_name="database")], dataset)
+        self._dataset_form = form("dataset", icon_name="database")
+        self._add_panel("Dataset", [self._dataset_form], dataset)
         self._add_panel("Model", [form("model", icon_name="layers"), form("objective", icon_name="flag")], model)
         self._add_panel(
             "Optimizer && schedule",
@@ -118,6 +122,7 @@ class SetupPage(QWidget):
     def _connect(self) -> None:
         self.tabs.currentChanged.connect(self.stack.setCurrentIndex)
         self.facts.changed.connect(self._update)
+        self.facts.dataset.changed.connect(self._offer_columns)
         self.draft.problems_changed.connect(self._update)
         self.context.start_problem_changed.connect(self._update)
         self.sheet.changed.connect(self._update)
@@ -191,6 +196,11 @@ class SetupPage(QWidget):
             state = f"{count} setting{'s' if count != 1 else ''} to put right" if count else "ready"
             self.tabs.setTabToolTip(number, state[:1].upper() + state[1:])
             self.tabs.setAccessibleTabName(number, f"{self.tabs.tabText(number).replace('&&', 'and')}, {state}")
+
+    def _offer_columns(self) -> None:
+        table = self.facts.dataset.table
+        if table is not None:
+            self._dataset_form.set_columns([ColumnChoice(each["name"], each["holds"]) for each in table["columns"]])
 
     def _focus_search(self) -> None:
         self.header.search.setFocus()

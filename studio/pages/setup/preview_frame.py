@@ -11,11 +11,21 @@ from studio.widgets import Card, IconLabel, ProgressLine, label
 
 
 class PreviewFrame(QWidget):
-    """Shows ``content`` while ``question`` has an answer; ``waiting`` is what it says before the first one."""
+    """Shows ``content`` while ``question`` has an answer; ``waiting`` is what it says before the first one. ``always`` stands
+    above it and is there without an answer, too."""
 
     ROOM_ABOVE = 6 + SPACING.s
 
-    def __init__(self, question: Question, content: QWidget, *, icon_name: str, waiting: str, nothing: str) -> None:
+    def __init__(
+        self,
+        question: Question,
+        content: QWidget,
+        *,
+        icon_name: str,
+        waiting: str,
+        nothing: str,
+        always: QWidget | None = None,
+    ) -> None:
         super().__init__()
         self._question = question
         self._content = content
@@ -35,6 +45,8 @@ class PreviewFrame(QWidget):
         column.setSpacing(SPACING.s)
         column.addWidget(self._line)
         column.addWidget(self._box)
+        if always is not None:
+            column.addWidget(always)
         column.addWidget(content)
         question.changed.connect(self._update)
         self._update()

@@ -47,6 +47,7 @@ class Question(QObject):
     ) -> None:
         super().__init__(parent)
         self.answer: dict[str, Any] | None = None
+        self.table: dict[str, Any] | None = None  # of a dataset that is one; also while its columns' roles are refused
         self.refusal = ""
         self.busy = False
         self.progress: tuple[str, float | None] = ("", None)
@@ -103,12 +104,14 @@ class Question(QObject):
 
         def done(answer: dict[str, Any]) -> None:
             if serial == self._serial:
-                self.answer, self.refusal = answer, ""
+                refused = answer.get("refused", "")
+                self.answer, self.refusal = (None, _without_setting(refused)) if refused else (answer, "")
+                self.table = answer.get("table")
                 self._finish()
 
         def failed(refusal: Refusal) -> None:
             if serial == self._serial:
-                self.answer, self.refusal = None, _without_path(refusal)
+                self.answer, self.table, self.refusal = None, None, _without_path(refusal)
                 self._finish()
 
         def progress(text: str, fraction: float | None) -> None:
@@ -149,3 +152,10 @@ def _without_path(refusal: Refusal) -> str:
         message = refusal.problems[0].message
         return f"{message[:1].upper()}{message[1:]} {refusal.advice}".strip()
     return str(refusal)
+
+
+def _without_setting(sentence: str) -> str:
+    """``dataset.targets: the table has`` as ``The table has``, for the same reader."""
+    path, colon, message = sentence.partition(": ")
+    said = message if colon and " " not in path else sentence
+    return f"{said[:1].upper()}{said[1:]}"

@@ -1,0 +1,68 @@
+"""A table as the person sees it while choosing the roles of its columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from training.config.tables import RankingDataset, TableDataset, TableSection
+from training.data.columns import find_roles
+from training.data.table_file import UNNAMED, read_table, sort_of
+from training.errors import InputError
+from training.reading import visible
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_LOOKED_AT = 200_000
+_ROWS, _COLUMNS, _LETTERS = 30, 500, 40
+
+
+def preview_table(dataset: TableSection) -> dict[str, Any]:
+    """``columns``, each {"name", "holds", "missing", "distinct", "role"}, and the first ``rows`` as texts ("" where a value
+    is missing). Tells of columns even where their roles are not yet right; raises InputError for what is no table."""
+    frame = read_table(Path(dataset.path), dataset.missing_marks, dataset.separator, _LOOKED_AT)
+    roles = _roles(frame, dataset)
+    shown = frame.columns[:_COLUMNS]
+    return {
+        "columns": [
+            {
+                "name": name,
+                "holds": sort_of(frame.get_column(name)),
+                "missing": frame.get_column(name).null_count(),
+                "distinct": _distinct(frame.get_column(name)),
+                "role": roles.get(name, ""),
+            }
+            for name in shown
+        ],
+        "column_count": frame.width,
+        "rows": [[_cell(value) for value in row] for row in frame.select(shown).head(_ROWS).rows()],
+    }
+
+
+def _roles(frame: pl.DataFrame, dataset: TableSection) -> dict[str, str]:
+    """What each column is for, as far as it can be told."""
+    known = dict.fromkeys((*dataset.ignored, UNNAMED), "left out")
+    if dataset.split_column:
+        known[dataset.split_column] = "split"
+    if isinstance(dataset, TableDataset) and dataset.group_column:
+        known[dataset.group_column] = "group"
+    if isinstance(dataset, RankingDataset):
+        known[dataset.query_column] = "query"
+    try:
+        found = find_roles(frame, dataset)
+    except InputError:
+        return known | dict.fromkeys(dataset.targets, "target")
+    known |= dict.fromkeys(found.features, "feature") | dict.fromkeys(found.categorical, "category")
+    return dict.fromkeys(frame.columns, "left out") | known | dict.fromkeys(found.targets, "target")
+
+
+def _distinct(column: pl.Series) -> int | None:
+    """How many different values; None for what cannot be compared."""
+    return None if sort_of(column) == "something else" else int(column.drop_nulls().n_unique())
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:g}" if isinstance(value, float) else visible(str(value), _LETTERS)
