@@ -12,6 +12,7 @@ from tests.training.export.test_script import assert_same_run, check_source, tra
 from tests.training.tiny import tiny
 from training.config import RunConfig
 from training.config.image_section import ImageSection
+from training.engine import compiler
 from training.errors import ConfigError
 from training.export import export_checkpoint
 
@@ -87,6 +88,12 @@ def test_together_with_other_settings(more: tuple[str, ...], tmp_path: Path) -> 
     export_checkpoint(last, "script", script)
     train_by_script(script, tmp_path / "again")
     assert_same_run(last, tmp_path / "again")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(compiler.cpp_compiler() is None, reason="no C++ compiler here")
+def test_a_compiled_step_takes_mixed_targets(tmp_path: Path) -> None:
+    train_and_resume(small(TOGETHER, "precision.compile=step"), tmp_path, step=2)
 
 
 def test_pictures_with_masks_go_the_whole_way(tmp_path: Path) -> None:

@@ -90,6 +90,13 @@ def test_colors_without_an_amount(channels: int, noisy: bool) -> None:
         assert color.rgb_to_grayscale(batch) is batch
 
 
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_a_plain_grey_picture_has_no_contrast_to_change(channels: int) -> None:
+    plain = torch.full((3, 5, 4, channels), 90, dtype=torch.uint8)
+    changed = color.adjust_contrast(plain, numbers(0.0, 0.5, 3.0))
+    assert largest(changed, plain) <= 2  # torchvision's weights of the three colours add up to 0.9999, then it cuts off
+
+
 @pytest.mark.parametrize("channels", [1, 3])
 def test_blur(channels: int) -> None:
     batch = pictures(channels=channels)

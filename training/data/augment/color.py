@@ -1,8 +1,9 @@
 """Changes of colour, each as torchvision's function of that name computes it on bytes, with a factor for each picture.
 
-Pictures are uint8 (B, H, W, C) with one or three channels, factors float64 (B,) on the processor. Results are cut off to
-uint8 as torchvision cuts them off. Sums over a picture are sums of whole numbers, and all else is computed pixel by pixel
-with single sums and products: a picture becomes the same in whatever batch it is.
+Pictures are uint8 (B, H, W, C): red, green and blue where there are three channels, otherwise none of them is a colour.
+Factors are float64 (B,) on the processor. Results are cut off to uint8 as torchvision cuts them off. Sums over a picture
+are sums of whole numbers, and all else is computed pixel by pixel with single sums and products: a picture becomes the
+same in whatever batch it is.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ def adjust_brightness(pictures: Tensor, factors: Tensor) -> Tensor:
 def adjust_contrast(pictures: Tensor, factors: Tensor) -> Tensor:
     """Away from the mean grey, or towards it for factors below 1."""
     grey = _grey(pictures).floor() if pictures.shape[3] == 3 else pictures
-    pixels = pictures.shape[1] * pictures.shape[2]
-    mean = grey.to(torch.int32).sum((1, 2, 3)).double() / pixels
+    mean = grey.to(torch.int32).sum((1, 2, 3)).double() / grey.shape[1:].numel()
     return _blend(pictures, per_picture(mean, pictures), factors)
 
 
