@@ -42,6 +42,10 @@ class Vocabulary(Protocol):
         """The text of ``tokens``; what is none (half a character, an unknown one) is shown as U+FFFD."""
         ...
 
+    def show(self, token: int) -> str:
+        """One token as a person reads it: its text, or in hexadecimal the bytes that are none by themselves."""
+        ...
+
     def tokenizer_json(self) -> str:
         """The same as a file of the tokenizers library, which others read."""
         ...
@@ -70,6 +74,9 @@ class Characters:
 
     def decode(self, tokens: Sequence[int]) -> str:
         return "".join(self.names[token] if token else _NO_CHARACTER for token in tokens)
+
+    def show(self, token: int) -> str:
+        return self.names[token]
 
     def tokenizer_json(self) -> str:
         from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
@@ -121,6 +128,12 @@ class BytePairs:
 
     def decode(self, tokens: Sequence[int]) -> str:
         return b"".join(self._bytes[token] for token in tokens).decode("utf-8", "replace")
+
+    def show(self, token: int) -> str:
+        try:
+            return self._bytes[token].decode()
+        except UnicodeDecodeError:
+            return f"<{self._bytes[token].hex(' ').upper()}>"
 
     def tokenizer_json(self) -> str:
         return str(self.tokenizer.to_str(pretty=True))

@@ -16,7 +16,7 @@ import torch
 from tests.training.data.text_sample import digest, opened, sentences, write_text
 from training.config import RunConfig
 from training.data import text_files
-from training.data.inspect import input_facts
+from training.data.inspect import input_facts, inspect_dataset
 from training.data.prepare import prepare
 from training.data.sources.text import Text
 from training.data.vocabulary import UNKNOWN, vocabulary_of
@@ -300,7 +300,32 @@ def test_preview_reads_the_beginning_and_estimates_the_rest(tmp_path: Path, monk
     assert preview.fingerprint == ""
     for part in ("train", "validation"):
         assert len(preview.parts[part]) == pytest.approx(len(whole.parts[part]), rel=0.01)
+        assert preview.token_counts[part] == pytest.approx(whole.token_counts[part], rel=0.01)
     assert torch.equal(preview.read(torch.arange(10)), whole.read(torch.arange(10)))
+    assert preview.held_windows < len(preview.parts["train"])
+    assert len(inspect_dataset(config(path))["texts"]) == 3  # of those that were read
+
+
+@pytest.mark.parametrize("settings", KINDS, ids=lambda settings: settings["vocabulary"])
+def test_preview_shows_windows_token_by_token(settings: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text(sentences(100).replace("fox", "föx"))
+    report = inspect_dataset(config(path, **settings))
+    source = opened(path, **settings)
+    assert report["layout"] == report["target"] == "tokens"
+    assert report["token_counts"] == source.token_counts
+    assert report["class_count"] == len(source.classes)
+    windows = decoded(source, "train")
+    for text in report["texts"]:
+        assert len(text["tokens"]) == 17
+        assert "<" in "".join(text["tokens"]) or "".join(text["tokens"]) in windows
+    predicted = source.read(source.parts["train"])[:, 1:].reshape(-1).long()
+    first = report["frequent"][0]
+    assert first["share"] == float(torch.bincount(predicted).max()) / len(predicted)
+    if settings["vocabulary"] == "characters":
+        assert first["name"] == " "
+    assert sum(row["share"] for row in report["frequent"]) <= 1.0
+    assert len(report["frequent"]) == 10
 
 
 def test_facts_survive_as_json(tmp_path: Path) -> None:

@@ -85,8 +85,14 @@ class Text(AtHand):
 
     @property
     def token_counts(self) -> dict[str, int]:
-        """How many tokens each part has."""
-        return {part.name: part.tokens for part in self._parts}
+        """How many tokens each part has; in a preview about as many."""
+        return {part.name: max(part.tokens, part.windows * part.stride) for part in self._parts}
+
+    @property
+    def held_windows(self) -> int:
+        """How many training windows, the first ones, can be read: all but in a preview."""
+        train = self._parts[0]
+        return min(train.windows, (train.tokens - self.shape[0] - 1) // train.stride + 1)
 
     def read(self, indices: Tensor) -> Tensor:
         """(n, context + 1) whole numbers of the smallest kind that holds all tokens (uint8, int16 or int32)."""

@@ -1,0 +1,88 @@
+"""Text in the dataset panel: what the model gets, token by token."""
+
+from typing import Any, cast
+
+from PySide6.QtGui import QTextDocument
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from studio.pages.setup.dataset_preview import fact_rows
+from studio.pages.setup.page import SetupPage
+from studio.pages.setup.text_card import TextCard, marked
+from studio.theme import DARK, LIGHT, theme
+from studio.widgets.bars import BarModel
+from tests.studio.pages_setup.fakes import FakeContext, report
+
+
+def text_report(**changes: Any) -> dict[str, Any]:
+    found = report(480) | {
+        "layout": "tokens",
+        "target": "tokens",
+        "classes": ["<unknown>", "\n", " ", "a", "b"],
+        "class_count": 5,
+        "counts": {"train": [], "validation": []},
+        "shape": [64],
+        "texts": [
+            {"name": "tokens 128 to 192", "tokens": ["the", " fox", "\n", " <&"]},
+            {"name": "tokens 0 to 64", "tokens": ["a"]},
+        ],
+        "vocabulary": "bpe",
+        "token_counts": {"train": 31_000, "validation": 3_400},
+        "frequent": [{"name": " ", "share": 0.25}, {"name": "a", "share": 0.125}],
+    }
+    found.pop("thumbnails", None)
+    return found | changes
+
+
+def plain(rich: str) -> str:
+    document = QTextDocument()
+    document.setHtml(rich)
+    return document.toPlainText()
+
+
+def test_windows_are_shown_token_by_token(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    context.engine.inspections[-1].done(text_report())
+    card = page.findChild(TextCard)
+    assert isinstance(card, TextCard)
+    assert not card.isHidden()
+    assert plain(card.texts[0].text()) == "the fox⏎\n <&"
+    assert [text.isHidden() for text in card.texts] == [False, False, True]
+    assert card.texts[0].text().count("<span") == 4
+    assert card.texts[0].text().count(LIGHT.selection) == 2
+    model = card.bars.model()
+    assert isinstance(model, BarModel)
+    assert [(bar.label, bar.figure()) for bar in model.bars] == [("␣ blank", "25.0%"), ("a", "12.5%")]
+    context.draft.set("dataset.samples", 600)
+    qtbot.waitUntil(lambda: len(context.engine.inspections) == 2)
+    context.engine.inspections[-1].done(report(480))
+    assert card.isHidden()
+
+
+def test_characters_need_no_shades(page: SetupPage, context: FakeContext) -> None:
+    context.engine.inspections[-1].done(text_report(vocabulary="characters"))
+    card = cast("TextCard", page.findChild(TextCard))
+    assert "background" not in card.texts[0].text()
+
+
+def test_shades_follow_the_theme(page: SetupPage, context: FakeContext, qapp: QApplication) -> None:
+    context.engine.inspections[-1].done(text_report())
+    card = cast("TextCard", page.findChild(TextCard))
+    chosen = theme()
+    chosen.dress(qapp, "dark", 1.0)
+    try:
+        assert DARK.selection in card.texts[0].text()
+        assert LIGHT.selection not in card.texts[0].text()
+    finally:
+        chosen.dress(qapp, "light", 1.0)
+
+
+def test_marks_stand_for_what_cannot_be_seen() -> None:
+    assert plain(marked(["a\tb", "\r\n", "<E2 82>", "<"], shades=True)) == "a⇥\tb␍⏎\n<E2 82><"
+    assert "color" not in marked(["<", "a"], shades=False)
+
+
+def test_facts_tell_of_tokens() -> None:
+    rows = dict(fact_rows(text_report()))
+    assert rows["Each sample"] == "64 tokens and the one that follows"
+    assert rows["Tokens for training"] == "31,000"
+    assert rows["Tokens for validation"] == "3,400"
