@@ -11,6 +11,10 @@ from training.config.image_section import GivenSplitSection
 from training.config.tables import Column
 from training.facts import Target
 
+IMAGE_FOLDERS = frozenset({"images", "image", "imgs", "img", "pictures", "jpegimages"})
+MASK_FOLDERS = frozenset({"masks", "mask", "labels", "label", "annotations", "segmentationclass", "gt"})
+"""What the two folders of a segmentation dataset may be called, lower case."""
+
 
 class TorchvisionDataset(GivenSplitSection):
     """Datasets that torchvision knows by name."""

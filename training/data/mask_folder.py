@@ -6,13 +6,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
+from training.config.pictures import IMAGE_FOLDERS, MASK_FOLDERS
 from training.data.folder import ROLES, Listing, is_system, list_tree, shown
 from training.data.source import ReportProgress
 from training.errors import InputError
 
-IMAGES = frozenset({"images", "image", "imgs", "img", "pictures", "jpegimages"})
-MASKS = frozenset({"masks", "mask", "labels", "label", "annotations", "segmentationclass", "gt"})
-"""What the two folders may be called, lower case."""
 _ENDINGS = ("_mask", "_masks", "_label", "_labels", "_gt", "_l", "-mask")
 """What may follow a picture's name in that of its mask."""
 _ADVICE = "Choose a folder with images and masks in it, or with train and val folders that each hold those two."
@@ -63,8 +61,8 @@ def _places(root: Path) -> Iterator[tuple[str, str, str]]:
 
 def _pair_in(root: Path, folder: str) -> tuple[str, str] | None:
     found = {name.lower(): os.path.join(folder, name) for name in _folders(root, folder)}  # noqa: PTH118
-    images = next((path for name, path in found.items() if name in IMAGES), None)
-    masks = next((path for name, path in found.items() if name in MASKS), None)
+    images = next((path for name, path in found.items() if name in IMAGE_FOLDERS), None)
+    masks = next((path for name, path in found.items() if name in MASK_FOLDERS), None)
     return (images, masks) if images and masks else None
 
 

@@ -1,19 +1,42 @@
-"""What a file or folder dropped on the page is. Looks at names only, and at a bounded number of them."""
+"""What a file or folder dropped on the page is. Looks at names, at a bounded number of them, and into the head of a table."""
 
 from __future__ import annotations
 
 import os
+import re
 from itertools import islice
 from pathlib import Path
+
+from training.catalog import DATASETS
+from training.config.pictures import IMAGE_FOLDERS, MASK_FOLDERS
 
 IMAGE_SUFFIXES = frozenset([".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"])
 _IDX_MARKS = ("idx1-ubyte", "idx3-ubyte")
 _PARTS = frozenset({"train", "training", "val", "valid", "validation", "test"})
+_FILES = {".csv": "table", ".tsv": "table", ".parquet": "table", ".npz": "npz", ".txt": "text"}
 _MOST = 2000
+_HEAD = 1 << 16
+
+
+def dataset_at(path: Path) -> tuple[str, Path] | None:
+    """The kind of dataset that ``path`` is or belongs to, and what its setting ``path`` is to be; None for no dataset.
+
+    Raises OSError when it cannot be read.
+    """
+    if path.is_dir():
+        kind = dataset_kind(path)
+        return None if kind is None else (kind, path)
+    if any(mark in path.name for mark in _IDX_MARKS):
+        return "idx", path.parent
+    kind = _FILES.get(path.suffix.lower())
+    if kind == "table" and _names_pictures(path):
+        kind = "image_table"
+    return (kind, path) if kind in {row.kind for row in DATASETS} else None
 
 
 def dataset_kind(folder: Path) -> str | None:
-    """ "idx" for a folder of MNIST files, "image_folder" for one with class subfolders, None for any other.
+    """ "idx" for a folder of MNIST files, "segmentation" for one with images and masks, "image_folder" for one with class
+    subfolders, "text" for one of texts, None for any other.
 
     Raises OSError when the folder cannot be read.
     """
@@ -21,8 +44,26 @@ def dataset_kind(folder: Path) -> str | None:
     if any(mark in file.name for file in files for mark in _IDX_MARKS):
         return "idx"
     inner = [sub for sub in folders if sub.name.lower() in _PARTS]
+    if any(_has_pair(each) for each in (folders, *(_content(part)[1] for part in inner))):
+        return "segmentation"
     classes = folders if not inner else [sub for part in inner for sub in _content(part)[1]]
-    return "image_folder" if any(_has_images(sub) for sub in classes[:50]) else None
+    if any(_has_images(sub) for sub in classes[:50]):
+        return "image_folder"
+    return "text" if files and all(file.suffix.lower() == ".txt" for file in files) else None
+
+
+def _has_pair(folders: list[Path]) -> bool:
+    """Whether a folder of images and one of masks are among them."""
+    names = {folder.name.lower() for folder in folders}
+    return bool(names & IMAGE_FOLDERS and names & MASK_FOLDERS)
+
+
+def _names_pictures(table: Path) -> bool:
+    """Whether a value in the second row of a text looks like the name of a picture."""
+    with table.open("rb") as stream:
+        rows = stream.read(_HEAD).decode("utf-8", "replace").splitlines()[1:2]
+    values = re.split(r"[,;\t]", rows[0]) if rows else []
+    return any(Path(value.strip().strip('"')).suffix.lower() in IMAGE_SUFFIXES for value in values)
 
 
 def _content(folder: Path) -> tuple[list[Path], list[Path]]:

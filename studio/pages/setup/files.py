@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from studio.pages.setup.drops import dataset_kind
+from studio.pages.setup.drops import dataset_at
 from studio.state.context import AppContext
 from training.errors import InputError, TrainingError
 
@@ -54,27 +54,28 @@ def open_file(context: AppContext, path: Path) -> None:
 
 
 def open_dropped(context: AppContext, path: Path) -> None:
-    """A TOML file becomes the draft; a folder of data becomes its dataset. Says so when it is neither."""
+    """A TOML file becomes the draft; a folder or file of data becomes its dataset. Says so when it is neither."""
     if path.suffix.lower() == ".toml" and path.is_file():
         open_file(context, path)
         return
     try:
-        folder = path if path.is_dir() else path.parent
-        kind = dataset_kind(folder)
-        if kind is None or (kind != "idx" and folder != path):
-            raise InputError(
-                f"{path.name} holds no dataset this program knows.",
-                "Drop a folder with one subfolder of images for each class, a folder of MNIST files, or a TOML file.",
-            )
+        found = dataset_at(path)
     except OSError as error:
         context.notifier.notify(f"{path} cannot be read ({error.strerror}).", "danger")
         return
-    except InputError as error:
-        context.notifier.notify(str(error), "warning")
+    if found is None:
+        refusal = InputError(
+            f"{path.name} holds no dataset this program knows.",
+            "Drop a folder with one subfolder of images for each class, one with images and masks, a folder of MNIST files, "
+            "a table (CSV or Parquet), a text, or a TOML file.",
+        )
+        context.notifier.notify(str(refusal), "warning")
         return
+    kind, place = found
     draft = context.draft
     if draft.kind("dataset") != kind:
         draft.set_kind("dataset", kind)
-    draft.set("dataset.path", str(folder.absolute()))
-    if not draft.is_changed("name") and folder.name:
-        draft.set("name", folder.name[:80])  # a run on other data should not be called after the sample
+    draft.set("dataset.path", str(place.absolute()))
+    name = place.name if place.is_dir() else place.stem
+    if not draft.is_changed("name") and name:
+        draft.set("name", name[:80])  # a run on other data should not be called after the sample

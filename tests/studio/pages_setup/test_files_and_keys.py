@@ -121,6 +121,32 @@ def test_dropped_mnist_files_become_the_dataset(
     assert context.draft.value("dataset.path") == str(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("files", "dropped", "kind"),
+    [
+        (["train/images/a.png", "train/masks/a.png"], ".", "segmentation"),
+        (["JPEGImages/a.jpg", "SegmentationClass/a.png"], ".", "segmentation"),
+        (["rows.csv"], "rows.csv", "table"),
+        (["rows.parquet"], "rows.parquet", "table"),
+        (["pictures.csv", "a.jpg"], "pictures.csv", "image_table"),
+        (["poem.txt"], "poem.txt", "text"),
+        (["one.txt", "two.txt"], ".", "text"),
+    ],
+)
+def test_other_data_that_is_dropped_is_recognised(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path, files: list[str], dropped: str, kind: str
+) -> None:
+    folder = tmp_path / "data.v2"
+    for file in files:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        text = '"name",kind\n"a.jpg",cat\n' if file == "pictures.csv" else "x,y\n1,2\n"
+        (folder / file).write_text(text)
+    drop(page, folder / dropped)
+    qtbot.waitUntil(lambda: context.draft.kind("dataset") == kind)
+    assert context.draft.value("dataset.path") == str(folder / dropped)
+    assert context.draft.value("name") == ("data.v2" if dropped == "." else Path(dropped).stem)
+
+
 def test_a_dropped_configuration_is_opened_and_unknown_settings_are_named(
     qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path
 ) -> None:
