@@ -96,7 +96,8 @@ class NumbersRow(Card):
 
     def _show_quality(self, event: Validated) -> None:
         value = float(event.metrics[self._monitor])
-        self.quality.set_caption(metric_title(self._monitor).capitalize())
+        title = metric_title(self._monitor)
+        self.quality.set_caption(title[0].upper() + title[1:])
         self.quality.set_value(format_metric(self._monitor, value))
         if self._best is event:
             self.quality.set_delta("best so far", "success")
