@@ -25,7 +25,8 @@ class Ask:
 
 @dataclass(frozen=True)
 class Preset:
-    """One ready configuration. ``when`` is a sentence, ``memory`` what its process takes at most."""
+    """One ready configuration. ``when`` is a sentence, ``memory`` what its process takes at most: measured on a processor;
+    of GPU memory counted."""
 
     name: str
     group: str
@@ -58,20 +59,20 @@ PRESETS: tuple[Preset, ...] = (
         _FIRST,
         "Sample: drawn shapes",
         "To see everything work: small pictures drawn on the spot, learned in under a minute.",
-        "0.7 GB",
+        "0.9 GB",
     ),
     Preset(
         "spiral",
         _FIRST,
         "Spiral",
         "To see what each setting does: a run of seconds on points in the plane.",
-        "0.5 GB",
+        "0.8 GB",
     ),
     Preset(
         "mnist",
         _PICTURES,
         "MNIST in five epochs",
-        "For MNIST, FashionMNIST and other small grey pictures: above 99.2 % on MNIST within minutes on a processor.",
+        "For MNIST, FashionMNIST and other small grey pictures: more than 99.2 % on MNIST within minutes on a processor.",
         "1 GB",
         (_MNIST,),
     ),
@@ -80,7 +81,7 @@ PRESETS: tuple[Preset, ...] = (
         _PICTURES,
         "Your pictures, quickly",
         "For a first answer on your own pictures: a small network from nothing, minutes on a processor.",
-        "2 GB",
+        "1.1 GB and the pictures",
         (_CLASSES,),
     ),
     Preset(
@@ -88,7 +89,7 @@ PRESETS: tuple[Preset, ...] = (
         _PICTURES,
         "Fine-tune a ResNet",
         "For few pictures or fine differences: a network that knows ImageNet already; its weights are downloaded once.",
-        "4 GB",
+        "2.6 GB and the pictures",
         (_CLASSES,),
     ),
     Preset(
@@ -96,7 +97,7 @@ PRESETS: tuple[Preset, ...] = (
         _PICTURES,
         "Vision transformer from nothing",
         "For ten thousands of pictures and a GPU, when a transformer is wanted; needs the package timm.",
-        "8 GB of GPU memory",
+        "8 GB of GPU memory, by estimate",
         (_CLASSES,),
     ),
     Preset(
@@ -112,7 +113,7 @@ PRESETS: tuple[Preset, ...] = (
         _PICTURES,
         "Several labels a picture",
         "For pictures that may show any number of things, listed for each in a table.",
-        "2 GB",
+        "1.1 GB and the pictures",
         (_LABELS,),
     ),
     Preset(
@@ -120,7 +121,7 @@ PRESETS: tuple[Preset, ...] = (
         _PICTURES,
         "A class for each pixel",
         "For pictures with masks: a U-Net that says where things are, not only what they are.",
-        "4 GB",
+        "2.6 GB at 240 x 180 pixels",
         (_MASKS,),
     ),
     Preset(
@@ -128,7 +129,7 @@ PRESETS: tuple[Preset, ...] = (
         _PICTURES,
         "A small network from a large one",
         "For a network forty times smaller that keeps most of what a trained one knows; train MNIST in five epochs first.",
-        "1 GB",
+        "0.9 GB",
         (_MNIST, _TEACHER),
     ),
     Preset(
@@ -136,7 +137,7 @@ PRESETS: tuple[Preset, ...] = (
         _PICTURES,
         "A network of your own",
         "For a torch module that you wrote: its parameters become settings. The file is run only after you agree to it.",
-        "2 GB",
+        "1.1 GB and the pictures",
         (_CLASSES, _NETWORK),
     ),
     Preset(
@@ -144,7 +145,7 @@ PRESETS: tuple[Preset, ...] = (
         _TABLES,
         "Classes of a table's rows",
         "For a table whose last column is the class, such as iris; from some hundred rows on.",
-        "0.7 GB",
+        "0.8 GB",
         (_TABLE,),
     ),
     Preset(
@@ -152,7 +153,7 @@ PRESETS: tuple[Preset, ...] = (
         _TABLES,
         "Numbers from a table",
         "For a table whose last column is a number to predict, such as a price.",
-        "1 GB",
+        "0.9 GB",
         (_TABLE,),
     ),
     Preset(
@@ -160,7 +161,7 @@ PRESETS: tuple[Preset, ...] = (
         _TABLES,
         "The best row of a query",
         "For search results and offers: which of the rows that belong together suits best.",
-        "1 GB",
+        "0.9 GB",
         (_QUERIES,),
     ),
     Preset(
@@ -168,7 +169,7 @@ PRESETS: tuple[Preset, ...] = (
         _TEXTS,
         "Tiny GPT",
         "To see a language model learn to write like one text, letter by letter.",
-        "2 GB",
+        "0.9 GB",
         (_TEXT,),
     ),
     Preset(
