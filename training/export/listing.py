@@ -243,6 +243,7 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
         "autocast": _AUTOCAST.get(precision.compute, ""),
         "scaler": scaler,
         "train_input": train_input,
+        "class_count": len(material.facts.names),
         "train_targets": "targets" if train_input == "inputs" else f"{facts['truth']}[batch]",
         "step_arguments": ", ".join(arguments + ["train"] * bool(facts["mixed"]) + ["epoch"] * facts["augmented"]),
         "clipping": clipping(loop.clip_norm, loop.clip_value, facts["divides"]),

@@ -11,12 +11,14 @@ from training.config import RunConfig
 from training.config.dataset import ShapesDataset, SpiralDataset
 from training.config.image_section import ImageSection
 from training.data.augment.draws import Draws
+from training.data.augment.geometry import turn
 from training.data.augment.mixing import draw_partners, mix, mix_targets
 from training.data.augment.steps import Step, steps
 from training.export.definitions import Definitions
 
 _RANDOM = [("training.random", name) for name in ("uniform", "integers")]
 _MIXING = ("mixup_alpha", "cutmix_alpha")
+_WIDTH = 114
 
 
 def describe_variation(config: RunConfig) -> dict[str, Any]:
@@ -34,8 +36,8 @@ def describe_variation(config: RunConfig) -> dict[str, Any]:
     return {
         "augmented": bool(functions),
         "varied": [line for number, step in enumerate(early) for line in _call(step, early[:number], config)],
-        "erased": [_written(step.function, step.arguments, config) for step in late],
-        "mixed": _written(mix, mixed, config) if mixed else "",
+        "erased": [", ".join(_written(step.function, step.arguments, config)) for step in late],
+        "mixed": ", ".join(_written(mix, mixed, config)),
         "variation_code": definitions.text,
         "uniform": drawn or "uniform" in definitions.used,
         "integers": "integers" in definitions.used,
@@ -61,33 +63,27 @@ def _mixing(config: RunConfig) -> list[str]:
 
 
 def _call(step: Step, before: list[Step], config: RunConfig) -> list[str]:
-    """The line that makes the step, after one that makes bytes of pictures that are none any more."""
-    lines = (
-        ["pictures = pictures.round().to(torch.uint8)"] if _leaves_floats(before) and step.takes != "geometry" else []
-    )
-    return [
-        *lines,
-        f"pictures = {step.function.__name__}(pictures, draws{_written(step.function, step.arguments, config)})",
-    ]
+    """The lines that make the step, after one that makes bytes of pictures that are none any more."""
+    rounded = bool(before) and before[-1].function is turn and step.takes != "geometry"
+    lines = ["pictures = pictures.round().to(torch.uint8)"] if rounded else []
+    words = _written(step.function, step.arguments, config)
+    start = f"pictures = {step.function.__name__}("
+    if len(line := f"{start}pictures, draws, {', '.join(words)})") <= _WIDTH:
+        return [*lines, line]
+    return [*lines, start, "    pictures,", "    draws,", *(f"    {word}," for word in words), ")"]
 
 
-def _leaves_floats(before: list[Step]) -> bool:
-    return bool(before) and before[-1].function.__name__ == "turn"
-
-
-def _written(function: Callable[..., Any], arguments: dict[str, str], config: RunConfig) -> str:
-    """``, name=SETTING`` for each of the arguments that says more than its default."""
-    values = {name: getattr(config.dataset, setting) for name, setting in arguments.items()}
-    texts = {
-        name: arguments[name].upper()
-        if _is_named(function, name, value)
-        else f'"{value}"'
-        if isinstance(value, str)
-        else value
-        for name, value in values.items()
-        if value != inspect.signature(function).parameters[name].default
-    }
-    return "".join(f", {name}={text}" for name, text in texts.items())
+def _written(function: Callable[..., Any], arguments: dict[str, str], config: RunConfig) -> list[str]:
+    """``name=SETTING`` for each of the arguments that says more than its default."""
+    words = []
+    for name, setting in arguments.items():
+        value = getattr(config.dataset, setting)
+        if value != inspect.signature(function).parameters[name].default:
+            text = (
+                setting.upper() if _is_named(function, name, value) else f'"{value}"' if value is not True else "True"
+            )
+            words.append(f"{name}={text}")
+    return words
 
 
 def _is_named(function: Callable[..., Any], name: str, value: Any) -> bool:

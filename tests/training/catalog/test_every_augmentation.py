@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.training.catalog.whole_way import export, train_and_resume
+from tests.training.data.conftest import fill_class
 from tests.training.data.pairs_of_pictures import write_pairs
 from tests.training.export.test_script import assert_same_run, check_source, train_by_script
 from tests.training.tiny import tiny
@@ -84,6 +85,17 @@ def test_trains_goes_on_to_the_same_bits_and_is_exported(settings: tuple[str, ..
 )
 def test_together_with_other_settings(more: tuple[str, ...], tmp_path: Path) -> None:
     last = train_and_resume(small(TOGETHER, *more), tmp_path, step=2)
+    script = tmp_path / "train.py"
+    export_checkpoint(last, "script", script)
+    train_by_script(script, tmp_path / "again")
+    assert_same_run(last, tmp_path / "again")
+
+
+def test_two_classes_told_by_one_score_are_mixed_in_a_script_too(tmp_path: Path) -> None:
+    for number, name in enumerate(("apple", "bear")):
+        fill_class(tmp_path / "pictures" / name, 12, seed=100 * number)
+    data = ("dataset.kind=image_folder", f"dataset.path={tmp_path / 'pictures'}", "objective.kind=binary")
+    last = train_and_resume(small(AMOUNTS["mixup_alpha"], *data), tmp_path, step=2)
     script = tmp_path / "train.py"
     export_checkpoint(last, "script", script)
     train_by_script(script, tmp_path / "again")
