@@ -31,6 +31,7 @@ _EFFECTS: Mapping[str, Effect] = {
     "seed": "order",
     "deterministic": "rounding",
     "dataset.path": "place",
+    "dataset.validation_path": "place",
     "dataset.flip": "variation",
     "dataset.crop_padding": "variation",
     "dataset.rotation": "variation",

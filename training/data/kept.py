@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 
 from training.config import RunConfig
+from training.config.paths import path_settings
 from training.data.batches import Data
 from training.data.host_memory import HostMemory, host_memory
 from training.data.prepare import prepare
@@ -28,7 +29,7 @@ class _Kept:
     """``state`` tells the files apart from what they may become, ``size`` is the bytes that the samples take."""
 
     key: tuple[str, ...]
-    state: int
+    state: tuple[int, ...]
     data: Data
     size: int
 
@@ -52,10 +53,11 @@ class KeptData:
 
     def prepare(self, config: RunConfig, device: torch.device, report_progress: ReportProgress) -> Data:
         """The data of ``config``: that of the last run where nothing about it changed, else as ``prepare`` makes it."""
-        path = getattr(config.dataset, "path", None)
-        where = "" if path is None else str(Path(path).absolute())
-        key = (config.dataset.model_dump_json(), where, config.loader.model_dump_json(), str(device))
-        state = 0 if path is None else state_of_files(str(path), self._clock() - _FRESH)
+        dataset = config.dataset
+        paths = [getattr(dataset, name) for name in path_settings(type(dataset))]
+        where = [str(Path(path).absolute()) for path in paths if path is not None]
+        key = (dataset.model_dump_json(), *where, config.loader.model_dump_json(), str(device))
+        state = _state(where, self._clock() - _FRESH)
         self._used = self._clock()
         if self._kept is not None and state is not None and (self._kept.key, self._kept.state) == (key, state):
             report_progress("taking the data of the last run", None)
@@ -88,6 +90,12 @@ def _for_later(data: Data, config: RunConfig) -> Data:
     standing = batches["reason"].removesuffix(f"; {data.source.supply}").removesuffix(f"; {data.source.decoded_by}")
     batches["reason"] = f"{standing}; the run before has opened them"
     return twin
+
+
+def _state(paths: list[str], before: float) -> tuple[int, ...] | None:
+    """``state_of_files`` of each; None where one cannot be told."""
+    states = [state_of_files(path, before) for path in paths]
+    return None if None in states else tuple(state for state in states if state is not None)
 
 
 def state_of_files(path: str, before: float) -> int | None:

@@ -23,7 +23,7 @@ from training.runs.storage import stored
 
 PLACES = "places.json"
 DATA, DEVICE, THREADS = "dataset.path", "precision.device", "precision.threads"
-KEPT = (DATA, DEVICE, THREADS)
+KEPT = (DATA, "dataset.validation_path", DEVICE, THREADS)
 """Settings that say where a run works, not what it computes."""
 
 

@@ -13,7 +13,8 @@ from tests.training.catalog.whole_way import content, export, train_and_resume
 from tests.training.data.text_sample import write_text
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.text import TextDataset
-from training.engine.run import start_run
+from training.engine.run import resume_run, start_run
+from training.errors import InputError, TrainingError
 from training.export import export_checkpoint
 from training.runs.manifest import read_manifest
 
@@ -93,3 +94,22 @@ def test_compiled_steps_learn_the_same(compiled: str, tmp_path: Path) -> None:
     first, second = (load_file(Path(path) / "model.safetensors") for path in (plain["last_checkpoint"], fast))
     for name, weights in first.items():
         torch.testing.assert_close(second[name], weights, atol=2e-4, rtol=0.0)
+
+
+def test_a_text_that_was_moved_is_taken_from_its_new_place(tmp_path: Path) -> None:
+    texts = [write_text(tmp_path / name) for name in ("train", "validation")]
+    config = small(tmp_path / "data", f"dataset.path={texts[0]}", f"dataset.validation_path={texts[1]}")
+    record = start_run(config, tmp_path)
+    last = content(Path(record["last_checkpoint"]))
+    moved = [path.rename(tmp_path / f"{path.parent.name}.txt") for path in texts]
+    middle = str(Path(record["folder"]) / "checkpoints" / "step-00000002")
+    with pytest.raises(InputError, match="does not exist"):
+        resume_run(middle, tmp_path)
+    said = [f"dataset.path={moved[0]}", f"dataset.validation_path={moved[1]}"]
+    resumed = resume_run(middle, tmp_path, said)
+    assert (resumed["run"], resumed["status"]) == (record["run"], "completed")
+    assert content(Path(resumed["last_checkpoint"])) == last
+    assert resume_run(middle, tmp_path)["run"] == record["run"]  # said once
+    moved[1].write_text(moved[1].read_text().upper())
+    with pytest.raises(TrainingError, match="not the one this run was trained on"):
+        resume_run(middle, tmp_path)

@@ -222,3 +222,29 @@ def test_a_single_file_that_is_written_again_is_noticed(tmp_path: Path) -> None:
     assert state_of_files(str(file), later) not in (None, state)
     file.unlink()
     assert state_of_files(str(file), later) is None
+
+
+def test_a_changed_validation_text_is_noticed(tmp_path: Path) -> None:
+    texts = [tmp_path / name for name in ("train.txt", "validation.txt")]
+    for path in texts:
+        path.write_text("all the words of a text that is long enough " * 20)
+    config = RunConfig.model_validate(
+        {
+            "dataset": {
+                "kind": "text",
+                "path": str(texts[0]),
+                "validation_path": str(texts[1]),
+                "context": 16,
+            },
+            "model": {"kind": "gpt"},
+            "objective": {"kind": "language_model"},
+        }
+    )
+    room = Room()
+    first, _ = room.prepare(config)
+    _, reused = room.prepare(config)
+    assert reused
+    texts[1].write_text("other words of a text that is long enough " * 20)
+    changed, reused = room.prepare(config)
+    assert not reused
+    assert changed.source.fingerprint != first.source.fingerprint
