@@ -9,10 +9,10 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from studio.forms.editor import Editor
 from studio.forms.editors import (
     BoolEditor,
     ChoiceEditor,
-    Editor,
     NumberEditor,
     NumbersEditor,
     PathEditor,

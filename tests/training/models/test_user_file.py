@@ -1,0 +1,201 @@
+"""A person's own network: run after consent alone, checked, kept with the run, its faults told by line."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.training.commands import json_line
+from training.cli import main
+from training.config import RunConfig, load_config
+from training.config.consent import agree
+from training.config.files import dump_config
+from training.config.user_file import UserFile
+from training.engine.run import resume_run, start_run
+from training.errors import ConfigError, InputError, TrainingError
+from training.export import export_checkpoint
+from training.facts import DataFacts
+from training.models import make_model
+
+FACTS = DataFacts("image", (1, 8, 8), "class", ("a", "b", "c"))
+NETWORK = '''
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+
+@dataclass
+class Plan:
+    width: int
+
+
+class Network(nn.Module):
+    def __init__(self, inputs: int, plan: Plan, outputs: int, fail_at: int):
+        super().__init__()
+        self.fail_at, self.calls = fail_at, 0
+        self.first, self.last = nn.Linear(inputs, plan.width), nn.Linear(plan.width, outputs)
+        self.dropout = nn.Dropout(0.2)
+
+    def forward(self, x):
+        self.calls += self.training
+        if self.calls > self.fail_at:
+            raise ValueError("enough of it")
+        return self.last(self.dropout(torch.relu(self.first(x.flatten(1)))))
+
+
+def build(features: int, classes: int, width: int = 8, fail_at: int = 1000):
+    """A plain network."""
+    return Network(features, Plan(width), classes, fail_at)
+'''
+
+
+def written(folder: Path, text: str, consent: bool = True) -> UserFile:
+    path = folder / "network.py"
+    path.write_text(text, encoding="utf-8")
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    if consent:
+        agree(digest, str(path))
+    return UserFile(path=str(path), trusted=digest)
+
+
+def small_run(model: UserFile, **arguments: int) -> RunConfig:
+    data = {
+        "dataset": {"kind": "spiral", "samples": 60},
+        "model": {**model.model_dump(), "arguments": arguments},
+        "loop": {"batch_size": 12, "epochs": 1, "accumulation": 1, "ema_decay": 0.9},
+        "checkpoints": {"every_steps": 2},
+        "precision": {"device": "cpu"},
+    }
+    return RunConfig.model_validate(data)
+
+
+def test_the_whole_way_without_the_original(tmp_path: Path) -> None:
+    model = written(tmp_path, NETWORK)
+    record = start_run(small_run(model, width=5), tmp_path / "runs")
+    assert record["status"] == "completed", record["reason"]
+    run, last = Path(record["folder"]), Path(record["last_checkpoint"])
+    assert (run / "network.py").read_text(encoding="utf-8") == NETWORK
+    whole = (last / "model.safetensors").read_bytes()
+    (tmp_path / "network.py").unlink()
+    resumed = resume_run(str(run / "checkpoints" / "step-00000002"), tmp_path / "runs")
+    assert resumed["status"] == "completed"
+    assert (last / "model.safetensors").read_bytes() == whole
+    branched = resume_run(str(run), tmp_path / "runs", ["loop.epochs=2"])
+    assert branched["status"] == "completed"
+    assert (Path(branched["folder"]) / "network.py").read_text(encoding="utf-8") == NETWORK
+    assert export_checkpoint(last, "safetensors", tmp_path / "out")["max_difference"] == 0.0
+    (run / "network.py").write_text(NETWORK + "# changed\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"network\.py"):
+        resume_run(str(run / "checkpoints" / "step-00000002"), tmp_path / "runs")
+
+
+def test_nothing_is_run_without_consent(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    text = f"open({str(trace)!r}, 'w')\n{NETWORK}"
+    model = written(tmp_path, text, consent=False)
+    with pytest.raises(ConfigError, match=r"model\.trusted: nobody has agreed on this computer to run network\.py"):
+        make_model(model, FACTS, 3, 0)
+    with pytest.raises(ConfigError, match=r"model\.trusted: network\.py is run only after you agreed"):
+        make_model(model.model_copy(update={"trusted": None}), FACTS, 3, 0)
+    assert not trace.exists()
+    agree(str(model.trusted), "network.py")
+    with pytest.raises(InputError, match="build asks for features, which pictures do not have"):
+        make_model(model, FACTS, 3, 0)
+    (tmp_path / "network.py").write_text(text + "\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="has changed since you agreed to run it"):
+        make_model(model, FACTS, 3, 0)
+
+
+HEAD = "import torch\nfrom torch import nn\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "def build(classes):\n    return 1 / 0\n",
+            r"line 4: cannot build the network: ZeroDivisionError: division by zero",
+        ),
+        ("x = undefined\ndef build(classes): ...\n", r"line 3: cannot be run: NameError: name 'undefined'"),
+        ("import sys\ndef build(classes):\n    sys.exit(3)\n", "line 5: cannot build the network: SystemExit: 3"),
+        ("def build(classes):\n    return 5\n", r"build returns a int, no torch\.nn\.Module"),
+        ("def build(classes):\n    return nn.ReLU()\n", "has no weights to train"),
+        (
+            "def build(classes):\n    return nn.Conv2d(1, 3, 1)\n",
+            "answers a tensor of 2 x 3 x 8 x 8, but a tensor of 2 x 3",
+        ),
+        ("def build(classes):\n    return nn.Linear(5, 3)\n", "the network cannot take such samples: RuntimeError"),
+        ("def build(classes, context): ...\n", "build asks for context, which pictures do not have"),
+    ],
+)
+def test_faults_are_told_by_line_and_reason(tmp_path: Path, text: str, sentence: str) -> None:
+    model = written(tmp_path, HEAD + text)
+    with pytest.raises(InputError, match=sentence):
+        make_model(model, FACTS, 3, 0)
+
+
+def test_a_fault_in_the_middle_of_a_run_names_the_line(tmp_path: Path) -> None:
+    record = start_run(small_run(written(tmp_path, NETWORK), fail_at=2), tmp_path / "runs")
+    assert record["status"] == "failed"
+    line = next(number for number, text in enumerate(NETWORK.split("\n"), 1) if "raise ValueError" in text)
+    assert record["reason"].endswith(f"network.py, line {line}: ValueError: enough of it")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"widht": 3}, r"model\.arguments\.widht: build\(\.\.\.\) has no such parameter; known are: width, fail_at"),
+        ({"width": 1.5}, r"model\.arguments\.width: must be a whole number, but is 1\.5"),
+        ({"width": True}, r"model\.arguments\.width: must be a whole number, but is True"),
+        ({"classes": 3}, r"model\.arguments\.classes: is filled in from the data"),
+    ],
+)
+def test_wrong_arguments(tmp_path: Path, arguments: dict[str, float], sentence: str) -> None:
+    model = written(tmp_path, NETWORK).model_copy(update={"arguments": arguments})
+    with pytest.raises(ConfigError, match=sentence):
+        make_model(model, FACTS, 3, 0)
+
+
+def test_weights_are_a_function_of_the_seed(tmp_path: Path) -> None:
+    vectors = DataFacts("vector", (2,), "class", ("a", "b"))
+    models = [make_model(written(tmp_path, NETWORK), vectors, 2, seed) for seed in (1, 1, 2)]
+    one, same, other = (torch.cat([p.flatten() for p in model.parameters()]) for model in models)
+    assert torch.equal(one, same)
+    assert not torch.equal(one, other)
+
+
+def test_the_configuration_comes_back_from_its_file(tmp_path: Path) -> None:
+    config = small_run(written(tmp_path, NETWORK), width=5)
+    (tmp_path / "config.toml").write_text(dump_config(config), encoding="utf-8")
+    assert load_config(tmp_path / "config.toml") == config
+    other = load_config(tmp_path / "config.toml", ["model.arguments.width=7", "model.arguments.fail_at=9"])
+    assert isinstance(other.model, UserFile)
+    assert other.model.arguments == {"width": 7, "fail_at": 9}
+
+
+def test_the_command_line_asks_for_trust(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "network.py").write_text(NETWORK, encoding="utf-8")
+    (tmp_path / "run.toml").write_text(
+        '[dataset]\nkind = "spiral"\nsamples = 60\n[model]\nkind = "user_file"\npath = "network.py"\n'
+        '[loop]\nmax_steps = 2\n[schedule]\nkind = "constant"\n[precision]\ndevice = "cpu"\n',
+        encoding="utf-8",
+    )
+    arguments = ("run", str(tmp_path / "run.toml"), "--workspace", str(tmp_path / "ws"), "--json")
+    assert main(arguments) == 2
+    assert "with --trust" in capsys.readouterr().err
+    assert not (tmp_path / "ws" / "runs").exists() or not any((tmp_path / "ws" / "runs").iterdir())
+    assert main([*arguments, "--trust"]) == 0
+    assert json_line(capsys)["status"] == "completed"
+    assert main(["check", *arguments[1:]]) == 2  # the configuration still names no digest
+
+
+def test_failures_of_the_run_folder_are_no_traceback(tmp_path: Path) -> None:
+    model = written(tmp_path, NETWORK)
+    with pytest.raises(TrainingError, match="cannot be read"):
+        make_model(model.model_copy(update={"path": str(tmp_path / "gone.py")}), FACTS, 3, 0)
