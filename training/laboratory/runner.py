@@ -127,7 +127,7 @@ class Laboratory:
         words = ended.words.splitlines()[-1] if ended.words else f"The process ended with code {ended.code}."
         if number == 1 and ended.code == _REFUSED:
             run = self._record.any_run_of(step.key)
-            if run is not None:
+            if run is not None and not run.status().get("step"):
                 delete_run(run)  # it never began
             raise InputError(words)
         self._failures[step.key] = words
