@@ -6,6 +6,7 @@ from training.catalog.entry import Entry
 from training.config import (
     dataset,
     model,
+    npz,
     objective,
     optimizer,
     pictures,
@@ -95,6 +96,20 @@ DATASETS: tuple[Entry, ...] = (
         "Queries whose items are graded by a hidden sum of their features: ranking with a known best answer. Needs no file.",
         toys.RankedDataset,
         "training.data.sources.toys:open_ranked",
+    ),
+    Entry(
+        "npz",
+        "NumPy archive",
+        "Vectors and their targets in an .npz file.",
+        npz.NpzDataset,
+        "training.data.sources.npz:open_npz",
+    ),
+    Entry(
+        "npz_pictures",
+        "Pictures in a NumPy archive",
+        "Pictures and their classes, labels, values or masks in an .npz file.",
+        npz.NpzPicturesDataset,
+        "training.data.sources.npz:open_npz_pictures",
     ),
     Entry(
         "table",

@@ -9,6 +9,7 @@ from pydantic import Field
 from training.config.dataset_section import DatasetSection
 from training.config.fields import setting
 from training.config.image_section import GivenSplitSection, ImageSection
+from training.config.npz import NpzDataset, NpzPicturesDataset
 from training.config.pictures import ImageTableDataset, SegmentationDataset, TorchvisionDataset
 from training.config.tables import RankingDataset, TableDataset
 from training.config.text import TextDataset
@@ -96,6 +97,8 @@ Dataset = Annotated[
     | CirclesDataset
     | BlobsDataset
     | RankedDataset
+    | NpzDataset
+    | NpzPicturesDataset
     | TableDataset
     | RankingDataset
     | TextDataset,

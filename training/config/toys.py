@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from training.config.dataset_section import DatasetSection
 from training.config.fields import setting
-from training.facts import Target
+from training.facts import Layout, Target
 
 
 class ToySection(DatasetSection):
     """What all made data can be told."""
 
-    layout = "vector"
+    layout: ClassVar[Layout] = "vector"
     called = "points"
 
     samples: int = setting(3000, title="Samples", help="How many in all.", ge=30, le=10**7)

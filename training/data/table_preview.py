@@ -19,11 +19,11 @@ _ROWS, _COLUMNS, _LETTERS = 30, 500, 40
 
 
 def preview_table(dataset: TableSection) -> dict[str, Any]:
-    """``columns``, each {"name", "holds", "missing", "distinct", "role"}, and the first ``rows`` as texts ("" where a value
+    """``columns``, each {"name", "holds", "missing", "distinct", "role"}, targets first, and the first ``rows`` as texts ("" where a value
     is missing). Tells of columns even where their roles are not yet right; raises InputError for what is no table."""
     frame = read_table(Path(dataset.path), dataset.missing_marks, dataset.separator, _LOOKED_AT)
     roles = _roles(frame, dataset)
-    shown = frame.columns[:_COLUMNS]
+    shown = sorted(frame.columns, key=lambda name: roles.get(name) != "target")[:_COLUMNS]
     return {
         "columns": [
             {

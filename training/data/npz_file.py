@@ -1,0 +1,73 @@
+"""Arrays of an .npz archive, never unpickled; mapped into memory where they are stored as they are."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from training.errors import InputError
+from training.reading import visible
+
+_LOCAL_HEADER = 30  # bytes before the name, in each member's own header (PKWARE's APPNOTE, 4.3.7)
+
+
+class NpzFile:
+    """Raises InputError, in one sentence, for whatever cannot be read as arrays of numbers or text."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._shown = visible(str(path), 300)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                self._members = {
+                    info.filename.removesuffix(".npy"): info
+                    for info in archive.infolist()
+                    if info.filename.endswith(".npy")
+                }
+        except (zipfile.BadZipFile, OSError) as error:
+            raise InputError(
+                f"dataset.path: {self._shown} is no .npz file ({error}); choose one that numpy.savez wrote."
+            ) from None
+
+    @property
+    def names(self) -> list[str]:
+        """The arrays in it."""
+        return list(self._members)
+
+    def array(self, name: str) -> NDArray[Any]:
+        """The array called ``name``: mapped read-only if it lies uncompressed in the file, else read."""
+        if name not in self._members:
+            known = ", ".join(visible(each, 40) for each in self.names[:10]) or "none"
+            raise InputError(f"dataset: {self._shown} has no array '{visible(name, 60)}'; it has {known}.")
+        info = self._members[name]
+        try:
+            with zipfile.ZipFile(self._path) as archive, archive.open(info) as member:
+                version = npy.read_magic(member)
+                read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+                shape, fortran, dtype = read(member)
+                header = member.tell()
+            if dtype.hasobject:
+                raise InputError(
+                    f"dataset: array '{visible(name, 60)}' of {self._shown} is pickled, which can run code; save it as numbers "
+                    "or text."
+                )
+            if info.compress_type == zipfile.ZIP_STORED and not fortran and np.prod(shape):
+                return np.memmap(self._path, dtype, "r", self._offset(info) + header, shape)
+            with np.load(self._path, allow_pickle=False) as arrays:
+                found: NDArray[Any] = arrays[name]
+                return found
+        except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+            why = visible(str(error), 100)
+            raise InputError(f"dataset: array '{visible(name, 60)}' of {self._shown} is damaged ({why}).") from None
+
+    def _offset(self, info: zipfile.ZipInfo) -> int:
+        """Where a stored member's bytes begin."""
+        with self._path.open("rb") as file:
+            file.seek(info.header_offset + _LOCAL_HEADER - 4)
+            name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
+        return info.header_offset + _LOCAL_HEADER + name + extra
