@@ -27,7 +27,7 @@ from training.errors import InputError
 from training.export.architecture import describe_architecture
 from training.export.material import Material
 from training.export.network import definitions_of
-from training.export.optimizer_listing import clipping, describe_optimizer
+from training.export.optimizer_listing import clipping, describe_averaging, describe_optimizer
 from training.export.rows_listing import describe_rows, refuse_rows, row_settings
 from training.export.task_listing import describe_task, refuse_task, task_settings
 from training.export.variation import describe_variation, variation_settings
@@ -85,8 +85,6 @@ def _refuse_what_no_template_says(config: RunConfig) -> None:
         raise InputError(f"loader.sampling: a script cannot draw classes alike yet; {instead}.")
     if isinstance(config.dataset, PartsSection) and config.dataset.duplicates != "keep":
         raise InputError(f"dataset.duplicates: a script cannot leave duplicates out yet; {instead}.")
-    if config.loop.swa_start is not None:
-        raise InputError(f"loop.swa_start: a script cannot average weights equally yet; {instead}.")
     if config.loader.sampling != "shuffle":
         raise InputError(f"loader.sampling: a script cannot draw its classes equally often yet; {instead}.")
     if config.optimizer.freeze != "off":
@@ -233,8 +231,7 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
         "accumulation": loop.accumulation,
         "batch_size": loop.batch_size,
         "max_steps": loop.max_steps,
-        "ema": loop.ema_decay is not None,
-        "judged": "averaged" if loop.ema_decay is not None else "model",
+        **describe_averaging(material),
         "patience": loop.early_stopping_patience,
         "min_delta": "EARLY_STOPPING_MIN_DELTA" if loop.early_stopping_min_delta else "0.0",
         "validate_every": loop.validate_every_steps,
@@ -307,7 +304,9 @@ def _settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
         settings.append(("The optimizer's groups of parameters.", "GROUPS", facts["listed"]))
     settings += [_setting(config.objective, "label_smoothing")] if facts["label_smoothing"] else []
     settings += task_settings(material)
-    names = _present(loop, "clip_norm", "clip_value", "ema_decay", "validate_every_steps", "early_stopping_patience")
+    names = _present(loop, "clip_norm", "clip_value", "ema_decay", "swa_every_steps", "swa_lr")
+    names += ["swa_start"] if facts["swa"] else []  # 0 is a share, too
+    names += _present(loop, "validate_every_steps", "early_stopping_patience")
     settings += [_setting(loop, name) for name in names]
     if loop.early_stopping_patience and loop.early_stopping_min_delta:
         settings.append(_setting(loop, "early_stopping_min_delta"))

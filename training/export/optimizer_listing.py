@@ -6,10 +6,12 @@ import inspect
 from typing import Any
 
 import torch
+from torch import nn
 
 from training.config import RunConfig
 from training.config.optimizer import Adafactor, Muon, OptimizerSection, RMSprop, Sgd
 from training.config.schedule import OneCycle
+from training.errors import InputError
 from training.export.material import Material
 from training.models.stages import stages
 from training.optim import make_optimizer, muon
@@ -118,3 +120,22 @@ def clipping(clip_norm: float | None, clip_value: float | None, divides: bool) -
     elif clip_norm:
         lines.append(f"nn.utils.clip_grads_with_norm_(model.parameters(), CLIP_NORM, {clipped})")
     return lines
+
+
+def describe_averaging(material: Material) -> dict[str, Any]:
+    """How weights are averaged, and which are judged. Raises InputError for batch norm under SWA."""
+    loop = material.config.loop
+    swa = loop.swa_start is not None
+    if swa and any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in material.model.modules()):
+        raise InputError(
+            "loop.swa_start: a script cannot measure batch norm's statistics for averaged weights yet; export safetensors, "
+            "torch-export or onnx instead."
+        )
+    ema = loop.ema_decay is not None
+    return {
+        "ema": ema,
+        "swa": swa,
+        "swa_lr": swa and loop.swa_lr is not None,
+        "swa_every": "SWA_EVERY_STEPS" if loop.swa_every_steps else "steps_per_epoch",
+        "judged": "averaged" if ema else "averaged if averaged.n_averaged else model" if swa else "model",
+    }

@@ -47,7 +47,9 @@ _IMPORTS = {
     "Tensor": "from torch import Tensor, nn",
     "functional": "from torch.nn import functional",
     "adamw": "from torch.optim.adamw import adamw",
-    "AveragedModel": "from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn",
+    "AveragedModel": "from torch.optim.swa_utils import AveragedModel",
+    "get_ema_multi_avg_fn": "from torch.optim.swa_utils import get_ema_multi_avg_fn",
+    "get_swa_multi_avg_fn": "from torch.optim.swa_utils import get_swa_multi_avg_fn",
 }
 """What a script may need, by the name it uses; only what it does use is written."""
 

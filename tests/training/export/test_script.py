@@ -277,18 +277,29 @@ def test_muon_over_filters(idx_folder: Path, train: Train, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("setting", "sentence"),
-    [
-        ("loop.swa_start=0.5", r"loop\.swa_start: a script cannot average weights equally yet; export safetensors"),
-        (
-            "optimizer.freeze=all_but_head",
-            r"optimizer\.freeze: a script cannot keep a part of the network as it is yet",
-        ),
-    ],
+    "more",
+    [(), ("loop.swa_every_steps=3", "loop.swa_lr=0.002", "schedule.kind=constant"), ("loop.swa_every_steps=1",)],
+    ids=str,
 )
-def test_what_a_script_cannot_do_is_said(setting: str, sentence: str, train: Train, tmp_path: Path) -> None:
-    checkpoint = train(tiny(CPU, setting))
-    with pytest.raises(InputError, match=sentence):
+def test_equal_averages(more: tuple[str, ...], train: Train, tmp_path: Path) -> None:
+    checkpoint = train(tiny(CPU, "loop.swa_start=0.4", "loop.validate_every_steps=5", *more))
+    file = export(checkpoint, tmp_path / "train.py")
+    check_source(file)
+    train_by_script(file, tmp_path / "run")
+    assert (checkpoint / "ema.safetensors").exists()
+    assert_same_run(checkpoint, tmp_path / "run")
+
+
+def test_equal_averages_with_a_test_part(idx_folder: Path, train: Train, tmp_path: Path) -> None:
+    config = tiny_pictures(idx_folder, CPU, "loop.ema_decay=none", "loop.swa_start=0.0", "loop.epochs=2")
+    checkpoint = train(config)
+    train_by_script(export(checkpoint, tmp_path / "train.py"), tmp_path / "run")
+    assert_same_run(checkpoint, tmp_path / "run")
+
+
+def test_freezing_is_refused(train: Train, tmp_path: Path) -> None:
+    checkpoint = train(tiny(CPU, "optimizer.freeze=all_but_head"))
+    with pytest.raises(InputError, match=r"optimizer\.freeze: a script cannot keep a part of the network as it is yet"):
         export_checkpoint(checkpoint, "script", tmp_path / "train.py")
 
 
