@@ -139,7 +139,7 @@ def _steps(measured: Measured) -> Any:
     return measured.rows["step"].astype(np.float64)
 
 
-def _drawings(rows: list[Row], findings: Findings) -> dict[str, Drawing | None]:
+def _drawings(rows: list[Row], findings: Findings) -> dict[str, Any]:
     done = [(row.number, row.step, row.measured) for row in rows if row.measured is not None and len(row.measured.rows)]
     raw = [
         Curve(f"{number} {step.title}", number - 1, _steps(item), item.rows["loss"].astype(np.float64), "raw")
@@ -175,20 +175,36 @@ def _norms(clip: Measured | None) -> Drawing | None:
     return histogram("Gradient norm before clipping", "Norm", groups, limit, f"limit {limit:g}")
 
 
-def _crash(crash: Measured | None, same: Sameness | None) -> Drawing | None:
+def _crash(crash: Measured | None, same: Sameness | None) -> tuple[Drawing, Drawing] | None:
+    """Loss and validation accuracy of both processes, each as one line."""
     if crash is None or not len(crash.rows):
         return None
-    x, y = _steps(crash), crash.rows["loss"].astype(np.float64)
-    at = crash.figures.resumed_at[-1] if crash.figures.resumed_at else len(x)
+    figures, x, y = crash.figures, _steps(crash), crash.rows["loss"].astype(np.float64)
+    at = figures.resumed_at[-1] if figures.resumed_at else len(x)
+    validated = figures.steps_per_epoch * np.arange(1, len(figures.epoch_accuracies) + 1, dtype=np.float64)
+    accuracies = np.array(figures.epoch_accuracies)
+    first, second = "First process", "Resumed process"
     smooth = smoothed(y)
-    curves = [
-        Curve("First process", 0, x, y, "raw"),
-        Curve("First process", 0, x[: at + 1], smooth[: at + 1]),
-        Curve("Resumed process", 1, x[at:], smooth[at:]),
+    loss = [
+        Curve(first, 0, x[: at + 1], y[: at + 1], "raw"),
+        Curve(second, 1, x[at:], y[at:], "raw"),
+        Curve(first, 0, x[: at + 1], smooth[: at + 1]),
+        Curve(second, 1, x[at:], smooth[at:]),
+    ]
+    before = int((validated <= at).sum())
+    accuracy = [
+        Curve(first, 0, validated[: before + 1], accuracies[: before + 1]),
+        Curve(first, 0, validated[:before], accuracies[:before], "points"),
+        Curve(second, 1, validated[before:], accuracies[before:], "points"),
     ]
     marks = []
-    if crash.figures.resumed_at:
+    if figures.resumed_at:
         marks.append(Mark(float(at), f"resumed at step {at:,}"))
     if same is not None and same.kill is not None:
         marks.append(Mark(float(same.kill.step), f"killed after step {same.kill.step:,}"))
-    return line_drawing("The killed and resumed run", "Step", "Loss", curves, log_y=True, marks=marks)
+    return (
+        line_drawing("The killed and resumed run: loss", "Step", "Loss", loss, log_y=True, marks=marks),
+        line_drawing(
+            "The killed and resumed run: validation accuracy", "Step", "Accuracy", accuracy, percent=True, marks=marks
+        ),
+    )

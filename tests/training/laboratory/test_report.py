@@ -139,7 +139,7 @@ def test_the_page_needs_nothing_else_and_knows_both_themes(workspace: Path, foun
     drawings = [
         ET.fromstring(part[: part.index("</svg>") + 6]) for part in (f"<svg{rest}" for rest in page.split("<svg")[1:])
     ]
-    assert len(drawings) == 5
+    assert len(drawings) == 6
     for drawing in drawings:
         numbers = [
             float(number)
