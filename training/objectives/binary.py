@@ -67,6 +67,11 @@ class BinaryObjective(Objective):
         return math.log(2.0) * (1.0 - share + share * weight)
 
 
+def _classes(targets: Tensor) -> Tensor:
+    """int64 (n,): the class of each sample, of a mixed one that it is most of."""
+    return targets.argmax(dim=1) if targets.is_floating_point() else targets
+
+
 def _share(targets: Tensor) -> Tensor:
     """How much of each sample is of the second class."""
     return targets[:, 1] if targets.is_floating_point() else targets
@@ -80,7 +85,7 @@ class _BinaryCounter(Confusion):
         self._logit = math.log(threshold) - math.log1p(-threshold)
 
     def update(self, outputs: Tensor, targets: Tensor) -> None:
-        self.count((outputs[:, 0].float() >= self._logit).long(), targets)
+        self.count((outputs[:, 0].float() >= self._logit).long(), _classes(targets))
 
     def compute(self) -> dict[str, float]:
         there, answered, right = (number[1].item() for number in self.sums())
@@ -94,4 +99,4 @@ class _BinaryCounter(Confusion):
 
 class _BinaryCurves(Curves):
     def update(self, outputs: Tensor, targets: Tensor) -> None:
-        super().update(torch.sigmoid(outputs.float()), targets[:, None] == 1)
+        super().update(torch.sigmoid(outputs.float()), _classes(targets)[:, None] == 1)

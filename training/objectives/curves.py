@@ -68,6 +68,8 @@ class ClassCurves(Curves):
         self._ignored = ignored
 
     def update(self, outputs: Tensor, targets: Tensor) -> None:
+        if targets.is_floating_point():  # probabilities, of mixed samples
+            targets = targets.argmax(dim=-1)
         super().update(outputs.float().softmax(dim=-1), targets)
 
     def _kept(self) -> tuple[Tensor, Tensor]:

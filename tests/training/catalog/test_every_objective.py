@@ -10,6 +10,7 @@ import pytest
 from tests.training.catalog.task_samples import small
 from tests.training.catalog.whole_way import export, train_and_resume
 from training.catalog import OBJECTIVES
+from training.config import apply_overrides, parse_config
 from training.engine.run import start_run
 from training.errors import InputError
 from training.runs.evaluation import read_evaluation
@@ -78,3 +79,55 @@ def test_another_task_is_refused_before_anything_is_begun(tmp_path: Path) -> Non
     with pytest.raises(InputError, match="binary needs exactly two classes, but the data has 3"):
         start_run(small("binary", tmp_path, "dataset.kind=blobs"), tmp_path)
     assert not list((tmp_path / "runs").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("kind", "overrides", "planted"),
+    [
+        ("regression", (), "1e6,-1e6"),
+        ("multi_label", ("objective.balanced=true",), "1,1"),
+        ("classification", ("objective.balanced=true",), "yes"),
+    ],
+)
+def test_nothing_is_learnt_from_what_is_planted_in_the_validation_rows(
+    kind: str, overrides: tuple[str, ...], planted: str, tmp_path: Path
+) -> None:
+    """Neither class weights nor the spread of the targets: the weights are the same to the bit."""
+    weights, losses = [], []
+    for name, plant in (("plain", False), ("planted", True)):
+        folder = tmp_path / name
+        task = {"classification": "class", "multi_label": "labels", "regression": "values"}[kind]
+        targets = {"classification": ["t"], "multi_label": ["t", "u"], "regression": ["t", "u"]}[kind]
+        rows = [",".join(["part", "x", "y", *targets])]
+        for number in range(60):
+            truth = {
+                "classification": "yes" if number % 7 == 0 else "no",
+                "multi_label": f"{number % 2},{number % 3 // 2}",
+            }
+            target = truth.get(kind, f"{number * 0.7},{-number}")
+            judges = number % 5 == 4
+            target = planted if plant and judges else target
+            rows.append(f"{'validation' if judges else 'train'},{number % 11},{number % 13},{target}")
+        folder.mkdir()
+        (folder / "rows.csv").write_text("\n".join(rows) + "\n")
+        dataset = {
+            "kind": "table",
+            "path": str(folder / "rows.csv"),
+            "task": task,
+            "targets": targets,
+            "split_column": "part",
+        }
+        data = {
+            "name": kind,
+            "dataset": dataset,
+            "model": {"kind": "mlp", "hidden": [8]},
+            "objective": {"kind": kind},
+            "loop": {"batch_size": 12, "max_steps": 4},
+        }
+        apply_overrides(data, overrides)
+        record = start_run(parse_config(data), tmp_path)
+        weights.append((Path(record["last_checkpoint"]) / "model.safetensors").read_bytes())
+        losses.append((record["metrics"]["train/loss"], record["metrics"]["val/loss"]))
+    assert weights[0] == weights[1]
+    assert losses[0][0] == losses[1][0]
+    assert losses[0][1] != losses[1][1]  # it was planted

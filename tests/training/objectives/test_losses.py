@@ -92,6 +92,9 @@ def cases() -> list[Any]:
     )  # fmt: skip
     logit, yes = drawn(12, 1), numbers(2, 12)
     add("yes or no", Binary(), classes(2), logit, yes, nn.BCEWithLogitsLoss()(logit[:, 0], yes.double()))
+    shares = torch.stack([0.3 + 0.4 * yes, 0.7 - 0.4 * yes], 1)
+    wanted = nn.BCEWithLogitsLoss()(logit[:, 0], shares[:, 1].double())
+    add("mixed yes and no", Binary(), classes(2), logit, shares, wanted)
     nine = torch.tensor(9.0, dtype=torch.float64)
     for config in (Binary(pos_weight=9.0), Binary(balanced=True)):
         wanted = nn.BCEWithLogitsLoss(pos_weight=nine)(logit[:, 0], yes.double())
