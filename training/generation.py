@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from training.errors import CheckpointError, InputError
+from training.errors import InputError
 from training.reading import visible, visible_lines
 from training.runs.workspace import default_workspace, find_checkpoint, typed_path
 
 _MOST_TOKENS = 1_000_000
+_MOST_BYTES = 4
+"""Of a character in UTF-8."""
 
 
 def add_generate(commands: Any) -> None:
@@ -68,8 +70,8 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def continued(checkpoint: Path, arguments: argparse.Namespace) -> Iterator[str]:
     """The prompt, then piece by piece what the model of ``checkpoint`` adds: pieces of whole characters."""
-    from training.data.vocabulary import vocabulary_of
     from training.export.material import load_material
+    from training.export.tokenizer import vocabulary
     from training.models.generate import generate
 
     material = load_material(checkpoint)
@@ -78,32 +80,26 @@ def continued(checkpoint: Path, arguments: argparse.Namespace) -> Iterator[str]:
         raise InputError(
             f"{checkpoint}: is no language model ({material.config.objective.kind}); choose another checkpoint."
         )
-    try:
-        vocabulary = vocabulary_of(facts)
-        prompt = vocabulary.encode(arguments.prompt).tolist()
-        if facts.vocabulary == "characters" and 0 in prompt:
-            unknown = visible(arguments.prompt[prompt.index(0)])
-            raise InputError(f"--prompt: the model never saw '{unknown}'; leave it out.")
-        yield arguments.prompt
-        tokens = generate(
-            material.model,
-            prompt,
-            arguments.tokens,
-            context=facts.shape[0],
-            temperature=arguments.temperature,
-            top_k=arguments.top_k,
-            seed=arguments.seed,
-        )
-        waiting: list[int] = []
-        for token in tokens:
-            waiting.append(token)
-            piece = vocabulary.decode(waiting)
-            # Half a character of several bytes waits for the rest; one that never comes is shown as what it is.
-            if not piece.endswith("\ufffd") or len(waiting) >= 4:
-                yield piece
-                waiting = []
-        yield vocabulary.decode(waiting)
-    except (KeyError, IndexError, ValueError) as error:
-        raise CheckpointError(
-            f"{checkpoint}: its vocabulary is damaged ({error}); choose another checkpoint."
-        ) from error
+    known = vocabulary(material)
+    prompt = known.encode(arguments.prompt).tolist()
+    if known.kind == "characters" and 0 in prompt:
+        unknown = visible(arguments.prompt[prompt.index(0)])
+        raise InputError(f"--prompt: the model never saw '{unknown}'; leave it out.")
+    yield arguments.prompt
+    waiting: list[int] = []
+    for token in generate(
+        material.model,
+        prompt,
+        arguments.tokens,
+        context=facts.shape[0],
+        temperature=arguments.temperature,
+        top_k=arguments.top_k,
+        seed=arguments.seed,
+    ):
+        waiting.append(token)
+        piece = known.decode(waiting)
+        # Half a character of several bytes waits for the rest; one that never comes is shown as what it is.
+        if not piece.endswith("\ufffd") or len(waiting) >= _MOST_BYTES:
+            yield piece
+            waiting = []
+    yield known.decode(waiting)

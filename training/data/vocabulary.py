@@ -167,12 +167,26 @@ def find_byte_pairs(pieces: Iterable[str], size: int) -> BytePairs:
 
 
 def vocabulary_of(facts: DataFacts) -> Vocabulary:
-    """The vocabulary that a checkpoint's facts tell of. ValueError where they tell of none."""
+    """The vocabulary that a checkpoint's facts tell of. Raises ValueError for one that no training made: a checkpoint may come
+    from anybody."""
+    names = set(facts.names)
     if facts.vocabulary == "characters":
+        if facts.names[:1] != (UNKNOWN,) or any(len(name) != 1 for name in facts.names[1:]):
+            raise ValueError("its characters are none")
         return Characters(facts.names[1:])
-    if facts.vocabulary in ("bytes", "bpe"):
-        return BytePairs(facts.names, facts.merges)
-    raise ValueError(f"unknown vocabulary {facts.vocabulary!r}")
+    if facts.vocabulary not in ("bytes", "bpe"):
+        raise ValueError("it is of no known kind")
+    letters = set(byte_letters())
+    joined = [merge.partition(" ") for merge in facts.merges]
+    if (
+        not letters <= names
+        or any(not set(name) <= letters for name in names)
+        or (not joined and list(facts.names) != byte_letters())
+    ):
+        raise ValueError("its tokens are no bytes")
+    if any(not {left, right, left + right} <= names for left, _, right in joined):
+        raise ValueError("its pairs join no tokens")
+    return BytePairs(facts.names, facts.merges)
 
 
 def code_points(text: str) -> NDArray[np.uint32]:

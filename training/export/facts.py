@@ -17,6 +17,7 @@ from training.config.files import config_data
 from training.export.architecture import describe_architecture
 from training.export.material import Material
 from training.export.place import FACTS, FORMAT
+from training.export.tokenizer import FILE as TOKENIZER
 from training.export.usage import answers, pictures, rows, weights
 from training.facts import DataFacts, Target
 from training.runs.manifest import digest
@@ -97,7 +98,7 @@ def _input(material: Material, normalised_by: str) -> dict[str, Any]:
             "dtype": "int64",
             "meaning": "numbers of tokens in classes",
             "normalisation": None,
-        }
+        } | ({"tokenizer": TOKENIZER} if facts.vocabulary else {})
     normalisation = {
         "done_by": normalised_by,
         "mean": list(material.normalisation.mean),

@@ -21,6 +21,7 @@ from training.export.facts import write_facts
 from training.export.material import SAMPLES, Material
 from training.export.place import target_of, written_beside
 from training.export.proof import prove
+from training.export.tokenizer import write_tokenizer
 from training.export.usage import program, weights
 
 _ONNX_PACKAGES = ("onnx", "onnxscript", "onnxruntime")
@@ -51,6 +52,8 @@ def export_model(material: Callable[[], Material], to: str, out: Path) -> dict[s
         form.write(loaded, temporary / name)
         if usage is weights:
             write_network(loaded, temporary)
+        if loaded.facts.vocabulary:
+            write_tokenizer(loaded, temporary)
         write_facts(loaded, temporary / name, to, usage)
         difference = prove(loaded, usage, temporary, form.tolerance)
         # Large ONNX graphs keep their weights in a second file.
