@@ -307,7 +307,6 @@ def guesses() -> list[Any]:
         (Binary(balanced=True), classes(2, (90, 10)), torch.zeros(100, 1), (torch.arange(100) >= 90).long()),
         (MultiLabel(), LABELS, torch.zeros(12, 3), numbers(2, 12, 3).float()),
         (MultiLabel(pos_weight=(1.0, 2.0, 3.0)), LABELS, torch.zeros(100, 3), _carried((50, 20, 1))),
-        (Regression(), VALUES, torch.zeros(2, 2), torch.tensor([[7000.0, 0.51], [1000.0, 0.49]])),
         (Ranking(margin=0.3), LISTS, torch.zeros(3, 4), torch.tensor([[1.0, 2.0, 3.0, NAN]] * 3)),
         (Segmentation(balanced=True), MASKS, torch.zeros(2, 3, 4, 4), numbers(3, 2, 4, 4)),
         (LanguageModel(), TEXT, torch.zeros(2, 6, 5), ignoring(numbers(5, 2, 6))),
