@@ -23,7 +23,7 @@ from training.runs.storage import stored
 
 PLACES = "places.json"
 DATA, DEVICE, THREADS = "dataset.path", "precision.device", "precision.threads"
-KEPT = (DATA, "dataset.validation_path", DEVICE, THREADS)
+KEPT = (DATA, "dataset.validation_path", "dataset.images", "dataset.class_list", DEVICE, THREADS)
 """Settings that say where a run works, not what it computes."""
 
 

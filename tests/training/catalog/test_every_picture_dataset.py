@@ -12,7 +12,8 @@ from tests.training.catalog.whole_way import content, export, train_and_resume
 from tests.training.data.conftest import picture, write_idx
 from tests.training.data.pairs_of_pictures import write_pairs
 from training.config import RunConfig, parse_config
-from training.engine.run import start_run
+from training.engine.run import resume_run, start_run
+from training.errors import InputError
 from training.export import export_checkpoint
 
 UNET: dict[str, Any] = {"kind": "unet", "depth": 2, "width": 4, "dropout": 0.1}
@@ -114,3 +115,18 @@ def test_nothing_is_learnt_from_pictures_and_masks_that_are_held_back(tmp_path: 
         losses.append(record["metrics"]["val/loss"])
     assert weights[0] == weights[1]
     assert losses[0] != losses[1]
+
+
+def test_pictures_of_a_table_may_be_moved(tmp_path: Path) -> None:
+    sections = dataset("classes", tmp_path / "data")
+    sections["dataset"]["images"] = str(tmp_path / "data")
+    folder = Path(start_run(config(sections), tmp_path / "runs")["folder"])
+    middle = str(folder / "checkpoints" / "step-00000002")
+    (tmp_path / "moved").mkdir()
+    for path in (tmp_path / "data").glob("*.png"):
+        path.rename(tmp_path / "moved" / path.name)
+    with pytest.raises(InputError, match="names no picture that is there"):
+        resume_run(middle, tmp_path / "runs")
+    for overrides in ([f"dataset.images={tmp_path / 'moved'}"], []):  # the second time it is known
+        resumed = resume_run(middle, tmp_path / "runs", overrides)
+        assert (resumed["status"], resumed["folder"]) == ("completed", str(folder)), resumed["reason"]
