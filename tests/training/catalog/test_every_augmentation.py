@@ -52,7 +52,7 @@ def small(settings: tuple[str, ...], *more: str) -> RunConfig:
     return tiny(
         *("precision.device=cpu", "dataset.kind=shapes", "dataset.samples=60", "dataset.image_size=16"),
         *("model.kind=small_cnn", "model.channels=[4, 4]", "model.hidden=8"),
-        *("loop.batch_size=12", "loop.max_steps=4", "checkpoints.every_steps=2"),
+        *("loop.batch_size=12", "loop.max_steps=2", "checkpoints.every_steps=1"),
         *(f"dataset.{setting}" for setting in settings),
         *more,
     )
@@ -65,7 +65,7 @@ def test_every_setting_is_here() -> None:
 
 @pytest.mark.parametrize("settings", [*AMOUNTS.values(), TOGETHER], ids=[*AMOUNTS, "together"])
 def test_trains_goes_on_to_the_same_bits_and_is_exported(settings: tuple[str, ...], tmp_path: Path) -> None:
-    last = train_and_resume(small(settings), tmp_path, step=2)
+    last = train_and_resume(small(settings), tmp_path, step=1)
     export(last, tmp_path / "exported")
     script = tmp_path / "train.py"
     export_checkpoint(last, "script", script)
@@ -84,7 +84,7 @@ def test_trains_goes_on_to_the_same_bits_and_is_exported(settings: tuple[str, ..
     ids=["accumulation", "label smoothing"],
 )
 def test_together_with_other_settings(more: tuple[str, ...], tmp_path: Path) -> None:
-    last = train_and_resume(small(TOGETHER, *more), tmp_path, step=2)
+    last = train_and_resume(small(TOGETHER, *more), tmp_path, step=1)
     script = tmp_path / "train.py"
     export_checkpoint(last, "script", script)
     train_by_script(script, tmp_path / "again")
@@ -95,7 +95,7 @@ def test_two_classes_told_by_one_score_are_mixed_in_a_script_too(tmp_path: Path)
     for number, name in enumerate(("apple", "bear")):
         fill_class(tmp_path / "pictures" / name, 12, seed=100 * number)
     data = ("dataset.kind=image_folder", f"dataset.path={tmp_path / 'pictures'}", "objective.kind=binary")
-    last = train_and_resume(small(AMOUNTS["mixup_alpha"], *data), tmp_path, step=2)
+    last = train_and_resume(small(AMOUNTS["mixup_alpha"], *data), tmp_path, step=1)
     script = tmp_path / "train.py"
     export_checkpoint(last, "script", script)
     train_by_script(script, tmp_path / "again")
@@ -105,7 +105,7 @@ def test_two_classes_told_by_one_score_are_mixed_in_a_script_too(tmp_path: Path)
 @pytest.mark.slow
 @pytest.mark.skipif(compiler.cpp_compiler() is None, reason="no C++ compiler here")
 def test_a_compiled_step_takes_mixed_targets(tmp_path: Path) -> None:
-    train_and_resume(small(TOGETHER, "precision.compile=step"), tmp_path, step=2)
+    train_and_resume(small(TOGETHER, "precision.compile=step"), tmp_path, step=1)
 
 
 def test_pictures_with_masks_go_the_whole_way(tmp_path: Path) -> None:
@@ -114,8 +114,8 @@ def test_pictures_with_masks_go_the_whole_way(tmp_path: Path) -> None:
     settings = (
         *("precision.device=cpu", "dataset.kind=segmentation", f"dataset.path={write_pairs(tmp_path / 'data')}"),
         *("model.kind=unet", "model.width=8", "model.depth=1", "objective.kind=segmentation"),
-        *("loop.batch_size=4", "loop.max_steps=4", "checkpoints.every_steps=2", "checkpoints.monitor=auto"),
+        *("loop.batch_size=4", "loop.max_steps=2", "checkpoints.every_steps=1", "checkpoints.monitor=auto"),
     )
-    export(train_and_resume(tiny(*settings, *unmixed), tmp_path, step=2), tmp_path / "exported")
+    export(train_and_resume(tiny(*settings, *unmixed), tmp_path, step=1), tmp_path / "exported")
     with pytest.raises(ConfigError, match=r"dataset\.mixup_alpha: .* gives masks; set it to 0"):
         tiny(*settings, "dataset.mixup_alpha=0.2")
