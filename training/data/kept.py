@@ -13,8 +13,10 @@ import torch
 
 from training.config import RunConfig
 from training.config.paths import path_settings
+from training.config.pictures import ImageTableDataset, TorchvisionDataset
 from training.data.batches import Data
 from training.data.host_memory import HostMemory, host_memory
+from training.data.known_sets import own_folder
 from training.data.prepare import prepare
 from training.data.source import ReportProgress
 from training.process import give_back_memory
@@ -55,6 +57,10 @@ class KeptData:
         """The data of ``config``: that of the last run where nothing about it changed, else as ``prepare`` makes it."""
         dataset = config.dataset
         paths = [getattr(dataset, name) for name in path_settings(type(dataset))]
+        if isinstance(dataset, ImageTableDataset) and dataset.images is None:
+            paths.append(str(Path(dataset.path).parent))  # where the pictures are, too
+        if isinstance(dataset, TorchvisionDataset) and dataset.path is None:
+            paths.append(str(own_folder()))
         where = [str(Path(path).absolute()) for path in paths if path is not None]
         key = (dataset.model_dump_json(), *where, config.loader.model_dump_json(), str(device))
         state = _state(where, self._clock() - _FRESH)

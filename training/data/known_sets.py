@@ -7,7 +7,10 @@ makers offer beside the pickled one (cs.toronto.edu/~kriz/cifar.html): a pickle 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
+
+from platformdirs import user_data_path
 
 from training.data.download import Remote
 
@@ -23,6 +26,11 @@ class KnownSet:
     bytes: int
     classes: tuple[str, ...] = ()
     made: str = ""
+
+
+def own_folder() -> Path:
+    """Where they are put unless the settings name another place."""
+    return user_data_path("Trainwright", appauthor=False) / "datasets"
 
 
 def _idx(mirrors: tuple[str, ...], digests: tuple[str, str, str, str]) -> tuple[Remote, ...]:

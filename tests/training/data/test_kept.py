@@ -7,11 +7,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from tests.training.data.conftest import MakeConfig, fill_class, picture
+from tests.training.data.pairs_of_pictures import write_pairs
 from training.config import RunConfig
 from training.data import Data, kept
 from training.data.host_memory import HostMemory
@@ -248,3 +250,25 @@ def test_a_changed_validation_text_is_noticed(tmp_path: Path) -> None:
     changed, reused = room.prepare(config)
     assert not reused
     assert changed.source.fingerprint != first.source.fingerprint
+
+
+@pytest.mark.parametrize("kind", ["table", "masks"])
+def test_pictures_and_masks_are_looked_at_wherever_they_lie(tmp_path: Path, make_config: MakeConfig, kind: str) -> None:
+    """Also those beside a table that names no folder, and masks as well as images."""
+    sections: dict[str, Any] = {}
+    changed = tmp_path / "03.png"
+    if kind == "table":
+        for number in range(10):
+            picture(number).save(tmp_path / f"{number:02}.png")
+        rows = [f"{number:02}.png,{'ab'[number % 2]}" for number in range(10)]
+        (tmp_path / "table.csv").write_text("\n".join(["file,kind", *rows]))
+        sections["dataset"] = {"kind": "image_table", "path": str(tmp_path / "table.csv"), "targets": ["kind"]}
+    else:
+        sections["dataset"] = {"kind": "segmentation", "path": str(write_pairs(tmp_path / "pairs"))}
+        sections |= {"model": {"kind": "unet"}, "objective": {"kind": "segmentation"}}
+        changed = tmp_path / "pairs" / "train" / "masks" / "003.png"
+    config, room = make_config(**sections), Room()
+    room.prepare(config)
+    assert room.prepare(config)[1]
+    changed.write_bytes(changed.with_stem(changed.stem.replace("3", "4")).read_bytes())
+    assert not room.prepare(config)[1]

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from platformdirs import user_data_path
 from torch import Tensor
 
 from training.config.dataset import ImageFolderDataset
 from training.config.pictures import TorchvisionDataset
 from training.data.download import Remote, download, is_whole, unpack
-from training.data.known_sets import KNOWN_SETS, KnownSet
+from training.data.known_sets import KNOWN_SETS, KnownSet, own_folder
 from training.data.placement import in_words
 from training.data.source import AtHand, Opening, Skipped
 from training.data.sources.idx import Idx
@@ -102,7 +101,7 @@ _AGAIN = "Delete the file, and start again to download it anew."
 
 def open_torchvision_set(dataset: TorchvisionDataset, opening: Opening) -> Idx | Cifar | ImageFolder:
     known = KNOWN_SETS[dataset.name]
-    root = Path(dataset.path) if dataset.path else user_data_path("Trainwright", appauthor=False) / "datasets"
+    root = Path(dataset.path) if dataset.path else own_folder()
     if known.form == "idx":
         return _open_idx(dataset, known, root, opening)
     place = _made(dataset, known, root, opening)
