@@ -86,12 +86,12 @@ def user_file_problems(model: UserFile) -> list[Problem]:
 def untrusted(path: Path, digest: str, trusted: str | None) -> str:
     """Why the file of this digest is not to be run, as a sentence; "" when the person agreed to it."""
     shown = visible(path.name, 100)
-    how = "read it, then agree to run it (on the command line with --trust)."
+    how = "then agree to run it (on the command line: --trust)."
     if trusted and trusted != digest:
-        return f"{shown} has changed since you agreed to run it; {how}"
+        return f"the file {shown} has changed since you agreed to run it; read it again, {how}"
     if not trusted:
-        return f"{shown} is run only after you agreed to it; {how}"
-    return "" if agreed(digest) else f"nobody has agreed on this computer to run {shown}; {how}"
+        return f"needs your consent: read {shown}, {how}"
+    return "" if agreed(digest) else f"nobody has agreed on this computer to run {shown}; read it, {how}"
 
 
 def argument_problems(model: UserFile, signature: Signature) -> list[Problem]:

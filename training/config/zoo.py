@@ -12,6 +12,20 @@ from training.config.torchvision_names import CLASSIFICATION_MODELS, SEGMENTATIO
 _NAME = r"^\w[\w.-]*$"
 
 
+class PublishedWeights(ModelSection):
+    """Weights that are published under a name."""
+
+    pretrained: str | None = setting(
+        None,
+        title="Pretrained",
+        help="Begin with weights that were published for this network; they are downloaded once. DEFAULT is the best there "
+        "are. The head stays fresh, and the first layer is adapted to pictures without three channels. Empty: fresh.",
+        placeholder="fresh weights",
+        suggestions=("DEFAULT", "IMAGENET1K_V1", "IMAGENET1K_V2"),
+        pattern=_NAME,
+    )
+
+
 class StartingWeights(ModelSection):
     """Weights of a file to begin with, in place of fresh ones. Only a run's very first step needs them: afterwards its
     checkpoints hold all."""
@@ -33,18 +47,8 @@ class StartingWeights(ModelSection):
     )
 
 
-class NamedWeights(StartingWeights):
-    """Weights that are published under a name."""
-
-    pretrained: str | None = setting(
-        None,
-        title="Pretrained",
-        help="Begin with weights that were published for this network; they are downloaded once. DEFAULT is the best there "
-        "are. The head stays fresh, and the first layer is adapted to pictures without three channels. Empty: fresh.",
-        placeholder="fresh weights",
-        suggestions=("DEFAULT", "IMAGENET1K_V1", "IMAGENET1K_V2"),
-        pattern=_NAME,
-    )
+class NamedWeights(StartingWeights, PublishedWeights):
+    """Published weights, or those of a file; a form asks for the name first."""
 
 
 class TorchvisionModel(NamedWeights):

@@ -99,7 +99,7 @@ def test_a_dialog_shows_the_file_and_asks(qtbot: QtBot, file: Path, monkeypatch:
     row = form.rows()["model.trusted"]
     editor = row.editor
     assert isinstance(editor, ConsentEditor)
-    assert "run only after you agreed" in row.sentence
+    assert "Needs your consent" in row.sentence
     assert draft.config() is None
     digest, shown = hashlib.sha256(NETWORK.encode()).hexdigest(), []
 

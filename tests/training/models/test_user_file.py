@@ -101,7 +101,7 @@ def test_nothing_is_run_without_consent(tmp_path: Path) -> None:
     model = written(tmp_path, text, consent=False)
     with pytest.raises(ConfigError, match=r"model\.trusted: nobody has agreed on this computer to run network\.py"):
         make_model(model, FACTS, 3, 0)
-    with pytest.raises(ConfigError, match=r"model\.trusted: network\.py is run only after you agreed"):
+    with pytest.raises(ConfigError, match=r"model\.trusted: needs your consent: read network\.py"):
         make_model(model.model_copy(update={"trusted": None}), FACTS, 3, 0)
     assert not trace.exists()
     agree(str(model.trusted), "network.py")
@@ -188,7 +188,7 @@ def test_the_command_line_asks_for_trust(tmp_path: Path, capsys: pytest.CaptureF
     )
     arguments = ("run", str(tmp_path / "run.toml"), "--workspace", str(tmp_path / "ws"), "--json")
     assert main(arguments) == 2
-    assert "with --trust" in capsys.readouterr().err
+    assert "--trust" in capsys.readouterr().err
     assert not (tmp_path / "ws" / "runs").exists() or not any((tmp_path / "ws" / "runs").iterdir())
     assert main([*arguments, "--trust"]) == 0
     assert json_line(capsys)["status"] == "completed"
