@@ -23,6 +23,7 @@ _NEEDED: dict[str, dict[str, Any]] = {
     "unfreeze_epoch": {"optimizer.freeze": "all_but_head"},
     "swa_every_steps": {"loop.swa_start": 0.5},
     "swa_lr": {"loop.swa_start": 0.5},
+    "label_separator": {"objective.kind": "multi_label"},
 }
 """What a setting has to do with: without it any value is refused."""
 
@@ -64,6 +65,8 @@ def other_value(spec: FieldSpec, folder: Path) -> Any:
     """A valid value that is not the default."""
     if spec.editor == "bool":
         return not spec.default
+    if spec.name == "task":
+        return "class"  # what the objective takes
     if spec.editor == "choice":
         return spec.choices[-1]
     if spec.editor == "path":
@@ -89,6 +92,8 @@ def _another_file(folder: Path) -> Path:
 def _other_number(spec: FieldSpec) -> float | int:
     low = spec.minimum if spec.minimum is not None else 0.0
     high = spec.maximum if spec.maximum is not None else low + 1000.0
+    if spec.name in ("heads", "width"):
+        return 2 * int(spec.default)  # heads share the width evenly
     if spec.editor == "int":
         start = int(low if spec.default is None else spec.default)
         return start + 1 if start + 1 <= high else start - 1
@@ -109,6 +114,8 @@ def wrong_value(spec: FieldSpec) -> Any:
         return f"{__file__}.missing"
     if spec.name == "pretrained":
         return "no name"
-    if spec.optional and spec.path:
-        return __file__  # a file where a folder belongs; empty it may be
+    if spec.name == "file_ending":
+        return "x" * 21
+    if spec.optional and spec.path:  # empty it may be
+        return str(Path(__file__).parent) if spec.path == "file" else __file__
     return "no such choice" if spec.editor == "choice" else ""

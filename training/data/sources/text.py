@@ -148,16 +148,16 @@ class _Reader:
         if self._judged is None:
             self._cut = characters - int(self._dataset.validation_fraction * characters + 0.5)
         vocabulary = self._find_vocabulary(first)
-        train, held = self._encode(vocabulary)
-        parts = self._parts(len(train), len(held))
+        tokens, train = self._encode(vocabulary)
+        parts = self._parts(train, len(tokens) - train)
         return Text(
-            torch.from_numpy(np.concatenate([train, held])),
+            torch.from_numpy(tokens),
             parts,
             vocabulary,
             self._dataset.context,
             self._fingerprint(vocabulary),
             tuple(self._files.skipped + (self._judged.skipped if self._judged else [])),
-            self._notes(characters, vocabulary, held, first, len(train)),
+            self._notes(characters, vocabulary, tokens[train:], first, train),
         )
 
     def _look(self, what: str) -> tuple[int, NDArray[np.int64]]:
@@ -186,9 +186,9 @@ class _Reader:
         """The text of ``path``, each piece with whether it is trained on."""
         return split_pieces(self._files.pieces(self._progress(what, self._files)), self._cut)
 
-    def _encode(self, vocabulary: Vocabulary) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
-        """The tokens to train on and those to judge by, in the smallest kind of number that torch can compute with and that
-        holds all of them."""
+    def _encode(self, vocabulary: Vocabulary) -> tuple[NDArray[np.generic], int]:
+        """The tokens to train on and behind them those to judge by, in the smallest kind of number that torch can compute with
+        and that holds all of them; and how many the first are."""
         size = len(vocabulary.names)
         kind = np.uint8 if size <= 1 << 8 else np.int16 if size <= 1 << 15 else np.int32
         trained_on: list[bool] = []
@@ -203,12 +203,8 @@ class _Reader:
                 yield piece
 
         encoded = [tokens.astype(kind) for tokens in vocabulary.encode_all(pieces())]
-        empty = np.zeros(0, dtype=kind)
-        train, held = (
-            np.concatenate([empty, *(some for some, trains in zip(encoded, trained_on, strict=True) if trains is part)])
-            for part in (True, False)
-        )
-        return train, held
+        train = sum(len(tokens) for tokens, trains in zip(encoded, trained_on, strict=True) if trains)
+        return np.concatenate([np.zeros(0, dtype=kind), *encoded]), train
 
     def _progress(self, what: str, files: TextFiles) -> Callable[[int], None]:
         size = max(1, min(files.size, files.most or files.size))
