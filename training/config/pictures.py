@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -74,7 +74,7 @@ class ImageTableDataset(GivenSplitSection):
         None,
         title="File column",
         help="The column that names the files. Empty: the first whose texts end like pictures.",
-        placeholder="found by itself",
+        placeholder="automatic",
         columns=True,
     )
     targets: Names = setting(
@@ -143,6 +143,9 @@ class SegmentationDataset(GivenSplitSection):
     """A folder of images and one of masks."""
 
     called = "pictures with masks"
+    # Two masks cannot be mixed, so there are no settings for it.
+    mixup_alpha: ClassVar[float] = 0.0  # type: ignore[misc]
+    cutmix_alpha: ClassVar[float] = 0.0  # type: ignore[misc]
 
     kind: Literal["segmentation"] = "segmentation"
     path: str = setting(
