@@ -174,19 +174,13 @@ class Server:
         from training.models import make_model, summarise
         from training.models.stages import stages
         from training.objectives import make_objective
-        from training.optim import Freezing
-        from training.optim.groups import describe_groups
+        from training.optim.freezing import freeze_and_describe
 
         config = parse_config(request["config"])
         facts = input_facts(config)
         outputs = make_objective(config.objective, facts, torch.device("cpu")).outputs
         model = make_model(config.model, facts, outputs, config.seed)
-        depth = stages(model)
-        freezing = Freezing(model, config.optimizer, depth)
-        if freezing.lasts:
-            freezing.follow(0)
-        groups = describe_groups(model, config.optimizer, depth)
-        freezing.follow(0)
+        groups = freeze_and_describe(model, config.optimizer, stages(model))
         shown = {
             "input_shape": list(facts.shape),
             "target": facts.target,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from training.config.diff import Change, diff
-from training.config.optimizer import RMSprop, Sgd
+from training.config.optimizer_state import averaging, optimizer_numbers, optimizer_obstacle
 from training.config.run import RunConfig
 from training.config.schedule import OneCycle
 
@@ -107,11 +107,6 @@ _CLAUSES: Mapping[Effect, str] = {
     "training": "steps are taken otherwise from here on, because of {}",
 }
 """Effects that are not here decide what is restored, and are told with that."""
-
-GROUPING = (
-    "decay_bias_and_norm", "freeze", "freeze_stages", "unfreeze_epoch", "head_lr_factor", "layer_decay", "adamw_lr_factor"
-)  # fmt: skip
-"""Settings of ``[optimizer]`` that decide which parameters are grouped together."""
 
 _LAID_OUT = ("one_cycle", "linear", "cosine", "polynomial", "wsd")
 """Schedules whose rate at a step depends on the length of the whole run."""
@@ -257,9 +252,9 @@ def _same_windows(before: RunConfig, after: RunConfig, manifest: Mapping[str, An
 
 def _parts(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any], continues: bool) -> frozenset[Part]:
     parts: set[Part] = {"weights"}
-    if manifest.get("averaged") and _averaging(before) == _averaging(after):
+    if manifest.get("averaged") and averaging(before) == averaging(after):
         parts.add("averaged weights")
-    if not _optimizer_obstacle(before, after):
+    if not optimizer_obstacle(before, after):
         parts.add("optimizer")
     if before.precision.compute == after.precision.compute == "fp16":
         parts.add("loss scale")
@@ -271,38 +266,6 @@ def _parts(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any], con
     return frozenset(parts)
 
 
-def _averaging(config: RunConfig) -> str:
-    """The setting that asks for an average of the weights; "" when none does."""
-    return (
-        "ema_decay" if config.loop.ema_decay is not None else "swa_start" if config.loop.swa_start is not None else ""
-    )
-
-
-def _optimizer_obstacle(before: RunConfig, after: RunConfig) -> str:
-    """Why the optimizer's numbers do not fit the new one; "" when they do."""
-    old, new = before.optimizer, after.optimizer
-    if old.kind != new.kind:
-        return f"the optimizer is {_called(after)} now"
-    for name in GROUPING:
-        if getattr(old, name, None) != getattr(new, name, None):
-            return f"optimizer.{name} groups the weights otherwise"
-    for name in ("amsgrad", "centered"):
-        if getattr(old, name, None) != getattr(new, name, None):
-            return f"optimizer.{name} needs other numbers"
-    if _has_momentum(before) != _has_momentum(after):
-        return f"momentum is {'on' if _has_momentum(after) else 'off'} now"
-    return ""
-
-
-def _has_momentum(config: RunConfig) -> bool:
-    """Whether SGD or RMSprop keeps momentum buffers; a one-cycle schedule may switch them on."""
-    optimizer, schedule = config.optimizer, config.schedule
-    if not isinstance(optimizer, Sgd | RMSprop):
-        return True
-    cycled = isinstance(schedule, OneCycle) and schedule.cycle_momentum and schedule.max_momentum > 0.0
-    return cycled or optimizer.momentum > 0.0
-
-
 # ------------------------------------------------------------------------------------------------------- the words
 
 
@@ -310,7 +273,7 @@ def _restored(parts: frozenset[Part], config: RunConfig) -> tuple[str, ...]:
     words: dict[Part, str] = {
         "weights": "the weights",
         "averaged weights": "the averaged weights",
-        "optimizer": _optimizer_numbers(config),
+        "optimizer": optimizer_numbers(config),
         "loss scale": "the loss scale of fp16",
         "plateau": "what the plateau schedule remembers",
         "position": "the step and the place in the data",
@@ -325,9 +288,9 @@ def _ignored(
 ) -> list[str]:
     clauses = []
     if manifest.get("averaged") and "averaged weights" not in parts:
-        clauses.append(f"the averaged weights, because loop.{_averaging(before)} is off now")
-    if "optimizer" not in parts and _optimizer_numbers(before):
-        clauses.append(f"{_optimizer_numbers(before)}, because {_optimizer_obstacle(before, after)}")
+        clauses.append(f"the averaged weights, because loop.{averaging(before)} is off now")
+    if "optimizer" not in parts and optimizer_numbers(before):
+        clauses.append(f"{optimizer_numbers(before)}, because {optimizer_obstacle(before, after)}")
     if before.precision.compute == "fp16" and "loss scale" not in parts:
         clauses.append(f"the loss scale of fp16, because the run computes in {after.precision.compute} now")
     if "position" not in parts:
@@ -351,11 +314,11 @@ def _notes(changes: Sequence[Change], before: RunConfig, after: RunConfig, parts
         notes.append("each step sees the same samples as before, in other batches")
     if "position" in parts and paths & {"loop.epochs", "loop.max_steps"} and after.schedule.kind in _LAID_OUT:
         notes.append("the schedule is laid out over the new length, so the learning rate jumps here")
-    if "optimizer" not in parts and _optimizer_numbers(after):
-        notes.append(f"{_optimizer_numbers(after)} begin at zero")
+    if "optimizer" not in parts and optimizer_numbers(after):
+        notes.append(f"{optimizer_numbers(after)} begin at zero")
     if after.precision.compute == "fp16" and "loss scale" not in parts:
         notes.append("the loss scale of fp16 begins at torch's default, because the checkpoint has none")
-    if _averaging(after) and "averaged weights" not in parts:
+    if averaging(after) and "averaged weights" not in parts:
         notes.append("the average of the weights begins with the restored ones, because the checkpoint has none")
     if paths & {"dataset.kind", "dataset.path", "dataset.image_size", "dataset.color"}:
         notes.append("the weights fit only samples of the same shape and the same number of classes")
@@ -370,18 +333,6 @@ def _plateau_obstacle(before: RunConfig, after: RunConfig) -> str:
     if before.monitor != after.monitor:
         return "it watches another metric now"
     return "the run begins anew"
-
-
-def _called(config: RunConfig) -> str:
-    name = type(config.optimizer).__name__
-    return "SGD" if name == "Sgd" else name
-
-
-def _optimizer_numbers(config: RunConfig) -> str:
-    """What the optimizer keeps; "" for SGD without momentum, which keeps nothing."""
-    if not isinstance(config.optimizer, Sgd):
-        return f"{_called(config)}'s moments and step counts"
-    return "SGD's momentum buffers" if _has_momentum(config) else ""
 
 
 def _rate_of_its_own(config: RunConfig) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import nn
 
 from training.config.optimizer import OptimizerSection
-from training.optim.groups import Stages, frozen_names
+from training.optim.groups import Stages, describe_groups, frozen_names
 
 
 class Freezing:
@@ -57,3 +59,13 @@ class Freezing:
         if self._frozen:
             for norm in self._norms:
                 norm.eval()
+
+
+def freeze_and_describe(model: nn.Module, config: OptimizerSection, stages: Stages) -> list[dict[str, Any]]:
+    """Freeze ``model`` as a run begins, and tell its groups (``describe_groups``)."""
+    freezing = Freezing(model, config, stages)
+    if freezing.lasts:
+        freezing.follow(0)
+    groups = describe_groups(model, config, stages)
+    freezing.follow(0)
+    return groups

@@ -9,7 +9,8 @@ from studio.pages.setup.question import DEBOUNCE, Question
 from studio.pages.setup.run_length import RunLength, run_length
 from studio.state.draft import Draft
 from training.config import RunConfig
-from training.config.sheet import GROUPING
+from training.config.task import task_problems
+from training.config.optimizer_state import GROUPING
 from training.errors import ConfigError, Problem
 from training.schedules import make_schedule
 
@@ -73,7 +74,17 @@ class Facts(QObject):
                 make_schedule(config.schedule, config.optimizer.lr, length.total_steps)
             except ConfigError as error:
                 found = error.problems
+        found = (*found, *self._misfits())
         # What the engine itself refused stays until the next edit; only our own finding is taken back.
         if found or (self._set_problems and self.draft.engine_problems() == self._set_problems):
             self._set_problems = found
             self.draft.set_engine_problems(found)
+
+    def _misfits(self) -> list[Problem]:
+        """What does not go with the target, where only the data itself tells what that is."""
+        answer = self.dataset.answer
+        config = self.draft.usable_config("dataset", "model", "objective", "loader", "checkpoints")
+        if answer is None or config is None or config.dataset.target is not None:
+            return []
+        known = task_problems(config)
+        return [problem for problem in task_problems(config, answer.get("target")) if problem not in known]
