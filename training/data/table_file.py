@@ -24,6 +24,7 @@ UNNAMED = "(row)"
 _HEAD = 1 << 20
 _SEPARATORS = {",": ",", ";": ";", "tab": "\t", "|": "|"}
 _DATE = r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([ T]\d{1,2}:.*)?$"
+_READING = 2  # times the size of a CSV file that reading it takes, measured
 _CELL = 8  # bytes: what a cell takes while the file is read, about
 
 
@@ -106,7 +107,7 @@ def _read_csv(
     between = _SEPARATORS.get(separator) or _likely_separator(start)
     names = _header(shown, start, between)
     decimal_comma = between != "," and _has_decimal_commas(start, between)
-    _require_room(shown, path.stat().st_size if rows is None else 0)
+    _require_room(shown, _READING * path.stat().st_size if rows is None else 0)
     try:
         scan = pl.scan_csv(
             path,

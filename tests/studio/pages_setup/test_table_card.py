@@ -127,3 +127,16 @@ def test_the_table_goes_with_its_dataset(qtbot: QtBot, page: SetupPage, context:
     context.engine.inspections[-1].done(json.loads(json.dumps(inspect_dataset(config))))
     assert not card.isVisible()
     assert frame_of(page).message() == ""
+
+
+def test_a_task_that_the_target_is_not_for_is_doubted_in_the_form(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, table: Path
+) -> None:
+    shown(qtbot, page, context, table, ignored=["when"])
+    assert not context.draft.problems()
+    shown(qtbot, page, context, table, ignored=["when"], targets=["kind"])
+    (problem,) = context.draft.problems()
+    assert problem.path == "objective.kind"
+    assert problem.message.startswith("regression needs numbers to predict, but table gives one class for each sample")
+    context.draft.apply(problem.fix)
+    assert not context.draft.problems()

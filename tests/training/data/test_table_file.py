@@ -95,7 +95,7 @@ def test_a_table_larger_than_the_memory_is_refused(tmp_path: Path, monkeypatch: 
     from training.data.host_memory import HostMemory
 
     monkeypatch.setattr(table_file, "host_memory", lambda: HostMemory(1000, 10, "this computer has"))
-    with pytest.raises(InputError, match="needs about 44 bytes of memory, but 10 bytes are free"):
+    with pytest.raises(InputError, match="needs about 88 bytes of memory, but 10 bytes are free"):
         read(tmp_path, "a,b\n" + "1,2\n" * 10)
 
 
