@@ -9,8 +9,8 @@ from studio.pages.setup.question import DEBOUNCE, Question
 from studio.pages.setup.run_length import RunLength, run_length
 from studio.state.draft import Draft
 from training.config import RunConfig
-from training.config.task import task_problems
 from training.config.optimizer_state import GROUPING
+from training.config.task import task_problems
 from training.errors import ConfigError, Problem
 from training.schedules import make_schedule
 
