@@ -13,6 +13,7 @@ from torch import Tensor
 
 from training import random
 from training.config import RunConfig
+from training.config.pictures import ImageTableDataset
 from training.config.tables import TableSection
 from training.data.augment import Augmenter
 from training.data.cache_room import cache_wish
@@ -21,7 +22,7 @@ from training.data.source import Opening, Source
 from training.data.sources import open_source
 from training.data.sources.text import Text
 from training.data.splits import split_source
-from training.data.table_preview import preview_table
+from training.data.table_preview import preview_image_table, preview_table
 from training.data.targets import target_facts
 from training.data.text_preview import preview_text
 from training.errors import InputError, TrainingError
@@ -45,6 +46,8 @@ def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
     table: dict[str, Any] = {}
     if isinstance(config.dataset, TableSection):
         table = {"table": preview_table(config.dataset)}
+    elif isinstance(config.dataset, ImageTableDataset):
+        table = {"table": preview_image_table(config.dataset)}
     try:
         return _inspect(config, samples) | table
     except InputError as error:

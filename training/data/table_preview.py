@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from training.config.tables import RankingDataset, TableDataset, TableSection
+from training.config.pictures import ImageTableDataset
+from training.config.tables import MISSING_MARKS, RankingDataset, TableDataset, TableSection
 from training.data.columns import find_roles
+from training.data.sources.image_table import find_image_roles
 from training.data.table_file import UNNAMED, read_table, sort_of
 from training.errors import InputError
 from training.reading import visible
@@ -22,7 +24,23 @@ def preview_table(dataset: TableSection) -> dict[str, Any]:
     """``columns``, each {"name", "holds", "missing", "distinct", "role"}, targets first, and the first ``rows`` as texts ("" where a value
     is missing). Tells of columns even where their roles are not yet right; raises InputError for what is no table."""
     frame = read_table(Path(dataset.path), dataset.missing_marks, dataset.separator, _LOOKED_AT)
-    roles = _roles(frame, dataset)
+    return _told(frame, _roles(frame, dataset))
+
+
+def preview_image_table(dataset: ImageTableDataset) -> dict[str, Any]:
+    """The same of a table that tells of pictures; one column has the role "file"."""
+    frame = read_table(Path(dataset.path), MISSING_MARKS, "auto", _LOOKED_AT)
+    roles = dict.fromkeys(frame.columns, "left out")
+    try:
+        file_column, targets = find_image_roles(frame, dataset)
+        roles |= dict.fromkeys(targets, "target") | {file_column: "file"}
+    except InputError:  # said where the dataset is opened
+        roles |= {name: "target" for name in dataset.targets if name in roles}
+    roles |= {name: role for name, role in ((dataset.split_column, "split"), (dataset.group_column, "group")) if name}
+    return _told(frame, roles)
+
+
+def _told(frame: pl.DataFrame, roles: dict[str, str]) -> dict[str, Any]:
     shown = sorted(frame.columns, key=lambda name: roles.get(name) != "target")[:_COLUMNS]
     return {
         "columns": [

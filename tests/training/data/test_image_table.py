@@ -14,6 +14,7 @@ from tests.training.data.conftest import MakeConfig, picture
 from training.config.pictures import ImageTableDataset
 from training.data import prepare
 from training.data.cache_room import CacheWish
+from training.data.inspect import inspect_dataset
 from training.data.source import Opening, Source
 from training.data.sources import open_source
 from training.errors import InputError
@@ -169,3 +170,18 @@ def test_they_come_from_the_cache(tmp_path: Path) -> None:
     first, second = opened(table, cache=wish), opened(table, cache=wish)
     assert "came decoded from the cache" in second.supply
     assert torch.equal(first.read(torch.arange(12)), second.read(torch.arange(12)))
+
+
+def test_a_preview_tells_of_the_columns_also_when_a_role_is_wrong(tmp_path: Path, make_config: MakeConfig) -> None:
+    table = write(tmp_path, "id,file,kind", [f"{n},{name},{'ab'[n % 2]}" for n, name in enumerate(NAMES)])
+    dataset = {"kind": "image_table", "path": str(table), "images": str(tmp_path / "pictures")}
+    report = inspect_dataset(make_config(dataset=dataset | {"targets": ["kind"]}))
+    assert {each["name"]: each["role"] for each in report["table"]["columns"]} == {
+        "kind": "target",
+        "id": "left out",
+        "file": "file",
+    }
+    assert len(report["thumbnails"]) == 10
+    wrong = inspect_dataset(make_config(dataset=dataset | {"targets": ["sort"]}))
+    assert "the table has no column 'sort'" in wrong["refused"]
+    assert {each["name"] for each in wrong["table"]["columns"]} == {"id", "file", "kind"}

@@ -74,15 +74,7 @@ def open_image_table(dataset: ImageTableDataset, opening: Opening) -> ImageTable
     path = Path(dataset.path)
     opening.report_progress(f"reading {path.name}", None)
     frame = read_table(path, MISSING_MARKS, "auto")
-    for setting, name in (
-        ("file_column", dataset.file_column),
-        ("split_column", dataset.split_column),
-        ("group_column", dataset.group_column),
-    ):
-        require_columns(setting, [name] if name else [], frame.columns)
-    require_columns("targets", dataset.targets, frame.columns)
-    file_column = dataset.file_column or _file_column(frame)
-    targets = dataset.targets or _last_free(frame, file_column, dataset)
+    file_column, targets = find_image_roles(frame, dataset)
     listing, rows = _list(frame, file_column, targets, dataset)
     if not listing.paths:
         first = f" ({listing.skipped[0].path}: {listing.skipped[0].reason})" if listing.skipped else ""
@@ -96,6 +88,19 @@ def open_image_table(dataset: ImageTableDataset, opening: Opening) -> ImageTable
     if "train" not in opened.parts():
         raise InputError(f"{visible(str(path), 300)}: no picture to train on can be read.", _ADVICE)
     return ImageTable(opened, labels)
+
+
+def find_image_roles(frame: pl.DataFrame, dataset: ImageTableDataset) -> tuple[str, tuple[str, ...]]:
+    """The column of the files and those to predict. Raises InputError for columns that are not there."""
+    for setting, name in (
+        ("file_column", dataset.file_column),
+        ("split_column", dataset.split_column),
+        ("group_column", dataset.group_column),
+    ):
+        require_columns(setting, [name] if name else [], frame.columns)
+    require_columns("targets", dataset.targets, frame.columns)
+    file_column = dataset.file_column or _file_column(frame)
+    return file_column, dataset.targets or _last_free(frame, file_column, dataset)
 
 
 def _file_column(frame: pl.DataFrame) -> str:
