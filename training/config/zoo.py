@@ -20,7 +20,7 @@ class PublishedWeights(ModelSection):
         title="Pretrained",
         help="Begin with weights that were published for this network; they are downloaded once. DEFAULT is the best there "
         "are. The head stays fresh, and the first layer is adapted to pictures without three channels. Empty: fresh.",
-        placeholder="fresh weights",
+        placeholder="none",
         suggestions=("DEFAULT", "IMAGENET1K_V1", "IMAGENET1K_V2"),
         pattern=_NAME,
     )
@@ -82,7 +82,7 @@ class TorchvisionSegmentation(NamedWeights):
         title="Pretrained",
         help="Begin with weights that were published for this network; they are downloaded once. DEFAULT takes all but the "
         "head, BACKBONE what was learnt from ImageNet only. Empty: fresh.",
-        placeholder="fresh weights",
+        placeholder="none",
         suggestions=("DEFAULT", "BACKBONE"),
         pattern=_NAME,
     )
@@ -104,7 +104,7 @@ class TimmModel(NamedWeights):
         title="Pretrained",
         help="Begin with weights that were published for this network; they are downloaded once. DEFAULT is timm's own "
         "choice; other names are timm's tags, such as a1_in1k. Empty: fresh.",
-        placeholder="fresh weights",
+        placeholder="none",
         suggestions=("DEFAULT",),
         pattern=_NAME,
     )

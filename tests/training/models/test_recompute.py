@@ -19,14 +19,22 @@ from training.errors import ConfigError
 from training.models import make_model
 from training.models.recompute import recompute_activations
 
-SLOWER = ("densenet121", "efficientnet_b0", "swin_t", "vit_b_32", "inception_v3", "maxvit_t", "googlenet")
+SLOWER = (
+    "convnext_tiny",
+    "densenet121",
+    "efficientnet_b0",
+    "swin_t",
+    "vit_b_32",
+    "inception_v3",
+    "maxvit_t",
+    "googlenet",
+)
 NETWORKS: list[tuple[Model, int]] = [
     (SmallCnn(norm="batch", dropout=0.3), 16),
     (Mlp(hidden=(16, 16, 16), norm="batch", dropout=0.2), 8),
     (UNet(), 32),
     (TorchvisionModel(name="resnet18"), 32),
     (TorchvisionModel(name="mobilenet_v3_small"), 32),
-    (TorchvisionModel(name="convnext_tiny"), 32),
     (TorchvisionSegmentation(), 32),
     (TorchvisionSegmentation(name="deeplabv3_mobilenet_v3_large"), 32),
     *((TorchvisionModel(name=name), 224 if name == "maxvit_t" else 96) for name in SLOWER),
