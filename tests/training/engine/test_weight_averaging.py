@@ -31,7 +31,7 @@ def weights(run: Path, step: int, name: str = "model") -> dict[str, Tensor]:
     return load_file(run / "checkpoints" / f"step-{step:08}" / f"{name}.safetensors")
 
 
-@pytest.mark.parametrize("step", [8, 12, 16, 20, 36])
+@pytest.mark.parametrize("step", [12, 16, 20])
 def test_the_average_of_each_epochs_end_is_kept_to_the_bit(step: int, tmp_path: Path) -> None:
     """40 steps in 5 epochs: from step 12 on, so at 16, 24, 32 and 40."""
     last = train_and_resume(tiny(*SETTINGS), tmp_path, step=step)
@@ -109,7 +109,7 @@ def test_batch_norms_statistics_are_torchs_of_the_averaged_weights(pictures: Pat
         torch.testing.assert_close(ours[name], wanted, rtol=1e-5, atol=1e-6, msg=name)
 
 
-@pytest.mark.parametrize("step", [3, 4, 5])
+@pytest.mark.parametrize("step", [3, 4])
 def test_with_statistics_a_resumed_run_is_the_same(step: int, pictures: Path, tmp_path: Path) -> None:
     config = tiny_pictures(pictures, *NORMED, "checkpoints.every_steps=1", "loop.epochs=2", "checkpoints.keep_last=99")
     last = train_and_resume(config, tmp_path, step=step)
