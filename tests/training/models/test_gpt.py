@@ -306,3 +306,18 @@ def test_tokens_are_drawn_as_often_as_expected() -> None:
     torch.testing.assert_close(shares, probabilities**2 / (probabilities**2).sum(), atol=0.012, rtol=0.0)
     kept = list(generate(Fixed(probabilities.log()), [0], 2000, context=1, top_k=2, seed=1))
     assert set(kept) == {0, 1}
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
+@pytest.mark.parametrize("positions", ["rotary", "learned"])
+def test_a_gpu_answers_alike(positions: str) -> None:
+    model, tokens = gpt(positions=positions), some_tokens()
+    with torch.no_grad():
+        expected = model(tokens)
+    likeliest = list(generate(model, [1], 20, context=CONTEXT, temperature=0.0))
+    on_gpu = model.cuda()
+    assert isinstance(on_gpu.head, TiedLinear)
+    assert on_gpu.head.weight is on_gpu.token_embedding.weight
+    with torch.no_grad():
+        torch.testing.assert_close(on_gpu(tokens.cuda()).cpu(), expected, atol=1e-3, rtol=1e-3)
+    assert list(generate(on_gpu, [1], 20, context=CONTEXT, temperature=0.0)) == likeliest
