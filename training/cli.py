@@ -21,6 +21,7 @@ from training.console import (
     Console,
     format_attempt,
     format_checkpoint,
+    format_evaluation,
     format_origin,
     format_profile,
     format_run,
@@ -29,9 +30,9 @@ from training.console import (
     format_skips,
     format_value,
     last_attempt,
+    shown_history,
 )
 from training.errors import InputError, TrainingError
-from training.events import Found
 from training.generation import add_generate
 from training.laboratory.command import add_lab
 from training.presets import load_preset
@@ -327,6 +328,7 @@ def _runs(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace) -> int:
+    from training.runs.evaluation import PARTS, read_evaluation
     from training.runs.history import History
     from training.runs.manifest import list_checkpoints
 
@@ -337,46 +339,18 @@ def _show(arguments: argparse.Namespace) -> int:
     began = [event.environment for event in history.attempts if event.environment]
     facts, config = read_json(folder.environment_file), read_config_text(folder.config_file)
     profile = read_profile(folder)
+    kept = {part: evaluation for part in PARTS if (evaluation := read_evaluation(folder, part))}
     if arguments.json:
-        listed = [
-            {
-                "path": str(info.path),
-                "step": info.step,
-                "epoch": info.epoch,
-                "labels": info.labels,
-                "metrics": info.metrics,
-            }
-            for info in checkpoints
-        ]
-        validations = [{"step": item.step, "epoch": item.epoch, **item.metrics} for item in history.validations]
-        findings = [
-            {"level": item.level, "title": item.title, "advice": item.advice, "step": item.step, "fix": dict(item.fix)}
-            for item in events
-            if isinstance(item, Found)
-        ]
-        attempts = [
-            {
-                "attempt": item.attempt,
-                "time": item.time,
-                "step": item.step,
-                "device": item.device,
-                "changes": list(item.changes),
-                "environment": dict(item.environment),
-            }
-            for item in history.attempts
-        ]
-        skipped = [
-            {"step": item.step, "epoch": item.epoch, "samples": item.samples, "names": item.names}
-            for item in history.skipped
-        ]
-        shown = {"checkpoints": listed, "validations": validations, "findings": findings, "attempts": attempts}
-        shown |= {"skipped": skipped, "profile": profile.model_dump() if profile else None}
+        shown = shown_history(history, checkpoints, events)
+        shown["profile"] = profile.model_dump() if profile else None
+        shown["evaluation"] = {part: evaluation.model_dump() for part, evaluation in kept.items()}
         _print_json(record | shown | {"environment": began[-1] if began else facts, "config": config})
         return 0
     lines = [format_run(record), f"folder     {folder.path}", *format_origin(record)]
     lines += format_attempt(events, began[-1] if began else facts)
     lines += format_skips(history.skipped)
     lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.get("metrics", {}).items()]
+    lines += [line for part, evaluation in kept.items() for line in format_evaluation(part, evaluation)]
     lines += [format_checkpoint(info) for info in checkpoints]
     lines += format_profile(profile, _config_of(folder)) if profile else []
     sys.stdout.write("\n".join(visible(line) for line in lines) + "\n\n" + visible_lines(config))

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from training.catalog import metric
 from training.config import RunConfig
@@ -34,8 +34,13 @@ from training.runs.manifest import CheckpointInfo
 from training.runs.profile_record import Profile
 from training.runs.profile_words import conclusions, milliseconds, percent, step_table, summary
 
+if TYPE_CHECKING:
+    from training.runs.evaluation import Evaluation
+    from training.runs.history import History
+
 REDRAW_SECONDS = 0.25
 SHOWN_SKIPS = 5
+SHOWN_NAMES = 30
 BAR_WIDTH = 40
 
 
@@ -241,6 +246,60 @@ def format_profile(profile: Profile, config: RunConfig | None) -> list[str]:
         tried = f" Try {' '.join(f'--set {text}' for text in overrides_of(item.fix))}." if item.fix else ""
         lines.append(f"  {item.title} {item.advice}".rstrip() + tried)
     return lines
+
+
+def shown_history(history: History, checkpoints: Sequence[CheckpointInfo], events: Sequence[Event]) -> dict[str, Any]:
+    """What happened in a run, as JSON can hold it; ``events`` are its last attempt's."""
+    listed = [
+        {
+            "path": str(info.path),
+            "step": info.step,
+            "epoch": info.epoch,
+            "labels": info.labels,
+            "metrics": info.metrics,
+        }
+        for info in checkpoints
+    ]
+    findings = [
+        {"level": item.level, "title": item.title, "advice": item.advice, "step": item.step, "fix": dict(item.fix)}
+        for item in events
+        if isinstance(item, Found)
+    ]
+    attempts = [
+        {
+            "attempt": item.attempt,
+            "time": item.time,
+            "step": item.step,
+            "device": item.device,
+            "changes": list(item.changes),
+            "environment": dict(item.environment),
+        }
+        for item in history.attempts
+    ]
+    skipped = [
+        {"step": item.step, "epoch": item.epoch, "samples": item.samples, "names": item.names}
+        for item in history.skipped
+    ]
+    validations = [{"step": item.step, "epoch": item.epoch, **item.metrics} for item in history.validations]
+    shown = {"checkpoints": listed, "validations": validations, "findings": findings, "attempts": attempts}
+    return shown | {"skipped": skipped}
+
+
+def format_evaluation(part: str, evaluation: Evaluation) -> list[str]:
+    """A line for each class, label or value with its metrics and the class it was taken for most often."""
+    names, matrix = evaluation.names[:SHOWN_NAMES], evaluation.confusion
+    wide = max(len(name) for name in (*names, ""))
+    widths = {name: max(len(name), 6) for name in evaluation.each}
+    titles = "  ".join(f"{name:>{width}}" for name, width in widths.items())
+    lines = [f"{part} at step {evaluation.step:,}", f"  {'':<{wide}}  {titles}".rstrip()]
+    for number, name in enumerate(names):
+        cells = ((numbers[number], widths[metric]) for metric, numbers in evaluation.each.items())
+        shown = "  ".join(f"{'-' if value is None else format(value, '.4g'):>{width}}" for value, width in cells)
+        wrong = [0 if other == number else count for other, count in enumerate(matrix[number])] if matrix else [0]
+        taken = f"  {max(wrong):,} taken for {evaluation.names[wrong.index(max(wrong))]}" if any(wrong) else ""
+        lines.append(f"  {name:<{wide}}  {shown}{taken}")
+    more = len(evaluation.names) - len(names)
+    return [*lines, f"  and {more:,} more"] if more else lines
 
 
 def format_skips(skipped: Sequence[StepSkipped]) -> list[str]:

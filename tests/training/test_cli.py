@@ -51,7 +51,13 @@ def test_runs_show_and_resume_know_a_run_by_its_id(config: Path, capsys: Capture
     assert main(["resume", run, "--json"]) == 0
     assert json_line(capsys)["step"] == 24
     assert main(["show", run]) == 0
-    assert "[dataset]" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "[dataset]" in text
+    kept = shown["evaluation"]["validation"]
+    assert f"validation at step {kept['step']}" in text
+    recall = kept["each"]["recall"][0]
+    assert sum(kept["confusion"][0]) * recall == pytest.approx(kept["confusion"][0][0])
+    assert [line.split()[3] for line in text.splitlines() if line.startswith("  arm 1")] == [f"{recall:.4g}"]
 
 
 def test_presets_run_by_name(capsys: Captured) -> None:

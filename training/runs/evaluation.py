@@ -14,6 +14,7 @@ from training.atomic import write_text
 from training.runs.folder import RunFolder, read_json
 
 Part = Literal["validation", "test"]
+PARTS: tuple[Part, ...] = ("validation", "test")
 
 _MOST_BYTES = 1 << 24
 _MOST_NAMES = 1000  # beyond that nobody reads a table
