@@ -17,7 +17,7 @@ from training.config.pictures import ImageTableDataset, TorchvisionDataset
 from training.data.batches import Data
 from training.data.host_memory import HostMemory, host_memory
 from training.data.known_sets import own_folder
-from training.data.prepare import prepare
+from training.data.prepare import prepare, require_task
 from training.data.source import ReportProgress
 from training.process import give_back_memory
 
@@ -66,6 +66,7 @@ class KeptData:
         state = _state(where, self._clock() - _FRESH)
         self._used = self._clock()
         if self._kept is not None and state is not None and (self._kept.key, self._kept.state) == (key, state):
+            require_task(config, self._kept.data.facts.target)  # the objective may be another one
             report_progress("taking the data of the last run", None)
             return self._kept.data.twin(config)
         self.drop()

@@ -26,7 +26,7 @@ from training.data.splits import split_source
 from training.data.streamed import Streamed
 from training.data.targets import target_facts
 from training.errors import ConfigError, counted
-from training.facts import DataFacts
+from training.facts import DataFacts, Target
 
 _SHOWN = 1000
 _TOLD_CLASSES, _TOLD_FILES = 1000, 100
@@ -61,9 +61,7 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     source = open_source(config.dataset, opening)
     if decoder:
         decoder.give_back()
-    problems = task_problems(config, source.target) if config.dataset.target is None else []
-    if problems:
-        raise ConfigError(problems)
+    require_task(config, source.target)
     splits = split_source(source, config.dataset)
     source = source.fit(splits["train"])
     size = sample_bytes(source) * len(source.targets)
@@ -102,6 +100,14 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     if decoder:
         report["batches"]["decoder"] = decoder.name
     return Data(config, source, facts, splits, normalisation, feed, device, report)
+
+
+def require_task(config: RunConfig, target: Target) -> None:
+    """Raise ConfigError where the data turned out to be none for the objective or the model: the settings alone do not
+    always tell."""
+    problems = task_problems(config, target) if config.dataset.target is None else []
+    if problems:
+        raise ConfigError(problems)
 
 
 def _without_duplicates(

@@ -18,6 +18,7 @@ from training.config import RunConfig
 from training.data import Data, kept
 from training.data.host_memory import HostMemory
 from training.data.kept import KeptData, state_of_files
+from training.errors import ConfigError
 
 CPU = torch.device("cpu")
 GIGABYTE = 1 << 30
@@ -189,6 +190,7 @@ import sys, time
 import psutil, torch
 from training.config import parse_config
 from training.data.kept import KeptData, state_of_files
+from training.errors import ConfigError
 from training.data.source import silent
 from training.process import tune_process
 
@@ -272,3 +274,16 @@ def test_pictures_and_masks_are_looked_at_wherever_they_lie(tmp_path: Path, make
     assert room.prepare(config)[1]
     changed.write_bytes(changed.with_stem(changed.stem.replace("3", "4")).read_bytes())
     assert not room.prepare(config)[1]
+
+
+def test_another_task_is_refused_over_data_that_is_there_already(tmp_path: Path) -> None:
+    """What the target is, only the table tells: the next run's objective is compared with that, too."""
+    path = tmp_path / "table.csv"
+    path.write_text("a,kind\n" + "\n".join(f"{n},{'xy'[n % 2]}" for n in range(20)) + "\n", encoding="utf-8")
+    data = {"dataset": {"kind": "table", "path": str(path)}, "model": {"kind": "mlp"}}
+    room = Room()
+    room.prepare(RunConfig.model_validate(data))[0].close()
+    other = RunConfig.model_validate({**data, "objective": {"kind": "regression"}})
+    with pytest.raises(ConfigError, match=r"objective.kind: regression needs numbers to predict"):
+        room.prepare(other)
+    assert room.prepare(RunConfig.model_validate(data))[1]
