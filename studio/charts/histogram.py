@@ -28,7 +28,7 @@ class Histogram(QWidget):
         """Show how many values of ``name`` lie in each of the equal intervals between ``low`` and ``high``."""
         self._name = name
         self._counts = tuple(counts)
-        self._ends = (format_number(float(f"{low:.4g}")), format_number(float(f"{high:.4g}")))
+        self._ends = (format_number(float(f"{low:.6g}")), format_number(float(f"{high:.6g}")))
         self.setAccessibleName(f"{name}: {sum(counts):,} values from {self._ends[0]} to {self._ends[1]}")
         self.update()
 

@@ -16,6 +16,7 @@ from training.config.optimizer_problems import optimizer_problems
 from training.config.paths import missing_path, path_problems
 from training.config.run import SECTIONS, RunConfig
 from training.config.schedule import OneCycle
+from training.config.tables import TableSection, role_problems
 from training.config.task import task_problems
 from training.config.text_problems import text_problems
 from training.errors import Problem
@@ -145,6 +146,7 @@ def cross_problems(config: RunConfig) -> list[Problem]:
         found.append(Problem("schedule.milestones", "must rise from each to the next, for example 1000, 2000."))
     return [
         *task_problems(config),
+        *(role_problems(config.dataset) if isinstance(config.dataset, TableSection) else []),
         *objective_problems(config),
         *optimizer_problems(config),
         *found,

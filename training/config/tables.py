@@ -8,6 +8,7 @@ from pydantic import Field
 
 from training.config.dataset_section import PartsSection
 from training.config.fields import Names, Section, setting
+from training.errors import Problem
 from training.facts import Target
 
 MISSING_MARKS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "?")
@@ -140,3 +141,31 @@ class RankingDataset(PartsSection, TableSection):
     @property
     def target(self) -> Target | None:
         return "ranks"
+
+
+def role_problems(dataset: TableSection) -> list[Problem]:
+    """Columns with two roles that exclude each other, one sentence for each setting to change."""
+    alone = {"split_column": dataset.split_column}
+    if isinstance(dataset, TableDataset):
+        alone["group_column"] = dataset.group_column
+    elif isinstance(dataset, RankingDataset):
+        alone["query_column"] = dataset.query_column
+    roles = [
+        ("targets", dataset.targets),
+        ("features", dataset.features),
+        *((setting, (name,)) for setting, name in alone.items() if name),
+        ("ignored", dataset.ignored),
+    ]
+    seen: dict[str, str] = {}
+    found: list[Problem] = []
+    for setting, names in roles:
+        both = [name for name in names if seen.get(name, setting) != setting]
+        if both:
+            found.append(
+                Problem(
+                    f"dataset.{setting}",
+                    f"'{both[0]}' stands in dataset.{seen[both[0]]}, too; take it out of one of them.",
+                )
+            )
+        seen |= {name: setting for name in names if name not in seen}
+    return found

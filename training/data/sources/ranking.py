@@ -91,12 +91,12 @@ def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
             "dataset.query_column: no query has two rows, so there is nothing to rank; choose another column."
         )
     alone = len(texts) - len(kept)
-    more += (
-        [f"{counted(alone, 'query') if alone == 1 else f'{alone:,} queries'} of a single row left out"] if alone else []
-    )
-    more += (
-        [f"of longer queries the first {dataset.max_items} rows are used, {counted(cut, 'row')} are not"] if cut else []
-    )
+    if alone:
+        more.append(f"{'1 query' if alone == 1 else f'{alone:,} queries'} of a single row left out")
+    if cut:
+        more.append(
+            f"of longer queries only the first {dataset.max_items} rows are used ({counted(cut, 'row')} left out)"
+        )
     ranks = frame.get_column(roles.targets[0]).to_numpy().astype(np.float32)
     parts = {"train": torch.arange(len(kept))}
     if dataset.split_column:
