@@ -153,19 +153,19 @@ def role_problems(dataset: TableSection) -> list[Problem]:
     roles = [
         ("targets", dataset.targets),
         ("features", dataset.features),
-        *((setting, (name,)) for setting, name in alone.items() if name),
+        *((role, (name,)) for role, name in alone.items() if name),
         ("ignored", dataset.ignored),
     ]
     seen: dict[str, str] = {}
     found: list[Problem] = []
-    for setting, names in roles:
-        both = [name for name in names if seen.get(name, setting) != setting]
+    for role, names in roles:
+        both = [name for name in names if seen.get(name, role) != role]
         if both:
             found.append(
                 Problem(
-                    f"dataset.{setting}",
+                    f"dataset.{role}",
                     f"'{both[0]}' stands in dataset.{seen[both[0]]}, too; take it out of one of them.",
                 )
             )
-        seen |= {name: setting for name in names if name not in seen}
+        seen |= {name: role for name in names if name not in seen}
     return found

@@ -101,7 +101,7 @@ def adamw(**settings: Any) -> dict[str, Any]:
         # settings that do not go together
         (
             {"dataset": {"kind": "spiral"}},
-            "model.kind: small_cnn needs pictures, but spiral gives points; choose mlp.",
+            "model.kind: small_cnn needs pictures, but spiral gives points; choose mlp or tabular.",
         ),
         (
             {"optimizer": {"kind": "sgd", "momentum": 0.0}},
