@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from studio.state.draft_check import check, complete, usable_config
 from studio.state.draft_history import DraftHistory
+from studio.state.draft_table import inner_value, with_inner
 from studio.state.setting_specs import (
     RUN,
     default_kind,
@@ -20,10 +21,10 @@ from studio.state.setting_specs import (
     kinds,
     plain,
     same_sort,
+    spec_of,
     specs,
     split_path,
     table_key,
-    table_specs,
 )
 from training.config import RunConfig, load_config, parse_config, save_config
 from training.config.describe import FieldSpec
@@ -89,11 +90,7 @@ class Draft(QObject):
     def value(self, path: str) -> Any:
         """What stands in a setting, valid or not."""
         section, name = split_path(path)
-        value = self._values(section)[name]
-        key = table_key(path)
-        if key and isinstance(value, dict):
-            return plain(value[key]) if key in value else default_value(self._row(path))
-        return plain(value)
+        return inner_value(self._values(section)[name], path, self._spec)
 
     def kind(self, section: str) -> str:
         """What is chosen in ``section``; "" where there is nothing to choose."""
@@ -105,10 +102,9 @@ class Draft(QObject):
         if name == "kind":
             return self.kind(section) != default_kind(section)
         value = self._values(section)[name]
-        key = table_key(path)
-        if key and isinstance(value, dict):
-            return key in value
-        return not _equal(value, default_value(specs(section, self.kind(section))[name]))
+        if isinstance(value, dict) and table_key(path):
+            return table_key(path) in value
+        return not _equal(value, default_value(self._spec(path)))
 
     def changed_paths(self) -> list[str]:
         """Every setting that differs from its default; a chosen kind counts against the kind a new run has."""
@@ -137,10 +133,7 @@ class Draft(QObject):
         if name not in specs(section, self.kind(section)):
             raise KeyError(path)
         values, value = self._values(section), plain(value)
-        key = table_key(path)
-        if key and isinstance(values[name], dict):  # a table holds what differs from its defaults
-            rest = {other: item for other, item in values[name].items() if other != key}
-            value = rest if _equal(value, default_value(self._row(path))) else {**rest, key: value}
+        value = with_inner(values[name], path, value, self._spec)
         if _equal(values[name], value):
             return
         self._history.remember(self._data, path)
@@ -189,8 +182,7 @@ class Draft(QObject):
             self.set_kind(section, default_kind(section))
             return
         self._history.close_group()
-        spec = self._row(path) if table_key(path) else specs(section, self.kind(section))[name]
-        self.set(path, default_value(spec))
+        self.set(path, default_value(self._spec(path)))
         self._history.close_group()
 
     def reset_all(self) -> None:
@@ -262,10 +254,9 @@ class Draft(QObject):
         values: dict[str, Any] = self._data if section == RUN else self._data[section]
         return values
 
-    def _row(self, path: str) -> FieldSpec:
-        """The setting inside a table; KeyError for one that is not there (any more)."""
-        section, name = split_path(path)
-        return table_specs(section, self.kind(section), self._values(section))[f"{name}.{table_key(path)}"]
+    def _spec(self, path: str) -> FieldSpec:
+        section = split_path(path)[0]
+        return spec_of(path, self.kind(section), self._values(section))
 
     def _is_known(self, path: str) -> bool:
         section, name = split_path(path)

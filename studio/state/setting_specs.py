@@ -78,6 +78,14 @@ def table_key(path: str) -> str:
     return path.split(".", 2)[2] if path.count(".") > 1 else ""
 
 
+def spec_of(path: str, kind: str, values: Mapping[str, Any]) -> FieldSpec:
+    """The setting at ``path``, inside a table, too, in a section of ``kind`` with these ``values``. KeyError where none is."""
+    section, name = split_path(path)
+    spec = specs(section, kind)[name]
+    inside = table_key(path) if spec.editor == "table" else ""
+    return table_specs(section, kind, values)[f"{name}.{inside}"] if inside else spec
+
+
 def join_path(section: str, name: str) -> str:
     """The dotted path of a setting."""
     return f"{section}.{name}" if section else name
