@@ -176,6 +176,8 @@ def vocabulary_of(facts: DataFacts) -> Vocabulary:
         return Characters(facts.names[1:])
     if facts.vocabulary not in ("bytes", "bpe"):
         raise ValueError("it is of no known kind")
+    if not isinstance(facts.merges, tuple) or not all(isinstance(merge, str) for merge in facts.merges):
+        raise ValueError("its pairs are no texts")
     letters = set(byte_letters())
     joined = [merge.partition(" ") for merge in facts.merges]
     if (

@@ -81,6 +81,8 @@ DAMAGED: list[tuple[int, dict[str, Any], str]] = [
     (2, {"names": (*byte_letters(), "語")}, "no bytes"),
     (2, {"merges": ("l o", "lo xyz")}, "join no tokens"),
     (2, {"merges": ("",)}, "join no tokens"),
+    (2, {"merges": (1, 2)}, "no texts"),
+    (2, {"merges": 7}, "no texts"),
 ]
 
 
