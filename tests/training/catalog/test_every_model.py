@@ -30,9 +30,9 @@ SMALL: dict[str, dict[str, Any]] = {
     "user_file": {},
     "gpt": {"layers": 1, "width": 16, "heads": 2},
 }
-CLASSIFIERS = (
-    *("alexnet", "convnext_tiny", "densenet121", "efficientnet_b0", "googlenet", "inception_v3", "mnasnet0_5"),
-    *("mobilenet_v3_small", "regnet_x_400mf", "resnet18", "shufflenet_v2_x0_5", "swin_t", "vgg11", "vit_b_32"),
+CLASSIFIERS = (  # of each sort of block one; what is larger is built and run hollow by the zoos' own tests
+    *("densenet121", "efficientnet_b0", "googlenet", "mnasnet0_5", "mobilenet_v3_small"),
+    *("regnet_x_400mf", "resnet18", "shufflenet_v2_x0_5", "swin_t"),
 )
 SEGMENTERS = ("deeplabv3_mobilenet_v3_large",)
 TIMM = ("mobilenetv3_small_100", "vit_tiny_patch16_224", "convnext_atto")

@@ -128,7 +128,7 @@ def test_files_that_are_refused(tmp_path: Path, file: Path) -> None:
             began(TorchvisionModel(weights=str(tmp_path / name)), FIVE)
     assert not trace.exists()
     with pytest.raises(InputError, match=r"resnet18\.pth is of another network: \d+ of \d+ tensors fit \(it has conv1"):
-        began(TorchvisionModel(name="vgg11", weights=str(file)), FIVE)
+        began(TorchvisionModel(name="squeezenet1_1", weights=str(file)), FIVE)
     with pytest.raises(
         InputError, match=r"does not fit this network: layer1\.0\.conv1\.weight is \(64, 64, 3, 3\) there"
     ):

@@ -28,7 +28,10 @@ SLOWER = (
     "inception_v3",
     "maxvit_t",
     "googlenet",
+    "deeplabv3_mobilenet_v3_large",
+    "lraspp_mobilenet_v3_large",
 )
+CLASSIFIERS = tuple(name for name in SLOWER if not name.startswith(("deeplab", "lraspp")))
 NETWORKS: list[tuple[Model, int]] = [
     (SmallCnn(norm="batch", dropout=0.3), 16),
     (Mlp(hidden=(16, 16, 16), norm="batch", dropout=0.2), 8),
@@ -37,7 +40,7 @@ NETWORKS: list[tuple[Model, int]] = [
     (TorchvisionModel(name="mobilenet_v3_small"), 32),
     (TorchvisionSegmentation(), 32),
     (TorchvisionSegmentation(name="deeplabv3_mobilenet_v3_large"), 32),
-    *((TorchvisionModel(name=name), 224 if name == "maxvit_t" else 96) for name in SLOWER),
+    *((TorchvisionModel(name=name), 224 if name == "maxvit_t" else 96) for name in CLASSIFIERS),
 ]
 
 
