@@ -12,6 +12,8 @@ from training.errors import counted
 from training.events import Found
 
 _SHOWN = 3
+_MANY = 0.01
+"""Share of pictures with a likeness from which on it is worth a warning: thin digits look alike by chance."""
 
 
 def duplicate_findings(data: Data, config: object, report_progress: ReportProgress) -> list[Found]:
@@ -19,7 +21,8 @@ def duplicate_findings(data: Data, config: object, report_progress: ReportProgre
     source, facts = data.source, data.facts
     if facts.layout == "tokens":
         return []  # windows of one text
-    found = find_duplicates(source, data.splits, data.raw, report_progress)
+    decoding = data.report["batches"]["mode"] == "streamed" and source.reading == "files"
+    found = find_duplicates(source, data.splits, data.raw, decoding, report_progress)
     result = []
     looked = (
         f" of the {found.held:,} that were compared"
@@ -42,7 +45,7 @@ def duplicate_findings(data: Data, config: object, report_progress: ReportProgre
     if found.near:
         result.append(
             Found(
-                level="warning",
+                level="warning" if len(found.near) >= _MANY * found.held else "ok",
                 title=f"{len(found.near):,}{looked} look almost like one that is trained on: {_examples(data, found.near)}.",
                 advice="Copies in another size or format, or neighbouring frames? Then split by whom or what they show, or "
                 "remove them.",

@@ -93,7 +93,7 @@ def test_pictures_that_look_alike_are_found(folder: Path, tmp_path: Path, change
     assert found.title == (
         "1 of 13 held-back samples look almost like one that is trained on: val/cat/copy.jpg and train/cat/07.png."
     )
-    assert not found.fix
+    assert (found.level, found.fix) == ("warning", {})
 
 
 def test_blank_pictures_look_like_nothing(folder: Path, tmp_path: Path) -> None:
