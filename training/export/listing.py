@@ -81,12 +81,10 @@ def _refuse_what_no_template_says(config: RunConfig) -> None:
         raise InputError(f"model.kind: a script cannot build a network of kind {config.model.kind} yet; {instead}.")
     if getattr(config.model, "pretrained", None) or getattr(config.model, "weights", None):
         raise InputError(f"model.pretrained: a script cannot begin with known weights yet; {instead}.")
-    if getattr(config.loader, "sampling", "shuffle") != "shuffle":
+    if config.loader.sampling != "shuffle":
         raise InputError(f"loader.sampling: a script cannot draw classes alike yet; {instead}.")
     if isinstance(config.dataset, PartsSection) and config.dataset.duplicates != "keep":
         raise InputError(f"dataset.duplicates: a script cannot leave duplicates out yet; {instead}.")
-    if config.loader.sampling != "shuffle":
-        raise InputError(f"loader.sampling: a script cannot draw its classes equally often yet; {instead}.")
     if config.optimizer.freeze != "off":
         raise InputError(f"optimizer.freeze: a script cannot keep a part of the network as it is yet; {instead}.")
 
