@@ -31,7 +31,7 @@ MOST_DECODED = 4_000
 """Nor more pictures where each has to be decoded for it."""
 MOST_BITS = 4
 ALIKE = 0.99
-"""The least correlation of two pictures' small grey versions: five test pictures of CIFAR-10 have one like that."""
+"""The least correlation of two pictures' small grey versions: four test pictures of CIFAR-10 have one like that."""
 _SIDE = 32
 _BANDS = (0, 13, 26, 39, 52, 64)
 _MOST_IN_BAND = 256
