@@ -29,7 +29,7 @@ from training.engine.origin import check_data
 from training.engine.outcome import failure
 from training.engine.profile import Profiler
 from training.engine.record import Recorder
-from training.engine.restore import Branch, Restore, Resume
+from training.engine.restore import Anew, Branch, Restore, Resume
 from training.engine.rollback import RollBack
 from training.engine.session import Session
 from training.engine.skips import SkipLog
@@ -149,8 +149,8 @@ def _code(folder: RunFolder, config: RunConfig, restore: Restore | None) -> Path
     """The run's own copy of the file that the network is written in, which is made where there is none yet."""
     if not isinstance(config.model, UserFile):
         return None
-    parents = [restore.parent.code_file] if isinstance(restore, Branch) else []
-    keep_code(config.model, folder.code_file, *parents)
+    before = restore.parent if isinstance(restore, Branch) else restore.ended if isinstance(restore, Anew) else None
+    keep_code(config.model, folder.code_file, *([before.code_file] if before else []))
     return folder.code_file
 
 
