@@ -19,6 +19,14 @@ EVERY_SETTING = [
 ]
 
 
+EVERY_KIND = [
+    pytest.param(section, kind, id=f"{section or 'run'}.{kind or '-'}")
+    for section in (RUN, *SECTIONS)
+    for kind in kinds(section) or ("",)
+    if kind != "user_file"
+]
+
+
 _NEEDED: dict[str, dict[str, Any]] = {
     "unfreeze_epoch": {"optimizer.freeze": "all_but_head"},
     "swa_every_steps": {"loop.swa_start": 0.5},
