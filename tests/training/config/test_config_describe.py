@@ -53,7 +53,10 @@ def test_one_setting_in_detail() -> None:
     clip = spec(Loop, "clip_norm")
     assert (clip.editor, clip.optional, clip.placeholder, clip.minimum) == ("float", True, "never", 0.0)
     assert (spec(Mlp, "hidden").editor, spec(Mlp, "hidden").whole) == ("numbers", True)
-    assert (spec(Classification, "class_weights").editor, spec(Classification, "class_weights").whole) == ("numbers", False)
+    assert (spec(Classification, "class_weights").editor, spec(Classification, "class_weights").whole) == (
+        "numbers",
+        False,
+    )
     assert spec(Mlp, "activation").choices == ("relu", "gelu", "silu", "tanh")
     assert "resnet18" in spec(TorchvisionModel, "name").suggestions
     assert spec(Precision, "device").suggestions[0] == "auto"
