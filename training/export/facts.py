@@ -19,7 +19,7 @@ from training.export.material import Material
 from training.export.place import FACTS, FORMAT
 from training.export.tokenizer import FILE as TOKENIZER
 from training.export.usage import answers, pictures, rows, weights
-from training.facts import DataFacts, Target
+from training.facts import Target
 from training.runs.manifest import digest
 
 VERSION = 1
@@ -72,6 +72,7 @@ def _output(material: Material, undone_by: str) -> dict[str, Any]:
         "dtype": "float32",
         "meaning": _MEANINGS[facts.target] + makes.get(objective.probabilities, ""),
         "probabilities": objective.probabilities,
+        "threshold": getattr(material.config.objective, "threshold", None),  # from which probability on it is a yes
         "spread": None if spread is None or undone_by == "model" else {"mean": list(spread[0]), "std": list(spread[1])},
     }
 
@@ -111,7 +112,7 @@ def _input(material: Material, normalised_by: str) -> dict[str, Any]:
             "shape": list(facts.shape),
             "axes": ["batch", "feature"] if facts.layout == "vector" else ["batch", "item", "feature"],
             "dtype": "float32",
-            "features": _features(facts),
+            "features": _features(material),
             "normalisation": {
                 "formula": "(value - mean) / std, for each feature; 0 where a value is missing (NaN)"
                 if material.normalisation.missing
@@ -139,12 +140,17 @@ def _input(material: Material, normalised_by: str) -> dict[str, Any]:
     }
 
 
-def _features(facts: DataFacts) -> list[dict[str, Any]]:
-    """Name of each feature and, of a category, the texts that its codes 1, 2, ... stand for."""
-    return [
-        {"name": name, "categories": list(facts.codes[place]) if facts.categories and facts.categories[place] else None}
-        for place, name in enumerate(facts.columns)
-    ]
+def _features(material: Material) -> list[dict[str, Any]]:
+    """Name of each feature; of a category the texts that its codes 1, 2, ... stand for; of a mark the column whose gaps it
+    marks."""
+    facts, marking = material.facts, getattr(material.config.dataset, "missing_indicator", False)
+    listed = []
+    for place, name in enumerate(facts.columns):
+        column = name.removesuffix(" missing")
+        marks = column if marking and column != name and column in facts.columns[:place] else None
+        coded = bool(facts.categories) and facts.categories[place] > 0
+        listed.append({"name": name, "categories": list(facts.codes[place]) if coded else None, "marks": marks})
+    return listed
 
 
 def _weights(material: Material) -> dict[str, Any]:

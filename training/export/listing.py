@@ -62,6 +62,7 @@ def describe_run(material: Material, file: str) -> dict[str, Any]:
         "source": _prose(f"{material.run.id}, {material.checkpoint.name}"),
         "packages": " and ".join(packages + _PACKAGES.get(config.dataset.kind, [])),
         "file": _prose(file),
+        "as_compiled": config.precision.compile != "off" or config.precision.cuda_graphs != "off",
         "description": _code(f"Train {config.name}."),
         "out": _code(f"{slug}-run"),
         "settings": [line for setting in _settings(material, facts) for line in _lines(*setting)],
@@ -77,6 +78,8 @@ def _refuse_what_no_template_says(config: RunConfig) -> None:
     refuse_task(config, instead)
     if isinstance(config.dataset, TableDataset | TextDataset):
         refuse_rows(config.dataset, instead)
+    if config.loop.after_skips == "roll_back":
+        raise InputError(f"loop.after_skips: a script cannot go back after skipped steps yet; {instead}.")
     if config.model.kind in ("user_file", "timm", "torchvision_segmentation"):
         raise InputError(f"model.kind: a script cannot build a network of kind {config.model.kind} yet; {instead}.")
     if getattr(config.model, "pretrained", None) or getattr(config.model, "weights", None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import torch
@@ -36,6 +37,9 @@ class Material(Trained):
         for column, codes in enumerate(facts.categories):
             if codes:
                 samples[..., column] = torch.randint(0, codes, size[:-1], generator=generator).float()
+        if self.normalisation.missing:
+            numbers = [place for place in range(size[-1]) if not (facts.categories and facts.categories[place])]
+            samples[::3, ..., numbers[::2]] = math.nan  # gaps, so that they are proven, too
         return samples
 
     @torch.inference_mode()

@@ -30,6 +30,9 @@ def prove(material: Material, usage: ModuleType, folder: Path, tolerance: float)
                 "The model does not answer with finite numbers, so the export cannot be compared; nothing was exported.",
                 "Choose an earlier checkpoint.",
             )
+        if (spread := material.objective.spread) is not None:  # values of other units are compared in their own
+            mean, std = torch.tensor(spread)
+            found, expected = (found - mean) / std, (expected - mean) / std
         largest = float((found - expected).abs().max()) if found.shape == expected.shape else math.inf
         if not largest <= tolerance * max(0.1, float(expected.abs().max())):  # "not": NaN is refused, too
             raise TrainingError(

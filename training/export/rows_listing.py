@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from training.data.sources.table import load
 from training.data.splits import split_source
 from training.errors import InputError
 from training.export.material import Material
+
+logger = logging.getLogger(__name__)
 
 
 def refuse_rows(dataset: TableDataset | TextDataset, instead: str) -> None:
@@ -67,8 +70,10 @@ def row_settings(material: Material, facts: dict[str, Any]) -> list[tuple[str, s
         raise InputError(
             f"{error.message} The script is written from the dataset; bring it back to where the run had it."
         ) from error
-    codes = known.codes or ((),) * len(known.columns)
-    features = {name: list(texts) for name, texts in zip(known.columns, codes, strict=True)}
+    features = {
+        name: list(known.codes[place]) if known.categories and known.categories[place] else None
+        for place, name in enumerate(known.columns)
+    }
     settings = [
         ("What to predict.", "TARGETS", list(targets)),
         ("What from: each column, with the texts of a category in the order of their numbers.", "FEATURES", features),
@@ -95,7 +100,11 @@ def rows_alike(material: Material, script: dict[str, Any]) -> bool:
     source = open_source(dataset, Opening())
     splits = split_source(source, dataset)
     source = source.fit(splits["train"])
-    samples, truth, parts = script["read_data"](Path(dataset.path))
+    try:
+        samples, truth, parts = script["read_data"](Path(dataset.path))
+    except Exception:
+        logger.exception("The script cannot read the data.")
+        return False
     if "split" in script:
         is_class = source.target == "class"
         parts = script["split"](truth if is_class else torch.zeros(len(samples), dtype=torch.int64), parts)

@@ -14,6 +14,8 @@ import torch
 
 from tests.training.catalog.task_samples import small
 from training.config import consent
+from training.data.sources import open_source
+from training.data.splits import split_source
 from training.engine.run import start_run
 from training.export import export_checkpoint
 from training.export.material import load_material
@@ -121,9 +123,11 @@ def elsewhere(checkpoint: Path, to: str, out: Path) -> tuple[dict[str, Any], lis
 
 
 def test_rows_are_read_as_in_training(tmp_path: Path) -> None:
-    """A row by its columns' names: a gap and an unknown text are what the model knows as such."""
+    """What ``read_rows`` makes of every kind of cell is what the run made of the file's; others are gaps and unknown."""
     path = tmp_path / "rows.csv"
-    lines = ["size,colour,price"] + [f"{n % 7},{('red', 'green', 'blue')[n % 3]},{10 * n}" for n in range(60)]
+    colours = ("red", "a green " + "g" * 120 + "1", "a green " + "g" * 120 + "2")
+    cells = [(n % 7 if n % 5 else "", colours[n % 3], n % 2 == 0, n % 4, 10 * n) for n in range(60)]
+    lines = ["size,colour,ripe,code,price"] + [f"{s},{c},{str(r).lower()},{k},{p}" for s, c, r, k, p in cells]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     config = small(
         "regression",
@@ -131,20 +135,38 @@ def test_rows_are_read_as_in_training(tmp_path: Path) -> None:
         f"dataset.path={path}",
         'dataset.targets=["price"]',
         "dataset.ignored=[]",
+        'dataset.categorical=["code"]',
+        "dataset.missing_indicator=true",
         "model.kind=tabular",
         "model.hidden=[8]",
     )
     checkpoint = Path(start_run(config, tmp_path)["last_checkpoint"])
-    facts, _, material = elsewhere(checkpoint, "safetensors", tmp_path / "out")
+    facts, _, _ = elsewhere(checkpoint, "safetensors", tmp_path / "out")
     code: dict[str, Any] = {}
     exec("\n".join(facts["python"]), code)
-    rows = code["read_rows"](facts, [{"size": 3, "colour": "green"}, {"colour": "violet", "size": None}])
-    names = list(material.facts.columns)
-    assert rows[0][names.index("size")] == 3.0
-    assert rows[0][names.index("colour")] == 1 + material.facts.codes[names.index("colour")].index("green")
-    assert np.isnan(rows[1][names.index("size")])
-    assert rows[1][names.index("colour")] == 0.0
+    given = [
+        {"size": None if s == "" else s, "colour": f" {c} ", "ripe": r, "code": float(k)} for s, c, r, k, _ in cells
+    ]
+    source = open_source(config.dataset)
+    source = source.fit(split_source(source, config.dataset)["train"])
+    np.testing.assert_array_equal(code["read_rows"](facts, given), source.take().numpy())
+    unknown = code["read_rows"](facts, [{"colour": "violet"}])
+    names = [feature["name"] for feature in facts["input"]["features"]]
+    assert np.isnan(unknown[0][names.index("size")])
+    assert unknown[0][names.index("size missing")] == 1.0
+    assert unknown[0][names.index("colour")] == 0.0
     model, _ = code["load_model"](tmp_path / "out")
-    (first, second) = code["predict"](model, facts, rows)
-    assert list(first) == ["price"]
-    assert np.isfinite(list(second.values())).all()
+    (answer,) = code["predict"](model, facts, unknown)
+    assert list(answer) == ["price"]
+    assert np.isfinite(list(answer.values())).all()
+
+
+def test_a_threshold_goes_along(tmp_path: Path) -> None:
+    """What counts as a yes in the run's metrics is one for whoever uses the model."""
+    record = start_run(small("binary", tmp_path / "data", "objective.threshold=0.1", *ONE_STEP), tmp_path)
+    facts, predicted, material = elsewhere(Path(record["last_checkpoint"]), "safetensors", tmp_path / "out")
+    chances = material.logits(material.samples()).sigmoid()[:, 0].tolist()
+    assert 0.1 < min(chances) < 0.5  # it matters
+    for (name, chance), yes in zip(predicted, chances, strict=True):
+        assert (name, chance) == (material.facts.names[1], pytest.approx(yes, rel=1e-4))
+    assert facts["output"]["threshold"] == 0.1

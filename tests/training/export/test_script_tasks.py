@@ -152,6 +152,11 @@ REFUSED: list[tuple[str, Callable[[Path], RunConfig], str]] = [
         "checkpoints.monitor: a script chooses the best weights by val/loss or val/accuracy only",
     ),
     (
+        "going back",
+        lambda table: rows_config(table, FEATURES, "loop.after_skips=roll_back"),
+        "loop.after_skips: a script cannot go back after skipped steps yet",
+    ),
+    (
         "gaps",
         lambda table: rows_config(table, FEATURES, "dataset.missing_indicator=true"),
         "dataset.missing_indicator: a script cannot read data in this way yet",

@@ -196,7 +196,7 @@ def _labels(frame: pl.DataFrame, names: tuple[str, ...], dataset: ImageTableData
         targets = torch.zeros(len(found), len(known))
         for row, labels in enumerate(found):
             targets[row, [places[label] for label in labels]] = 1.0
-        return _Labels("labels", tuple(visible(label, 100) for label in known), targets, groups)
+        return _Labels("labels", tuple(known), targets, groups)
     target = target_kind(frame, names, dataset.task)
     if target == "class":
         codes, known = dense_codes(frame.get_column(names[0]))

@@ -17,7 +17,6 @@ from training.data.source import AtHand, Opening, Skipped
 from training.data.sources.table import require_trained_classes
 from training.errors import InputError
 from training.facts import IGNORED_PIXEL, Layout, Target
-from training.reading import visible
 
 _PARTS = {"train": ("train",), "validation": ("val", "valid", "validation"), "test": ("test",)}
 _CHANNELS = (1, 3, 4)
@@ -185,7 +184,7 @@ def _values(targets: NDArray[Any], target: Target) -> tuple[tuple[str, ...], Ten
             raise InputError(
                 f"dataset.targets: holds {len(known):,} different values, too many to be classes; set dataset.task to values."
             )
-        return tuple(visible(str(value), 100) for value in known.tolist()), torch.from_numpy(numbers.astype(np.int64))
+        return tuple(str(value) for value in known.tolist()), torch.from_numpy(numbers.astype(np.int64))
     if targets.dtype.kind == "U":
         raise InputError("dataset.targets: holds text, which is no number; set dataset.task to class.")
     values = targets.reshape(len(targets), -1).astype(np.float32)

@@ -8,7 +8,8 @@ import numpy as np
 def answers(facts: dict[str, Any], scores: Any) -> list[Any]:
     """What the scores of some samples say, one entry for each sample, by ``facts["output"]["kind"]``:
 
-    "class": the likeliest class and its probability. "labels": the probability of each label, by its name. "values": each
+    "class": the likeliest class and its probability. "labels": the probability of each label, by its name;
+    from ``facts["output"]["threshold"]`` on the sample carries it. "values": each
     value by its name. "mask": the class number of each pixel, an array. "tokens": the likeliest token to come next and its
     probability. "ranks": the numbers of the items, best first.
     """
@@ -24,9 +25,12 @@ def answers(facts: dict[str, Any], scores: Any) -> list[Any]:
         chances = 1 / (1 + np.exp(-scores))
         if kind == "labels":
             return [dict(zip(names, row.tolist(), strict=True)) for row in chances]
-        chances = np.concatenate([1 - chances, chances], axis=1)  # one score, for the second of two classes
-    else:
-        scores = scores[:, -1] if kind == "tokens" else scores
-        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        chances = weights / weights.sum(axis=1, keepdims=True)
+        yes = chances[:, 0] >= output["threshold"]  # one score, for the second of two classes
+        return [
+            (names[int(is_yes)], float(chance if is_yes else 1 - chance))
+            for is_yes, chance in zip(yes, chances[:, 0], strict=True)
+        ]
+    scores = scores[:, -1] if kind == "tokens" else scores
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    chances = weights / weights.sum(axis=1, keepdims=True)
     return [(names[row.argmax()], float(row.max())) for row in chances]

@@ -8,13 +8,29 @@ import numpy as np
 
 def read_rows(facts: dict[str, Any], rows: Iterable[Mapping[str, Any]]) -> Any:
     """float32 (n, features) of rows that give each column's value by its name. A number that is missing or None becomes NaN,
-    a category that training did not see becomes 0: the model takes both."""
+    a category that training did not see becomes 0: the model takes both. A feature that marks gaps follows by itself."""
     features = facts["input"]["features"]
-    return np.array([[_value(feature, row.get(feature["name"])) for feature in features] for row in rows], np.float32)
+    return np.array([[_value(feature, row) for feature in features] for row in rows], np.float32)
 
 
-def _value(feature: dict[str, Any], given: Any) -> float:
+def _value(feature: dict[str, Any], row: Mapping[str, Any]) -> float:
+    if feature["marks"] is not None:
+        return float(_is_missing(row.get(feature["marks"])))
+    given = row.get(feature["name"])
     if feature["categories"] is None:
-        return float("nan") if given is None else float(given)
+        return float("nan") if given is None or _is_missing(given) else float(given)
     known = {text: number for number, text in enumerate(feature["categories"], 1)}
-    return float(known.get(str(given), 0))
+    return float(known.get(_text(given), 0))
+
+
+def _is_missing(given: Any) -> bool:
+    return given is None or given == "" or given != given
+
+
+def _text(given: Any) -> str:
+    """As the training data's texts: stripped; true and false in small letters; a whole number without its point."""
+    if isinstance(given, bool | np.bool_):
+        return "true" if given else "false"
+    if isinstance(given, float | np.floating) and float(given).is_integer():
+        return str(int(given))
+    return str(given).strip()
