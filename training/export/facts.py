@@ -36,6 +36,7 @@ def write_facts(material: Material, path: Path, kind: str, usage: ModuleType) ->
         "version": VERSION,
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "file": {"name": path.name, "format": kind, "bytes": path.stat().st_size, "sha256": digest(path)},
+        "files": sorted(each.name for each in path.parent.iterdir()),  # all that belongs together, but this one
         "task": material.config.objective.kind,
         "classes": list(material.facts.names),  # or labels, values, tokens
         "input": _input(material, normalised_by="caller" if usage is weights else "model"),

@@ -101,12 +101,22 @@ def remove_made(folders: list[Path]) -> None:
             folder.rmdir()
 
 
+def _refuse_foreign(folder: Path, names: list[str]) -> None:
+    """Raise InputError where one of ``names`` lies in ``folder`` and no earlier export of ours put it there."""
+    record = read_json(folder / FACTS)
+    ours = {FACTS, _described(record), *(record.get("files") or [])} if _described(record) else set()
+    for name in names:
+        if (folder / name).exists() and name not in ours:
+            raise InputError(f"{folder / name}: is there already and not part of an export; choose another folder.")
+
+
 def _move(temporary: Path, folder: Path) -> None:
     files = sorted(temporary.iterdir(), key=lambda path: path.name == FACTS)
     for path in files:
         with path.open("rb+") as stream:
             os.fsync(stream.fileno())
     if folder.exists():
+        _refuse_foreign(folder, [path.name for path in files])
         for path in files:
             os.replace(path, folder / path.name)
         temporary.rmdir()

@@ -17,6 +17,7 @@ from training.config import consent
 from training.data.sources import open_source
 from training.data.splits import split_source
 from training.engine.run import start_run
+from training.errors import InputError
 from training.export import export_checkpoint
 from training.export.material import load_material
 
@@ -170,3 +171,18 @@ def test_a_threshold_goes_along(tmp_path: Path) -> None:
     for (name, chance), yes in zip(predicted, chances, strict=True):
         assert (name, chance) == (material.facts.names[1], pytest.approx(yes, rel=1e-4))
     assert facts["output"]["threshold"] == 0.1
+
+
+def test_a_persons_own_file_in_the_folder_is_never_replaced(tmp_path: Path) -> None:
+    """An export of a network with code of its own writes more than one file: each is looked at."""
+    record = start_run(small("regression", tmp_path / "data", "model.kind=tabular", *ONE_STEP), tmp_path)
+    checkpoint, folder = Path(record["last_checkpoint"]), tmp_path / "mine"
+    folder.mkdir()
+    (folder / "network.py").write_text("my own", encoding="utf-8")
+    with pytest.raises(InputError, match=r"network\.py: is there already and not part of an export"):
+        export_checkpoint(checkpoint, "safetensors", folder / "model.safetensors")
+    assert [path.name for path in folder.iterdir()] == ["network.py"]
+    assert (folder / "network.py").read_text(encoding="utf-8") == "my own"
+    for _ in range(2):  # what an export of ours wrote, the next of that name may replace
+        export_checkpoint(checkpoint, "safetensors", tmp_path / "new" / "model.safetensors")
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {"model.json", "model.safetensors", "network.py"}
