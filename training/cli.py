@@ -41,7 +41,7 @@ from training.process import tune_process
 from training.reading import visible, visible_lines
 from training.runs.folder import RunFolder, read_json
 from training.runs.profile_record import read_profile
-from training.runs.trust import trust_file, trust_run
+from training.runs.trust import add_trust, trust_file, trust_resume, trust_run
 from training.runs.workspace import default_workspace, find_checkpoint, find_run, find_target, typed_path
 
 EXIT_CODES = {"completed": 0, "stopped": 130, "failed": 1}
@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("config", metavar="CONFIG.toml", help=config_help)
     _add_profile(run)
     _add_set(run)
-    _add_trust(run)
+    add_trust(run)
     _add_workspace(run)
     run.set_defaults(command=_run)
 
@@ -98,14 +98,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_profile(resume)
     _add_set(resume)
-    _add_trust(resume)
+    add_trust(resume)
     _add_workspace(resume)
     resume.set_defaults(command=_resume)
 
     check = commands.add_parser("check", help="look for problems without training")
     check.add_argument("config", metavar="CONFIG.toml", help=config_help)
     _add_set(check)
-    _add_trust(check)
+    add_trust(check)
     _add_workspace(check)
     check.set_defaults(command=_check)
 
@@ -113,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("checkpoint", metavar="CHECKPOINT_DIR", help="a checkpoint, or a run (its best one)")
     export.add_argument("--to", required=True, choices=("safetensors", "onnx", "torch-export", "script"))
     export.add_argument("--out", required=True, type=Path, metavar="PATH")
-    _add_trust(export)
+    add_trust(export)
     _add_workspace(export)
     export.set_defaults(command=_export)
 
@@ -136,12 +136,6 @@ def _parser() -> argparse.ArgumentParser:
     serve = commands.add_parser("serve")  # the window's engine process; not for people
     serve.set_defaults(command=_serve)
     return parser
-
-
-def _add_trust(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--trust", action="store_true", help="agree to run the Python file that defines the network, as it is now"
-    )
 
 
 def _add_set(parser: argparse.ArgumentParser) -> None:
@@ -208,7 +202,7 @@ def _resume(arguments: argparse.Namespace) -> int:
     workspace = _workspace(arguments)
     folder, _ = find_target(arguments.target, workspace)  # a wrong name is told before torch is loaded
     if arguments.trust:
-        trust_run(folder)
+        trust_resume(folder, arguments.overrides)
     from training.engine.run import Hooks, resume_run
 
     if arguments.dry_run:
@@ -304,7 +298,7 @@ def _export(arguments: argparse.Namespace) -> int:
 
     checkpoint = find_checkpoint(arguments.checkpoint, _workspace(arguments))
     if arguments.trust:
-        trust_run(RunFolder(checkpoint.parent.parent))
+        trust_run(RunFolder(checkpoint.absolute().parent.parent))
     result = export_checkpoint(checkpoint, arguments.to, arguments.out)
     sys.stderr.write(f"{visible(result['summary'])}\n")
     if arguments.json:

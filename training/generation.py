@@ -12,6 +12,8 @@ from typing import Any
 
 from training.errors import InputError
 from training.reading import visible, visible_lines
+from training.runs.folder import RunFolder
+from training.runs.trust import add_trust, trust_run
 from training.runs.workspace import default_workspace, find_checkpoint, typed_path
 
 _MOST_TOKENS = 1_000_000
@@ -30,6 +32,7 @@ def add_generate(commands: Any) -> None:
     )
     generate.add_argument("--top-k", type=int, default=None, metavar="K", help="draw from the K likeliest tokens only")
     generate.add_argument("--seed", type=int, default=0, metavar="S", help="the same seed gives the same text (0)")
+    add_trust(generate)
     generate.add_argument("--workspace", default=None, metavar="DIR", help="where runs live")
     generate.add_argument("--json", action="store_true", help="end stdout with one JSON object")
     generate.set_defaults(command=run_generate)
@@ -40,8 +43,11 @@ def run_generate(arguments: argparse.Namespace) -> int:
     bounds, a prompt the vocabulary does not hold, and a model of no text."""
     _check(arguments)
     workspace = typed_path(arguments.workspace).absolute() if arguments.workspace else default_workspace()
+    checkpoint = find_checkpoint(arguments.checkpoint, workspace)
+    if arguments.trust:
+        trust_run(RunFolder(checkpoint.absolute().parent.parent))
     made = []
-    for piece in continued(find_checkpoint(arguments.checkpoint, workspace), arguments):
+    for piece in continued(checkpoint, arguments):
         made.append(piece)
         if not arguments.json:
             sys.stdout.write(visible_lines(piece))

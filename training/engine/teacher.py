@@ -12,11 +12,11 @@ from training.checkpoints.trained import Trained, load_trained
 from training.config import RunConfig
 from training.config.objective import Distillation
 from training.data.normalise import Normalisation
-from training.errors import CheckpointError, InputError
+from training.errors import CheckpointError, ConfigError, InputError
 from training.facts import DataFacts
 from training.objectives.distillation import with_answers
-from training.runs.folder import RunFolder
-from training.runs.manifest import BEST, LAST, MANIFEST, digest, read_labels
+from training.runs.manifest import MANIFEST, digest
+from training.runs.workspace import teacher_checkpoint
 
 _TASKS = ("classification", "distillation")
 
@@ -60,22 +60,15 @@ def make_teacher(
     cannot be used."""
     if not isinstance(config.objective, Distillation):
         return None
+    checkpoint = teacher_checkpoint(Path(config.objective.teacher))
     try:
-        trained = load_trained(_checkpoint(Path(config.objective.teacher)))
+        trained = load_trained(checkpoint)
+    except ConfigError as error:  # its own settings cannot be used, such as code that nobody agreed to run
+        reasons = "; ".join(problem.message for problem in error.problems)
+        raise InputError(f"objective.teacher: the network of {checkpoint}: {reasons}") from error
     except CheckpointError as error:
         raise InputError(f"objective.teacher: {error.message}", error.advice) from error
     return Teacher(trained, facts, normalisation, device)
-
-
-def _checkpoint(folder: Path) -> Path:
-    """``folder`` itself, or of a run's folder its best checkpoint (else the last)."""
-    if (folder / MANIFEST).is_file() or not (folder / "checkpoints").is_dir():
-        return folder
-    labels = read_labels(RunFolder(folder))
-    name = labels.get(BEST) or labels.get(LAST)
-    if not name:
-        raise InputError(f"objective.teacher: the run in {folder} has no checkpoint yet; choose another.")
-    return folder / "checkpoints" / str(name)
 
 
 def _refuse_misfit(trained: Trained, facts: DataFacts) -> None:

@@ -39,7 +39,7 @@ def preset_text(name: str) -> str:
 
 def load_preset(name: str, overrides: Sequence[str] = (), trust: bool = False) -> RunConfig:
     """The preset ``name`` with ``overrides`` ("section.key=value"); relative paths are those of the working folder.
-    ``trust`` agrees to run the Python file that defines the network, where one does.
+    ``trust`` agrees to run the Python file that defines the network, where one does, as an override of model.trusted does.
 
     Raises InputError, saying what to give, where it asks for a path that is not here, ConfigError for wrong settings.
     """
@@ -52,7 +52,7 @@ def load_preset(name: str, overrides: Sequence[str] = (), trust: bool = False) -
         what = " and ".join(ask.what for ask in wanted)
         sets = " ".join(ask.option for ask in wanted)
         raise InputError(f"{source} needs {what}: add {sets}.")
-    apply_overrides(data, trust_settings(data, Path.cwd(), trust))
+    apply_overrides(data, trust_settings(data, Path.cwd(), overrides, trust))
     return parse_config(data, source, folder=Path.cwd())
 
 

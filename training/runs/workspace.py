@@ -109,6 +109,18 @@ def find_checkpoint(text: str, workspace: Path) -> Path:
     return folder.checkpoints / str(name)
 
 
+def teacher_checkpoint(folder: Path) -> Path:
+    """What ``objective.teacher`` means: ``folder`` itself, or of a run's folder its best checkpoint (else the last). Raises
+    InputError where a run has none yet."""
+    if (folder / MANIFEST).is_file() or not (folder / "checkpoints").is_dir():
+        return folder
+    labels = read_labels(RunFolder(folder))
+    name = labels.get(BEST) or labels.get(LAST)
+    if not name:
+        raise InputError(f"objective.teacher: the run in {folder} has no checkpoint yet; choose another.")
+    return folder / "checkpoints" / str(name)
+
+
 def find_target(text: str, workspace: Path) -> tuple[RunFolder, Path | None]:
     """What ``resume`` is given: a run, or one checkpoint of a run (then its folder comes second)."""
     path = typed_path(text)
