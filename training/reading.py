@@ -15,6 +15,9 @@ _MOST_SHOWN = 2000
 _MOST_LEVELS = 64
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+"""Letters and marks, printable to Python, that are drawn as nothing; some may even stand in a name."""
+
 
 class UnfitFile(OSError):
     """Not an ordinary file, or larger than anything of its kind; ``strerror`` says which."""
@@ -81,6 +84,18 @@ def visible(text: str, most: int = _MOST_SHOWN) -> str:
     of writing or cannot be encoded is shown as its escape instead of being obeyed."""
     cut = text if len(text) <= most else f"{text[: most - 3]}..."
     return _UNSEEN.sub(lambda found: repr(found[0])[1:-1], cut)
+
+
+def visible_code(text: str) -> tuple[str, int]:
+    """A program for somebody who is to judge it: with its lines as Python counts them, each character that cannot be seen, or
+    turns the direction of others, as its escape; and how many those were."""
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    shown = [character if _is_seen(character) else ascii(character)[1:-1] for character in lines]
+    return "".join(shown), sum(len(character) > 1 for character in shown)
+
+
+def _is_seen(character: str) -> bool:
+    return character in "\t\n" or (character.isprintable() and _BLANK.match(character) is None)
 
 
 def visible_lines(text: str, most: int = 1000) -> str:

@@ -13,12 +13,17 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout,
 
 from studio.forms.editor import Editor
 from studio.theme import SPACING
-from studio.widgets import button, label
+from studio.widgets import Banner, button, label
 from training.config.consent import agree, agreed
 from training.config.describe import FieldSpec
-from training.reading import MEGABYTE, read_bytes, visible
+from training.errors import counted
+from training.reading import MEGABYTE, read_bytes, visible, visible_code
 
 _SHOWN = 12  # letters of a digest that tell files apart at a glance
+_HIDDEN = (
+    "Invisible ones, or ones that turn the direction of writing, can make code look like other code. They are shown below "
+    "as escapes, such as \\u202e."
+)
 
 
 class ConsentDialog(QDialog):
@@ -31,8 +36,9 @@ class ConsentDialog(QDialog):
         text = QPlainTextEdit()
         text.setReadOnly(True)
         text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
-        text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        text.setPlainText(content.decode("utf-8", errors="replace"))
+        text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)  # else a line's end could lie out of sight
+        shown, unseen = visible_code(content.decode("utf-8", errors="replace"))
+        text.setPlainText(shown)
         text.setAccessibleName(f"Content of {path.name}")
         self.agree_button = button("Trust and run", "check", "primary")
         self.agree_button.clicked.connect(self.accept)
@@ -53,6 +59,8 @@ class ConsentDialog(QDialog):
         )
         column.addWidget(label(warning, wrap=True))
         column.addWidget(label(visible(str(path), 300), "help", wrap=True, selectable=True))
+        if unseen:
+            column.addWidget(Banner("warning", f"This file holds {counted(unseen, 'hidden character')}", _HIDDEN))
         column.addWidget(text, 1)
         column.addWidget(label(f"SHA-256 {digest}", "help", wrap=True, selectable=True))
         column.addLayout(buttons)

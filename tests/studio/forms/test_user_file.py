@@ -6,12 +6,14 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QDialog, QPlainTextEdit
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QDialog, QLabel, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from studio.forms.consent_editor import ConsentDialog, ConsentEditor
 from studio.forms.section_form import SectionForm
 from studio.state.draft import Draft
+from studio.widgets import Banner
 from training.config.consent import agreed
 
 NETWORK = '''
@@ -135,3 +137,45 @@ def test_a_digest_in_a_file_is_no_consent_in_the_window(qtbot: QtBot, file: Path
     draft.load_file(config)
     assert draft.value("model.arguments.layers") == 3
     assert "Nobody has agreed on this computer" in form.rows()["model.trusted"].sentence
+
+
+def shown_in_dialog(qtbot: QtBot, code: str) -> tuple[ConsentDialog, QPlainTextEdit]:
+    content = code.encode()
+    dialog = ConsentDialog(Path("network.py"), content, hashlib.sha256(content).hexdigest())
+    qtbot.addWidget(dialog)
+    dialog.show()
+    text = dialog.findChild(QPlainTextEdit)
+    assert text is not None
+    return dialog, text
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    ["\u202a", "\u202e", "\u2066", "\u2069", "\u200b", "\u200d", "\u200f", "\ufeff", "\u3164", "\u00a0", "\U000e0041"],
+)
+def test_what_cannot_be_seen_is_shown_as_its_escape_and_told(qtbot: QtBot, hidden: str) -> None:
+    dialog, text = shown_in_dialog(qtbot, f"plain = 'é語'\nif access != 'user{hidden}':\n\tbegin({hidden!r})\n")
+    escape = ascii(hidden)[1:-1]
+    assert f"'user{escape}':\n" in text.toPlainText()
+    assert hidden not in text.toPlainText()
+    assert "plain = 'é語'\n" in text.toPlainText()
+    [banner] = dialog.findChildren(Banner)
+    told = " ".join(label.text() for label in banner.findChildren(QLabel))
+    assert "hidden character" in told
+
+
+def test_plain_code_is_shown_without_a_warning(qtbot: QtBot) -> None:
+    dialog, text = shown_in_dialog(qtbot, "\ufeffone = 1\r\n\ttwo = 'ä'\n# note\rtwo = 2\n")
+    assert text.toPlainText() == "one = 1\n\ttwo = 'ä'\n# note\ntwo = 2\n"  # as Python reads it
+    assert dialog.findChildren(Banner) == []
+
+
+@pytest.mark.parametrize("filler", [" ", "x", "\t"])
+def test_the_end_of_a_long_line_is_in_sight(qtbot: QtBot, filler: str) -> None:
+    _dialog, text = shown_in_dialog(qtbot, f"harmless = 1{filler * 400};import os\n")
+    text.moveCursor(QTextCursor.MoveOperation.Start)
+    first = text.cursorRect().top()
+    text.moveCursor(QTextCursor.MoveOperation.EndOfBlock)
+    assert text.horizontalScrollBar().maximum() == 0
+    assert text.viewport().rect().contains(text.cursorRect())
+    assert text.cursorRect().top() > first
