@@ -65,8 +65,11 @@ def _fault(facts: DataFacts, normalisation: Normalisation, threads: Any) -> str:
         return "its categories or counts are no ordinary numbers"
     if len(facts.categories) not in (0, shape[-1]) or not all(isinstance(name, str) for name in facts.columns):
         return "its features are others than its shape says"
-    if not all(isinstance(text, str) for texts in facts.codes for text in texts):
-        return "its categories are no texts"
+    texts = (*(text for some in facts.codes for text in some), *facts.merges, facts.vocabulary)
+    if not all(isinstance(text, str) for text in texts):
+        return "its categories or tokens are no texts"
+    if type(facts.samples) is not int or facts.samples < 0:
+        return "its number of samples is none"
     channels = {"image": shape[0], "tokens": 0}.get(facts.layout, shape[-1])
     if not len(normalisation.mean) == len(normalisation.std) == channels:
         return "its mean and spread are of other channels"
