@@ -12,90 +12,23 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from training.config.diff import Change, diff
+from training.config.effects import Effect, effect_of
 from training.config.optimizer_state import averaging, optimizer_numbers, optimizer_obstacle
 from training.config.run import RunConfig
 from training.config.schedule import OneCycle
+from training.config.weights_fit import normalisation_notes, other_outputs, outputs_unknown, renumbered, shaping
 
 Part = Literal[
     "weights", "averaged weights", "optimizer", "loss scale", "plateau", "position", "random numbers", "records"
 ]
 
-Effect = Literal[
-    "none", "name", "place", "device", "data", "order", "variation", "shape", "network", "loss", "rate", "length",
-    "windows", "update", "state", "rounding", "judging", "average", "training", "decoding",
-]  # fmt: skip
-"""What a changed setting acts on."""
-
-_EFFECTS: Mapping[str, Effect] = {
-    "name": "name",
-    "seed": "order",
-    "deterministic": "rounding",
-    "dataset.path": "place",
-    "dataset.validation_path": "place",
-    "dataset.images": "place",
-    "dataset.class_list": "place",
-    "dataset.duplicates": "judging",
-    "dataset.flip": "variation",
-    "dataset.crop_padding": "variation",
-    "dataset.rotation": "variation",
-    "model.kind": "shape",
-    "model.name": "shape",
-    "model.hidden": "shape",
-    "model.channels": "shape",
-    "model.norm": "shape",
-    "model.depth": "shape",
-    "model.width": "shape",
-    "model.up": "shape",
-    "model.path": "shape",
-    "model.trusted": "shape",
-    "model.arguments": "shape",
-    "model.image_size": "shape",
-    "optimizer.kind": "state",
-    "optimizer.amsgrad": "state",
-    "optimizer.decay_bias_and_norm": "state",
-    "optimizer.freeze": "state",
-    "optimizer.freeze_stages": "state",
-    "optimizer.unfreeze_epoch": "state",
-    "optimizer.head_lr_factor": "state",
-    "optimizer.layer_decay": "state",
-    "optimizer.adamw_lr_factor": "state",
-    "optimizer.centered": "state",
-    "optimizer.lr": "rate",
-    "precision.device": "device",
-    "precision.threads": "device",
-    "loader.decoder": "decoding",
-    "loop.epochs": "length",
-    "loop.max_steps": "length",
-    "loop.batch_size": "windows",
-    "loop.accumulation": "windows",
-    "loop.validate_every_steps": "judging",
-    "loop.validation_batch_size": "judging",
-    "loop.early_stopping_patience": "judging",
-    "loop.early_stopping_min_delta": "judging",
-    "loop.ema_decay": "average",
-    "loop.swa_start": "average",
-    "loop.swa_every_steps": "average",
-    "loop.swa_lr": "rate",
-    "checkpoints.monitor": "judging",
-    "objective.ranking_metrics": "judging",
-    "objective.threshold": "judging",
-    "objective.top": "judging",
-}
-_SECTION_EFFECTS: Mapping[str, Effect] = {
-    "dataset": "data",  # unless it is known to leave samples and split alone
-    "model": "network",
-    "objective": "loss",
-    "optimizer": "update",
-    "schedule": "rate",
-    "precision": "rounding",
-    "loop": "training",
-}
 _CLAUSES: Mapping[Effect, str] = {
     "none": "no result depends on {}",
     "place": "the data is read from the new {}; its content is compared with what the run was trained on",
     "device": "numbers may differ in their last digits from here on, because of {}",
     "decoding": "the same pictures have slightly other pixels from here on, because of {}",
     "variation": "the training pictures are varied otherwise from here on, because of {}",
+    "beginning": "only fresh weights depend on {}, and the checkpoint's take their place",
     "network": "the weights fit, but the network computes otherwise from here on, because of {}",
     "loss": "the loss is another from here on, because of {}, so its curve may jump",
     "rate": "the learning rate is another from here on, because of {}",
@@ -129,13 +62,6 @@ class Sheet:
     parts: frozenset[Part] = frozenset()
     refused: str = ""
     same_run: bool = False
-
-
-def effect_of(change: Change) -> Effect:
-    """What ``change`` acts on."""
-    if change.path != "name" and not change.affects_result:
-        return "none"
-    return _EFFECTS.get(change.path) or _SECTION_EFFECTS.get(change.path.partition(".")[0], "training")
 
 
 def keeps_run(changes: Sequence[Change]) -> bool:
@@ -176,7 +102,7 @@ def branch_sheet(
     ended = "" if reasons else _past_end(after, manifest)
     if ended and same_data is None and _acting_on(changes, "place"):
         ended, reasons = "", ["the data is taken for other data (dataset.path), or nothing would be left to do"]
-    refused = _refusal(changes) or ended
+    refused = _refusal(changes, before, after) or ended
     if refused:
         return Sheet(False, (), changes, (), (), refused=refused)
     parts = _parts(before, after, manifest, continues=not reasons)
@@ -193,11 +119,11 @@ def branch_sheet(
 # --------------------------------------------------------------------------------------------------- the decisions
 
 
-def _refusal(changes: Sequence[Change]) -> str:
+def _refusal(changes: Sequence[Change], before: RunConfig, after: RunConfig) -> str:
     """Why the weights cannot be taken over, as far as the settings tell."""
     shapes = _acting_on(changes, "shape")
     if not shapes:
-        return ""
+        return renumbered(before, after) or other_outputs(before, after)
     return (
         f"the weights belong to another model, because {_listed(shapes)} {_was(shapes)} changed; use the model settings "
         "they were saved with, or start a new run"
@@ -320,9 +246,11 @@ def _notes(changes: Sequence[Change], before: RunConfig, after: RunConfig, parts
         notes.append("the loss scale of fp16 begins at torch's default, because the checkpoint has none")
     if averaging(after) and "averaged weights" not in parts:
         notes.append("the average of the weights begins with the restored ones, because the checkpoint has none")
-    if paths & {"dataset.kind", "dataset.path", "dataset.image_size", "dataset.color"}:
+    if shaping(_telling(changes), after):
         notes.append("the weights fit only samples of the same shape and the same number of classes")
-    return notes
+    if outputs_unknown(before, after):
+        notes.append("the weights fit only a task that asks for as many outputs")
+    return [*notes, *normalisation_notes(before, after)]
 
 
 def _plateau_obstacle(before: RunConfig, after: RunConfig) -> str:

@@ -20,7 +20,7 @@ import torch
 
 import training
 from training.config import RunConfig
-from training.config.zoo import StartingWeights
+from training.config.weights_fit import as_weights_know
 from training.data.processes import core_count
 from training.engine.compiler import compiler_facts
 from training.engine.device import Choices, describe_device
@@ -221,10 +221,7 @@ def kept_choices(folder: RunFolder, config: RunConfig, device: torch.device) -> 
 
 def normalised_by(config: RunConfig, manifest: Mapping[str, Any]) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
     """The mean and spread of pictures that the weights of a checkpoint know, where they are not to be measured."""
-    model = config.model
-    if not isinstance(model, StartingWeights) or model.normalise == "data":
-        return None
-    if not model.weights and not getattr(model, "pretrained", None):
+    if not as_weights_know(config):
         return None
     data = manifest["data"]
     return tuple(data["mean"]), tuple(data["std"])

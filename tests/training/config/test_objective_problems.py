@@ -9,8 +9,8 @@ import pytest
 
 from training.config import RunConfig, load_config, parse_config
 from training.config.diff import diff
+from training.config.effects import effect_of
 from training.config.objective import Classification
-from training.config.sheet import effect_of
 from training.errors import ConfigError
 
 POINTS: dict[str, Any] = {"dataset": {"kind": "moons"}, "model": {"kind": "mlp"}}

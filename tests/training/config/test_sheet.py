@@ -12,10 +12,11 @@ from tests.training.tiny import tiny
 from training.config import RunConfig
 from training.config.describe import describe
 from training.config.diff import Change, diff
+from training.config.effects import effect_of
 from training.config.fields import Section
 from training.config.problems import alternatives
 from training.config.run import SECTIONS
-from training.config.sheet import Sheet, branch_sheet, effect_of, keeps_run, plan_sheet
+from training.config.sheet import Sheet, branch_sheet, keeps_run, plan_sheet
 
 MANIFEST: dict[str, Any] = {
     "step": 16,
