@@ -69,6 +69,20 @@ def with_absolute_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]
     return result
 
 
+def with_changed_paths_absolute(data: Mapping[str, Any], before: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """``with_absolute_paths`` for the paths alone that are not as they were ``before``: the others may be those of another
+    machine, or lead through links that have changed since."""
+    result, absolute = dict(data), with_absolute_paths(data, folder)
+    for key in READ:
+        section, old = absolute.get(key), before.get(key)
+        if isinstance(section, dict) and isinstance(old, Mapping):
+            given: Mapping[str, Any] = data[key]
+            result[key] = {
+                name: given[name] if given[name] == old.get(name) else value for name, value in section.items()
+            }
+    return result
+
+
 def _names_of_paths(key: str) -> set[str]:
     from training.config.problems import alternatives  # which needs the whole configuration's form
 

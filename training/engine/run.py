@@ -11,7 +11,7 @@ from training.checkpoints import newest_good
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.diff import Change, diff
 from training.config.files import config_data
-from training.config.paths import with_absolute_paths
+from training.config.paths import with_changed_paths_absolute
 from training.config.sheet import Sheet, branch_sheet, keeps_run, resume_sheet
 from training.engine.attempt import work_on
 from training.engine.device import choose_device, device_here
@@ -81,8 +81,7 @@ def intend_resume(target: str, workspace: Path, overrides: Sequence[str] = ()) -
     before = config_here(folder)
     data = config_data(before)
     apply_overrides(data, overrides)
-    if data["dataset"].get("path") != getattr(before.dataset, "path", None):
-        data = with_absolute_paths(data, Path.cwd())
+    data = with_changed_paths_absolute(data, config_data(before), Path.cwd())
     wanted = parse_config(data, "--set", paths=False)
     return Intent(folder, checkpoint, before, wanted, tuple(diff(before, wanted)), mended)
 
@@ -132,8 +131,14 @@ def resume_run(
 
 
 def branch_run(checkpoint: Path, config: RunConfig, workspace: Path, hooks: Hooks | None = None) -> dict[str, Any]:
-    """A new run that begins with what ``checkpoint`` holds and goes on with ``config``."""
-    return _branch_from(checkpoint, verify(checkpoint), config, workspace, hooks or Hooks())
+    """A new run that begins with what ``checkpoint`` holds and goes on with ``config``; relative paths in it that are not those
+    of the checkpoint are of the working folder."""
+    manifest = verify(checkpoint)
+    before = parse_config(manifest["config"], str(checkpoint), paths=False)
+    config = parse_config(
+        with_changed_paths_absolute(config_data(config), config_data(before), Path.cwd()), paths=False
+    )
+    return _branch_from(checkpoint, manifest, config, workspace, hooks or Hooks())
 
 
 def _branch_off(intent: Intent, workspace: Path, hooks: Hooks) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from training.runs.manifest import MANIFEST, STATE, WEIGHTS, digest, read_manife
 from training.runs.places import PLACES
 
 HERE = socket.gethostname()
+SHORT = "loop.max_steps=2"
 
 
 def stopping(said: list[Event] | None = None, at: int = 4) -> Hooks:
@@ -105,6 +106,48 @@ def test_a_relative_path_means_the_working_folder(
     monkeypatch.chdir(tmp_path)
     assert resume_run(str(folder.path), tmp_path, ["dataset.path=elsewhere"])["run"] == folder.id
     assert read_json(folder.path / PLACES) == {HERE: {"dataset.path": str(tmp_path / "elsewhere")}}
+
+
+@pytest.mark.parametrize("way", ["resume", "before the first checkpoint", "branch"])
+def test_relative_paths_of_a_branch_mean_the_working_folder(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = Path(start_run(tiny(SHORT), tmp_path)["last_checkpoint"])
+    parent = start_run(tiny(SHORT), tmp_path)
+    checkpoint = Path(parent["last_checkpoint"])
+    monkeypatch.chdir(chosen.parent)
+    if way == "before the first checkpoint":
+        shutil.rmtree(checkpoint.parent)
+    wanted = ["objective.kind=distillation", f"objective.teacher={chosen.name}", "loop.max_steps=3"]
+    if way == "branch":
+        branch = branch_run(checkpoint, tiny(*wanted), tmp_path)
+    else:
+        branch = resume_run(parent["run"], tmp_path, wanted)
+    assert branch["run"] != parent["run"]
+    objective = RunFolder(Path(branch["folder"])).config().objective
+    assert getattr(objective, "teacher", None) == str(chosen)
+    monkeypatch.chdir(tmp_path)
+    resumed = resume_run(branch["folder"], tmp_path)
+    assert (resumed["run"], resumed["status"]) == (branch["run"], "completed")
+
+
+def test_paths_that_nobody_typed_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that leads through a link that was set anew is still what the run said, and no reason for a branch."""
+    for name in ("first", "second"):
+        start_run(tiny(SHORT), tmp_path / name)
+    (tmp_path / "link").symlink_to(tmp_path / "first")
+    teacher = next((tmp_path / "link" / "runs").iterdir())
+    monkeypatch.chdir(tmp_path)
+    record = start_run(
+        tiny("objective.kind=distillation", f"objective.teacher={teacher}", "loop.max_steps=2"), tmp_path
+    )
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to(tmp_path / "second")
+    intent = intend_resume(record["run"], tmp_path, ["checkpoints.keep_last=7"])
+    assert intent.same_run
+    assert [change.path for change in intent.changed] == ["checkpoints.keep_last"]
+    same = intend_resume(record["run"], tmp_path, [f"objective.teacher={teacher}"])
+    assert not same.changed
 
 
 def test_data_that_moved_together_with_the_run_is_found(pictures: Path, whole: str, tmp_path: Path) -> None:
