@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import pytest
 import torch
 
+from tests.training.catalog.whole_way import train_and_resume
 from tests.training.tiny import tiny_pictures, write_idx
 from training.checkpoints import load_state
 from training.checkpoints.load import load_weights
 from training.config import RunConfig, parse_config
+from training.config.consent import agree
 from training.config.problems import alternatives
 from training.config.sheet import branch_sheet
 from training.engine.assemble import assemble
@@ -193,3 +196,17 @@ def test_only_pictures_keep_the_spread_that_weights_know() -> None:
     )
     assert normalised_by(points, data) is None
     assert normalised_by(pictures, data) == ((0.5,), (0.2,))
+
+
+def test_a_network_of_ones_own_over_points_goes_on_from_known_weights_to_the_same_bits(tmp_path: Path) -> None:
+    code = (
+        "from torch import nn\ndef build(features, classes):\n"
+        "    return nn.Sequential(nn.Linear(features, 8), nn.ReLU(), nn.Linear(8, classes))\n"
+    )
+    (tmp_path / "net.py").write_text(code, encoding="utf-8")
+    digest = hashlib.sha256(code.encode()).hexdigest()
+    agree(digest, "net.py")
+    model = {"kind": "user_file", "path": str(tmp_path / "net.py"), "trusted": digest}
+    points, task = {"kind": "moons", "samples": 200, "noise": 0.3}, {"kind": "classification"}
+    first = start_run(run(points, model, task), tmp_path)
+    train_and_resume(run(points, model | {"weights": first["last_checkpoint"]}, task), tmp_path / "again", step=4)
