@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -124,9 +125,10 @@ class Ledger:
         value = metrics[config.monitor]
         sign = 1.0 if config.maximize else -1.0
         best = progress.best_value
-        improved = value == value and (best is None or sign * value > sign * best)
+        measured = not math.isnan(value) and not math.isnan(metrics["val/loss"])
+        improved = measured and (best is None or sign * value > sign * best)
         counted = progress.counted_value
-        if value == value and (counted is None or sign * (value - counted) > loop.early_stopping_min_delta):
+        if measured and (counted is None or sign * (value - counted) > loop.early_stopping_min_delta):
             progress.counted_value, progress.stale_validations = value, 0
         else:
             progress.stale_validations += 1
@@ -222,16 +224,16 @@ class Ledger:
 
     def report_skips(self, before: int) -> None:
         """Say how many steps this attempt skipped, if any."""
-        count = self._session.progress.skipped - before
-        if count > 0:  # a roll back may have gone behind where the attempt began
-            self._emit(
-                Found(
-                    level="warning",
-                    title=f"Skipped: {counted(count, 'step')} whose gradient was not finite.",
-                    advice="A few are normal with fp16. Many mean that the learning rate is too high.",
-                    step=self._session.progress.step,
-                )
-            )
+        progress = self._session.progress
+        count = progress.skipped - before
+        if count <= 0:  # a roll back may have gone behind where the attempt began
+            return
+        title = f"Skipped: {counted(count, 'step')} whose gradient was not finite."
+        advice = "A few are normal with fp16. Many mean that the learning rate is too high."
+        if progress.skipped == progress.step:
+            title = f"Nothing was learnt: no gradient was finite, so the run's {counted(count, 'step')} left the weights alone."
+            advice = "Begin with other weights, look for broken samples, or use fp32 or bf16 in the place of fp16."
+        self._emit(Found(level="warning", title=title, advice=advice, step=progress.step))
 
 
 def _model_facts(session: Session) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from torch.nn import functional
 from training.config.objective import Classification
 from training.errors import InputError
 from training.facts import DataFacts
-from training.objectives.confusion import Confusion, listed, mean_of_known
+from training.objectives.confusion import Confusion, listed, mean_of_known, ratio
 from training.objectives.curves import ClassCurves
 from training.objectives.numbers import class_weights, widened
 from training.objectives.objective import Counter, Objective, Tables
@@ -100,7 +100,7 @@ class ClassCounter(Confusion):
     def compute(self) -> dict[str, float]:
         found = {"accuracy": self.accuracy()}
         if self.classes > _TOP:
-            found["top5_accuracy"] = self._near.item() / self.sums()[0].sum().item()
+            found["top5_accuracy"] = ratio(self._near.item(), self.sums()[0].sum().item())
         return found | {"f1": mean_of_known(self.f1())}
 
     def tables(self) -> Tables:

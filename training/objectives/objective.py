@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -130,7 +131,11 @@ class Totals:
 
     def metrics(self, prefix: str = "") -> dict[str, float]:
         """The loss and each metric over all samples so far, named ``prefix`` + name. Waits for the device. Empty before any
-        sample."""
+        sample.
+
+        All are NaN where the sum of losses is: a class and an order can be read from answers that are no numbers, too, and
+        a model that fell apart would look like one that guesses.
+        """
         for loss, weight in self._waiting:
             self._sum(loss.cpu(), None if weight is None else weight.cpu())
         self._waiting.clear()
@@ -140,7 +145,8 @@ class Totals:
         found = {"loss": self._objective.mix(mean).item()}
         for counter in self._counters:
             found |= counter.compute()
-        return {f"{prefix}{name}": value for name, value in found.items()}
+        broken = bool(self._losses.isnan().any())
+        return {f"{prefix}{name}": math.nan if broken else value for name, value in found.items()}
 
     def tables(self) -> Tables:
         """What was gathered and is more than a number. Waits for the device. Empty before any sample."""

@@ -112,6 +112,30 @@ def test_an_ignored_class_counts_nowhere() -> None:
     assert found["auroc"] == plain["auroc"]
 
 
+def test_of_an_ignored_class_alone_nothing_is_known() -> None:
+    found, _ = measured(Classification(ignore_index=2), facts("class", 7), drawn(9, 7), torch.full((9,), 2))
+    assert all(map(math.isnan, found.values()))
+
+
+BROKEN: list[tuple[Objective, DataFacts, Tensor, Tensor]] = [
+    (Classification(ranking_metrics=True), facts("class", 7), drawn(9, 7), numbers(7, 9)),
+    (Binary(), facts("class", 2), drawn(9, 1), numbers(2, 9)),
+    (MultiLabel(), facts("labels", 3), drawn(9, 3), numbers(2, 9, 3).float()),
+    (Regression(), facts("values", 2), drawn(9, 2), drawn(9, 2, seed=1)),
+    (Ranking(), facts("ranks", 1), drawn(9, 4), numbers(3, 9, 4).float()),
+]
+
+
+@pytest.mark.parametrize("case", BROKEN, ids=lambda case: case[0].kind)
+def test_answers_that_are_no_numbers_have_no_metrics(case: tuple[Objective, DataFacts, Tensor, Tensor]) -> None:
+    config, data, outputs, targets = case
+    assert not any(math.isnan(value) for value in measured(config, data, outputs, targets)[0].values())
+    harmed = outputs.clone()
+    harmed[:, 0] = NAN  # one column
+    found, _ = measured(config, data, harmed, targets)
+    assert all(map(math.isnan, found.values())), found
+
+
 @pytest.mark.parametrize("threshold", [0.5, 0.2])
 def test_of_yes_or_no(threshold: float) -> None:
     from torchmetrics.functional import classification as ours
