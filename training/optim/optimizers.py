@@ -31,6 +31,9 @@ from training.optim.groups import Stages, parameter_groups
 Groups = list[dict[str, Any]]
 Implementation = Literal["fused", "foreach"]
 
+_FACTORS = ("row_var", "col_var")
+"""Adafactor's, which torch makes contiguous whatever the parameter is: of filters of one pixel they have its shape."""
+
 FUSED_DEVICES = ("cpu", "cuda", "mps", "xpu")  # where torch >= 2.7 has fused Adam, AdamW and SGD
 
 
@@ -254,7 +257,8 @@ def load_optimizer(optimizer: torch.optim.Optimizer, saved: Mapping[str, Any]) -
     optimizer.load_state_dict({**saved, "param_groups": groups})
     for parameter, state in optimizer.state.items():
         for name, value in state.items():
-            if torch.is_tensor(value) and value.shape == parameter.shape and value.stride() != parameter.stride():
+            alike = torch.is_tensor(value) and value.shape == parameter.shape and name not in _FACTORS
+            if alike and value.stride() != parameter.stride():
                 # Fused kernels walk weights, gradients and state side by side, whatever order each lies in.
                 state[name] = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
 

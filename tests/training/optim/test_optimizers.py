@@ -22,7 +22,7 @@ from training.config.optimizer import (
 from training.models.stages import stages
 from training.optim import implementation, make_optimizer, set_rate
 from training.optim.muon import orthogonal
-from training.optim.optimizers import FUSED_DEVICES
+from training.optim.optimizers import FUSED_DEVICES, load_optimizer
 
 CPU = torch.device("cpu")
 CONFIGS = [
@@ -117,6 +117,18 @@ def test_state_keeps_the_memory_format() -> None:
     model = nn.Conv2d(3, 8, 3).to(memory_format=torch.channels_last)
     optimizer = make_optimizer(model, AdamW(), CPU)
     assert optimizer.state[model.weight]["exp_avg"].is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("config", [Adafactor(), AdamW()], ids=lambda config: config.kind)
+def test_loaded_state_lies_as_it_was_made(config: OptimizerSection) -> None:
+    model = nn.Conv2d(4, 8, 1).to(memory_format=torch.channels_last)
+    optimizer = make_optimizer(model, config, CPU)
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
+    made = {name: value.stride() for name, value in optimizer.state[model.weight].items()}
+    load_optimizer(optimizer, optimizer.state_dict())
+    assert {name: value.stride() for name, value in optimizer.state[model.weight].items()} == made
 
 
 def test_state_survives_a_round_trip_before_the_first_step() -> None:
