@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import lzma
+import math
+import struct
+import tokenize
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +15,18 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from training.data.host_memory import host_memory
+from training.data.placement import in_words
 from training.errors import InputError
 from training.reading import visible
 
 _LOCAL_HEADER = 30  # bytes before the name, in each member's own header (PKWARE's APPNOTE, 4.3.7)
+_UNREADABLE = (
+    ValueError, OSError, EOFError, OverflowError, SyntaxError, tokenize.TokenError, struct.error, zlib.error, lzma.LZMAError,
+    zipfile.BadZipFile, RuntimeError,
+)  # fmt: skip
+"""What zipfile and NumPy raise for damaged members; RuntimeError for encrypted ones and, as NotImplementedError, for unknown
+kinds of compression."""
 
 
 class NpzFile:
@@ -29,9 +42,10 @@ class NpzFile:
                     for info in archive.infolist()
                     if info.filename.endswith(".npy")
                 }
-        except (zipfile.BadZipFile, OSError) as error:
+        except _UNREADABLE as error:
+            why = visible(str(error), 100)
             raise InputError(
-                f"dataset.path: {self._shown} is no .npz file ({error}); choose one that numpy.savez wrote."
+                f"dataset.path: {self._shown} is no .npz file ({why}); choose one that numpy.savez wrote."
             ) from None
 
     @property
@@ -56,14 +70,30 @@ class NpzFile:
                     f"dataset: array '{visible(name, 60)}' of {self._shown} is pickled, which can run code; save it as numbers "
                     "or text."
                 )
+            size = math.prod(shape) * dtype.itemsize
+            if min(shape, default=0) < 0 or header + size > info.file_size:
+                raise ValueError(
+                    f"{shape} {dtype} need {size:,} bytes, but {info.file_size - header:,} lie behind its header"
+                )
             if info.compress_type == zipfile.ZIP_STORED and not fortran and np.prod(shape):
                 return np.memmap(self._path, dtype, "r", self._offset(info) + header, shape)
+            self._require_room(name, size)
             with np.load(self._path, allow_pickle=False) as arrays:
                 found: NDArray[Any] = arrays[name]
                 return found
-        except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-            why = visible(str(error), 100)
-            raise InputError(f"dataset: array '{visible(name, 60)}' of {self._shown} is damaged ({why}).") from None
+        except _UNREADABLE as error:
+            why = visible(str(error), 200)
+            raise InputError(
+                f"dataset: array '{visible(name, 60)}' of {self._shown} cannot be read ({why}); save it again with numpy.savez."
+            ) from None
+
+    def _require_room(self, name: str, size: int) -> None:
+        available = host_memory().available
+        if size > available:
+            raise InputError(
+                f"dataset: array '{visible(name, 60)}' of {self._shown} needs {in_words(size)} of memory, but "
+                f"{in_words(available)} are free; save it with numpy.savez, which leaves it on the disk, or take fewer rows."
+            )
 
     def _offset(self, info: zipfile.ZipInfo) -> int:
         """Where a stored member's bytes begin."""

@@ -99,6 +99,11 @@ class TextFiles:
                         text = decoder.decode(data, final=last)
                     except UnicodeDecodeError as error:
                         raise self._undecodable(path, error, done) from None
+                    except UnicodeError:  # without a place: UTF-16 whose first bytes are not its mark
+                        raise InputError(
+                            f"{self.setting}: {_shown(path)} does not begin as {self.encoding} text does.",
+                            "Save it as UTF-8, or choose its encoding (dataset.encoding).",
+                        ) from None
                     if "\0" in text:
                         raise InputError(
                             f"{self.setting}: {_shown(path)} holds zero bytes, so it is no {self.encoding} text.",

@@ -188,6 +188,8 @@ def test_faults_are_told_in_a_sentence(tmp_path: Path) -> None:
     assert "text.txt is no utf-8 text: byte 0xE9 at place 21 does not fit." in latin
     assert "choose its encoding (dataset.encoding), for example latin-1" in latin
     assert "for example utf-16" in refused("wide".encode("utf-16"))
+    unmarked = refused("wide".encode("utf-16-le"), encoding="utf-16")
+    assert "text.txt does not begin as utf-16 text does. Save it as UTF-8, or choose its encoding" in unmarked
     assert "text.txt is no utf-8 text" in refused("cut off: é".encode()[:-1])
     assert "holds zero bytes, so it is no utf-8 text" in refused(b"MZ\x00\x00\x01")
     short = refused(b"twelve chars")
