@@ -12,7 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from training.errors import InputError
 from training.facts import DataFacts, Layout
+from training.reading import visible
 
 _MOST_SAMPLES = 8192
 _LEAST_SAMPLES = 1024
@@ -64,12 +66,15 @@ def _constants(normalisation: Normalisation, repeats: int, device: torch.device)
         )
 
 
-def measure(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts) -> Normalisation:
+def measure(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts, gaps: bool = False) -> Normalisation:
     """Mean and spread of the training samples ``train`` (int64 sample numbers), read by ``read`` as a Source does. The codes
     of categories and tokens are no amounts: they stay what they are.
 
     At most 8,192 samples, evenly spaced, are looked at; fewer of large pictures. Pictures are summed in whole numbers and
-    vectors one after the other, so the result does not depend on threads, device or how batches are prepared.
+    vectors one after the other, so the result does not depend on threads, device or how batches are prepared. ``gaps`` says
+    that NaN is among the samples, even where it is in none of those.
+
+    Raises InputError when a feature's mean or spread is no finite number.
     """
     shape = facts.shape
     if facts.layout == "tokens":
@@ -78,7 +83,7 @@ def measure(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts) -
     count = min(len(train), most)
     some = train[torch.arange(count) * len(train) // count]
     if facts.layout != "image":
-        return _measure_vectors(read(some), facts)
+        return _measure_vectors(read(some), facts, gaps)
     return _measure_pictures(read, some, shape[0], masked=facts.target == "mask")
 
 
@@ -99,19 +104,31 @@ def _measure_pictures(read: Callable[[Tensor], Tensor], some: Tensor, channels: 
     return Normalisation(tuple(mean), tuple(std))
 
 
-def _measure_vectors(values: Tensor, facts: DataFacts) -> Normalisation:
+def _measure_vectors(values: Tensor, facts: DataFacts, gaps: bool) -> Normalisation:
     features = values.flatten(0, -2).numpy().astype(np.float64)
     missing = bool(np.isnan(features).any())
-    mean, std = _known_mean_and_std(features) if missing else (features.mean(axis=0), features.std(axis=0))
+    with np.errstate(invalid="ignore"):  # an infinite number minus itself
+        mean, std = _known_mean_and_std(features) if missing else (features.mean(axis=0), features.std(axis=0))
+    _require_finite(mean, std, facts.columns)
     # A feature that never changes tells nothing; it becomes 0 instead of a division by 0.
     std[std <= 1e-6 * np.maximum(1e-6, np.abs(mean))] = 1.0
     if facts.categories:
         coded = np.array(facts.categories) > 0
         mean[coded], std[coded] = 0.0, 1.0
-    # Others than those looked at may have gaps, too: wherever a source of rows says so, NaN is a gap.
-    return Normalisation(
-        tuple(mean.tolist()), tuple(std.tolist()), facts.layout, missing=bool(facts.columns) or missing
-    )
+    # Others than those looked at may have gaps, too, and rows that come later: of columns with names, NaN is always a gap.
+    missing = missing or gaps or bool(facts.columns)
+    return Normalisation(tuple(mean.tolist()), tuple(std.tolist()), facts.layout, missing)
+
+
+def _require_finite(mean: NDArray[np.float64], std: NDArray[np.float64], columns: tuple[str, ...]) -> None:
+    wrong = np.flatnonzero(~np.isfinite(mean) | ~np.isfinite(std)).tolist()
+    if wrong:
+        which = f"'{visible(columns[wrong[0]], 60)}'" if columns else f"number {wrong[0] + 1}"
+        raise InputError(
+            f"Feature {which} of the training samples has no finite mean and spread, so some value of it is infinite or too "
+            "large.",
+            "Correct the value, or leave its sample out.",
+        )
 
 
 def _known_mean_and_std(features: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

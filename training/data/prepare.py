@@ -24,7 +24,7 @@ from training.data.source import Opening, ReportProgress, Source, silent
 from training.data.sources import open_source
 from training.data.splits import split_source
 from training.data.streamed import Streamed
-from training.data.targets import target_facts
+from training.data.targets import refuse_nothing_to_learn, target_facts
 from training.errors import ConfigError, counted
 from training.facts import DataFacts, Target
 
@@ -79,15 +79,16 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
 
         splits, notes = _without_duplicates(config, source, splits, read)
         facts = target_facts(source, splits["train"], read)
-        normalisation = measure(read, splits["train"], facts)
+        normalisation = measure(read, splits["train"], facts, source.gaps)
     else:
         report_progress("measuring the samples", None)
         splits, notes = _without_duplicates(config, source, splits, source.read)
         facts = target_facts(source, splits["train"], source.read)
-        normalisation = measure(source.read, splits["train"], facts)
+        normalisation = measure(source.read, splits["train"], facts, source.gaps)
         workers, how = _workers(source, loader.workers, decoder is not None)
         placement = Placement("streamed", f"{placement.reason}; {how}")
         feed = Streamed(source, device, workers)
+    refuse_nothing_to_learn(facts, source.targets[splits["train"]])
     notices += source.take_notices()
     feed.notices = notices  # what opening the data had to say, and whatever reading it will
     for clause in (source.decoded_by, source.supply):

@@ -44,6 +44,8 @@ class Source(Protocol):
     categories: tuple[int, ...]
     codes: tuple[tuple[str, ...], ...]
     """Both as in ``DataFacts``."""
+    gaps: bool
+    """Whether NaN, which stands for a missing number, is known to be among the inputs."""
     vocabulary: str
     merges: tuple[str, ...]
     """As ``DataFacts.vocabulary`` and ``merges``, of text."""
@@ -75,6 +77,11 @@ class Source(Protocol):
         """
         ...
 
+    def in_file(self, indices: Tensor) -> Tensor | None:
+        """The samples by all that their file says of them, for comparing: what ``fit`` made unknown to the model is told
+        apart. None where ``read`` tells as much."""
+        ...
+
     def name(self, index: int) -> str:
         """What a person calls the sample: its file, or "sample 1234"."""
         ...
@@ -100,10 +107,14 @@ class Plain:
     columns: tuple[str, ...] = ()
     categories: tuple[int, ...] = ()
     codes: tuple[tuple[str, ...], ...] = ()
+    gaps = False
     vocabulary = ""
     merges: tuple[str, ...] = ()
     groups: Tensor | None = None
     in_order = False
+
+    def in_file(self, indices: Tensor) -> Tensor | None:
+        return None
 
     def fit(self, train: Tensor) -> Self:
         return self

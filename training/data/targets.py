@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,7 +11,9 @@ import torch
 from torch import Tensor
 
 from training.data.source import Source
+from training.errors import InputError
 from training.facts import IGNORED_PIXEL, DataFacts
+from training.reading import visible
 
 _COUNTED = 4096
 """Samples at most whose mask or tokens are counted, evenly spaced: each has thousands of places."""
@@ -34,7 +37,7 @@ def source_facts(source: Source) -> DataFacts:
 
 def target_facts(source: Source, train: Tensor, read: Callable[[Tensor], Tensor] | None) -> DataFacts:
     """``source_facts`` with the statistics of the samples ``train`` (int64), read by ``read`` as a Source does; None: what
-    would have to be read is left out."""
+    would have to be read is left out. Raises InputError when the mean or spread of a value to predict is no finite number."""
     facts = replace(source_facts(source), samples=len(train))
     targets = source.targets[train]
     if facts.target == "class":
@@ -43,12 +46,39 @@ def target_facts(source: Source, train: Tensor, read: Callable[[Tensor], Tensor]
         return replace(facts, counts=tuple(int(count) for count in targets.sum(0).tolist()))
     if facts.target == "values":
         values = targets.numpy().astype(np.float64)
-        mean, std = values.mean(axis=0), values.std(axis=0)
+        with np.errstate(invalid="ignore"):  # an infinite number minus itself
+            mean, std = values.mean(axis=0), values.std(axis=0)
+        for name, numbers in zip(facts.names, zip(mean, std, strict=True), strict=True):
+            if not np.isfinite(numbers).all():
+                raise InputError(
+                    f"dataset.targets: '{visible(name, 60)}' has no finite mean and spread in the training samples, so some "
+                    "value of it is missing, infinite or too large.",
+                    "Correct the value, or leave its sample out.",
+                )
         std[std <= 1e-9 * np.maximum(1e-9, np.abs(mean))] = 1.0  # a value that never changes
         return replace(facts, target_mean=tuple(mean.tolist()), target_std=tuple(std.tolist()))
     if facts.dense and read is not None:
         return replace(facts, counts=_count_places(facts, train, read))
     return facts
+
+
+def refuse_nothing_to_learn(facts: DataFacts, targets: Tensor) -> None:
+    """Raise InputError where ``targets``, those of the training samples, or the masks that were looked at for ``facts`` say
+    nothing that a loss could be made of."""
+    if facts.target == "mask" and facts.counts and not any(facts.counts):
+        raise InputError(
+            "All pixels of the training masks are ignored, so there is nothing to learn.",
+            "Look at the masks, at the value that is ignored (255, and dataset.ignore_index where there is one), and at the "
+            "class list.",
+        )
+    if facts.target == "ranks":
+        highest = targets.nan_to_num(nan=-math.inf).amax(1)
+        lowest = targets.nan_to_num(nan=math.inf).amin(1)
+        if not bool((highest > lowest).any()):
+            raise InputError(
+                f"No training query has two items of different rank in {visible(facts.names[0])}, so there is no order to learn.",
+                "Choose another column as dataset.targets or as dataset.query_column, or add queries whose items differ.",
+            )
 
 
 def _count_places(facts: DataFacts, train: Tensor, read: Callable[[Tensor], Tensor]) -> tuple[int, ...]:

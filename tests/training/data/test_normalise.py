@@ -8,6 +8,7 @@ import torch
 
 from tests.training.known_facts import sample_facts
 from training.data.normalise import Normalisation, measure
+from training.errors import InputError
 
 
 def pictures(n: int, channels: int = 3) -> torch.Tensor:
@@ -73,3 +74,22 @@ def test_both_ways_to_apply_give_the_same_bits(channels: int, side: int, dtype: 
     assert torch.equal(batch, before)
     expected = (batch.double() / 255 - numbers) / (numbers / 2)
     assert torch.allclose(pixels.double(), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("gap", [False, True])
+def test_a_feature_with_an_infinite_number_is_refused_instead_of_wiped(gap: bool) -> None:
+    store = torch.ones(20, 3)
+    store[7, 1] = torch.inf
+    store[2, 2] = torch.nan if gap else 0.0
+    with pytest.raises(InputError, match="Feature number 2 of the training samples has no finite mean and spread"):
+        measure(lambda some: store[some], torch.arange(20), sample_facts((3,)))
+
+
+def test_a_gap_that_no_measured_sample_has_becomes_the_mean() -> None:
+    store = torch.randn(20_000, 2, generator=torch.Generator().manual_seed(0))
+    store[1, 0] = torch.nan
+    unseen = measure(lambda some: store[some], torch.arange(20_000), sample_facts((2,)))
+    told = measure(lambda some: store[some], torch.arange(20_000), sample_facts((2,)), gaps=True)
+    assert (unseen.missing, told.missing) == (False, True)
+    assert (told.mean, told.std) == (unseen.mean, unseen.std)
+    assert told.apply(store[1:2])[0, 0] == 0

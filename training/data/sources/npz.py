@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -17,14 +18,26 @@ from training.data.source import AtHand, Opening, Skipped
 from training.data.sources.table import require_trained_classes
 from training.errors import InputError
 from training.facts import IGNORED_PIXEL, Layout, Target
+from training.reading import visible
 
 _PARTS = {"train": ("train",), "validation": ("val", "valid", "validation"), "test": ("test",)}
 _CHANNELS = (1, 3, 4)
 _MOST_CLASSES = 1000
 """Whole numbers of more different values are refused as classes: they are amounts."""
+_AT_ONCE = 1 << 20
+"""Numbers that are looked at together."""
 
-Pairs = list[tuple[str, NDArray[Any], NDArray[Any]]]
-"""Of each part its name, inputs and targets."""
+
+class Part(NamedTuple):
+    """Inputs and targets of one part, and what their arrays are called in the file."""
+
+    name: str
+    inputs: NDArray[Any]
+    targets: NDArray[Any]
+    arrays: tuple[str, str]
+
+
+Parts = list[Part]
 
 
 class Arrays(AtHand):
@@ -32,10 +45,20 @@ class Arrays(AtHand):
     ``masks`` (n, H, W) if those are to be learnt."""
 
     def __init__(
-        self, pairs: Pairs, target: Target, names: tuple[str, ...], targets: Tensor, notes: list[str], fingerprint: str
+        self,
+        parts: Parts,
+        target: Target,
+        names: tuple[str, ...],
+        targets: Tensor,
+        highest: Tensor,
+        gaps: bool,
+        notes: list[str],
+        fingerprint: str,
     ) -> None:
-        self._inputs = [inputs for _, inputs, _ in pairs]
-        self._masks = [masks for _, _, masks in pairs] if target == "mask" else []
+        self._inputs = [part.inputs for part in parts]
+        self._masks = [part.targets for part in parts] if target == "mask" else []
+        self._highest = highest  # int64 (N,): of masks the highest class in each
+        self.gaps = gaps
         shape = self._inputs[0].shape[1:]
         self.layout: Layout = "vector" if len(shape) == 1 else "image"
         self.shape = shape if len(shape) == 1 else (shape[2], *shape[:2])
@@ -47,13 +70,21 @@ class Arrays(AtHand):
         self.notes = tuple(notes)
         self.fingerprint = fingerprint
         total = 0
-        for part, inputs, _ in pairs:
-            self.parts[part] = torch.arange(total, total + len(inputs))
-            total += len(inputs)
+        for part in parts:
+            self.parts[part.name] = torch.arange(total, total + len(part.inputs))
+            total += len(part.inputs)
 
     def fit(self, train: Tensor) -> Self:
         if self.target == "class":
             require_trained_classes(self.classes, self.targets, train)
+        if self.target == "mask":
+            trained, found = int(self._highest[train].max()), int(self._highest.max())
+            if found > max(1, trained):
+                raise InputError(
+                    f"dataset.targets: class {found} is in held-back masks only; those of the training part go up to "
+                    f"{trained}.",
+                    f"Add samples of it to the training part, or set those pixels to {IGNORED_PIXEL}, which leaves them out.",
+                )
         return self
 
     def read(self, indices: Tensor) -> Tensor:
@@ -61,7 +92,7 @@ class Arrays(AtHand):
         samples = _rows(self._inputs, indices.numpy())
         if self._masks:
             samples = np.concatenate([samples, _rows(self._masks, indices.numpy())[..., None]], axis=-1)
-        return torch.from_numpy(samples if self.layout == "image" else samples.astype(np.float32, copy=False))
+        return torch.from_numpy(samples if self.layout == "image" else _float32(samples))
 
     def name(self, index: int) -> str:
         return f"sample {index}"
@@ -71,50 +102,58 @@ class Arrays(AtHand):
 
 
 def open_npz(dataset: NpzDataset, opening: Opening) -> Arrays:
-    file, pairs = _open(dataset, opening)
-    for number, (part, inputs, targets) in enumerate(pairs):
+    file, parts = _open(dataset, opening)
+    for number, part in enumerate(parts):
+        inputs = part.inputs
         if inputs.ndim < 2 or inputs.dtype.kind not in "fiub":
             raise InputError(f"dataset.inputs: has the shape {_words(inputs)}; rows of numbers (N, F) are needed.")
-        pairs[number] = part, inputs.reshape(len(inputs), -1), targets
-    return _arrays(dataset.task, pairs, file, opening)
+        parts[number] = part._replace(inputs=inputs.reshape(len(inputs), -1))
+    return _arrays(dataset.task, parts, file, opening)
 
 
 def open_npz_pictures(dataset: NpzPicturesDataset, opening: Opening) -> Arrays:
-    file, pairs = _open(dataset, opening)
-    for number, (part, inputs, targets) in enumerate(pairs):
-        if inputs.dtype != np.uint8:
+    file, parts = _open(dataset, opening)
+    for number, part in enumerate(parts):
+        if part.inputs.dtype != np.uint8:
             raise InputError(
-                f"dataset.inputs: holds {inputs.dtype}, but pictures are whole numbers from 0 to 255; save them as uint8."
+                f"dataset.inputs: holds {part.inputs.dtype}, but pictures are whole numbers from 0 to 255; save them as uint8."
             )
-        pairs[number] = part, _channels_last(inputs), targets
-    return _arrays(dataset.task, pairs, file, opening)
+        parts[number] = part._replace(inputs=_channels_last(part.inputs))
+    return _arrays(dataset.task, parts, file, opening)
 
 
-def _open(dataset: NpzDataset | NpzPicturesDataset, opening: Opening) -> tuple[Path, Pairs]:
+def _open(dataset: NpzDataset | NpzPicturesDataset, opening: Opening) -> tuple[Path, Parts]:
     path = Path(dataset.path)
     opening.report_progress(f"reading {path.name}", None)
     file = NpzFile(path)
-    pairs: Pairs = []
     known = file.names
+    wanted: dict[str, tuple[str, str]] = {}
     if dataset.inputs in known:
-        pairs.append(("train", file.array(dataset.inputs), file.array(dataset.targets)))
+        wanted["train"] = dataset.inputs, dataset.targets
     inputs_stem, targets_stem = dataset.inputs.removesuffix("_train"), dataset.targets.removesuffix("_train")
-    for part, endings in _PARTS.items():
+    for name, endings in _PARTS.items():
         names = [(f"{inputs_stem}_{end}", f"{targets_stem}_{end}") for end in endings]
         found = next((both for both in names if both[0] in known), None)
-        if found and part not in [each[0] for each in pairs]:
-            pairs.append((part, file.array(found[0]), file.array(found[1])))
-    if not pairs or pairs[0][0] != "train":
+        if found:
+            wanted.setdefault(name, found)
+    if "train" not in wanted:
         file.array(dataset.inputs)  # says which arrays there are
-    for part, inputs, targets in pairs:
+    parts = [Part(name, file.array(both[0]), file.array(both[1]), both) for name, both in wanted.items()]
+    for name, inputs, targets, both in parts:
+        for setting, array, called in zip(("inputs", "targets"), (inputs, targets), both, strict=True):
+            if not array.size:
+                raise InputError(
+                    f"dataset.{setting}: array '{visible(called, 60)}' has the shape {_words(array)}, so it holds nothing.",
+                    "Choose another array, or leave it out of the file.",
+                )
         if not inputs.ndim or not targets.ndim or len(inputs) != len(targets):
             raise InputError(
-                f"dataset.targets: the {part} part has inputs {_words(inputs)} and targets {_words(targets)}; one target is "
+                f"dataset.targets: the {name} part has inputs {_words(inputs)} and targets {_words(targets)}; one target is "
                 "needed for each sample."
             )
-    if len({inputs.shape[1:] for _, inputs, _ in pairs}) > 1 or len({targets.shape[1:] for _, _, targets in pairs}) > 1:
+    if len({part.inputs.shape[1:] for part in parts}) > 1 or len({part.targets.shape[1:] for part in parts}) > 1:
         raise InputError("dataset.inputs: the parts differ in the shape of their samples or targets; use one shape.")
-    return path, pairs
+    return path, parts
 
 
 def _channels_last(pictures: NDArray[Any]) -> NDArray[Any]:
@@ -131,48 +170,82 @@ def _channels_last(pictures: NDArray[Any]) -> NDArray[Any]:
     )
 
 
-def _arrays(task: str, pairs: Pairs, path: Path, opening: Opening) -> Arrays:
-    joined = [targets for _, _, targets in pairs]
-    found, pixels = _target(task, joined, pairs[0][1].shape[1:3] if pairs[0][1].ndim == 4 else None)
-    notes = [f"read {', '.join(f'{len(inputs):,} of part {part}' for part, inputs, _ in pairs)} in {path.name}"]
-    if found == "mask":
-        names = tuple(str(number) for number in range(pixels))
-        targets = torch.empty(sum(map(len, joined)), 0)
+def _arrays(task: str, parts: Parts, path: Path, opening: Opening) -> Arrays:
+    joined = [part.targets for part in parts]
+    target = _target(task, joined, parts[0].inputs.shape[1:3] if parts[0].inputs.ndim == 4 else None)
+    notes = [f"read {', '.join(f'{len(part.inputs):,} of part {part.name}' for part in parts)} in {path.name}"]
+    highest = torch.zeros(0, dtype=torch.int64)
+    if target == "mask":
+        highest = torch.from_numpy(np.concatenate([_highest(each) for each in joined]))
+        names = tuple(str(number) for number in range(max(2, int(highest.max()) + 1)))
+        targets = torch.empty(len(highest), 0)
     else:
-        names, targets = _values(np.concatenate([np.asarray(each) for each in joined]), found)
-    digest = ""
+        names, targets = _values(parts, target)
+    digest, gaps = "", False
     if opening.check:
+        gapped = [_has_gaps(part) for part in parts]  # a list: every part is looked through
+        gaps = any(gapped)
+        if gaps:
+            notes.append("numbers that are missing (NaN) become the mean of the training samples")
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Arrays(pairs, found, names, targets, notes, digest)
+    return Arrays(parts, target, names, targets, highest, gaps, notes, digest)
 
 
-def _target(task: str, parts: list[NDArray[Any]], sides: tuple[int, ...] | None) -> tuple[Target, int]:
-    """What the targets are, and of masks the number of classes."""
-    first = parts[0]
-    as_mask = sides is not None and first.shape[1:] == sides and first.dtype == np.uint8
-    if task == "mask" or (task == "auto" and as_mask):
-        if not as_mask:
+def _has_gaps(part: Part) -> bool:
+    """Whether NaN is among the inputs. Raises InputError for an infinite number, and for one that float32 cannot hold."""
+    if part.inputs.dtype.kind != "f":
+        return False
+    gaps = False
+    for first, rows in _pieces(part.inputs):
+        values = _float32(rows)
+        row = _first_row(np.isinf(values))
+        if row is not None:
             raise InputError(
-                f"dataset.targets: {_words(first)} {first.dtype}; a mask is uint8 (N, H, W), as its picture."
+                f"dataset.inputs: array '{visible(part.arrays[0], 60)}' holds a number that is infinite or too large for "
+                f"float32 in row {first + row:,}, counted from 0.",
+                "Correct it, save NaN where it is not known, or leave that sample out.",
             )
-        most = max(int(np.where(part == IGNORED_PIXEL, 0, part).max()) for part in parts)
-        return "mask", max(2, most + 1)
+        gaps = gaps or bool(np.isnan(values).any())
+    return gaps
+
+
+def _highest(masks: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """int64 (n,): the highest class in each mask, 0 in one that is ignored everywhere."""
+    found = [
+        np.where(rows == IGNORED_PIXEL, 0, rows).reshape(len(rows), -1).max(axis=1).astype(np.int64)
+        for _, rows in _pieces(masks)
+    ]
+    return np.concatenate(found)
+
+
+def _target(task: str, parts: list[NDArray[Any]], sides: tuple[int, ...] | None) -> Target:
+    first = parts[0]
+    odd = next((part for part in parts if part.shape[1:] != sides or part.dtype != np.uint8), None)
+    as_mask = sides is not None and odd is None
+    if task == "mask" or (task == "auto" and as_mask):
+        if odd is not None or not as_mask:
+            wrong = first if odd is None else odd
+            raise InputError(
+                f"dataset.targets: {_words(wrong)} {wrong.dtype}; a mask is uint8 (N, H, W), as its picture."
+            )
+        return "mask"
     if first.dtype.kind not in "fiubU" or first.ndim > 2:
         raise InputError(
             f"dataset.targets: holds {first.dtype} of the shape {_words(first)}; numbers or text are needed."
         )
     single = first.ndim == 1 or first.shape[1] == 1
     if task != "auto":
-        return task, 0  # type: ignore[return-value]  # the setting's own choices
+        return task  # type: ignore[return-value]  # the setting's own choices
     if single and first.dtype.kind in "iubU":
-        return "class", 0
+        return "class"
     if not single and first.dtype.kind in "iub" and all(bool(((part == 0) | (part == 1)).all()) for part in parts):
-        return "labels", 0
-    return "values", 0
+        return "labels"
+    return "values"
 
 
-def _values(targets: NDArray[Any], target: Target) -> tuple[tuple[str, ...], Tensor]:
+def _values(parts: Parts, target: Target) -> tuple[tuple[str, ...], Tensor]:
+    targets = np.concatenate([np.asarray(part.targets) for part in parts])
     if target == "class":
         flat = targets.reshape(len(targets), -1)
         if flat.shape[1] != 1 or flat.dtype.kind == "f":
@@ -187,9 +260,17 @@ def _values(targets: NDArray[Any], target: Target) -> tuple[tuple[str, ...], Ten
         return tuple(str(value) for value in known.tolist()), torch.from_numpy(numbers.astype(np.int64))
     if targets.dtype.kind == "U":
         raise InputError("dataset.targets: holds text, which is no number; set dataset.task to class.")
-    values = targets.reshape(len(targets), -1).astype(np.float32)
-    if not np.isfinite(values).all():
-        raise InputError("dataset.targets: holds a number that is missing or infinite; leave that sample out.")
+    values = _float32(targets.reshape(len(targets), -1))
+    row = _first_row(~np.isfinite(values))
+    if row is not None:
+        for part in parts:
+            if row < len(part.targets):
+                break
+            row -= len(part.targets)
+        raise InputError(
+            f"dataset.targets: array '{visible(part.arrays[1], 60)}' holds a number that is missing or infinite, or too large "
+            f"for float32, in row {row:,}, counted from 0; correct it, or leave that sample out."
+        )
     if target == "labels" and not ((values == 0) | (values == 1)).all():
         raise InputError("dataset.targets: labels are 0 or 1; set dataset.task to values.")
     word = "label" if target == "labels" else "value"
@@ -199,13 +280,31 @@ def _values(targets: NDArray[Any], target: Target) -> tuple[tuple[str, ...], Ten
 
 def _rows(parts: list[NDArray[Any]], indices: NDArray[np.int64]) -> NDArray[Any]:
     """The samples of those numbers, counted through all parts."""
-    made = np.empty((len(indices), *parts[0].shape[1:]), parts[0].dtype)
+    made = np.empty((len(indices), *parts[0].shape[1:]), np.result_type(*parts))
     start = 0
     for part in parts:
         here = (indices >= start) & (indices < start + len(part))
         made[here] = part[indices[here] - start]
         start += len(part)
     return made
+
+
+def _pieces(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """The rows, some at a time, each time with the number of the first: a mapped array need not fit into memory."""
+    some = max(1, _AT_ONCE // max(1, array[0].size))
+    for first in range(0, len(array), some):
+        yield first, array[first : first + some]
+
+
+def _first_row(wrong: NDArray[np.bool_]) -> int | None:
+    """The first row of (n, F) with something wrong."""
+    rows = wrong.any(axis=1)
+    return int(rows.argmax()) if rows.any() else None
+
+
+def _float32(numbers: NDArray[Any]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
+        return numbers.astype(np.float32, copy=False)
 
 
 def _words(array: NDArray[Any]) -> str:
