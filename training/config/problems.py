@@ -16,7 +16,7 @@ from training.config.optimizer_problems import optimizer_problems
 from training.config.paths import missing_path, path_problems
 from training.config.run import SECTIONS, RunConfig
 from training.config.schedule import OneCycle
-from training.config.tables import TableSection, role_problems
+from training.config.tables import TableSection, repeat_problems, role_problems
 from training.config.task import task_problems
 from training.config.text_problems import text_problems
 from training.errors import Problem
@@ -147,6 +147,7 @@ def cross_problems(config: RunConfig) -> list[Problem]:
     return [
         *task_problems(config),
         *(role_problems(config.dataset) if isinstance(config.dataset, TableSection) else []),
+        *(repeat_problems("dataset.targets", config.dataset.targets) if config.dataset.kind == "image_table" else []),
         *objective_problems(config),
         *optimizer_problems(config),
         *found,

@@ -10,6 +10,7 @@ from training.config.dataset_section import PartsSection
 from training.config.fields import Names, Section, setting
 from training.errors import Problem
 from training.facts import Target
+from training.reading import visible
 
 MISSING_MARKS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 
@@ -143,8 +144,19 @@ class RankingDataset(PartsSection, TableSection):
         return "ranks"
 
 
+def repeat_problems(field: str, names: Names) -> list[Problem]:
+    """A column that stands in ``field`` more than once: the model would need two features or answers of one name."""
+    once = tuple(dict.fromkeys(names))
+    if len(once) == len(names):
+        return []
+    twice = next(name for place, name in enumerate(names) if name in names[:place])
+    return [
+        Problem(field, f"names the column '{visible(twice, 60)}' twice; take one of them out.", {field: list(once)})
+    ]
+
+
 def role_problems(dataset: TableSection) -> list[Problem]:
-    """Columns with two roles that exclude each other, one sentence for each setting to change."""
+    """Columns that stand twice in one role, or in two that exclude each other; one sentence for each setting to change."""
     alone = {"split_column": dataset.split_column}
     if isinstance(dataset, TableDataset):
         alone["group_column"] = dataset.group_column
@@ -157,7 +169,10 @@ def role_problems(dataset: TableSection) -> list[Problem]:
         ("ignored", dataset.ignored),
     ]
     seen: dict[str, str] = {}
-    found: list[Problem] = []
+    found = [
+        *repeat_problems("dataset.targets", dataset.targets),
+        *repeat_problems("dataset.features", dataset.features),
+    ]
     for role, names in roles:
         both = [name for name in names if seen.get(name, role) != role]
         if both:

@@ -63,7 +63,7 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> list
         found.append(
             Problem("model.kind", f"{model.kind} gives {gives}, which {dataset.kind} is not for; {advice}.", fix)
         )
-    found += _mixing_problems(config)
+    found += _mixing_problems(config, dataset.target or found_target)
     if config.loader.sampling == "balanced" and target not in (None, "class"):
         what = (
             f"only samples of one class each can be drawn class by class, but {dataset.kind} gives {_TARGETS[target]}"
@@ -83,13 +83,13 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> list
     return found
 
 
-def _mixing_problems(config: RunConfig) -> list[Problem]:
+def _mixing_problems(config: RunConfig, target: Target | None) -> list[Problem]:
     dataset = config.dataset
-    if not isinstance(dataset, ImageSection) or dataset.target in (None, "class", "labels", "values"):
+    if not isinstance(dataset, ImageSection) or target in (None, "class", "labels", "values"):
         return []
-    what = f"two samples have no target in common where {dataset.kind} gives {_TARGETS[dataset.target]}"
+    what = f"two samples have no target in common where {dataset.kind} gives {_TARGETS[target]}"
     return [
-        Problem(f"dataset.{name}", f"{what}; set it to 0.")
+        Problem(f"dataset.{name}", f"{what}; set it to 0.", {f"dataset.{name}": 0.0})
         for name in ("mixup_alpha", "cutmix_alpha")
         if getattr(dataset, name)
     ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from training.config.tables import RankingDataset, TableDataset, TableSection
@@ -90,9 +92,8 @@ def _require_usable(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableS
             faults[name] = "holds dates: split it into numbers (year, month, weekday) first, or leave it out"
         elif sort == "text" and name not in dataset.categorical and mostly_different(column):
             faults[name] = "has another text in most rows"
-        elif sort == "numbers" and column.is_infinite().any():
-            row = int(column.is_infinite().fill_null(value=False).arg_true()[0]) + 1
-            faults[name] = f"holds an infinite number in row {row:,}"
+        elif sort == "numbers" and (row := _first_infinite(column)) is not None:
+            faults[name] = f"holds {_size(column, row)} in row {row + 1:,}"
     if faults:
         said = "; ".join(f"column '{visible(name, 60)}' {fault}" for name, fault in list(faults.items())[:5])
         more = f"; and {len(faults) - 5} more" if len(faults) > 5 else ""
@@ -102,6 +103,19 @@ def _require_usable(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableS
             "Leave out what is not needed, with dataset.ignored.",
             {"dataset.ignored": wanted} if not dataset.features else {},
         )
+
+
+def _first_infinite(column: pl.Series) -> int | None:
+    """The first row (from 0) whose number is infinite in float32, in which all are trained on; None where none is."""
+    import polars as pl
+
+    infinite = column.cast(pl.Float32).is_infinite().fill_null(value=False)
+    return int(infinite.arg_true()[0]) if infinite.any() else None
+
+
+def _size(column: pl.Series, row: int) -> str:
+    number = float(column[row])
+    return f"the number {number:g}, which is too large," if math.isfinite(number) else "an infinite number"
 
 
 def mostly_different(column: pl.Series) -> bool:
@@ -129,8 +143,10 @@ def _as_text(value: object) -> str:
     return str(value)  # whole: two that differ late are two, and an exported model looks rows up by it
 
 
-def target_kind(frame: pl.DataFrame, targets: tuple[str, ...], asked: str) -> Literal["class", "labels", "values"]:
-    """What ``targets`` are, or are to be; raises InputError when they cannot be that."""
+def target_kind(
+    frame: pl.DataFrame, targets: tuple[str, ...], asked: str, rows: NDArray[np.int64] | None = None
+) -> Literal["class", "labels", "values"]:
+    """What ``targets`` are, or are to be; raises InputError when they cannot be that. ``rows`` as in ``require_numbers``."""
     columns = [frame.get_column(name) for name in targets]
     sorts = [sort_of(column) for column in columns]
     for name, sort in zip(targets, sorts, strict=True):
@@ -166,20 +182,23 @@ def target_kind(frame: pl.DataFrame, targets: tuple[str, ...], asked: str) -> Li
                 "set dataset.task to values."
             )
         return "labels"
-    require_numbers(frame, targets)
+    require_numbers(frame, targets, rows)
     return "values"
 
 
-def require_numbers(frame: pl.DataFrame, targets: tuple[str, ...]) -> None:
-    """Raise InputError for a target that is no number."""
+def require_numbers(frame: pl.DataFrame, targets: tuple[str, ...], rows: NDArray[np.int64] | None = None) -> None:
+    """Raise InputError for a target that is no number. ``rows`` are the file's (from 0) that ``frame`` has; None: all."""
     for name in targets:
         column = frame.get_column(name)
         if sort_of(column) == "text":
             raise InputError(
                 f"dataset.targets: column '{visible(name, 60)}' holds text, which is no number to predict; choose another."
             )
-        if sort_of(column) == "numbers" and column.is_infinite().any():
-            raise InputError(f"dataset.targets: column '{visible(name, 60)}' holds an infinite number; mend that row.")
+        if sort_of(column) == "numbers" and (row := _first_infinite(column)) is not None:
+            number = row if rows is None else int(rows[row])
+            raise InputError(
+                f"dataset.targets: column '{visible(name, 60)}' holds {_size(column, row)} in row {number + 1:,}; mend that row."
+            )
 
 
 def _is_twofold(column: pl.Series, sort: Sort) -> bool:

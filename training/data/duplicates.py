@@ -109,7 +109,13 @@ def _all_keys(source: Source, numbers: Tensor, read: Read) -> NDArray[np.uint8]:
     digests = _digests(source)
     if digests is not None:
         return digests[numbers]
-    return np.concatenate([_keys(_pictures(source, read(some))) for some in numbers.split(_AT_ONCE)])
+    return np.concatenate([_keys(_whole(source, some, read)) for some in numbers.split(_AT_ONCE)])
+
+
+def _whole(source: Source, some: Tensor, read: Read) -> Tensor:
+    """All that tells samples apart, not only what the model is shown: two unknown categories are not the same."""
+    told = source.in_file(some)
+    return _pictures(source, read(some)) if told is None else told
 
 
 def _digests(source: Source) -> NDArray[np.uint8] | None:

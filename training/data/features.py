@@ -70,6 +70,10 @@ class Features:
                     marked.append(column)
         return replace(self, maps=tuple(maps), marked=tuple(marked))
 
+    def in_file(self, rows: Tensor) -> Tensor:
+        """As ``read``, with the codes of the whole file: categories that no training row has are told apart."""
+        return self.values[rows]
+
     def read(self, rows: Tensor) -> Tensor:
         """float32 (n, columns) of the int64 (n,) ``rows``."""
         values = self.values[rows]

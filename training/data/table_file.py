@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -103,7 +104,11 @@ def _read_csv(
 ) -> pl.DataFrame:
     import polars as pl
 
-    start = _text(shown, head)
+    above, start = _without_empty_lines(_text(shown, head))
+    if "\r" in start and "\n" not in start:
+        raise InputError(
+            f"dataset.path: {shown} ends its lines with carriage returns alone; save it with usual line ends."
+        )
     between = _SEPARATORS.get(separator) or _likely_separator(start)
     names = _header(shown, start, between)
     decimal_comma = between != "," and _has_decimal_commas(start, between)
@@ -115,6 +120,7 @@ def _read_csv(
             infer_schema_length=rows,  # None: all rows, else a number with a comma in row 101 would be an error
             null_values=list(marks),
             decimal_comma=decimal_comma,
+            skip_lines=above,
             glob=False,
         )
         frame = _collected(scan, rows)
@@ -127,8 +133,37 @@ def _read_csv(
         ) from None
     if rows is None and frame.width and frame.get_column(frame.columns[-1]).null_count():
         _require_even_rows(path, shown, names, between)  # short rows look like rows with missing values
+    if frame.width != len(names):
+        raise InputError(
+            f"dataset.path: the first row of {shown} cannot be told apart into names (read as {len(names)} or as "
+            f"{frame.width}); write one name a column."
+        )
     frame.columns = names
+    _require_no_zero_bytes(frame, shown)
     return _plain(frame, marks)
+
+
+def _without_empty_lines(start: str) -> tuple[int, str]:
+    """How many lines above the header are empty, and the text without them."""
+    lines = io.StringIO(start, newline="")
+    above = 0
+    while (line := lines.readline()) and not line.strip(" \r\n"):
+        above += 1
+    return above, line + lines.read()
+
+
+def _require_no_zero_bytes(frame: pl.DataFrame, shown: str) -> None:
+    """Raise InputError naming the first cell with one: a file that was cut off or damaged, whose start looked like text."""
+    import polars as pl
+
+    for column in frame.select(pl.col(pl.String)).iter_columns():
+        harmed = column.str.contains("\0", literal=True).fill_null(value=False)
+        if harmed.any():
+            row = int(harmed.arg_true()[0]) + 1
+            raise InputError(
+                f"dataset.path: {shown} is damaged: column '{visible(column.name, 60)}' holds a zero byte in row {row:,}; "
+                "write the file again."
+            )
 
 
 def _collected(scan: pl.LazyFrame, rows: int | None) -> pl.DataFrame:
@@ -163,7 +198,7 @@ def _likely_separator(start: str) -> str:
 
 def _header(shown: str, start: str, separator: str) -> list[str]:
     try:
-        names = [name.strip() for name in next(csv.reader(start.splitlines(keepends=True), delimiter=separator), [])]
+        names = [name.strip() for name in next(csv.reader(io.StringIO(start, newline=""), delimiter=separator), [])]
     except csv.Error as error:
         raise InputError(
             f"dataset.path: the first row of {shown} is no header ({error}); write one name a column."

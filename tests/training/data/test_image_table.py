@@ -17,7 +17,7 @@ from training.data.cache_room import CacheWish
 from training.data.inspect import inspect_dataset
 from training.data.source import Opening, Source
 from training.data.sources import open_source
-from training.errors import InputError
+from training.errors import ConfigError, InputError
 
 NAMES = [f"{number:02}.png" for number in range(12)]
 
@@ -110,6 +110,31 @@ def test_what_cannot_be_used_is_left_out_with_its_reason(tmp_path: Path) -> None
         "notes.txt": "row 8: not a picture format that can be read (.txt)",
         "07.png": "not a picture in a format that can be read",
     }
+
+
+def test_one_file_is_one_sample_however_it_is_written(tmp_path: Path) -> None:
+    rows = [f"{name},{'ab'[number % 2]}" for number, name in enumerate(NAMES)]
+    source = opened(write(tmp_path, "file,kind", [*rows, "./03.png,a", ".//04.png,a"]))
+    assert len(source.targets) == len(NAMES)
+    assert {skipped.path: skipped.reason for skipped in source.skipped} == {
+        "03.png": "row 13: the same file as in row 4",
+        "04.png": "row 14: the same file as in row 5",
+    }
+
+
+def test_a_number_too_large_is_told_by_its_row_in_the_table(tmp_path: Path) -> None:
+    rows = ["nowhere.png,1.5", *(f"{name},{number}.5" for number, name in enumerate(NAMES))]
+    rows[4] = "03.png,1e39"
+    with pytest.raises(
+        InputError, match=r"dataset.targets: column 'y' holds the number 1e\+39, which .* in row 5; mend"
+    ):
+        opened(write(tmp_path, "file,y", rows))
+
+
+def test_a_target_stands_once(make_config: MakeConfig, tmp_path: Path) -> None:
+    table = write(tmp_path, "file,x,y", [f"{name},1.5,{number}" for number, name in enumerate(NAMES)])
+    with pytest.raises(ConfigError, match=r"dataset\.targets: names the column 'x' twice; take one of them out"):
+        make_config(dataset={"kind": "image_table", "path": str(table), "targets": ["x", "y", "x"], "task": "values"})
 
 
 def test_files_without_their_ending(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from training.data import prepare
 from training.data.npz_file import NpzFile
 from training.data.source import Opening
 from training.data.sources.npz import Arrays, open_npz, open_npz_pictures
-from training.errors import InputError
+from training.errors import ConfigError, InputError
 from training.facts import IGNORED
 
 CPU = torch.device("cpu")
@@ -81,6 +81,20 @@ def test_masks_ride_behind_the_picture(make_config: MakeConfig, tmp_path: Path) 
     batch = next(iter(prepare(config, CPU).evaluation_batches("validation")))
     assert batch.targets.shape == (len(batch.inputs), 6, 5)
     assert set(batch.targets[:, 0, 0].tolist()) == {IGNORED}
+
+
+def test_masks_that_only_the_data_tells_of_are_not_mixed(make_config: MakeConfig, tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", x=PICTURES, y=DRAWN.integers(0, 3, (12, 6, 5), dtype=np.uint8))
+    config = make_config(
+        dataset={"kind": "npz_pictures", "path": str(tmp_path / "a.npz"), "mixup_alpha": 0.2, "cutmix_alpha": 1.0},
+        model={"kind": "unet"},
+        objective={"kind": "segmentation"},
+    )
+    with pytest.raises(
+        ConfigError, match="two samples have no target in common where npz_pictures gives masks"
+    ) as refused:
+        prepare(config, CPU)
+    assert [problem.path for problem in refused.value.problems] == ["dataset.mixup_alpha", "dataset.cutmix_alpha"]
 
 
 def test_parts_have_their_own_arrays(make_config: MakeConfig, tmp_path: Path) -> None:

@@ -64,12 +64,31 @@ def test_what_is_learnt_comes_from_the_queries_that_train(make_config: MakeConfi
     assert len(plain.splits["validation"]) == 3
 
 
+def test_queries_of_unknown_categories_are_not_those_without_one(make_config: MakeConfig, tmp_path: Path) -> None:
+    trained = "".join(f"t{row // 2},{row}.5,{'xy'[row % 2]},{row % 3},train\n" for row in range(20))
+    trained += "gap,1,,0,train\ngap,2,x,1,train\n"
+    held = "".join(
+        f"{name},1,{kind},0,validation\n{name},2,x,1,validation\n" for name, kind in (("u", "new"), ("v", ""))
+    )
+    (tmp_path / "t.csv").write_text("query,a,kind,grade,part\n" + trained + held)
+    dataset = {"kind": "ranking", "path": str(tmp_path / "t.csv"), "split_column": "part", "targets": "grade"}
+    dataset["duplicates"] = "drop_from_validation"
+    config = make_config(dataset=dataset, model={"kind": "tabular"}, objective={"kind": "ranking"})
+    data = prepare(config, torch.device("cpu"))
+    assert [data.source.name(int(row)) for row in data.splits["validation"]] == ["query u"]
+
+
 @pytest.mark.parametrize(
     ("settings", "content", "sentence"),
     [
         ({}, "query,a,grade\n1,2,3\n2,3,4\n", "dataset.query_column: no query has two rows"),
         ({"query_column": "who"}, CONTENT, "dataset.query_column: the table has no column 'who'"),
         ({"targets": "a, grade"}, CONTENT, "dataset.targets: items are ranked by one column; name one"),
+        (
+            {},
+            "query,a,grade\n1,2,\n1,3,1e39\n1,3,3\n",
+            r"dataset.targets: column 'grade' holds the number 1e\+39, which is too large, in row 2; mend",
+        ),
         ({"targets": "kind"}, CONTENT, "column 'kind' holds text, which is no number to predict"),
         ({}, "query,a,grade\n1,2,3\n,3,4\n1,3,3\n", "dataset.query_column: some rows have nothing in column 'query'"),
         (
@@ -98,3 +117,14 @@ def test_a_column_has_one_role(make_config: MakeConfig, tmp_path: Path, settings
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ConfigError, match=f"dataset.{field}; take it out of one of them"):
         make_config(dataset={"kind": "table", "path": str(tmp_path / "t.csv"), **settings}, model={"kind": "tabular"})
+
+
+@pytest.mark.parametrize("setting", ["targets", "features"])
+def test_a_column_stands_once_in_its_role(make_config: MakeConfig, tmp_path: Path, setting: str) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    dataset = {"kind": "table", "path": str(tmp_path / "t.csv"), setting: ["b", "a", "b"]}
+    with pytest.raises(
+        ConfigError, match=f"dataset.{setting}: names the column 'b' twice; take one of them out"
+    ) as refused:
+        make_config(dataset=dataset, model={"kind": "tabular"})
+    assert refused.value.problems[0].fix == {f"dataset.{setting}": ["b", "a"]}

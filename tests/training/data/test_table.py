@@ -112,6 +112,9 @@ SENTENCES = [
     ({}, "a,when,y\n1,31.12.2020,x\n2,1.1.2021 10:30,y\n", "column 'when' holds dates"),
     ({}, "a,gap,y\n1,,x\n2,,y\n", "column 'gap' is empty"),
     ({}, "a,far,y\n1,1.5,x\n2,inf,y\n", "column 'far' holds an infinite number in row 2"),
+    ({}, "a,far,y\n1,1.5,x\n2,1e39,y\n", r"column 'far' holds the number 1e\+39, which is too large, in row 2"),
+    ({"targets": "y"}, "a,y\n1,1.5\n2,\n3,-1e39\n", r"'y' holds the number -1e\+39, which is too large, in row 3; mend"),
+    ({"targets": "y"}, "a,y\n1,1.5\n2,inf\n", "dataset.targets: column 'y' holds an infinite number in row 2; mend"),
     ({"categorical": "a"}, "a,y\n1.5,x\n2,y\n", "column 'a' holds fractions, which are no categories"),
     ({"task": "class"}, "a,y\n1,1.5\n2,2.5\n", "column 'y' holds fractions, which are no classes; set dataset.task to values"),
     ({"task": "values"}, rows(), "column 'kind' holds text, which is no number to predict"),
@@ -206,6 +209,17 @@ def test_what_a_validation_row_says_changes_nothing_that_is_learnt(make_config: 
     assert plain.facts.codes == (("a", "b", "c"), ())
 
 
+def test_categories_that_no_row_trained_on_are_still_two_when_duplicates_are_dropped(
+    make_config: MakeConfig, tmp_path: Path
+) -> None:
+    trained = "".join(f"{number},{'rg'[number % 2]},{number % 2},train\n" for number in range(20)) + "50,,0,train\n"
+    held = "50,violet,0,validation\n50,,0,validation\n3,g,1,validation\n3,cyan,1,validation\n60,r,0,validation\n"
+    dataset = {"split_column": "part", "targets": "y", "duplicates": "drop_from_validation"}
+    data = prepared(make_config, tmp_path, "a,colour,y,part\n" + trained + held, dataset=dataset)
+    assert [data.source.name(int(row)) for row in data.splits["validation"]] == ["row 22", "row 25", "row 26"]
+    assert "2 held-back samples left out, since they are trained on, too" in data.report["notes"]
+
+
 def test_a_class_that_does_not_train_is_told(make_config: MakeConfig, tmp_path: Path) -> None:
     lines = [f"{i},{'xy'[i % 2] if i < 30 else 'z'},{'train' if i < 30 else 'val'}" for i in range(40)]
     content = "a,y,part\n" + "\n".join(lines)
@@ -275,10 +289,16 @@ def test_a_preview_says_what_a_run_will_see(make_config: MakeConfig, tmp_path: P
     assert (seen.classes, seen.columns, seen.shape) == (run.classes, run.columns, run.shape)
 
 
-def test_a_task_that_the_data_is_not_for_is_told_when_the_data_is_opened(make_config: MakeConfig, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"objective.kind: classification needs one class .*choose regression") as refused:
+def test_a_task_that_the_data_is_not_for_is_told_when_the_data_is_opened(
+    make_config: MakeConfig, tmp_path: Path
+) -> None:
+    with pytest.raises(
+        InputError, match=r"objective.kind: classification needs one class .*choose regression"
+    ) as refused:
         prepared(make_config, tmp_path, rows(), dataset={"targets": "b"})
     assert isinstance(refused.value, ConfigError)
     assert refused.value.problems[0].fix == {"objective.kind": "regression"}
     with pytest.raises(ConfigError, match=r"objective.kind: classification needs one class"):  # by the settings alone
-        make_config(dataset={"kind": "table", "path": str(tmp_path / "t.csv"), "task": "values"}, model={"kind": "tabular"})
+        make_config(
+            dataset={"kind": "table", "path": str(tmp_path / "t.csv"), "task": "values"}, model={"kind": "tabular"}
+        )

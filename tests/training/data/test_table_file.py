@@ -62,6 +62,20 @@ def test_quotes_line_breaks_marks_and_windows_lines(tmp_path: Path) -> None:
     assert frame["a"][1] == 'say "so"'
 
 
+@pytest.mark.parametrize("above", ["\n", "\n\n", "\r\n\r\n", "  \n\n", "\ufeff\n"])
+def test_empty_lines_above_the_header_are_passed_over(tmp_path: Path, above: str) -> None:
+    frame = read(tmp_path, f"{above}a;b\n1,5;2\n2,25;3\n")
+    assert frame.columns == ["a", "b"]
+    assert frame.rows() == [(1.5, 2), (2.25, 3)]
+
+
+@pytest.mark.parametrize("letter", ["\u2028", "\x85", "\x0b"])
+def test_a_name_may_hold_what_only_some_take_for_a_line_end(tmp_path: Path, letter: str) -> None:
+    frame = read(tmp_path, f"a{letter}c,b\n1,2\n")
+    assert frame.columns == [f"a{letter}c", "b"]
+    assert frame.rows() == [(1, 2)]
+
+
 def test_row_numbers_without_a_name_are_known_as_such(tmp_path: Path) -> None:
     assert read(tmp_path, ",b\n0,2\n1,3\n").columns == [UNNAMED, "b"]
 
@@ -79,6 +93,9 @@ def test_row_numbers_without_a_name_are_known_as_such(tmp_path: Path) -> None:
         ("größe,b\n1,2\n".encode("latin-1"), "is no text in UTF-8; save it as CSV in UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "is no text in UTF-8; save it as CSV in UTF-8"),
         (b"a,b\n" + b"1,2\n" * 400_000 + b"\xe4,2\n", "is no text in UTF-8; save it as CSV in UTF-8"),
+        (b"a,b,y\r1,2,x\r3,4,y\r", "ends its lines with carriage returns alone; save it"),
+        (b"a\rb,c\n1,2\n", "the first row of .* cannot be told apart into names"),
+        (b"a,b\n" + b"1,2\n" * 400_000 + b"\0,2\n", "is damaged: column 'a' holds a zero byte in row 400,001; write"),
         (b"PK\x03\x04", "is a spreadsheet or an archive, not a table; save the sheet as CSV"),
         (b"\x1f\x8b\x08\x00", "is compressed; unpack it"),
         (b"PAR1 and no more", "cannot be read as Parquet"),

@@ -80,7 +80,7 @@ def open_image_table(dataset: ImageTableDataset, opening: Opening) -> ImageTable
         first = f" ({listing.skipped[0].path}: {listing.skipped[0].reason})" if listing.skipped else ""
         raise InputError(f"{visible(str(path), 300)} names no picture that is there{first}.", _ADVICE)
     frame = frame[rows]
-    labels = _labels(frame, targets, dataset)
+    labels = _labels(frame, rows, targets, dataset)
     if not dataset.targets:
         listing.notes.append(f"predicts the last column, '{visible(targets[0], 60)}'")
     size = None if dataset.image_size is None else (dataset.image_size, dataset.image_size)
@@ -146,21 +146,21 @@ def _list(
         else [(name, frame.get_column(name).is_null().to_list()) for name in targets]
     )
     rows: list[int] = []
-    seen: dict[str, int] = {}
+    seen: dict[PurePosixPath, int] = {}
     for row, cell in enumerate(frame.get_column(file_column).to_list()):
         name = "" if cell is None else f"{cell}{dataset.file_ending}".replace("\\", "/")
         reason = next((f"has no value in column '{visible(of, 60)}'" for of, empty in gaps if empty[row]), "")
         if not name:
             reason = "names no file"
-        elif name in seen:
-            reason = f"the same file as in row {seen[name] + 1:,}"
+        elif (file := PurePosixPath(name)) in seen:  # a.png is ./a.png, too
+            reason = f"the same file as in row {seen[file] + 1:,}"
         status = None
         if not reason:
             reason, status = _status(listing.root, name)
         if reason or status is None:
             listing.skip(name or "the table", f"row {row + 1:,}: {reason}")
             continue
-        seen[name] = row
+        seen[PurePosixPath(name)] = row
         listing.add(name, status)
         listing.owners[-1] = numbers[parts[row]]
         rows.append(row)
@@ -181,7 +181,9 @@ def _status(root: Path, name: str) -> tuple[str, os.stat_result | None]:
     return not_a_picture(below.name, status), status
 
 
-def _labels(frame: pl.DataFrame, names: tuple[str, ...], dataset: ImageTableDataset) -> _Labels:
+def _labels(
+    frame: pl.DataFrame, rows: NDArray[np.int64], names: tuple[str, ...], dataset: ImageTableDataset
+) -> _Labels:
     import polars as pl
 
     groups = group_numbers(frame.get_column(dataset.group_column)) if dataset.group_column else None
@@ -197,10 +199,10 @@ def _labels(frame: pl.DataFrame, names: tuple[str, ...], dataset: ImageTableData
         for row, labels in enumerate(found):
             targets[row, [places[label] for label in labels]] = 1.0
         return _Labels("labels", tuple(known), targets, groups)
-    target = target_kind(frame, names, dataset.task)
+    target = target_kind(frame, names, dataset.task, rows)
     if target == "class":
         codes, known = dense_codes(frame.get_column(names[0]))
         return _Labels(target, known, codes - 1, groups)
-    require_numbers(frame, names)
+    require_numbers(frame, names, rows)
     columns = [frame.get_column(name).cast(pl.Float64).to_numpy().astype(np.float32) for name in names]
     return _Labels(target, names, torch.from_numpy(np.stack(columns, axis=1)), groups)

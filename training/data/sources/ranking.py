@@ -67,6 +67,11 @@ class Queries(AtHand):
         nothing = torch.where(coded, 0.0, float("nan"))
         return torch.where((rows == _NONE).unsqueeze(2), nothing, items)
 
+    def in_file(self, indices: Tensor) -> Tensor:
+        rows = self._rows[indices]
+        items = self._features.in_file(rows.flatten()).view(*rows.shape, -1)
+        return torch.where((rows == _NONE).unsqueeze(2), float("nan"), items)
+
     def name(self, index: int) -> str:
         return f"query {self._queries[index]}"
 

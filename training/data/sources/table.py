@@ -69,6 +69,9 @@ class Table(AtHand):
         """float32 (n, columns), NaN where a number is missing."""
         return self._features.read(indices)
 
+    def in_file(self, indices: Tensor) -> Tensor:
+        return self._features.in_file(indices)
+
     def name(self, index: int) -> str:
         return f"row {int(self._rows[index]) + 1:,}"
 
