@@ -44,6 +44,8 @@ class Source(Protocol):
     categories: tuple[int, ...]
     codes: tuple[tuple[str, ...], ...]
     """Both as in ``DataFacts``."""
+    gaps: bool
+    """Whether NaN, which stands for a missing number, is known to be among the inputs."""
     vocabulary: str
     merges: tuple[str, ...]
     """As ``DataFacts.vocabulary`` and ``merges``, of text."""
@@ -105,6 +107,7 @@ class Plain:
     columns: tuple[str, ...] = ()
     categories: tuple[int, ...] = ()
     codes: tuple[tuple[str, ...], ...] = ()
+    gaps = False
     vocabulary = ""
     merges: tuple[str, ...] = ()
     groups: Tensor | None = None
