@@ -59,7 +59,7 @@ def take(model: nn.Module, weights: Weights, fresh_head: bool) -> Taken:
 
     A tensor fits by name and shape. A first convolution for other channels gets its filters over them
     (``adapt_channels``), positions of another picture size are interpolated; a head for other classes stays fresh. Raises
-    InputError when most of the network would stay fresh, or a layer inside it does not fit.
+    InputError when most of the network would stay fresh, a layer inside it does not fit, or not all values are finite.
     """
     own = model.state_dict()
     head = head_names(model)
@@ -79,6 +79,11 @@ def take(model: nn.Module, weights: Weights, fresh_head: bool) -> Taken:
                 )
             adapted.append(name)
         tensor.copy_(found)
+        if not bool(tensor.isfinite().all()):
+            raise InputError(
+                f"model.weights: {weights.name} is of a network that fell apart: {visible(name, 100)} holds values that are "
+                "not finite (NaN or infinite); choose an earlier checkpoint, or another file."
+            )
         taken.append(name)
     body = [name for name in own if name not in head]
     _refuse_strangers(weights, own, body, taken)

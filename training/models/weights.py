@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 
 from training.config.paths import missing_path
 from training.errors import ConfigError, InputError, Problem
@@ -105,10 +106,22 @@ def tensors_of(path: Path) -> dict[str, Tensor]:
     )
     if not tensors or not all(isinstance(name, str) for name in tensors):
         raise InputError(f"model.weights: {shown} holds no weights by name; choose a file with a network's state_dict.")
+    odd = next((name for name, tensor in tensors.items() if not _plain(tensor)), None)
+    if odd is not None:
+        raise InputError(
+            f"model.weights: {shown} holds {visible(odd, 100)} in a form that cannot be taken over (sparse, quantised, complex or "
+            "without values); choose a file whose tensors are plain numbers."
+        )
     for start in _BEFORE:
         if all(name.startswith(start) for name in tensors):
             tensors = {name.removeprefix(start): tensor for name, tensor in tensors.items()}
     return tensors
+
+
+def _plain(tensor: Tensor) -> bool:
+    """Dense, real and with values."""
+    odd = tensor.is_quantized or tensor.is_meta or tensor.is_complex() or tensor.is_nested or is_lazy(tensor)
+    return tensor.layout == torch.strided and not odd
 
 
 def _reason(error: Exception) -> str:

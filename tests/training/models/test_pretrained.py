@@ -141,6 +141,25 @@ def test_files_that_are_refused(tmp_path: Path, file: Path) -> None:
         parse_config({"model": {"kind": "torchvision", "weights": str(file), "pretrained": "DEFAULT"}})
 
 
+@pytest.mark.filterwarnings("ignore:.*[Ss]parse")
+def test_values_that_cannot_be_learnt_from_are_refused(tmp_path: Path, file: Path) -> None:
+    plain = tensors_of(file)
+    name, weight = "layer1.0.conv1.weight", plain["layer1.0.conv1.weight"]
+    harmed = weight.clone()
+    harmed[0, 0, 0, 0] = float("nan")
+    cases: dict[str, tuple[Tensor, str]] = {
+        "nan": (harmed, rf"network that fell apart: {name} holds values that are not finite"),
+        "infinite": (weight.double() * 1e300, rf"network that fell apart: {name} holds values that are not finite"),
+        "complex": (weight.to(torch.complex64), rf"holds {name} in a form that cannot be taken over"),
+        "sparse": (torch.eye(3).to_sparse(), rf"holds {name} in a form that cannot be taken over"),
+        "meta": (weight.to("meta"), rf"holds {name} in a form that cannot be taken over"),
+    }
+    for kind, (tensor, sentence) in cases.items():
+        torch.save(plain | {name: tensor}, tmp_path / f"{kind}.pth")
+        with pytest.raises(InputError, match=rf"model\.weights: .*{kind}\.pth.*{sentence}"):
+            began(TorchvisionModel(weights=str(tmp_path / f"{kind}.pth")), FIVE)
+
+
 def offline(*_arguments: object, **_settings: object) -> None:
     raise OSError("Name or service not known")
 
