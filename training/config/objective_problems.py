@@ -22,6 +22,9 @@ def objective_problems(config: RunConfig) -> list[Problem]:
             for name in _MIXING
             if getattr(config.dataset, name, 0.0)
         ]
+    if config.loader.sampling == "balanced" and getattr(objective, "balanced", False):
+        what = "would make up a second time for what loader.sampling draws alike already; switch it off, or choose shuffle."
+        found.append(Problem("objective.balanced", what, {"objective.balanced": False}))
     if isinstance(objective, Segmentation) and objective.loss == "dice":
         found += [
             Problem(

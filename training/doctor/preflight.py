@@ -90,7 +90,18 @@ def _data(session: Session) -> list[Found]:
                 advice="The full list is shown when the run starts; repair or remove them if they matter.",
             )
         )
+    if facts.target == "mask":
+        return [*found, *_absent_in_masks(facts)]
     return [*found, *_classes(session)] if facts.target in ("class", "labels") else found
+
+
+def _absent_in_masks(facts: DataFacts) -> list[Found]:
+    """Classes without a pixel to learn from: a class list may name them, and masks that were held back by chance."""
+    absent = [name for name, count in zip(facts.names, facts.counts, strict=False) if not count]
+    if not absent:
+        return []
+    title = f"No training pixel for: {', '.join(absent[:10])}."
+    return [Found(level="warning", title=title, advice="Add masks that show them, or take them out of the class list.")]
 
 
 def _named(facts: DataFacts) -> str:
@@ -121,13 +132,8 @@ def _classes(session: Session) -> list[Found]:
         )
     if counts and max(counts.values()) > 10 * min(counts.values()):
         rare, common = min(counts, key=lambda key: counts[key]), max(counts, key=lambda key: counts[key])
-        found.append(
-            Found(
-                level="warning",
-                title=f"The classes are uneven: {counts[common]:,} of {common}, {counts[rare]:,} of {rare}.",
-                advice="Accuracy will favour the common ones; gather more of the rare ones.",
-            )
-        )
+        uneven = f"The classes are uneven: {counts[common]:,} of {common}, {counts[rare]:,} of {rare}"
+        found.append(_uneven(uneven, session.config))
     missing = [label for label, n in zip(names, report["counts"]["validation"], strict=True) if not n]
     if missing:
         found.append(
@@ -138,6 +144,21 @@ def _classes(session: Session) -> list[Found]:
             )
         )
     return found
+
+
+def _uneven(title: str, config: RunConfig) -> Found:
+    """What makes up for it, or could."""
+    objective = config.objective
+    if config.loader.sampling == "balanced":
+        return Found(level="ok", title=f"{title}; loader.sampling draws them alike.")
+    names = [name for name in ("balanced", "class_weights", "pos_weight") if getattr(objective, name, None)]
+    if names:
+        return Found(level="ok", title=f"{title}; objective.{names[0]} makes up for that.")
+    advice = "Accuracy will favour the common ones; gather more of the rare ones"
+    if not hasattr(objective, "balanced"):
+        return Found(level="warning", title=f"{title}.", advice=f"{advice}.")
+    advice += ", or weigh them by objective.balanced."
+    return Found(level="warning", title=f"{title}.", advice=advice, fix={"objective.balanced": True})
 
 
 def _weights(session: Session) -> list[Found]:

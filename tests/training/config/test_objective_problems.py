@@ -43,7 +43,7 @@ POINTS: dict[str, Any] = {"dataset": {"kind": "moons"}, "model": {"kind": "mlp"}
         (
             {"kind": "regression"},
             "objective.kind: regression needs numbers to predict, but moons gives one class for each sample; choose "
-            "classification, binary or distillation.",
+            "classification or distillation.",
         ),
     ],
 )  # fmt: skip
@@ -100,3 +100,15 @@ def test_what_only_measures_otherwise_is_said_to_judge() -> None:
     before = parse_config({})
     after = parse_config({"objective": {"kind": "classification", "ranking_metrics": True}})
     assert [effect_of(change) for change in diff(before, after)] == ["judging"]
+
+
+def test_classes_are_evened_out_only_once() -> None:
+    both = {**POINTS, "loader": {"sampling": "balanced"}, "objective": {"kind": "classification", "balanced": True}}
+    with pytest.raises(ConfigError) as refused:
+        parse_config(both)
+    [problem] = refused.value.problems
+    assert str(problem) == (
+        "objective.balanced: would make up a second time for what loader.sampling draws alike already; switch it off, or "
+        "choose shuffle."
+    )
+    assert problem.fix == {"objective.balanced": False}

@@ -128,3 +128,13 @@ def test_a_column_stands_once_in_its_role(make_config: MakeConfig, tmp_path: Pat
     ) as refused:
         make_config(dataset=dataset, model={"kind": "tabular"})
     assert refused.value.problems[0].fix == {f"dataset.{setting}": ["b", "a"]}
+
+
+def test_queries_without_any_order_are_refused(make_config: MakeConfig, tmp_path: Path) -> None:
+    lines = [f"q{i // 3},{i}.5,{i // 3},{'train' if i < 30 else 'validation'}" for i in range(39)]
+    lines[35] = "q11,1.5,99,validation"  # held back: nothing is learnt of it
+    (tmp_path / "t.csv").write_text("query,a,grade,part\n" + "\n".join(lines))
+    dataset = {"kind": "ranking", "path": str(tmp_path / "t.csv"), "split_column": "part", "targets": "grade"}
+    config = make_config(dataset=dataset, model={"kind": "tabular"}, objective={"kind": "ranking"})
+    with pytest.raises(InputError, match="No training query has two items of different rank in grade"):
+        prepare(config, torch.device("cpu"))

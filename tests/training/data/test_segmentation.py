@@ -264,3 +264,18 @@ def test_streamed_batches_are_the_resident_ones(
     for resident, streamed in zip(*batches, strict=True):
         assert torch.equal(resident.inputs, streamed.inputs)
         assert torch.equal(resident.targets, streamed.targets)
+
+
+@pytest.mark.parametrize("mode", ["resident", "streamed"])
+def test_masks_that_are_ignored_everywhere_are_refused(tmp_path: Path, make_config: MakeConfig, mode: str) -> None:
+    write_pairs(tmp_path)
+    for path in (tmp_path / "train" / "masks").iterdir():
+        save_mask(path, np.full((20, 26), IGNORED_PIXEL, np.uint8))
+    config = make_config(
+        dataset={"kind": "segmentation", "path": str(tmp_path)},
+        model={"kind": "unet", "depth": 1, "width": 4},
+        objective={"kind": "segmentation"},
+        loader={"mode": mode, "workers": 0},
+    )
+    with pytest.raises(InputError, match="All pixels of the training masks are ignored, so there is nothing to learn"):
+        prepare(config, torch.device("cpu"))

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.training.data.pairs_of_pictures import write_pairs
 from tests.training.tiny import tiny, write_idx
+from training.config import apply_overrides, parse_config
 from training.doctor import preflight
 from training.engine.run import start_run
 from training.errors import TrainingError
+from training.events import Found
 
 NO_MEMORY = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 1099511627776 bytes."
 
@@ -83,3 +86,32 @@ def test_another_fault_is_not_taken_for_memory(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(torch.nn.Linear, "forward", fail)
     with pytest.raises(RuntimeError, match="a mistake"):
         preflight(tiny(), tmp_path)
+
+
+def uneven(tmp_path: Path, *overrides: str) -> list[Found]:
+    rows = [f"{number}.5,{number % 7},{'rare' if number % 25 == 0 else 'common'}" for number in range(200)]
+    (tmp_path / "t.csv").write_text("a,b,kind\n" + "\n".join(rows))
+    table = ("dataset.kind=table", f"dataset.path={tmp_path / 't.csv'}", "dataset.targets=kind", "model.kind=mlp")
+    found = preflight(tiny(*table, *overrides), tmp_path / "workspace")
+    return [item for item in found if item.title.startswith("The classes are uneven")]
+
+
+def test_uneven_classes_are_told_with_what_makes_up_for_them(tmp_path: Path) -> None:
+    [plain] = uneven(tmp_path)
+    assert (plain.level, dict(plain.fix)) == ("warning", {"objective.balanced": True})
+    [drawn] = uneven(tmp_path, "loader.sampling=balanced")
+    assert drawn.level == "ok"
+    assert drawn.title.endswith("; loader.sampling draws them alike.")
+    [weighed] = uneven(tmp_path, "objective.balanced=true")
+    assert weighed.level == "ok"
+    assert weighed.title.endswith("; objective.balanced makes up for that.")
+
+
+def test_classes_without_a_training_pixel_are_told(tmp_path: Path) -> None:
+    root = write_pairs(tmp_path / "pairs", classes="sky\nroad\ntree\nboat\n")
+    settings = ("dataset.kind=segmentation", f"dataset.path={root}", "objective.kind=segmentation")
+    data = {"model": {"kind": "unet", "depth": 1, "width": 4}, "loop": {"epochs": 1, "batch_size": 4}}
+    apply_overrides(data, settings)
+    found = preflight(parse_config(data), tmp_path / "workspace")
+    [absent] = [item for item in found if item.title.startswith("No training pixel")]
+    assert (absent.level, absent.title) == ("warning", "No training pixel for: boat.")
