@@ -71,7 +71,9 @@ class NpzFile:
                     "or text."
                 )
             size = math.prod(shape) * dtype.itemsize
-            if min(shape, default=0) < 0 or header + size > info.file_size:
+            if min(shape, default=0) < 0:
+                raise ValueError(f"{shape} is no shape")
+            if header + size > info.file_size:
                 raise ValueError(
                     f"{shape} {dtype} need {size:,} bytes, but {info.file_size - header:,} lie behind its header"
                 )

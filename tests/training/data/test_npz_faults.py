@@ -126,6 +126,13 @@ def test_empty_arrays_are_refused(tmp_path: Path, arrays: dict[str, NDArray[Any]
         opened(tmp_path, **arrays)
 
 
+def test_inputs_that_are_no_plain_numbers_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"dataset\.inputs: holds complex128 and has the shape \(20, 3\); rows of numbers"
+    ):
+        opened(tmp_path, x=ROWS.astype(complex), y=CLASSES)
+
+
 def test_pictures_without_height_are_refused_on_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -143,8 +150,8 @@ def test_damaged_archives_are_told_in_a_sentence(tmp_path: Path) -> None:
     for content in (b"\x93NU", b"\x93NUMPY\x01\x00\x10\x00" + b"{" * 16, whole[:60], whole[:-1]):
         assert "array 'x' of" in (said := refused(path, content)), said
         assert "cannot be read" in said
-    assert "cannot be read" in refused(path, member((10, -2), bytes(80)))
-    assert "cannot be read" in refused(path, member((-10, -2), bytes(80)))
+    for shape in ((10, -2), (-10, -2)):
+        assert f"cannot be read ({shape} is no shape)" in refused(path, member(shape, bytes(80)))
 
     for compression in (zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2):
         with zipfile.ZipFile(path, "w", compression) as archive:

@@ -106,7 +106,9 @@ def open_npz(dataset: NpzDataset, opening: Opening) -> Arrays:
     for number, part in enumerate(parts):
         inputs = part.inputs
         if inputs.ndim < 2 or inputs.dtype.kind not in "fiub":
-            raise InputError(f"dataset.inputs: has the shape {_words(inputs)}; rows of numbers (N, F) are needed.")
+            raise InputError(
+                f"dataset.inputs: holds {inputs.dtype} and has the shape {_words(inputs)}; rows of numbers (N, F) are needed."
+            )
         parts[number] = part._replace(inputs=inputs.reshape(len(inputs), -1))
     return _arrays(dataset.task, parts, file, opening)
 
