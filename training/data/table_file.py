@@ -104,7 +104,7 @@ def _read_csv(
 ) -> pl.DataFrame:
     import polars as pl
 
-    above, start = _without_empty_lines(_text(shown, head))
+    start = _text(shown, head).lstrip("\r\n")  # polars passes over empty lines, too
     if "\r" in start and "\n" not in start:
         raise InputError(
             f"dataset.path: {shown} ends its lines with carriage returns alone; save it with usual line ends."
@@ -120,7 +120,6 @@ def _read_csv(
             infer_schema_length=rows,  # None: all rows, else a number with a comma in row 101 would be an error
             null_values=list(marks),
             decimal_comma=decimal_comma,
-            skip_lines=above,
             glob=False,
         )
         frame = _collected(scan, rows)
@@ -141,15 +140,6 @@ def _read_csv(
     frame.columns = names
     _require_no_zero_bytes(frame, shown)
     return _plain(frame, marks)
-
-
-def _without_empty_lines(start: str) -> tuple[int, str]:
-    """How many lines above the header are empty, and the text without them."""
-    lines = io.StringIO(start, newline="")
-    above = 0
-    while (line := lines.readline()) and not line.strip(" \r\n"):
-        above += 1
-    return above, line + lines.read()
 
 
 def _require_no_zero_bytes(frame: pl.DataFrame, shown: str) -> None:
