@@ -98,10 +98,10 @@ class Server:
                 raise InputError(f"The engine does not know the request {request.get('action')!r}; update both halves.")
             answer = action(request)
         except ConfigError as error:
-            problems = [[problem.path, problem.message] for problem in error.problems]
-            answer = {"reply": "refused", "message": str(error), "advice": "", "problems": problems}
+            answer = {"reply": "refused", "message": str(error), "advice": "", "problems": _as_lists(error)}
         except TrainingError as error:
-            answer = {"reply": "refused", "message": error.message, "advice": error.advice, "problems": []}
+            problems = _as_lists(error)
+            answer = {"reply": "refused", "message": error.message, "advice": error.advice, "problems": problems}
         except OSError as error:
             answer = {
                 "reply": "refused",
@@ -164,7 +164,8 @@ class Server:
         from training.config import parse_config
         from training.data.inspect import inspect_dataset
 
-        return {"reply": "done", "result": inspect_dataset(parse_config(request["config"]))}
+        config = parse_config(request["config"], about=("dataset",))  # whatever is going to be done with the data
+        return {"reply": "done", "result": inspect_dataset(config)}
 
     def _summarise_model(self, request: Request) -> dict[str, Any]:
         import torch
@@ -176,7 +177,7 @@ class Server:
         from training.objectives import make_objective
         from training.optim.freezing import freeze_and_describe
 
-        config = parse_config(request["config"])
+        config = parse_config(request["config"], about=("dataset", "model", "objective"))
         facts = input_facts(config)
         outputs = make_objective(config.objective, facts, torch.device("cpu")).outputs
         model = make_model(config.model, facts, outputs, config.seed)
@@ -215,6 +216,13 @@ class Server:
             self._reply({"id": request["id"], "reply": "progress", "text": text, "fraction": fraction})
 
         return report
+
+
+def _as_lists(error: TrainingError) -> list[list[Any]]:
+    """The settings concerned, as JSON: path, message, and the way out."""
+    from training.config.problems import problems_of
+
+    return [[problem.path, problem.message, dict(problem.fix)] for problem in problems_of(error)]
 
 
 def serve(requests: Iterable[Request], reply: Reply) -> None:

@@ -62,5 +62,12 @@ def info_from(reply: Mapping[str, Any]) -> EngineInfo:
 
 def refusal_from(reply: Mapping[str, Any]) -> Refusal:
     """A "refused" reply."""
-    problems = tuple(Problem(str(path), str(message)) for path, message in reply.get("problems") or ())
-    return Refusal(str(reply.get("message", "")), str(reply.get("advice") or ""), problems)
+    return Refusal(str(reply.get("message", "")), str(reply.get("advice") or ""), problems_from(reply))
+
+
+def problems_from(reply: Mapping[str, Any]) -> tuple[Problem, ...]:
+    """The settings to change, each with the way out where the engine knows one."""
+    found = []
+    for path, message, *fix in reply.get("problems") or ():
+        found.append(Problem(str(path), str(message), dict(fix[0]) if fix else {}))
+    return tuple(found)

@@ -84,7 +84,7 @@ def test_refusals_name_the_field_and_leave_nothing(tmp_path: Path) -> None:
         {"action": "dance"},
     )
     assert wrong["reply"] == "refused"
-    assert wrong["problems"] == [["optimizer.lr", "must be greater than 0.0, but is -1.0."]]
+    assert wrong["problems"] == [["optimizer.lr", "must be greater than 0.0, but is -1.0.", {}]]
     assert unknown["reply"] == "refused"
     assert not (tmp_path / "runs").exists()
 

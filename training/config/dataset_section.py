@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from training.config.fields import Section, setting
 from training.facts import Layout, Target
@@ -14,11 +14,21 @@ class DatasetSection(Section):
     layout: ClassVar[Layout]
     called: ClassVar[str]
     """What it gives, in a word for people: "points"."""
+    suits: ClassVar[tuple[str, ...]] = ()
+    """Kinds of networks to think of first, best first."""
 
     @property
     def target(self) -> Target | None:
         """What there is to learn; None when only the data itself tells."""
         return "class"
+
+    @property
+    def possible_targets(self) -> tuple[Target, ...]:
+        """What there may be to learn: what the task may be set to, where it is left to the data."""
+        if self.target is not None:
+            return (self.target,)
+        choices = get_args(type(self).model_fields["task"].annotation)
+        return tuple(choice for choice in choices if choice != "auto")
 
     validation_fraction: float = setting(
         0.2,

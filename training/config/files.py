@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +81,17 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def parse_config(
-    data: Mapping[str, Any], source: str = "", folder: Path | None = None, paths: bool = True
+    data: Mapping[str, Any],
+    source: str = "",
+    folder: Path | None = None,
+    paths: bool = True,
+    about: Collection[str] = (),
 ) -> RunConfig:
     """Check ``data`` and make a RunConfig; raises ConfigError with every problem found.
 
     ``folder`` is what relative paths are relative to. ``paths=False`` leaves the existence of files unchecked (for a
-    run's own record, which must stay readable after its dataset moved).
+    run's own record, which must stay readable after its dataset moved). ``about`` names the sections that are looked at, where
+    only a part of a run is: settings of others that do not go together are no matter then.
     """
     if folder is not None:
         data = with_absolute_paths(data, folder)
@@ -95,6 +100,8 @@ def parse_config(
     except ValidationError as error:
         raise ConfigError(problems_from(error, data), source) from error
     problems = cross_problems(config) if paths else []
+    if about:
+        problems = [problem for problem in problems if problem.path.partition(".")[0] in about]
     if problems:
         raise ConfigError(problems, source)
     return config

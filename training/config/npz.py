@@ -33,6 +33,7 @@ class NpzDataset(PartsSection, NpzSection):
 
     layout = "vector"
     called = "numbers"
+    suits = ("tabular",)
 
     kind: Literal["npz"] = "npz"
     task: Literal["auto", "values", "labels", "class"] = setting(

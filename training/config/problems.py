@@ -19,7 +19,7 @@ from training.config.schedule import OneCycle
 from training.config.tables import TableSection, repeat_problems, role_problems
 from training.config.task import task_problems
 from training.config.text_problems import text_problems
-from training.errors import Problem
+from training.errors import ConfigError, Problem, TrainingError
 from training.reading import visible
 
 _MOST_PROBLEMS = 20
@@ -35,6 +35,17 @@ def alternatives(section: str) -> dict[str, type[BaseModel]]:
         for cls in classes
         if isinstance(cls, type) and issubclass(cls, BaseModel)
     }
+
+
+def problems_of(error: TrainingError) -> tuple[Problem, ...]:
+    """What ``error`` says of single settings; nothing where its sentence does not begin with one."""
+    if isinstance(error, ConfigError):
+        return error.problems
+    path, colon, message = error.message.partition(": ")
+    section, _, name = path.partition(".")
+    if not colon or section not in SECTIONS or not name.isidentifier():
+        return ()
+    return (Problem(path, f"{message} {error.advice}".strip(), error.fix),)
 
 
 def problems_from(error: ValidationError, data: Mapping[str, Any]) -> list[Problem]:

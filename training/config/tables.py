@@ -96,6 +96,7 @@ class TableDataset(PartsSection, TableSection):
 
     layout = "vector"
     called = "rows of a table"
+    suits = ("tabular",)
 
     kind: Literal["table"] = "table"
     task: Literal["auto", "values", "labels", "class"] = setting(
@@ -123,6 +124,7 @@ class RankingDataset(PartsSection, TableSection):
 
     layout = "list"
     called = "queries with their items"
+    suits = ("tabular",)
 
     kind: Literal["ranking"] = "ranking"
     query_column: Column = setting(

@@ -27,29 +27,31 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> list
     dataset, model, objective = config.dataset, config.model, config.objective
     found: list[Problem] = []
     fix: dict[str, Any] = {}  # one for all: whoever takes other data wants a task and a model that go with it
-    target = dataset.target or found_target
-    if target is not None and target not in objective.takes:
+    targets = (found_target,) if dataset.target is None and found_target else dataset.possible_targets
+    if not set(targets) & set(objective.takes):
         wanted = " or ".join(_TARGETS[each] for each in objective.takes)
-        others = [kind for kind, section in _alternatives("objective").items() if target in section.takes]
+        others = [
+            kind
+            for kind, section in _alternatives("objective").items()
+            if set(targets) & set(section.takes) and kind != "binary"  # which needs exactly two classes
+        ]
         advice = f"choose {_listed(others)}" if others else "choose other data"
         fix |= {"objective.kind": others[0]} if others else {}
+        given = f"gives {_TARGETS[targets[0]]}" if len(targets) == 1 else "gives none"
         found.append(
-            Problem(
-                "objective.kind",
-                f"{objective.kind} needs {wanted}, but {dataset.kind} gives {_TARGETS[target]}; {advice}.",
-                fix,
-            )
+            Problem("objective.kind", f"{objective.kind} needs {wanted}, but {dataset.kind} {given}; {advice}.", fix)
         )
-    answer = "place" if target in ("mask", "tokens") else "sample"
+    answers = {"place" if target in ("mask", "tokens") else "sample" for target in targets}
     suiting = [
         kind
         for kind, section in _alternatives("model").items()
         if dataset.layout in section.takes
-        and (target is None or answer in section.answers)
+        and answers & set(section.answers)
         and kind != "user_file"  # which suits everything, if the person writes it so
     ]
+    suiting.sort(key=lambda kind: dataset.suits.index(kind) if kind in dataset.suits else len(dataset.suits))
     advice = f"choose {_listed(suiting)}" if suiting else "choose other data"
-    fits = dataset.layout in model.takes and (target is None or answer in model.answers)
+    fits = dataset.layout in model.takes and bool(answers & set(model.answers))
     fix |= {} if fits or not suiting else {"model.kind": suiting[0]}
     if dataset.layout not in model.takes:
         wanted = " or ".join(_INPUTS[each] for each in model.takes)
@@ -58,16 +60,14 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> list
                 "model.kind", f"{model.kind} needs {wanted}, but {dataset.kind} gives {dataset.called}; {advice}.", fix
             )
         )
-    elif target is not None and answer not in model.answers:
-        gives = "one answer for a sample" if answer == "place" else "an answer for each of its pixels"
+    elif not fits:
+        gives = "one answer for a sample" if "place" in answers else "an answer for each of its pixels"
         found.append(
             Problem("model.kind", f"{model.kind} gives {gives}, which {dataset.kind} is not for; {advice}.", fix)
         )
-    found += _mixing_problems(config, dataset.target or found_target)
-    if config.loader.sampling == "balanced" and target not in (None, "class"):
-        what = (
-            f"only samples of one class each can be drawn class by class, but {dataset.kind} gives {_TARGETS[target]}"
-        )
+    found += _mixing_problems(config, targets[0] if len(targets) == 1 else None)
+    if config.loader.sampling == "balanced" and "class" not in targets:
+        what = f"only samples of one class each can be drawn class by class, but {dataset.kind} gives {_TARGETS[targets[0]]}"
         found.append(Problem("loader.sampling", f"{what}; choose shuffle.", {"loader.sampling": "shuffle"}))
     known = ["auto", *(f"val/{name}" for name in (*objective.metrics, "loss"))]
     if config.checkpoints.monitor not in known:

@@ -14,6 +14,7 @@ from torch import Tensor
 from training import random
 from training.config import RunConfig
 from training.config.pictures import ImageTableDataset
+from training.config.problems import problems_of
 from training.config.tables import TableSection
 from training.data.augment import Augmenter
 from training.data.cache_room import cache_wish
@@ -40,7 +41,7 @@ def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
     "mask_base64" and "original_mask_base64", the class number of each pixel, and the report "place_counts": how many pixels
     of each class are shown; with several values to predict each has a "detail" that names them, and where samples are mixed
     a "varied_detail" of what. Points: "points" with the lists "x", "y" and "label". Tables: "table" as ``preview_table`` has
-    it; where its columns cannot play their roles there is nothing else but "refused", the sentence. Values and grades to
+    it; where its columns cannot play their roles there is nothing else but "refused", the sentence, and "problems", the settings concerned. Values and grades to
     predict: "histograms", each {"name", "low", "high", "counts"}. Text: what ``preview_text`` says. Raises InputError as ``prepare`` does.
     """
     table: dict[str, Any] = {}
@@ -53,7 +54,8 @@ def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
     except InputError as error:
         if not table:
             raise
-        return {"refused": str(error), **table}
+        problems = [[problem.path, problem.message, dict(problem.fix)] for problem in problems_of(error)]
+        return {"refused": str(error), "problems": problems, **table}
 
 
 def _inspect(config: RunConfig, samples: int) -> dict[str, Any]:
