@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton
 
 from studio.forms.sentences import shown
 from studio.state.setting_specs import kinds, specs, split_path
-from studio.theme import set_variant
+from studio.theme import set_property, set_variant
 from training import catalog
 from training.config.run import SECTIONS
 
@@ -22,7 +22,8 @@ class FixLink(QPushButton):
 
     def __init__(self) -> None:
         super().__init__()
-        set_variant(self, "ghost")
+        set_variant(self, "secondary")
+        set_property(self, "fix", True)
         self.setAutoDefault(False)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._fix: Mapping[str, Any] = {}

@@ -22,7 +22,7 @@ def _dataset_key(config: RunConfig) -> object:
 def _model_key(config: RunConfig) -> object:
     optimizer = config.optimizer  # how it groups the parameters is part of the answer
     grouping = [getattr(optimizer, name, None) for name in GROUPING]
-    return (config.dataset, config.model, optimizer.kind == "muon", grouping)
+    return (config.dataset, config.model, config.objective, optimizer.kind == "muon", grouping)
 
 
 class Facts(QObject):
@@ -34,7 +34,8 @@ class Facts(QObject):
         super().__init__(parent)
         self.draft = draft
         self.dataset = Question(engine.inspect_dataset, draft, ("dataset",), _dataset_key, self, delay=delay)
-        self.model = Question(engine.summarise_model, draft, ("dataset", "model"), _model_key, self, delay=delay)
+        built_of = ("dataset", "model", "objective")
+        self.model = Question(engine.summarise_model, draft, built_of, _model_key, self, delay=delay)
         self._set_problems: tuple[Problem, ...] = ()
         for question in (self.dataset, self.model):
             question.changed.connect(self._on_changed)
@@ -61,11 +62,12 @@ class Facts(QObject):
         return run_length(config, self.samples) if config is not None else None
 
     def _on_changed(self) -> None:
-        self._check_schedule()
+        self._mark_settings()
         self.changed.emit()
 
-    def _check_schedule(self) -> None:
-        """Whether the schedule fits the run can only be said once the number of samples is known."""
+    def _mark_settings(self) -> None:
+        """What can only be said once the data was looked at: whether the schedule fits the run and the task the target, and
+        what the engine refused to read or to build."""
         found: tuple[Problem, ...] = ()
         length = self.length()
         config = self.draft.usable_config("schedule", "optimizer", "loop")
@@ -75,6 +77,9 @@ class Facts(QObject):
             except ConfigError as error:
                 found = error.problems
         found = (*found, *self._misfits())
+        for problem in (*self.dataset.problems, *self.model.problems):
+            if problem.path not in [each.path for each in found]:
+                found = (*found, problem)
         # What the engine itself refused stays until the next edit; only our own finding is taken back.
         if found or (self._set_problems and self.draft.engine_problems() == self._set_problems):
             self._set_problems = found

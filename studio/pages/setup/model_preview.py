@@ -12,6 +12,7 @@ from studio.pages.setup.question import Question
 from studio.state.formats import format_size
 from studio.theme import SPACING
 from studio.widgets import BigNumber, Card
+from training.errors import counted
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 _NO_PARENT = QModelIndex()
@@ -64,6 +65,19 @@ def _shape(layer: Mapping[str, Any]) -> str:
 
 def _count(layer: Mapping[str, Any]) -> str:
     return f"{layer['parameters']:,}" if layer["parameters"] else "–"
+
+
+def _what_is_learnt(target: str, names: int) -> str:
+    """``of 10 classes``, ``with 1 value to predict``"""
+    if not names or target == "ranks":
+        return ""
+    if target == "values":
+        return f"with {counted(names, 'value')} to predict"
+    if target == "labels":
+        return f"with {counted(names, 'label')}"
+    if target == "tokens":
+        return f"of {counted(names, 'different token')}"
+    return f"of {names:,} classes" if names != 1 else "of 1 class"
 
 
 class ModelPreview(QWidget):
@@ -122,8 +136,7 @@ class ModelPreview(QWidget):
         self._memory.set_value(format_size(answer["parameter_bytes"]))
         shape = answer.get("input_shape") or ()
         self._input.set_value(" × ".join(map(str, shape)) or "–")
-        classes = answer.get("classes")
-        self._input.set_delta(f"of {classes} classes" if classes else "")
+        self._input.set_delta(_what_is_learnt(answer.get("target", "class"), answer.get("classes") or 0))
         self._layers.replace(answer["layers"])
         rows = min(len(answer["layers"]), _MOST_ROWS)
         self._table.setFixedHeight(rows * _ROW_HEIGHT + self._table.horizontalHeader().sizeHint().height() + 6)

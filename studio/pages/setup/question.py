@@ -8,9 +8,10 @@ from typing import Any, Protocol
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from studio.engine.host import Done, Failed, Inquiry, Progress
-from studio.engine.messages import Refusal
+from studio.engine.messages import Refusal, problems_from
 from studio.state.draft import Draft
 from training.config import RunConfig
+from training.errors import Problem
 
 DEBOUNCE = 400  # milliseconds of rest after the last edit
 
@@ -28,7 +29,8 @@ class Question(QObject):
     """Keeps one answer in step with the draft.
 
     ``sections`` must be right before it is asked; ``depends_on`` gives what the answer depends on, so that another
-    learning rate does not read the dataset again. While a new answer is on its way the old one stays, and `busy` is on.
+    learning rate does not read the dataset again. While a new answer is on its way the old one stays, and `busy` is on. A
+    refused question is asked again after any change, which may be what it takes.
 
     Signals: `changed()` for answer, refusal, busy and progress alike.
     """
@@ -49,6 +51,7 @@ class Question(QObject):
         self.answer: dict[str, Any] | None = None
         self.table: dict[str, Any] | None = None  # of a dataset that is one; also while its columns' roles are refused
         self.refusal = ""
+        self.problems: tuple[Problem, ...] = ()  # the settings that the refusal is about
         self.busy = False
         self.progress: tuple[str, float | None] = ("", None)
         self._ask = ask
@@ -56,6 +59,8 @@ class Question(QObject):
         self._sections = sections
         self._depends_on = depends_on
         self._key: object = None  # what the answer, or the one on its way, depends on
+        self._asked: RunConfig | None = None
+        self._refused = False  # by the engine
         self._serial = 0
         self._inquiry: Inquiry | None = None
         self._active = False
@@ -66,6 +71,8 @@ class Question(QObject):
     def set_active(self, active: bool) -> None:
         """Ask only while somebody can see the answer."""
         self._active = active
+        if active and self._refused:
+            self._key = None  # what was wrong may have been put right elsewhere
         if active:
             self.follow()
         elif self._timer.isActive():
@@ -89,7 +96,9 @@ class Question(QObject):
             return
         key = self._depends_on(config)
         if key != self._key:
-            self._key = key
+            self.problems = ()
+        if key != self._key or (self._refused and config != self._asked):
+            self._key, self._asked = key, config
             self._forget_inquiry()
             self._timer.start()
             self._set_busy(True)
@@ -105,6 +114,7 @@ class Question(QObject):
         def done(answer: dict[str, Any]) -> None:
             if serial == self._serial:
                 refused = answer.get("refused", "")
+                self.problems, self._refused = problems_from(answer), bool(refused)
                 self.answer, self.refusal = (None, _without_setting(refused)) if refused else (answer, "")
                 self.table = answer.get("table")
                 self._finish()
@@ -112,6 +122,7 @@ class Question(QObject):
         def failed(refusal: Refusal) -> None:
             if serial == self._serial:
                 self.answer, self.table, self.refusal = None, None, _without_path(refusal)
+                self.problems, self._refused = refusal.problems, True
                 self._finish()
 
         def progress(text: str, fraction: float | None) -> None:
@@ -129,7 +140,7 @@ class Question(QObject):
     def _drop(self, why: str) -> None:
         self._timer.stop()
         self._forget_inquiry()
-        self._key = None
+        self._key, self.problems = None, ()
         if self.answer is not None or self.refusal != why or self.busy:
             self.answer, self.refusal, self.busy = None, why, False
             self.changed.emit()

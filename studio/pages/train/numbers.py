@@ -23,7 +23,7 @@ class NumbersRow(Card):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
         self.loss = BigNumber("Training loss")
-        self.quality = BigNumber("Validation accuracy")
+        self.quality = BigNumber("Validation")
         self.rate = BigNumber("Learning rate")
         self.norm = BigNumber("Gradient norm")
         self.speed = BigNumber("Samples / s")
@@ -52,6 +52,11 @@ class NumbersRow(Card):
         for number in (self.loss, self.quality, self.rate, self.norm, self.speed):
             number.set_value("–")
             number.set_delta("")
+
+    def name_quality(self, monitor: str) -> None:
+        """Say from the start which metric of validation decides, before there is one."""
+        title = metric_title(monitor)
+        self.quality.set_caption(title[0].upper() + title[1:])
 
     def add_rows(self, rows: Rows) -> None:
         """New steps, shown by ``refresh``."""
@@ -96,8 +101,7 @@ class NumbersRow(Card):
 
     def _show_quality(self, event: Validated) -> None:
         value = float(event.metrics[self._monitor])
-        title = metric_title(self._monitor)
-        self.quality.set_caption(title[0].upper() + title[1:])
+        self.name_quality(self._monitor)
         self.quality.set_value(format_metric(self._monitor, value))
         if self._best is event:
             self.quality.set_delta("best so far", "success")

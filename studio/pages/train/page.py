@@ -109,6 +109,7 @@ class TrainPage(QWidget):
         """Another run, of which nothing is shown yet."""
         self.curves.clear(_EMPTY)
         self.numbers.clear()
+        self._name_quality()
         self.findings.clear()
         self.system.clear()
         self.empty.button.setEnabled(not self._context.start_problem())
@@ -122,6 +123,11 @@ class TrainPage(QWidget):
         self._show_outcome()
 
     # -------------------------------------------------------------------------------------------- it moves
+
+    def _name_quality(self) -> None:
+        config = self._live.config()
+        if config is not None:
+            self.numbers.name_quality(config.monitor)
 
     @Slot(object)
     def _on_state_changed(self, state: RunState) -> None:
@@ -156,6 +162,7 @@ class TrainPage(QWidget):
         config = self._live.config()
         self.numbers.add_event(event, config.monitor if config else "val/accuracy")
         if isinstance(event, AttemptStarted):
+            self._name_quality()
             self.system.device.setText(event.device)
             self.numbers.truncate(event.step)
         elif isinstance(event, PhaseChanged) and event.phase == "preparing data" and event.fraction is None:
