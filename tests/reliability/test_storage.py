@@ -100,7 +100,7 @@ def measured(history: History) -> list[Any]:
 
 FILES = (
     "config.toml", "status.json", "environment.json", "data.json", "splits.safetensors", "events.jsonl", "series.bin",
-    "telemetry.bin", "labels.json", "commands.jsonl", "owner.json", "log.txt", RESERVE_FILE,
+    "telemetry.bin", "labels.json", "commands.jsonl", "owner.json", "log.txt", "evaluation.json", RESERVE_FILE,
 )  # fmt: skip
 NEWEST = tuple(
     f"checkpoints/step-00000018/{name}"
