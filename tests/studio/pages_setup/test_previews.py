@@ -6,6 +6,7 @@ from typing import cast
 from PySide6.QtGui import QColor, QImage
 from pytestqt.qtbot import QtBot
 
+from studio.engine.messages import Refusal
 from studio.pages.setup.dataset_preview import DatasetPreview
 from studio.pages.setup.loop_preview import LoopPreview
 from studio.pages.setup.model_preview import ModelPreview
@@ -16,7 +17,8 @@ from studio.pages.setup.preview_frame import PreviewFrame
 from studio.state.context import AppContext
 from studio.widgets import KeyValueTable
 from studio.widgets.bars import BarModel
-from tests.studio.pages_setup.fakes import FakeContext, answer, refusal, report, words
+from tests.studio.pages_setup.fakes import FakeContext, answer, model_summary, refusal, report, words
+from training.errors import Problem
 
 
 def test_a_preview_that_comes_too_late_is_dropped(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
@@ -229,3 +231,58 @@ def test_values_to_predict_have_no_bars_but_stand_below_their_pictures(page: Set
     preview = page.findChild(DatasetPreview)
     assert preview is not None
     assert not preview.bars.isVisibleTo(page)
+
+
+def test_a_refused_preview_is_asked_again_after_any_change(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    """What was wrong may lie outside the dataset: no complaint stays for good."""
+    context.engine.inspections[-1].failed(refusal("Is no dataset.", "dataset.samples"))
+    assert [problem.path for problem in context.draft.problems()] == ["dataset.samples"]
+    context.draft.set("loop.epochs", 7)
+    qtbot.waitUntil(lambda: len(context.engine.inspections) == 2)
+    assert [problem.path for problem in context.draft.problems()] == ["dataset.samples"]
+    context.engine.inspections[-1].done(report())
+    assert page.facts.dataset.refusal == ""
+    assert not context.draft.problems()
+
+
+def test_what_the_engine_refuses_to_build_is_marked_with_its_way_out(
+    qtbot: QtBot, page: SetupPage, context: FakeContext
+) -> None:
+    answer(context)
+    context.draft.set("model.hidden", 64)
+    qtbot.waitUntil(lambda: len(context.engine.summaries) == 2)
+    problem = Problem("model.kind", "takes other data; choose mlp.", {"model.kind": "mlp"})
+    context.engine.summaries[-1].failed(Refusal("model.kind: takes other data; choose mlp.", "", (problem,)))
+    (marked,) = context.draft.problems()
+    assert (marked.path, dict(marked.fix)) == ("model.kind", {"model.kind": "mlp"})
+    assert context.draft.config() is None
+    context.draft.apply(marked.fix)
+    assert not context.draft.problems()
+    qtbot.waitUntil(lambda: len(context.engine.summaries) == 3)
+    context.engine.summaries[-1].done(model_summary())
+    assert context.draft.config() is not None
+
+
+def test_another_task_builds_another_network(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    answer(context)
+    context.draft.set_kind("objective", "regression")
+    assert page.facts.model.refusal == "Put the marked settings right to see this."
+    context.draft.undo()
+    qtbot.waitUntil(lambda: len(context.engine.summaries) == 2)
+    assert len(context.engine.inspections) == 1
+
+
+def test_a_sample_is_told_by_what_is_learnt_of_it(page: SetupPage, context: FakeContext) -> None:
+    (preview,) = page.findChildren(ModelPreview)
+    for target, shown in (
+        ("values", "with 1 value to predict"),
+        ("labels", "with 1 label"),
+        ("mask", "of 1 class"),
+        ("class", "of 1 class"),
+        ("tokens", "of 1 different token"),
+        ("ranks", ""),
+    ):
+        context.engine.summaries[-1].done(model_summary() | {"target": target, "classes": 1})
+        texts = words(preview).split("\n")
+        assert shown in texts
+        assert not (target == "ranks" and any("class" in text for text in texts))
