@@ -231,3 +231,29 @@ def test_a_run_handed_to_the_background_goes_on_without_the_window(
     send(folder.path, Command.STOP)
     assert child.wait(timeout=60) == 0
     assert folder.status()["status"] == "stopped"
+
+
+def test_data_is_shown_whatever_is_to_be_done_with_it_and_refusals_name_their_settings(tmp_path: Path) -> None:
+    """The way out comes along; a setting that the data alone tells of is named as one that the settings tell of."""
+    (tmp_path / "table.csv").write_text(
+        "a,b,kind\n" + "".join(f"{n},{'pq'[n % 2]},{'xyz'[n % 3]}\n" for n in range(60))
+    )
+    table = {"kind": "table", "path": str(tmp_path / "table.csv")}
+    misfit = {"dataset": table, "model": {"kind": "unet"}, "objective": {"kind": "segmentation"}}
+    _, shown, unbuilt, coded, text = ask(
+        {"action": "inspect_dataset", "config": misfit},
+        {"action": "summarise_model", "config": misfit},
+        {"action": "summarise_model", "config": {"dataset": table, "model": {"kind": "mlp"}}},
+        {"action": "inspect_dataset", "config": {**misfit, "dataset": table | {"task": "values"}}},
+    )
+    assert shown["result"]["samples"] == {"train": 48, "validation": 12}
+    assert [path for path, *_ in unbuilt["problems"]] == ["objective.kind", "model.kind"]
+    assert unbuilt["problems"][1][2] == {"objective.kind": "classification", "model.kind": "tabular"}
+    [[path, message, fix]] = coded["problems"]
+    assert (path, fix) == ("model.kind", {"model.kind": "tabular"})
+    assert message.startswith("mlp takes numbers only")
+    [[path, message, _]] = text["result"]["problems"]
+    assert (path, message) == (
+        "dataset.targets",
+        "column 'kind' holds text, which is no number to predict; choose another.",
+    )

@@ -112,3 +112,29 @@ def test_classes_are_evened_out_only_once() -> None:
         "choose shuffle."
     )
     assert problem.fix == {"objective.balanced": False}
+
+
+@pytest.mark.parametrize("kind", ["segmentation", "language_model", "ranking"])
+def test_a_task_that_no_target_of_a_table_suits_is_refused_unread(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+    table = {"dataset": {"kind": "table", "path": str(tmp_path / "table.csv")}, "model": {"kind": "tabular"}}
+    with pytest.raises(ConfigError) as refused:
+        parse_config({**table, "objective": {"kind": kind}})
+    [problem] = refused.value.problems
+    assert problem.path == "objective.kind"
+    assert problem.message.endswith(
+        "but table gives none; choose classification, multi_label, regression or distillation."
+    )
+    assert problem.fix == {"objective.kind": "classification"}
+    for possible in ("classification", "multi_label", "regression"):
+        parse_config({**table, "objective": {"kind": possible}})
+
+
+def test_the_network_offered_first_is_the_datas_own(tmp_path: Path) -> None:
+    """Columns of a table may hold categories, which only one network takes."""
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ConfigError) as refused:
+        parse_config({"dataset": {"kind": "table", "path": str(tmp_path / "table.csv")}})
+    [problem] = refused.value.problems
+    assert problem.fix == {"model.kind": "tabular"}
+    assert problem.message.endswith("choose tabular or mlp.")
