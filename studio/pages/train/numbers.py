@@ -52,6 +52,7 @@ class NumbersRow(Card):
         for number in (self.loss, self.quality, self.rate, self.norm, self.speed):
             number.set_value("–")
             number.set_delta("")
+        self.quality.set_caption("Validation")
 
     def name_quality(self, monitor: str) -> None:
         """Say from the start which metric of validation decides, before there is one."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.engine.messages import EngineDeath
@@ -270,6 +270,26 @@ def test_numbers_tell_mean_best_and_skipped_steps(qtbot: QtBot) -> None:
     row.add_event(Validated(step=2, epoch=1, metrics={"val/accuracy": 0.7}, improved=False), "val/accuracy")
     row.refresh()
     assert row.quality._delta.text() == "best so far"
+
+
+def test_the_figure_of_quality_is_named_before_the_first_validation(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    page = train_page(open_window(qtbot, context))
+    plain = config(epochs=100, milliseconds=50)
+    context.start_run(
+        plain.model_copy(update={"checkpoints": plain.checkpoints.model_copy(update={"monitor": "val/f1"})})
+    )
+    qtbot.waitUntil(lambda: "Validation F1" in _words(page.numbers), timeout=10000)
+    assert page.numbers.quality.value() == "–"
+    page.numbers.clear()
+    assert "Validation" in _words(page.numbers)
+    assert "Validation F1" not in _words(page.numbers)
+    context.live.ask(Command.STOP)
+
+
+def _words(widget: QWidget) -> list[str]:
+    return [each.text() for each in widget.findChildren(QLabel)]
 
 
 def test_skipped_steps_that_a_resume_makes_void_are_not_counted(qtbot: QtBot) -> None:
