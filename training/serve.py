@@ -103,12 +103,8 @@ class Server:
             problems = _as_lists(error)
             answer = {"reply": "refused", "message": error.message, "advice": error.advice, "problems": problems}
         except OSError as error:
-            answer = {
-                "reply": "refused",
-                "message": f"{error}",
-                "advice": "Check the disk and the folder.",
-                "problems": [],
-            }
+            advice = "Check the disk and the folder."
+            answer = {"reply": "refused", "message": f"{error}", "advice": advice, "problems": []}
         except Exception as error:  # noqa: BLE001 - the border of a request: the window must hear of every fault
             import traceback
 
@@ -182,13 +178,8 @@ class Server:
         outputs = make_objective(config.objective, facts, torch.device("cpu")).outputs
         model = make_model(config.model, facts, outputs, config.seed)
         groups = freeze_and_describe(model, config.optimizer, stages(model))
-        shown = {
-            "input_shape": list(facts.shape),
-            "target": facts.target,
-            "classes": len(facts.names),
-            "groups": groups,
-        }
-        return {"reply": "done", "result": summarise(model, facts) | shown | {"outputs": outputs}}
+        shown = {"input_shape": list(facts.shape), "target": facts.target, "classes": len(facts.names)}
+        return {"reply": "done", "result": summarise(model, facts) | shown | {"groups": groups, "outputs": outputs}}
 
     def _check(self, request: Request) -> dict[str, Any]:
         from training.config import parse_config

@@ -76,7 +76,7 @@ def unpack(archive: Path, folder: Path, report_progress: ReportProgress) -> None
                     packed.extractall(place)  # zipfile leads no name out of the folder
             else:
                 with tarfile.open(archive) as bundle:
-                    bundle.extractall(place, filter="data")
+                    _extract(bundle, Path(place))
             for found in Path(place).iterdir():
                 target = folder / found.name
                 if target.is_dir():
@@ -84,6 +84,22 @@ def unpack(archive: Path, folder: Path, report_progress: ReportProgress) -> None
                 found.replace(target)
     except (OSError, tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
         raise InputError(f"{archive} cannot be unpacked ({error}).", "Delete it, and start again.") from error
+
+
+def _extract(bundle: tarfile.TarFile, place: Path) -> None:
+    """Folders and ordinary files below ``place``. Not by tarfile's ``filter``, which Pythons before 3.11.4 do not have."""
+    for member in bundle:
+        target = (place / member.name).resolve()
+        if not target.is_relative_to(place.resolve()) or not (member.isfile() or member.isdir()):
+            raise tarfile.TarError(f"{member.name!r} is no ordinary file below the folder")
+        if member.isdir():
+            target.mkdir(parents=True, exist_ok=True)
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        content = bundle.extractfile(member)
+        assert content is not None, "an ordinary file has content"
+        with content, target.open("wb") as stream:
+            shutil.copyfileobj(content, stream)
 
 
 def _fetch(url: str, target: Path, remote: Remote, report_progress: ReportProgress) -> bool:

@@ -2,8 +2,8 @@
 
 import json
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -50,13 +50,10 @@ def _build(architecture: dict[str, Any], folder: Path) -> Any:
 
 
 def _code(path: Path) -> Any:
-    """The network's own code, which is part of the export: it is run."""
-    spec = spec_from_file_location("network", path)
-    if spec is None or spec.loader is None:
-        raise FileNotFoundError(path)
-    code = module_from_spec(spec)
+    """The network's own code, which is part of the export: it is run. Nothing is written beside it."""
+    code = ModuleType("network")
     sys.modules["network"] = code  # dataclasses look their module up
-    spec.loader.exec_module(code)
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), code.__dict__)
     return code
 
 
