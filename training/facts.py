@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
@@ -59,15 +58,6 @@ class DataFacts:
     def dense(self) -> bool:
         """Whether every pixel or token is predicted instead of the sample as a whole."""
         return self.target in ("mask", "tokens")
-
-    @property
-    def places(self) -> int:
-        """How many predictions a sample asks for: its pixels, its tokens, its items, or 1."""
-        return {
-            "mask": math.prod(self.shape[1:]),
-            "tokens": math.prod(self.shape),
-            "ranks": self.shape[0],
-        }.get(self.target, 1)
 
     def record(self) -> dict[str, Any]:
         """As JSON can hold it."""
