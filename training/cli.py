@@ -11,12 +11,13 @@ import json
 import math
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from training.arguments import Parser, parse_words
 from training.config import RunConfig, load_config
-from training.config.files import read_config_text
+from training.config.files import overrides_of, read_config_text
 from training.console import (
     Console,
     format_attempt,
@@ -32,6 +33,7 @@ from training.console import (
     last_attempt,
     shown_history,
 )
+from training.control import stop_with_input
 from training.errors import InputError, TrainingError
 from training.generation import add_generate
 from training.laboratory.command import add_lab
@@ -42,7 +44,14 @@ from training.reading import visible, visible_lines
 from training.runs.folder import RunFolder, read_json
 from training.runs.profile_record import read_profile
 from training.runs.trust import add_trust, trust_file, trust_resume, trust_run
-from training.runs.workspace import default_workspace, find_checkpoint, find_run, find_target, typed_path
+from training.runs.workspace import (
+    default_workspace,
+    find_checkpoint,
+    find_run,
+    find_target,
+    typed_path,
+    with_teacher_found,
+)
 
 EXIT_CODES = {"completed": 0, "stopped": 130, "failed": 1}
 CONTRACT = (
@@ -53,9 +62,9 @@ CONTRACT = (
 
 def main(argv: Sequence[str]) -> int:
     """Run one command; returns the exit code. Nothing is printed as a traceback for a fault of the input."""
-    arguments = _parser().parse_args(argv)
-    tune_process()
     try:
+        arguments = parse_words(*_parser(), argv)
+        tune_process()
         return int(arguments.command(arguments))
     except TrainingError as error:
         sys.stderr.write(f"{visible(str(error))}\n")
@@ -76,8 +85,9 @@ def main(argv: Sequence[str]) -> int:
         return InputError.exit_code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m training", description="Train PyTorch models from a TOML file.")
+def _parser() -> tuple[Parser, Mapping[str, Parser]]:
+    """With its commands by name."""
+    parser = Parser(prog="python -m training", description="Train PyTorch models from a TOML file.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     config_help = "a TOML file, or preset:NAME for one that comes with the program"
 
@@ -96,6 +106,8 @@ def _parser() -> argparse.ArgumentParser:
     resume.add_argument(
         "--dry-run", action="store_true", help="say what would be restored, changed and ignored, and train nothing"
     )
+    # For programs that begin a run and hold the other end of its standard input: not for people.
+    resume.add_argument("--while-held", action="store_true", help=argparse.SUPPRESS)
     _add_profile(resume)
     _add_set(resume)
     add_trust(resume)
@@ -135,7 +147,7 @@ def _parser() -> argparse.ArgumentParser:
 
     serve = commands.add_parser("serve")  # the window's engine process; not for people
     serve.set_defaults(command=_serve)
-    return parser
+    return parser, commands.choices
 
 
 def _add_set(parser: argparse.ArgumentParser) -> None:
@@ -162,6 +174,8 @@ def _workspace(arguments: argparse.Namespace) -> Path:
 
 def _load(arguments: argparse.Namespace) -> RunConfig:
     name: str = arguments.config
+    beside = Path() if name.startswith("preset:") else Path(name).parent
+    arguments.overrides = with_teacher_found(arguments.overrides, _workspace(arguments), beside)
     if name.startswith("preset:"):
         return load_preset(name.removeprefix("preset:"), arguments.overrides, arguments.trust)
     overrides = [*arguments.overrides, *trust_file(Path(name), arguments.overrides, arguments.trust)]
@@ -201,8 +215,9 @@ def _run(arguments: argparse.Namespace) -> int:
 def _resume(arguments: argparse.Namespace) -> int:
     workspace = _workspace(arguments)
     folder, _ = find_target(arguments.target, workspace)  # a wrong name is told before torch is loaded
+    arguments.overrides = with_teacher_found(arguments.overrides, workspace, Path())
     if arguments.trust:
-        trust_resume(folder, arguments.overrides)
+        arguments.overrides = [*arguments.overrides, *trust_resume(folder, arguments.overrides)]
     from training.engine.run import Hooks, resume_run
 
     if arguments.dry_run:
@@ -210,6 +225,8 @@ def _resume(arguments: argparse.Namespace) -> int:
     console = Console()
     hooks = Hooks(console.planned, console.started, console.event, console.flushed, profile=arguments.profile)
     _stop_on_signals(hooks)
+    if arguments.while_held:
+        stop_with_input(hooks.control)
     return _ended(arguments, resume_run(arguments.target, workspace, arguments.overrides, hooks), console)
 
 
@@ -282,7 +299,8 @@ def _check(arguments: argparse.Namespace) -> int:
     marks = {"ok": "ok     ", "info": "note   ", "warning": "warning", "error": "ERROR  "}
     for finding in findings:
         advice = f" {finding.advice}" if finding.advice else ""
-        sys.stderr.write(visible(f"{marks[finding.level]}  {finding.title}{advice}") + "\n")
+        tried = f" Try {' '.join(f'--set {text}' for text in overrides_of(finding.fix))}." if finding.fix else ""
+        sys.stderr.write(visible(f"{marks[finding.level]}  {finding.title}{advice}{tried}") + "\n")
     healthy = all(finding.level != "error" for finding in findings)
     if arguments.json:
         shown = [

@@ -52,6 +52,7 @@ class Console:
         self._drawn = 0
         self._last = 0.0
         self._started: AttemptStarted | None = None
+        self._epoch_end = -1  # the step at which the newest epoch ended
         self._folder: RunFolder | None = None
         self.profiled = False  # a profile was written by this attempt
 
@@ -72,16 +73,19 @@ class Console:
             if self._folder is not None:
                 self._line(f"run {self._folder.id} in {self._folder.path}")
             where = f"resumed at step {event.step:,}" if event.checkpoint else "started"
-            self._line(
-                f"{where}: {counted(event.epochs, 'epoch')} of {counted(event.steps_per_epoch, 'step')} on {event.device}"
-            )
+            self._line(f"{where}: {_length(event)} of {counted(event.steps_per_epoch, 'step')} on {event.device}")
         elif isinstance(event, DataPrepared):
             self._describe_data(event.report)
         elif isinstance(event, Validated):
             shown = "  ".join(f"{name} {format_value(name, value)}" for name, value in event.metrics.items())
-            self._line(f"epoch {event.epoch:>3}  step {event.step:>7,}  {shown}{'  best' if event.improved else ''}")
-        elif isinstance(event, EpochEnded) and "train/loss" in event.metrics:
-            self._line(f"epoch {event.epoch:>3}  step {event.step:>7,}  train/loss {event.metrics['train/loss']:.4f}")
+            epoch = event.epoch if event.step == self._epoch_end else event.epoch + 1  # the one it is in the middle of
+            self._line(f"epoch {epoch:>3}  step {event.step:>7,}  {shown}{'  best' if event.improved else ''}")
+        elif isinstance(event, EpochEnded):
+            self._epoch_end = event.step
+            if "train/loss" in event.metrics:
+                self._line(
+                    f"epoch {event.epoch:>3}  step {event.step:>7,}  train/loss {event.metrics['train/loss']:.4f}"
+                )
         elif isinstance(event, Found):
             self._line(f"{event.level}: {event.title} {event.advice}".rstrip())
         elif isinstance(event, Profiled):
@@ -100,7 +104,11 @@ class Console:
 
     def ended(self, record: Mapping[str, Any]) -> None:
         """The run's last word."""
-        best = record.get("best")
+        best, step = record.get("best"), record["step"]
+        loss = (record.get("metrics") or {}).get("train/loss")
+        last = self._started is not None and step == self._started.total_steps
+        if loss is not None and last and step != self._epoch_end:  # of an epoch that was not gone through
+            self._line(f"epoch {record['epoch'] + 1:>3}  step {step:>7,}  train/loss {loss:.4f}")
         words = [f"{record['status']} at step {record['step']:,}"]
         if best:
             words.append(
@@ -142,6 +150,13 @@ class Console:
             sys.stderr.flush()
         except OSError:  # the terminal was closed, or the reader of the pipe has gone: the run goes on
             _speak_to_nobody()
+
+
+def _length(started: AttemptStarted) -> str:
+    """How long a run is, before the steps of an epoch."""
+    if started.total_steps < started.epochs * started.steps_per_epoch:
+        return f"{counted(started.total_steps, 'step')} (loop.max_steps) in epochs"
+    return counted(started.epochs, "epoch")
 
 
 def _speak_to_nobody() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 from enum import StrEnum
 from pathlib import Path
@@ -20,7 +21,8 @@ _MOST_AT_ONCE = 1 << 20
 
 WINDOW_GONE = "The window that showed the run ended unexpectedly, so the run was stopped and kept."
 SYSTEM_ENDS = "The system asked the engine to end, so the run was stopped and kept."
-UNASKED = frozenset({WINDOW_GONE, SYSTEM_ENDS})
+LEFT_ALONE = "The program that had begun the run ended unexpectedly, so the run was stopped and kept."
+UNASKED = frozenset({WINDOW_GONE, SYSTEM_ENDS, LEFT_ALONE})
 """Why a run stopped that no person stopped: the next window offers to go on."""
 
 
@@ -131,3 +133,16 @@ class Control:
             self.profile = True
         else:
             self.validate = True
+
+
+def stop_with_input(control: Control) -> None:
+    """Stop and keep the run once standard input ends: whoever held its other end has gone. Past Python's buffered stream, in
+    which a waiting thread would abort the interpreter when the main one ends."""
+    descriptor = sys.stdin.fileno()
+
+    def listen() -> None:
+        while os.read(descriptor, 4096):
+            pass
+        control.request_stop(LEFT_ALONE)
+
+    threading.Thread(target=listen, name="standard input", daemon=True).start()

@@ -21,6 +21,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def joined(sentences: Sequence[str]) -> str:
+    """``sentences`` as one: only the last keeps its full stop."""
+    return "; ".join([*(each.removesuffix(".") for each in sentences[:-1]), *sentences[-1:]])
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing wrong with a configuration: ``path`` is the dotted field ("optimizer.lr"), "" when it is the whole. ``fix``
@@ -61,7 +66,7 @@ class ConfigError(InputError):
 
     def __init__(self, problems: Sequence[Problem], source: str = "") -> None:
         self.problems = tuple(problems)
-        text = "; ".join(str(problem) for problem in self.problems)
+        text = joined([str(problem) for problem in self.problems])
         super().__init__(f"{source}: {text}" if source else text)
 
 

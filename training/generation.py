@@ -28,7 +28,11 @@ def add_generate(commands: Any) -> None:
     generate.add_argument("--prompt", default="\n", metavar="TEXT", help="what to go on with; by default a line break")
     generate.add_argument("--tokens", type=int, default=500, metavar="N", help="how many tokens to add (500)")
     generate.add_argument(
-        "--temperature", type=float, default=0.8, metavar="T", help="below 1 bolder guesses are rarer; 0: none (0.8)"
+        "--temperature",
+        type=float,
+        default=0.8,
+        metavar="T",
+        help="1 draws tokens as often as the model expects them, less prefers likely ones, 0 always takes the likeliest (0.8)",
     )
     generate.add_argument("--top-k", type=int, default=None, metavar="K", help="draw from the K likeliest tokens only")
     generate.add_argument("--seed", type=int, default=0, metavar="S", help="the same seed gives the same text (0)")
@@ -84,7 +88,7 @@ def continued(checkpoint: Path, arguments: argparse.Namespace) -> Iterator[str]:
     facts = material.facts
     if facts.target != "tokens":
         raise InputError(
-            f"{checkpoint}: is no language model ({material.config.objective.kind}); choose another checkpoint."
+            f"{checkpoint} is no language model (its task is {material.config.objective.kind}); choose another checkpoint."
         )
     known = vocabulary(material)
     prompt = known.encode(arguments.prompt).tolist()

@@ -128,7 +128,7 @@ class Server:
         from training.config import parse_config
         from training.engine.run import start_run
 
-        config = parse_config(request["config"])
+        config = parse_config(request["config"], folder=Path.cwd())
         return self._finished(start_run(config, Path(request["workspace"]), self._hooks(request)))
 
     def _resume(self, request: Request) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class Server:
         from training.config import parse_config
         from training.engine.run import branch_run
 
-        config, checkpoint = parse_config(request["config"]), Path(request["checkpoint"])
+        config, checkpoint = parse_config(request["config"], folder=Path.cwd()), Path(request["checkpoint"])
         return self._finished(branch_run(checkpoint, config, Path(request["workspace"]), self._hooks(request)))
 
     def _finished(self, record: dict[str, Any]) -> dict[str, Any]:

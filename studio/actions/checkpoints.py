@@ -5,35 +5,55 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
+from studio.actions.export_dialog import ExportDialog
 from studio.actions.files import reveal
-from studio.engine.messages import Refusal
 from studio.state.context import AppContext
 from training.runs.folder import RunFolder
-from training.runs.manifest import CheckpointInfo
-
-_FILTER = "SafeTensors weights (*.safetensors)"
+from training.runs.manifest import CheckpointInfo, list_checkpoints
 
 
-def export_checkpoint(context: AppContext, parent: QWidget, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
-    """Ask where, write the model there, and say how the file compares with the model after reloading it."""
-    name = str(folder.status().get("name") or folder.id)
-    suggested = folder.exports / f"{_file_name(name)}-step-{checkpoint.step}.safetensors"
-    chosen, _filter = QFileDialog.getSaveFileName(parent, "Export the model", str(suggested), _FILTER)
-    if not chosen:
+def export_checkpoint(
+    context: AppContext, parent: QWidget, folder: RunFolder, checkpoint: CheckpointInfo, *, best: bool = False
+) -> None:
+    """Ask how and where, write the model there, and say how it compares with the model after reloading it. ``best``: what is
+    wanted is the best one, whichever that is by then; a run that trains may have found another one meanwhile."""
+    kept = context.settings.get().export_folder
+    place = Path(kept) if kept and Path(kept).is_dir() else folder.exports
+    dialog = ExportDialog(str(folder.status().get("name") or folder.id), checkpoint.step, place, parent)
+    if dialog.exec() != QDialog.DialogCode.Accepted:
+        dialog.deleteLater()
         return
-    out = Path(chosen)
-    if not out.suffix:
-        out = out.with_suffix(".safetensors")
-    context.notifier.notify(f"Exporting step {checkpoint.step:,} to {out.name} …", "info")
-    context.engine.export(
-        checkpoint.path,
-        "safetensors",
-        out,
-        done=lambda result: _exported(context, out, result),
-        failed=lambda refusal: _refused(context, refusal),
+    context.settings.update(export_folder="" if dialog.folder == folder.exports else str(dialog.folder))
+
+    def export(found: CheckpointInfo | None) -> None:
+        if found is None:
+            dialog.deleteLater()
+            words = f"The checkpoint of step {checkpoint.step:,} was deleted meanwhile; choose another one."
+            context.notifier.notify(words, "danger", title="The model was not exported")
+            return
+        key, out = dialog.format.key, dialog.out(found.step)
+        dialog.deleteLater()
+        context.notifier.notify(f"Exporting step {found.step:,} to {out.name} …", "info")
+        context.engine.export(
+            found.path,
+            key,
+            out,
+            done=lambda result: _exported(context, out, result),
+            failed=lambda refusal: _refused(context, str(refusal)),
+        )
+
+    context.background.submit(
+        lambda: _as_it_is_now(folder, checkpoint, best), export, lambda error: _refused(context, str(error))
     )
+
+
+def _as_it_is_now(folder: RunFolder, checkpoint: CheckpointInfo, best: bool) -> CheckpointInfo | None:
+    there = list_checkpoints(folder)
+    if best:
+        return next((info for info in there if "best" in info.labels), None) or next(iter(there), None)
+    return next((info for info in there if info.name == checkpoint.name), None)
 
 
 def _exported(context: AppContext, out: Path, result: dict[str, Any]) -> None:
@@ -49,12 +69,5 @@ def _exported(context: AppContext, out: Path, result: dict[str, Any]) -> None:
     )
 
 
-def _refused(context: AppContext, refusal: Refusal) -> None:
-    context.notifier.notify(str(refusal), "danger", title="The model was not exported")
-
-
-def _file_name(text: str) -> str:
-    return (
-        "".join(character if character.isalnum() or character in "-_ ." else "-" for character in text).strip()
-        or "model"
-    )
+def _refused(context: AppContext, words: str) -> None:
+    context.notifier.notify(words, "danger", title="The model was not exported")

@@ -32,7 +32,7 @@ class Curve:
         self.raw_item = CurveItem()
         self.smooth_item = CurveItem()
         self.dot_item = pg.ScatterPlotItem(size=_DOT, pen=None)
-        self._is_noisy = is_noisy
+        self.is_noisy = is_noisy
 
     def lines(self, first: float, last: float, pixels: int, scale: ValueScale) -> tuple[Line, Line]:
         """The raw and the smoothed line between two positions, as they are to be drawn."""
@@ -42,7 +42,7 @@ class Curve:
 
     def draw(self, raw: Line, smooth: Line, bounds: QRectF) -> None:
         """Hand lines to the plot that shows `bounds`."""
-        is_fine = len(raw[0]) <= _FEW_POINTS if self._is_noisy else _way(raw[1], bounds) <= _SHORT_WAY
+        is_fine = len(raw[0]) <= _FEW_POINTS if self.is_noisy else _way(raw[1], bounds) <= _SHORT_WAY
         self.raw_item.set_line(*raw, bounds, antialias=is_fine)
         # What is empty is not painted: it would cost as much as a line.
         if len(smooth[0]) or self.smooth_item.isVisible():
@@ -63,7 +63,7 @@ class Curve:
             # Mixed, not transparent: transparent lines take three times as long.
             color = mixed(QColor(palette.surface), color, _RAW_SHARE)
         # Wide lines are dear where they zigzag, and noise is drawn as zigzag.
-        self.raw_item.setPen(pg.mkPen(color, width=1 if self._is_noisy else wide))
+        self.raw_item.setPen(pg.mkPen(color, width=1 if self.is_noisy else wide))
 
 
 def _way(heights: Floats, bounds: QRectF) -> float:

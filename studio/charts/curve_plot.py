@@ -10,39 +10,46 @@ from PySide6.QtGui import QColor, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from studio.charts.curve import Curve
+from studio.charts.curve_set import CurveSet
 from studio.charts.legend import Legend
-from studio.charts.markers import Marker, MarkerKind, MarkerLayer
+from studio.charts.markers import MARKER_ROOM, Marker, MarkerKind, MarkerLayer
 from studio.charts.number_labels import position, reading
 from studio.charts.plot_canvas import PlotCanvas
 from studio.charts.redraw_clock import RedrawClock
-from studio.charts.series import Series
-from studio.charts.shared_x import SharedX, spanned
+from studio.charts.shared_x import SharedX
 from studio.charts.value_scale import ValueScale
 from studio.theme import Palette, theme
 from studio.widgets import label
-
-_LOG_NOTE = "Values of 0 and below cannot be shown on a log scale"
 
 
 class CurvePlot(QWidget):
     """Data may be appended at any rate; the plot is drawn by its clock, at most ten times a second, if it is seen.
 
-    Signals: `marker_clicked(key)`; `hovered(x | None)`; `title_chosen(key)`.
+    `from_zero` is for a quantity that is read as a share of its largest: 0 stays in the range.
+
+    Signals: `marker_clicked(key)`; `hovered(x | None)`; `title_chosen(key)`; `fit_wanted()` on a double click.
     """
 
     marker_clicked = Signal(object)
     hovered = Signal(object)
+    fit_wanted = Signal()
     title_chosen = Signal(str)
 
     def __init__(
-        self, title: str, *, unit: str = "", clock: RedrawClock | None = None, parent: QWidget | None = None
+        self,
+        title: str,
+        *,
+        unit: str = "",
+        from_zero: bool = False,
+        clock: RedrawClock | None = None,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setAccessibleName(f"Curves: {title}")
-        self._curves: dict[str, Curve] = {}
+        self._curves = CurveSet()
         self._clock = clock or RedrawClock(self)
         self._smoothing = 0.0
-        self._scale = ValueScale()
+        self._scale = ValueScale(from_zero=from_zero)
         self._cursor: float | None = None
         self._x_name, self._x_scale = "Step", 1.0
         self._legend = Legend(title, unit)
@@ -59,7 +66,7 @@ class CurvePlot(QWidget):
         self._markers = MarkerLayer(self._canvas.getPlotItem())
         self._markers.clicked.connect(self.marker_clicked)
         self._canvas.pointed.connect(self._on_pointed)
-        self._canvas.fit_wanted.connect(self.fit)
+        self._canvas.fit_wanted.connect(self.fit_wanted)
         self._canvas.moved_by_hand.connect(self._on_moved_by_hand)
         self._lay_out()
         self._shared_x = SharedX(self)
@@ -156,11 +163,16 @@ class CurvePlot(QWidget):
         self._shared_x.cursor_moved.disconnect(self._on_cursor_moved)
         self._join(other._shared_x)
 
-    def fit(self) -> None:
-        """Show all data and follow new data again."""
+    def fit(self, *, spikes: bool = False) -> None:
+        """Show all steps and follow new data again; of noisy curves what most steps do, or all up to the last spike."""
+        self._scale.shows_spikes = spikes
         self._scale.forget_range()
         self._shared_x.fit()
         self._ask_for_redraw()
+
+    def is_fitted(self) -> bool:
+        """Whether the plot is as `fit` leaves it: all steps, without the spikes."""
+        return self._shared_x.is_following and not self._scale.shows_spikes
 
     def set_growing(self, on: bool) -> None:
         """Whether more data are to come, for which the x axis keeps room."""
@@ -189,16 +201,15 @@ class CurvePlot(QWidget):
     def draw(self) -> None:
         """Draw what there is now in the range that was prepared; the clock calls this."""
         first, last, scale = self._shared_x.first, self._shared_x.last, self._scale
-        scale.hides_values = False
-        curves = list(self._curves.values())
-        lines = [curve.lines(first, last, self._canvas.pixels(), scale) for curve in curves]
-        scale.fit_to([heights for (_, heights), _ in lines])
+        if self._shared_x.is_following:  # whole markers at the end, too
+            last += (last - first) * MARKER_ROOM / self._canvas.pixels()
+        lines = self._curves.lines(first, last, self._canvas.pixels(), scale)
         self._canvas.show_range(first, last, scale.bottom, scale.top)
         bounds = QRectF(first, scale.bottom, last - first, scale.top - scale.bottom)
-        for curve, (raw, smooth) in zip(curves, lines, strict=True):
+        for curve, (raw, smooth) in zip(self._curves.values(), lines, strict=True):
             curve.draw(raw, smooth, bounds)
-        self._markers.draw(first, last, self._canvas.pixels(), self._marker_height, theme().palette)
-        is_empty = self._extent() is None
+        self._markers.draw(first, last, self._canvas.pixels(), self._height_of, theme().palette)
+        is_empty = self._curves.extent() is None
         self._empty.setVisible(is_empty)
         self._canvas.setVisible(not is_empty)
         self._update_legend()
@@ -211,28 +222,18 @@ class CurvePlot(QWidget):
         super().showEvent(event)
         self._ask_for_redraw()
 
-    def _marker_height(self, marker: Marker) -> float:
-        filled = [curve.series for curve in self._curves.values() if len(curve.series)]
-        if marker.kind in ("event", "resume"):
-            return self._scale.near_top()
-        # The best checkpoint is chosen by a validation figure, which is the later curve where there are two.
-        series = filled[-1 if marker.kind == "best" else 0] if filled else Series()
-        sample = series.nearest(marker.x, smoothed=True)
-        return self._scale.height(sample[1] if sample else math.nan)
+    def _height_of(self, marker: Marker) -> float:
+        return self._curves.height_of(marker, self._scale)
 
     def _update_legend(self) -> None:
         for name, curve in self._curves.items():
             at = math.inf if self._cursor is None else self._cursor
             sample = curve.series.nearest(at) if len(curve.series) else None
             self._legend.set_value(name, reading(sample[1]) if sample else "")
-        note = _LOG_NOTE if self._scale.hides_values else ""
+        note = self._scale.note()
         if self._cursor is not None:
-            note = f"{self._x_name} {position(self._nearest_position(self._cursor) * self._x_scale)}"
+            note = f"{self._x_name} {position(self._curves.nearest_position(self._cursor) * self._x_scale)}"
         self._legend.set_note(note)
-
-    def _nearest_position(self, x: float) -> float:
-        samples = [curve.series.nearest(x) for curve in self._curves.values()]
-        return min((sample[0] for sample in samples if sample), key=lambda at: abs(at - x), default=x)
 
     # ---------------------------------------------------------------- wiring
 
@@ -249,13 +250,9 @@ class CurvePlot(QWidget):
 
     def _join(self, shared: SharedX) -> None:
         self._shared_x = shared
-        shared.add_source(self._extent)
+        shared.add_source(self._curves.extent)
         shared.range_changed.connect(self._ask_for_redraw)
         shared.cursor_moved.connect(self._on_cursor_moved)
-
-    def _extent(self) -> tuple[float, float] | None:
-        extents = [extent for curve in self._curves.values() if (extent := curve.series.extent) is not None]
-        return spanned(extents)
 
     def _ask_for_redraw(self) -> None:
         self._clock.request(self)
@@ -271,5 +268,5 @@ class CurvePlot(QWidget):
         self._cursor = x
         self._line.setVisible(x is not None)
         if x is not None:
-            self._line.setPos(self._nearest_position(x))
+            self._line.setPos(self._curves.nearest_position(x))
         self._update_legend()

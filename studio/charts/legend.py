@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 
 from studio.theme import SPACING, theme
@@ -34,15 +34,22 @@ class LegendEntry(QWidget):
         super().__init__()
         self._name = name
         self._value = SteadyLabel()
-        word = ElidedLabel(name, Qt.TextElideMode.ElideRight)  # where room is short, the figure is worth more
-        word.setProperty("role", "caption")
-        word.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        self._word = label(name, "caption")
+        self.setToolTip(name)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(5)
         row.addWidget(Swatch(color_index))
-        row.addWidget(word)
+        row.addWidget(self._word)
         row.addWidget(self._value)
+
+    def set_worded(self, worded: bool) -> None:
+        """Show the name, or only the colour and the value: half a word says nothing, and the figure is worth more."""
+        self._word.setVisible(worded)
+
+    def words_width(self) -> int:
+        """What it takes to show all of it."""
+        return 14 + 5 + self._word.sizeHint().width() + 5 + self._value.maximumWidth()
 
     def set_value(self, text: str) -> None:
         """What the curve is at the cursor, or last."""
@@ -85,6 +92,17 @@ class Legend(QWidget):
         # The plots decide how wide a board can get, not these words: in a small window their end is cut.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_words()
+
+    def _fit_words(self) -> None:
+        titles = [each for each in (self._title, self._choice) if each.isVisibleTo(self)]
+        wanted = sum(each.sizeHint().width() + SPACING.l for each in titles)
+        wanted += sum(entry.words_width() + SPACING.l for entry in self._entries.values())
+        for entry in self._entries.values():
+            entry.set_worded(wanted <= self.width() + SPACING.l)
+
     def add_entry(self, key: str, name: str, color_index: int) -> None:
         """Append a curve; without a name it has no entry."""
         if name:
@@ -102,6 +120,7 @@ class Legend(QWidget):
         self._title.setText(titles[current])
         self._title.setVisible(len(titles) == 1)
         self._choice.setVisible(len(titles) > 1)
+        self._fit_words()
 
     def _on_chosen(self) -> None:
         self._title.setText(self._choice.currentText())
@@ -110,7 +129,10 @@ class Legend(QWidget):
     def set_value(self, key: str, text: str) -> None:
         """The value beside a curve's name."""
         if key in self._entries:
+            before = self._entries[key].words_width()
             self._entries[key].set_value(text)
+            if self._entries[key].words_width() != before:
+                self._fit_words()
 
     def set_note(self, text: str) -> None:
         """What stands at the right."""

@@ -21,6 +21,7 @@ MarkerKind = Literal["checkpoint", "best", "event", "resume"]
 
 _SYMBOLS: dict[MarkerKind, str] = {"checkpoint": "o", "best": "star", "event": "t", "resume": "d"}
 _SIZES: dict[MarkerKind, int] = {"checkpoint": 9, "best": 15, "event": 12, "resume": 12}
+MARKER_ROOM = max(_SIZES.values()) / 2 + 1  # pixels beside its place, that none is cut at the edge
 _ROOM = 0.7  # of its size: nearer than that, two markers of a kind are read as one
 _WITH_LINE: tuple[MarkerKind, ...] = ("event", "resume")
 _BEST_COLOR, _BEST_EDGE = "#f5a623", "#a86a00"  # gold on either ground, as stars are
@@ -138,10 +139,6 @@ class MarkerLayer(QObject):
         for marker in sorted(self._markers.values(), key=lambda marker: marker.x):
             kinds.setdefault(marker.kind, []).append(marker)
         return {kind: (markers, np.array([marker.x for marker in markers])) for kind, markers in kinds.items()}
-
-    def point_at(self, key: object) -> pg.SpotItem | None:
-        """The drawn point of a marker, for those who want to know where it is."""
-        return next((point for point in self._points.points() if point.data().key == key), None)
 
     def _on_clicked(self, scatter: object, points: list[pg.SpotItem], event: object) -> None:
         if len(points):

@@ -14,6 +14,9 @@ from studio.widgets import Segmented, Switch, button, label
 _WEIGHTS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
 
 
+_FIT = "Show all steps and follow new ones; pressed again, the spikes too (or double click in a plot)"
+
+
 class MetricsBoard(QWidget):
     """Four linked plots and a row of tools.
 
@@ -30,7 +33,7 @@ class MetricsBoard(QWidget):
         clock = RedrawClock(self)
         self._loss = CurvePlot("Loss", clock=clock)
         self._metric = CurvePlot("Metric", clock=clock)
-        self._rate = CurvePlot("Learning rate", clock=clock)
+        self._rate = CurvePlot("Learning rate", from_zero=True, clock=clock)
         self._norm = CurvePlot("Gradient norm", clock=clock)
         self._plots = {"loss": self._loss, "metric": self._metric, "lr": self._rate, "grad_norm": self._norm}
         self._home: dict[str, CurvePlot] = {}
@@ -39,6 +42,7 @@ class MetricsBoard(QWidget):
         self._lay_out()
         for plot in self._plots.values():
             plot.marker_clicked.connect(self.marker_clicked)
+            plot.fit_wanted.connect(self._on_fit_wanted)
         for plot in (self._metric, self._rate, self._norm):
             plot.link_x(self._loss)
         self.add_curve("train/loss", "Training", plot="loss", color_index=0)
@@ -95,7 +99,7 @@ class MetricsBoard(QWidget):
         return self._plots[quantity]
 
     def fit(self) -> None:
-        """Show all data and follow new data again."""
+        """Show all steps and follow new data again; single spikes may lie beyond the range."""
         for plot in self._plots.values():
             plot.fit()
 
@@ -152,8 +156,8 @@ class MetricsBoard(QWidget):
         self._axis.setAccessibleName("Horizontal axis")
         self._axis.hide()
         self._axis.current_changed.connect(self._on_axis_chosen)
-        self._fit = button("Fit", "fit", "ghost", tooltip="Show all data and follow new data (double click in a plot)")
-        self._fit.clicked.connect(self.fit)
+        self._fit = button("Fit", "fit", "ghost", tooltip=_FIT)
+        self._fit.clicked.connect(self._on_fit_wanted)
 
     def _lay_out(self) -> None:
         tools = QHBoxLayout()
@@ -201,6 +205,11 @@ class MetricsBoard(QWidget):
         for plot in (self._loss, self._norm):
             plot.set_log(on)
         self.view_changed.emit()
+
+    def _on_fit_wanted(self) -> None:
+        spikes = self._loss.is_fitted()
+        for plot in self._plots.values():
+            plot.fit(spikes=spikes)
 
     def _on_axis_chosen(self) -> None:
         self._label_x()

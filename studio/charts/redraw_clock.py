@@ -65,10 +65,6 @@ class RedrawClock(QObject):
             since = 1000 * (self._now() - self._drawn)
             self._timer.start(round(max(0.0, self.interval() - since)))
 
-    def is_running(self) -> bool:
-        """Whether a tick is due."""
-        return self._timer.isActive()
-
     def interval(self) -> int:
         """Milliseconds from one drawing to the next, by what drawing costs."""
         usual = INTERVAL_MS * (2 if self._power.on_battery() else 1)

@@ -12,8 +12,9 @@ class SchedulePreview(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setMinimumHeight(150)
-        self._plot = CurvePlot("")
+        self._plot = CurvePlot("", from_zero=True)
         self._plot.add_curve("lr", "Learning rate", 0, is_noisy=False)
+        self._plot.fit_wanted.connect(self._plot.fit)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._plot)

@@ -13,6 +13,7 @@ from studio.engine.client import EngineClient, Ticket
 from studio.engine.link import EngineChoice, EngineLink, Reply
 from studio.engine.messages import EngineDeath, EngineInfo, EngineState, Refusal, refusal_from
 from studio.engine.pool import EnginePool, LinkFactory
+from training.config.paths import with_own_folder
 
 logger = logging.getLogger(__name__)
 
@@ -134,14 +135,16 @@ class EngineHost(QObject):
 
     def run(self, config: Mapping[str, Any], workspace: Path) -> None:
         """Train ``config`` as a new run of ``workspace``."""
-        self._start_run({"action": "run", "config": dict(config), "workspace": str(workspace), "parent": None})
+        self._start_run(
+            {"action": "run", "config": with_own_folder(config), "workspace": str(workspace), "parent": None}
+        )
 
     def branch(self, checkpoint: Path, config: Mapping[str, Any], workspace: Path) -> None:
         """A new run of ``config`` that starts from ``checkpoint``."""
         request = {
             "action": "branch",
             "checkpoint": str(checkpoint),
-            "config": dict(config),
+            "config": with_own_folder(config),
             "workspace": str(workspace),
         }
         self._start_run(request)
@@ -189,17 +192,17 @@ class EngineHost(QObject):
         self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None
     ) -> Inquiry:
         """What the dataset of ``config`` holds: classes, counts, files left out, thumbnails."""
-        return self._ask({"action": "inspect_dataset", "config": dict(config)}, done, failed, progress)
+        return self._ask({"action": "inspect_dataset", "config": with_own_folder(config)}, done, failed, progress)
 
     def summarise_model(
         self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None
     ) -> Inquiry:
         """Layers and parameter counts of the model of ``config``."""
-        return self._ask({"action": "summarise_model", "config": dict(config)}, done, failed, progress)
+        return self._ask({"action": "summarise_model", "config": with_own_folder(config)}, done, failed, progress)
 
     def check(self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None) -> Inquiry:
         """Findings about ``config`` before anything is trained."""
-        return self._ask({"action": "check", "config": dict(config)}, done, failed, progress)
+        return self._ask({"action": "check", "config": with_own_folder(config)}, done, failed, progress)
 
     def export(
         self, checkpoint: Path, to: str, out: Path, done: Done, failed: Failed, progress: Progress | None = None

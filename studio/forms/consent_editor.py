@@ -16,8 +16,9 @@ from studio.theme import SPACING
 from studio.widgets import Banner, button, label
 from training.config.consent import agree, agreed
 from training.config.describe import FieldSpec
-from training.errors import counted
+from training.errors import InputError, counted
 from training.reading import MEGABYTE, read_bytes, visible, visible_code
+from training.runs.trust import Code, code_of
 
 _SHOWN = 12  # letters of a digest that tell files apart at a glance
 _HIDDEN = (
@@ -68,11 +69,13 @@ class ConsentDialog(QDialog):
 
 
 class ConsentEditor(Editor):
-    """The digest that was agreed to, and a button that shows the file and asks."""
+    """The digest that was agreed to, and a button that shows the file and asks. The other setting names the file, or a
+    checkpoint whose network is written in one."""
 
     def __init__(self, spec: FieldSpec) -> None:
         self._of = spec.consent
-        self._path: Path | None = None
+        self._bare = False
+        self._code: Code | None = None
         self._digest: str | None = None
         self._status = label("", "help")
         self._button = button("Look at the file…", "eye")
@@ -91,7 +94,9 @@ class ConsentEditor(Editor):
 
     def follow(self, values: Mapping[str, Any]) -> None:
         text = values.get(self._of)
-        self._path = Path(text) if isinstance(text, str) and text else None
+        named = Path(text) if isinstance(text, str) and text else None
+        self._code = _code(named) if named else None
+        self._bare = named is not None and self._code is None and named.is_dir()
         self._update()
 
     def set_invalid(self, invalid: bool) -> None:
@@ -106,24 +111,30 @@ class ConsentEditor(Editor):
         self._update()
 
     def _update(self) -> None:
-        self._button.setEnabled(self._path is not None and self._path.is_file())
-        known = self._digest is not None and agreed(self._digest)
-        self._status.setText(f"Agreed to {str(self._digest)[:_SHOWN]}" if known else "Not yet")
+        code = self._code
+        self._button.setEnabled(code is not None and code.file.is_file())
+        # A run says which file its network was trained with.
+        digest = self._digest if code is None or code.digest is None else code.digest
+        if self._bare:
+            self._status.setText("Brings no code")
+        else:
+            self._status.setText(f"Agreed to {digest[:_SHOWN]}" if digest and agreed(digest) else "Not yet")
 
     def _ask(self) -> None:
-        if self._path is None:
+        if self._code is None:
             return
+        path = self._code.file
         try:
-            content = read_bytes(self._path, MEGABYTE)
+            content = read_bytes(path, MEGABYTE)
         except OSError as error:
             self._status.setText(f"Cannot be read: {error.strerror or error}")
             return
         digest = hashlib.sha256(content).hexdigest()
-        dialog = ConsentDialog(self._path, content, digest, self)
+        dialog = ConsentDialog(path, content, digest, self)
         if dialog.exec() != QDialog.DialogCode.Accepted:
             return
         try:
-            agree(digest, str(self._path))
+            agree(digest, str(path))
         except OSError as error:
             self._status.setText(f"Cannot be kept: {error.strerror or error}")
             return
@@ -131,3 +142,11 @@ class ConsentEditor(Editor):
         self._update()
         self.edited.emit()
         self.finished.emit()
+
+
+def _code(named: Path) -> Code | None:
+    """The code to be agreed to; None where there is none, or as long as nothing readable is named."""
+    try:
+        return code_of(named)
+    except (InputError, OSError):
+        return None

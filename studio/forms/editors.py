@@ -263,7 +263,7 @@ class PathEditor(Editor):
         super().__init__(self._edit, stretch=True)
         self.setMaximumWidth(16777215)  # a path takes what it can get
         self._edit.set_placeholder(
-            spec.placeholder or f"Choose or drop a {'file' if spec.path == 'file' else 'folder'}"
+            spec.placeholder or f"Choose or drop a {'file or folder' if spec.path == 'any' else spec.path}"
         )
         self._edit.path_changed.connect(self._on_edited)
         self._edit.line_edit.editingFinished.connect(self.finished)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 from studio.forms.editor import EDITOR_WIDTH
 from studio.forms.editors import make_editor
@@ -66,6 +66,7 @@ class FieldRow(QWidget):
         self._hint.setAccessibleName(f"Explanation of {spec.title}")
         self._problem = label("", "problem", wrap=True)
         self._problem.hide()
+        self._idle: QLabel | None = None
         self._fix = FixLink()
         self._fix.fix_asked.connect(self.fix_asked)
         self._lay_out()
@@ -93,6 +94,15 @@ class FieldRow(QWidget):
         self.editor.set_invalid(bool(sentence))
         self.editor.describe(self.spec.title, f"{sentence} {self._explanation}".strip())
 
+    def set_idle(self, why: str) -> None:
+        """Say why the setting does nothing as the others stand; "" when it does something."""
+        if why and self._idle is None:
+            self._idle = label("", "help", wrap=True)
+            self._grid.addWidget(self._idle, 4, 1 if self.spec.path else 2, 1, 3)
+        if self._idle is not None:
+            self._idle.setText(why)
+            self._idle.setVisible(bool(why))
+
     @property
     def is_changed(self) -> bool:
         """Whether the mark of change is on."""
@@ -112,7 +122,7 @@ class FieldRow(QWidget):
     def _lay_out(self) -> None:
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        grid = QGridLayout(self)
+        self._grid = grid = QGridLayout(self)
         grid.setContentsMargins(0, 3, 0, 3)
         grid.setHorizontalSpacing(SPACING.xs)
         grid.setVerticalSpacing(3)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from studio.forms.field_row import ResetDot
 from studio.forms.fix_link import FixLink
-from studio.forms.sentences import as_sentence
+from studio.forms.sentences import kind_sentence
 from studio.state.setting_specs import default_kind
 from studio.theme import SPACING, set_invalid
 from studio.widgets import ComboBox, label
@@ -71,7 +71,7 @@ class KindChooser(QWidget):
 
     def set_problem(self, problem: Problem | None) -> None:
         """Say what is wrong with the choice; None when nothing is."""
-        self.sentence = as_sentence(problem.message) if problem else ""
+        self.sentence = kind_sentence(self._section, problem.message) if problem else ""
         self._problem.setText(self.sentence)
         self._problem.setVisible(bool(self.sentence))
         self._fix.set_fix(problem.fix if problem else {})

@@ -80,6 +80,7 @@ class SectionForm(Card):
         draft.kind_changed.connect(self._on_kind_changed)
         draft.replaced.connect(self.refresh)
         draft.problems_changed.connect(self._show_problems)
+        draft.looked_again.connect(self._follow)  # a file that decides rows may have been edited elsewhere
         self.refresh()
 
     # ------------------------------------------------------------------------------------------- reading
@@ -135,6 +136,11 @@ class SectionForm(Card):
         for row in self._rows.values():
             if row.spec.columns:
                 row.editor.set_columns(self._columns)
+
+    def set_idle(self, why: Mapping[str, str]) -> None:
+        """Say of the settings in ``why``, by path, that they do nothing as the others stand."""
+        for path, row in self._rows.items():
+            row.set_idle(why.get(path, ""))
 
     def reveal(self, path: str) -> QWidget | None:
         """Unfold what hides a setting, give it the keyboard, and return its widget."""

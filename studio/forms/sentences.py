@@ -3,27 +3,63 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
+from studio.state.setting_specs import kinds, specs
 from studio.widgets import format_number
+from training import catalog
 from training.config.describe import FieldSpec
+from training.config.run import SECTIONS
 from training.errors import Problem
+
+_NAMED = ("dataset", "model", "objective")  # sections whose kinds other sections' sentences name
 
 
 def as_sentence(message: str) -> str:
     """A problem's message as a sentence of its own: it stands under the field, so the field's name is not repeated."""
+    message = with_titles(message)
     return message[:1].upper() + message[1:]
+
+
+def with_titles(message: str) -> str:
+    """``message`` with settings called as the forms call them: files name them by dotted keys, ``dataset.task``."""
+    return re.sub(r"(?<![\w./])[a-z]+\.[a-z_]+(?![\w/])", lambda key: _titles().get(key[0], key[0]), message)
+
+
+@cache
+def _titles() -> dict[str, str]:
+    """Dotted key -> title, of those that are called the same in every kind of their section."""
+    found: dict[str, set[str]] = {}
+    for section in SECTIONS:
+        for kind in kinds(section) or ("",):
+            for spec in specs(section, kind).values():
+                found.setdefault(f"{section}.{spec.name}", set()).add(spec.title)
+    return {key: titles.pop() for key, titles in found.items() if len(titles) == 1}
+
+
+def kind_sentence(section: str, message: str) -> str:
+    """The same about a kind: files call kinds by their names, people by their titles."""
+    titles = {entry.kind: entry.title for each in _NAMED for entry in catalog.entries(each)}
+    own = {entry.kind: entry.title for entry in catalog.entries(section)}
+    facts, choose, advice = message.partition("; choose ")
+    facts = re.sub(r"^\w+|(?<=but )\w+|(?<=which )\w+", lambda word: titles.get(word[0], word[0]), facts)
+    advice = re.sub(r"\w+", lambda word: own.get(word[0], word[0]), advice)
+    return as_sentence(facts + choose + advice)
 
 
 def with_title(title: str, message: str) -> str:
     """A problem's message where the field cannot be seen."""
-    return f"{title}: {message[:1].lower()}{message[1:]}" if title else as_sentence(message)
+    if not title:
+        return as_sentence(message)
+    first = message.partition(" ")[0]
+    return f"{title}: {message if first[1:].lower() != first[1:] else message[:1].lower() + message[1:]}"  # U-Net, GPT
 
 
 def problem_sentence(problem: Problem, spec: FieldSpec, value: Any) -> str:
     """What stands under the field. An empty path needs other words than the general rule has for text."""
     if spec.path and value == "":
-        return f"Choose a {'file' if spec.path == 'file' else 'folder'}."
+        return f"Choose a {'file or folder' if spec.path == 'any' else spec.path}."
     if spec.editor not in ("int", "float", "numbers"):
         return as_sentence(problem.message)
     message = re.sub(r"(?<![\w.])(-?\d+)\.0(?!\d)", r"\1", problem.message)  # 1.0 as the form writes it: 1

@@ -12,6 +12,7 @@ from studio.panels.pills import paint_pill
 from studio.state.checkpoint_list import CHECKPOINT_ROLE
 from studio.state.formats import format_metric, format_size
 from studio.theme import RADIUS, Tone, font, theme
+from training.errors import counted
 from training.runs.manifest import CheckpointInfo
 
 _TONES: dict[str, Tone] = {"best": "success", "last": "info", "keep": "neutral"}
@@ -57,8 +58,8 @@ class CheckpointDelegate(QStyledItemDelegate):
 
 
 def facts(info: CheckpointInfo) -> str:
-    """The second line: epoch, the metric it is judged by, size, time."""
-    parts = [f"epoch {info.epoch}"]
+    """The second line: whole epochs, the metric it is judged by, size, time."""
+    parts = [counted(info.epoch, "epoch")] if info.epoch else []
     judged = [name for name in info.metrics if name.startswith("val/")]
     if judged:
         name = next((name for name in judged if name != "val/loss"), judged[0])

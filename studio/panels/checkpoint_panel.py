@@ -101,7 +101,7 @@ class CheckpointPanel(Card):
         """Export the checkpoint labelled best, or the newest where nothing was validated yet."""
         info = self.model.labelled("best") or next(iter(self.model.checkpoints), None)
         if info is not None and self.model.folder is not None:
-            self._export_one(self.model.folder, info)
+            export_checkpoint(self._context, self, self.model.folder, info, best=True)
 
     def _export_one(self, folder: RunFolder, info: CheckpointInfo) -> None:
         export_checkpoint(self._context, self, folder, info)

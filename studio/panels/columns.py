@@ -26,6 +26,12 @@ class TwoColumns(QWidget):
         side.setFixedWidth(side_width)
         side.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
 
+    def set_side_width(self, width: int) -> None:
+        """Give ``side`` another width, for where it is beside ``main``."""
+        self._side_width = width
+        if self._row.direction() == QBoxLayout.Direction.LeftToRight:
+            self._side.setFixedWidth(width)
+
     def minimumSizeHint(self) -> QSize:
         """As narrow as ``main``: asking for both beside each other would keep the width from ever falling below."""
         hint = super().minimumSizeHint()

@@ -31,6 +31,7 @@ class AppSettings(NamedTuple):
     workspace: str = ""
     smoothing: float = 0.0
     log_scale: bool = False
+    export_folder: str = ""  # where the last export went, other than into its run's folder
     left_alone: str = ""  # the interrupted run whose notice the person put away
 
 

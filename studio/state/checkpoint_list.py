@@ -9,6 +9,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from studio.services.background import Background
+from training.errors import counted
 from training.runs.folder import RunFolder
 from training.runs.manifest import CheckpointInfo, Stamp, list_checkpoints
 
@@ -112,7 +113,8 @@ class CheckpointListModel(QAbstractListModel):
             return info
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             labels = f", {', '.join(info.labels)}" if info.labels else ""
-            return f"Step {info.step:,}, epoch {info.epoch}{labels}"
+            epochs = f", {counted(info.epoch, 'epoch')}" if info.epoch else ""
+            return f"Step {info.step:,}{epochs}{labels}"
         if role == Qt.ItemDataRole.ToolTipRole:
             return str(info.path)
         return None

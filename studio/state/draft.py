@@ -12,12 +12,12 @@ from PySide6.QtCore import QObject, Signal
 from studio.state.draft_check import check, complete, usable_config
 from studio.state.draft_history import DraftHistory
 from studio.state.draft_table import inner_value, with_inner
+from studio.state.run_names import name_after_change
 from studio.state.setting_specs import (
     RUN,
     default_kind,
     default_value,
     defaults,
-    join_path,
     kinds,
     plain,
     same_sort,
@@ -46,6 +46,7 @@ class Draft(QObject):
         kind_changed(section): another kind was chosen in a section; its settings are others now.
         replaced(): everything may be different (another file, undo).
         problems_changed(): the list of problems is another one.
+        looked_again(): files and folders may be others now.
     """
 
     changed = Signal()
@@ -53,6 +54,7 @@ class Draft(QObject):
     kind_changed = Signal(str)
     replaced = Signal()
     problems_changed = Signal()
+    looked_again = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -105,15 +107,6 @@ class Draft(QObject):
         if isinstance(value, dict) and table_key(path):
             return table_key(path) in value
         return not _equal(value, default_value(self._spec(path)))
-
-    def changed_paths(self) -> list[str]:
-        """Every setting that differs from its default; a chosen kind counts against the kind a new run has."""
-        names = [
-            join_path(section, name)
-            for section in (RUN, *SECTIONS)
-            for name in (*(["kind"] if kinds(section) else []), *specs(section, self.kind(section)))
-        ]
-        return [path for path in names if self.is_changed(path)]
 
     @property
     def can_undo(self) -> bool:
@@ -173,7 +166,10 @@ class Draft(QObject):
                 draft.set_kind(section, str(value))
             else:
                 draft.set(path, value)
-        self._replace(draft.data())
+        changed = draft.data()
+        if any(path.endswith(".kind") for path in settings):
+            changed["name"] = name_after_change(changed)
+        self._replace(changed)
 
     def reset(self, path: str) -> None:
         """Put the default back."""
@@ -214,6 +210,7 @@ class Draft(QObject):
         """Look again whether files and folders are there."""
         before = self._problems
         self._config, self._problems = check(self._data)
+        self.looked_again.emit()
         if self._problems != before:
             self.problems_changed.emit()
             self.changed.emit()

@@ -13,6 +13,7 @@ from training.config import RunConfig
 from training.config.problems import cross_problems, problems_from
 from training.config.run import SECTIONS
 from training.errors import Problem
+from training.runs.trust import checkpoint_problems
 
 
 def check(data: Mapping[str, Any]) -> tuple[RunConfig | None, list[Problem]]:
@@ -22,7 +23,7 @@ def check(data: Mapping[str, Any]) -> tuple[RunConfig | None, list[Problem]]:
     except ValidationError as error:
         problems = problems_from(error, data)
         return None, problems + _further_problems(data, problems)
-    problems = cross_problems(config)
+    problems = [*cross_problems(config), *checkpoint_problems(config)]
     return (None if problems else config), problems
 
 

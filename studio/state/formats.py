@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 
+from training import catalog
 from training.config.metrics import is_known, metric
 
 
@@ -45,6 +46,11 @@ def metric_title(name: str) -> str:
     if not quantity[1:2].isupper() and quantity[1:2].isalpha():  # F1, AUROC and R² stay as they are
         quantity = quantity[0].lower() + quantity[1:]
     return f"{ {'val': 'validation', 'train': 'training'}.get(split, split) } {quantity}".strip()
+
+
+def kind_title(section: str, kind: str) -> str:
+    """How people call a kind of ``section``; the name itself where the catalog has none such ("resnet18")."""
+    return next((entry.title for entry in catalog.entries(section) if entry.kind == kind), kind)
 
 
 def format_size(count: int) -> str:

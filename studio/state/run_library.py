@@ -13,6 +13,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.services.background import Background
+from studio.state.formats import kind_title
 from training.control import UNASKED
 from training.errors import InputError
 from training.runs.folder import RunFolder, delete_run, owner_of
@@ -63,11 +64,17 @@ class RunSummary:
     @cached_property
     def search_text(self) -> str:
         """What a search looks through, in lower case."""
-        return " ".join(str(self.record.get(key, "")) for key in ("name", "run", "dataset", "model")).lower()
+        words = [str(self.record.get(key, "")) for key in ("name", "run", "dataset", "model")]
+        words += [kind_title(key, str(self.record.get(key, ""))) for key in ("dataset", "model")]
+        return " ".join(words).lower()
 
     @property
     def duration(self) -> float:
-        """Seconds from its creation to its end, or to its last word."""
+        """Seconds that were worked on it: pauses, and the time between two attempts, are none."""
+        worked = self.record.get("seconds")
+        if worked is not None:
+            return float(worked)
+        # An earlier version did not count them.
         created = float(self.record.get("created") or 0.0)
         ended = self.record.get("ended") or self.record.get("updated") or created
         return max(float(ended) - created, 0.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import (
@@ -17,7 +18,7 @@ from PySide6.QtCore import (
     Slot,
 )
 
-from studio.state.formats import format_ago, format_duration, format_metric
+from studio.state.formats import format_ago, format_duration, format_metric, kind_title
 from studio.state.progress import best_of
 from studio.state.run_library import RunLibrary, RunSummary
 from studio.theme import icon
@@ -63,14 +64,18 @@ def _step_text(run: RunSummary) -> str:
     return f"{step:,} / {total:,}" if total else f"{step:,}"
 
 
+def _kind(section: str, run: RunSummary) -> str:
+    return kind_title(section, str(run.record.get(section, "")))
+
+
 COLUMNS = (
     Column("Name", lambda run: str(run.record.get("name", "")), lambda run: str(run.record.get("name", "")).lower()),
     Column("Status", lambda run: run.status, lambda run: run.status),
     Column("Best", _best_text, _best_key),
     Column("Loss", lambda run: "", lambda run: run.losses[-1] if run.losses else float("inf")),
     Column("Step", _step_text, lambda run: int(run.record.get("step") or 0)),
-    Column("Dataset", lambda run: str(run.record.get("dataset", "")), lambda run: str(run.record.get("dataset", ""))),
-    Column("Model", lambda run: str(run.record.get("model", "")), lambda run: str(run.record.get("model", ""))),
+    Column("Dataset", partial(_kind, "dataset"), partial(_kind, "dataset")),
+    Column("Model", partial(_kind, "model"), partial(_kind, "model")),
     Column("Started", lambda run: format_ago(_created(run), time.time()), _created),
     Column("Duration", lambda run: format_duration(run.duration), lambda run: run.duration),
 )

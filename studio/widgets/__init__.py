@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from studio.widgets.numbers import NumberEdit
     from studio.widgets.shares import Share, ShareBar
     from studio.widgets.switch import Switch
+    from studio.widgets.tables import dress_table
     from studio.widgets.thumbnails import Thumbnail, ThumbnailGrid
 
 _HOMES = {
@@ -37,6 +38,7 @@ _HOMES = {
     "numbers": ("NumberEdit",),
     "shares": ("Share", "ShareBar"),
     "switch": ("Switch",),
+    "tables": ("dress_table",),
     "thumbnails": ("Thumbnail", "ThumbnailGrid"),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
@@ -71,6 +73,7 @@ __all__ = [
     "Toast",
     "ToastArea",
     "button",
+    "dress_table",
     "format_number",
     "icon_button",
     "label",

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QListView,
+    QMenu,
     QSizePolicy,
     QWidget,
 )
@@ -54,7 +55,13 @@ class PathEdit(QWidget):
         self.line_edit.textChanged.connect(self.path_changed)
         self._browse = button("Browse…", "folder")
         self._browse.setToolTip(self._title)
-        self._browse.clicked.connect(self._on_browse_clicked)
+        if mode == "any":
+            menu = QMenu(self)
+            menu.addAction("A file…", self._browse_file)
+            menu.addAction("A folder…", self._browse_folder)
+            self._browse.setMenu(menu)
+        else:
+            self._browse.clicked.connect(self._on_browse_clicked)
         self.setAcceptDrops(True)
         self.setFocusProxy(self.line_edit)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -109,12 +116,22 @@ class PathEdit(QWidget):
         return str(local)
 
     def _on_browse_clicked(self) -> None:
-        start = self.path() or str(Path.home())
         if self._mode == "folder":
-            chosen = QFileDialog.getExistingDirectory(self, self._title, start)
+            self._browse_folder()
         elif self._mode == "save":
-            chosen, _ = QFileDialog.getSaveFileName(self, self._title, start, self._name_filter)
+            self._take(QFileDialog.getSaveFileName(self, self._title, self._start(), self._name_filter)[0])
         else:
-            chosen, _ = QFileDialog.getOpenFileName(self, self._title, start, self._name_filter)
+            self._browse_file()
+
+    def _browse_file(self) -> None:
+        self._take(QFileDialog.getOpenFileName(self, self._title, self._start(), self._name_filter)[0])
+
+    def _browse_folder(self) -> None:
+        self._take(QFileDialog.getExistingDirectory(self, self._title, self._start()))
+
+    def _start(self) -> str:
+        return self.path() or str(Path.home())
+
+    def _take(self, chosen: str) -> None:
         if chosen:
             self.set_path(chosen)

@@ -148,13 +148,6 @@ class Banner(QFrame):
             self._words.addWidget(self._buttons, 0, Qt.AlignmentFlag.AlignLeft)
         self._actions.setContentsMargins(0, 0 if beside else SPACING.s, 0, 0)
 
-    def clear_actions(self) -> None:
-        """Take all buttons away."""
-        while (item := self._actions.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.setParent(None)
-                widget.deleteLater()
-
     def _on_close_clicked(self) -> None:
         self.hide()
         self.closed.emit()

@@ -1,7 +1,7 @@
 """The rail at the left of the window: one item per area, exactly one of them current."""
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QIcon, QKeyEvent, QPainter, QPaintEvent, QPen, QPixmap
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QAbstractButton, QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from studio.theme import RADIUS, SPACING, Tone, font, icon, set_property, theme
@@ -12,7 +12,7 @@ _STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 
 
 class RailItem(QAbstractButton):
-    """Icon, word, and at the right a small figure or a dot."""
+    """Icon, word, and at the right a dot."""
 
     def __init__(self, icon_name: str, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -25,7 +25,6 @@ class RailItem(QAbstractButton):
         self._plain = icon(icon_name, "muted")
         self._lit = icon(icon_name, "accent")
         self._shows_ring = False
-        self.badge = ""
         self.dot: Tone | None = None
 
     def sizeHint(self) -> QSize:
@@ -46,7 +45,7 @@ class RailItem(QAbstractButton):
         if self.isChecked():
             painter.setBrush(QColor(palette.accent_soft))
             painter.drawRoundedRect(box, RADIUS.medium, RADIUS.medium)
-        elif self.underMouse() and self.isEnabled():
+        elif self.underMouse():
             painter.setBrush(QColor(palette.hover))
             painter.drawRoundedRect(box, RADIUS.medium, RADIUS.medium)
         if self.hasFocus() and self._shows_ring:
@@ -56,15 +55,13 @@ class RailItem(QAbstractButton):
         side = 20
         area = self.rect().adjusted(10, (self.height() - side) // 2, 0, 0)
         area.setSize(QSize(side, side))
-        mode = QIcon.Mode.Normal if self.isEnabled() else QIcon.Mode.Disabled
-        (self._lit if self.isChecked() else self._plain).paint(painter, area, mode=mode)
+        (self._lit if self.isChecked() else self._plain).paint(painter, area)
         self._paint_text(painter)
         self._paint_mark(painter)
 
     def _paint_text(self, painter: QPainter) -> None:
         palette = theme().palette
-        color = palette.accent_text if self.isChecked() else palette.text
-        painter.setPen(QColor(color if self.isEnabled() else palette.faint))
+        painter.setPen(QColor(palette.accent_text if self.isChecked() else palette.text))
         face = font("body")
         face.setWeight(face.Weight.Medium)
         painter.setFont(face)
@@ -72,17 +69,7 @@ class RailItem(QAbstractButton):
 
     def _paint_mark(self, painter: QPainter) -> None:
         palette = theme().palette
-        if self.badge:
-            face = font("caption")
-            painter.setFont(face)
-            width = max(20, painter.fontMetrics().horizontalAdvance(self.badge) + 12)
-            box = QRectF(self.width() - width - 8, (self.height() - 20) / 2, width, 20)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(palette.pressed))
-            painter.drawRoundedRect(box, 10, 10)
-            painter.setPen(QColor(palette.muted))
-            painter.drawText(box, Qt.AlignmentFlag.AlignCenter, self.badge)
-        elif self.dot is not None:
+        if self.dot is not None:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(palette.tone(self.dot)))
             painter.drawEllipse(QRectF(self.width() - 20, (self.height() - 8) / 2, 8, 8))
@@ -152,29 +139,20 @@ class NavigationRail(QFrame):
         """Make an item current. Raises KeyError for an unknown key."""
         self._items[key].setChecked(True)
 
-    def set_badge(self, key: str, text: str) -> None:
-        """A small figure at the right of an item; "" removes it."""
-        self._items[key].badge = text
-        self._describe(key)
-
     def set_dot(self, key: str, tone: Tone | None) -> None:
         """A coloured dot at the right of an item; None removes it."""
         self._items[key].dot = tone
         self._describe(key)
 
-    def set_item_enabled(self, key: str, enabled: bool) -> None:
-        """Let an area be chosen or not."""
-        self._items[key].setEnabled(enabled)
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        usable = [item for item in self._items.values() if item.isEnabled()]
-        focused = next((at for at, item in enumerate(usable) if item.hasFocus()), None)
+        items = list(self._items.values())
+        focused = next((at for at, item in enumerate(items) if item.hasFocus()), None)
         if focused is None:
             super().keyPressEvent(event)
         elif event.key() in _STEPS:
-            self._go_to(usable[(focused + _STEPS[Qt.Key(event.key())]) % len(usable)])
+            self._go_to(items[(focused + _STEPS[Qt.Key(event.key())]) % len(items)])
         elif event.key() in (Qt.Key.Key_Home, Qt.Key.Key_End):
-            self._go_to(usable[0 if event.key() == Qt.Key.Key_Home else -1])
+            self._go_to(items[0 if event.key() == Qt.Key.Key_Home else -1])
         else:
             super().keyPressEvent(event)
 
@@ -188,6 +166,6 @@ class NavigationRail(QFrame):
 
     def _describe(self, key: str) -> None:
         item = self._items[key]
-        item.setAccessibleDescription(item.badge or (item.dot or ""))
-        set_property(item, "marked", bool(item.badge or item.dot))
+        item.setAccessibleDescription(item.dot or "")
+        set_property(item, "marked", bool(item.dot))
         item.update()

@@ -57,6 +57,7 @@ class Conduct(QObject):
         context.live.state_changed.connect(self._on_run_state)
         context.live.progress_changed.connect(self._on_progress)
         context.engine.run_started.connect(self.toasts.dismiss_all)
+        context.draft.replaced.connect(self.toasts.dismiss_all)  # they spoke of other settings
         self.closing.failed.connect(self._on_not_handed_over)
 
     # ------------------------------------------------------------------------------------------- commands

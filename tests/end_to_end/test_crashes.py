@@ -29,6 +29,7 @@ def reports(home: Path) -> list[str]:
     return sorted(path.name for path in home.rglob("crash-*.txt"))
 
 
+@pytest.mark.slow
 def test_errors_of_slots_and_threads_are_shown_now_and_offered_later_to_who_did_not_look(isolated_home: Path) -> None:
     first = start("errors")
     assert first.returncode == 0, first.stderr

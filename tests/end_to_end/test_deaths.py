@@ -104,6 +104,7 @@ def test_the_window_killed_leaves_a_run_that_goes_on_and_is_steered_by_the_next(
         assert steps(folder) == list(range(1, context.live.progress.step + 1))
 
 
+@pytest.mark.slow
 def test_the_window_killed_stops_the_run_if_wished_and_the_next_offers_to_go_on(
     qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig, workspace: Path, tmp_path: Path
 ) -> None:
@@ -145,6 +146,7 @@ def test_a_window_that_stands_still_holds_up_no_run_and_carries_on(
         assert folder.status()["status"] == "stopped"
 
 
+@pytest.mark.slow
 def test_a_background_run_that_is_killed_is_mourned_on_every_page(
     qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig, workspace: Path, tmp_path: Path
 ) -> None:

@@ -85,6 +85,7 @@ def test_a_hand_over_that_fails_keeps_the_run_and_the_window(
         window.close()
 
 
+@pytest.mark.slow
 def test_what_a_finding_proposes_is_applied_to_a_run_at_work(
     qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig
 ) -> None:

@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot
 
+from studio.actions.export_dialog import ExportDialog
 from studio.engine.state import RunState
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
@@ -61,13 +62,14 @@ def test_start_pause_stop_resume_and_export(
 
     heard: list[Notification] = []
     context.notifier.notified.connect(heard.append)
-    out = tmp_path / "best.safetensors"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(out), ""))
+    monkeypatch.setattr(ExportDialog, "exec", lambda _: QDialog.DialogCode.Accepted)
+    context.settings.update(export_folder=str(tmp_path))
     page.checkpoints.export_best()
     qtbot.waitUntil(lambda: heard[-1:] != [] and heard[-1].tone in ("success", "danger"), timeout=LONG)
     assert heard[-1].tone == "success", heard[-1].text
     assert "max difference 0." in heard[-1].text
-    assert out.stat().st_size > 1000
+    (weights,) = tmp_path.glob("*-safetensors/model.safetensors")
+    assert weights.stat().st_size > 1000
 
 
 def test_a_fresh_window_trains_the_sample_to_its_end_and_knows_it_at_the_next_start(
@@ -121,6 +123,7 @@ def test_an_engine_killed_while_training_is_resumed_to_one_curve(
     assert steps(folder) == list(range(1, context.live.progress.step + 1))
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_in_the_background_and_is_found_again(
     qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig
 ) -> None:
@@ -160,7 +163,7 @@ def test_the_engine_in_place_does_the_same(qtbot: QtBot, make_context: MakeConte
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_the_program_itself_starts_a_config_and_ends_politely(
     isolated_home: Path, tiny: MakeConfig, workspace: Path, tmp_path: Path, number: signal.Signals
 ) -> None:

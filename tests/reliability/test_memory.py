@@ -65,6 +65,7 @@ def weights(record: dict[str, Any]) -> str:
     return str(read_manifest(Path(record["last_checkpoint"]))["files"]["model.safetensors"]["sha256"])
 
 
+@pytest.mark.slow
 def test_refused_by_the_system_a_run_says_what_fits_and_that_does(tmp_path: Path) -> None:
     save_config(wide(), tmp_path / "wide.toml")
     code, record, said = train(["run", str(tmp_path / "wide.toml")], tmp_path)
@@ -83,6 +84,7 @@ def test_refused_by_the_system_a_run_says_what_fits_and_that_does(tmp_path: Path
     assert (code, record["status"], record["step"]) == (0, "completed", 2)
 
 
+@pytest.mark.slow
 def test_refused_by_the_system_a_run_goes_on_in_smaller_batches(tmp_path: Path) -> None:
     save_config(wide("loop.on_out_of_memory=smaller_batches"), tmp_path / "wide.toml")
     code, record, said = train(["run", str(tmp_path / "wide.toml")], tmp_path)

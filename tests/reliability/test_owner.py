@@ -89,6 +89,7 @@ def test_of_many_that_claim_in_the_same_moment_one_wins_and_is_named_to_the_othe
         assert pid == winner or f"process {winner} on" in answer, answer
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="creation times move with the clock on Linux only")
 def test_a_clock_that_is_set_lets_nobody_in_and_changes_nothing(tmp_path: Path) -> None:
     config = tiny("loop.epochs=80", "loader.mode=resident", "checkpoints.keep_last=3", "checkpoints.every_steps=40")

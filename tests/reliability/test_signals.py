@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,10 @@ from training.runs.workspace import run_folders
 
 if sys.platform == "win32":
     pytest.skip("Windows has none of these signals", allow_module_level=True)
+
+pytestmark = pytest.mark.timeout(900)
+
+LONG = 300.0  # seconds: a busy machine may need as long to load torch in three processes
 
 COMMAND = [sys.executable, "-m", "training"]
 EPOCHS = 15
@@ -107,15 +112,18 @@ class Training:
         [folder] = run_folders(self.workspace)
         return folder
 
-    def wait_until(self, true: Callable[[], Any]) -> None:
-        deadline = time.monotonic() + 120
+    def wait_until(self, true: Callable[[], Any], meanwhile: Callable[[], Any] = lambda: None) -> None:
+        deadline = time.monotonic() + LONG
         while not true():
+            meanwhile()
             assert self.process.poll() is None, "the run ended too early: " + self.errors.read_text()
             assert time.monotonic() < deadline
             time.sleep(0.002)
 
-    def wait_for_steps(self, steps: int) -> None:
-        self.wait_until(lambda: run_folders(self.workspace) and len(read_series(self.folder.series_file)) >= steps)
+    def wait_for_steps(self, steps: int, meanwhile: Callable[[], Any] = lambda: None) -> None:
+        self.wait_until(
+            lambda: run_folders(self.workspace) and len(read_series(self.folder.series_file)) >= steps, meanwhile
+        )
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +144,8 @@ def assert_stopped_and_same(training: Training, whole: tuple[Any, ...]) -> None:
     assert outcome(folder) == whole
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_to_all_processes_of_a_run_with_workers(
     tmp_path: Path, whole: tuple[Any, ...], number: signal.Signals
 ) -> None:
@@ -146,10 +155,10 @@ def test_a_signal_to_all_processes_of_a_run_with_workers(
         helpers = psutil.Process(training.process.pid).children(recursive=True)
         assert len(helpers) >= 2
         os.killpg(training.process.pid, number)
-        assert training.process.wait(timeout=120) == 130
+        assert training.process.wait(timeout=LONG) == 130
         assert "Traceback" not in training.errors.read_text()
         assert "KeyboardInterrupt" not in training.errors.read_text()
-        assert psutil.wait_procs(helpers, timeout=60)[1] == []
+        assert psutil.wait_procs(helpers, timeout=LONG)[1] == []
         assert_stopped_and_same(training, whole)
 
 
@@ -160,20 +169,37 @@ def test_a_paused_run_stops_at_a_signal(tmp_path: Path, whole: tuple[Any, ...]) 
         send(training.folder.path, Command.PAUSE)
         training.wait_until(lambda: training.folder.status()["status"] == "paused")
         training.process.terminate()
-        assert training.process.wait(timeout=120) == 130
+        assert training.process.wait(timeout=LONG) == 130
         assert_stopped_and_same(training, whole)
 
 
+@pytest.fixture
+def hearing_hang_ups() -> Iterator[None]:
+    """What ``nohup`` has told these tests to ignore, their processes would ignore as well."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hearing_hang_ups")
 def test_a_closed_terminal_stops_the_run_and_loses_nothing(tmp_path: Path, whole: tuple[Any, ...]) -> None:
     master, slave = os.openpty()
     with Training(streamed(), tmp_path / "run", terminal=slave) as training:
         os.close(slave)
+        os.set_blocking(master, False)
+
+        def look() -> None:
+            """As a terminal shows what is written: one that does not would hold the run up when it is full."""
+            with suppress(OSError):  # nothing is there
+                os.read(master, 65536)
+
         try:
-            training.wait_for_steps(20)
+            training.wait_for_steps(20, meanwhile=look)
         finally:
             os.close(master)  # from now on every word to the terminal is an error
         os.killpg(training.process.pid, signal.SIGHUP)
-        training.process.wait(timeout=120)
+        training.process.wait(timeout=LONG)
         assert_stopped_and_same(training, whole)
 
 
@@ -184,7 +210,7 @@ def test_a_reader_of_the_output_that_goes_away_stops_nothing(tmp_path: Path, who
     assert shutil.which("sh")
     subprocess.run(["sh", "-c", f"{command} 2>&1 | head -n 1"], stdout=subprocess.DEVNULL, env=BUFFERED, check=True)
     [folder] = run_folders(tmp_path)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + LONG
     while folder.status()["status"] == "running" and time.monotonic() < deadline:
         time.sleep(0.1)
     assert folder.status()["status"] == "completed"

@@ -17,7 +17,7 @@ from training.errors import InputError
 from training.events import Event, Validated
 from training.process import machine
 from training.runs import owner
-from training.runs.folder import RunFolder
+from training.runs.folder import RunFolder, config_sum
 from training.runs.history import History, read_history
 from training.runs.manifest import read_labels, read_manifest
 from training.runs.series import read_series
@@ -158,6 +158,20 @@ def test_a_configuration_that_changed_before_the_first_checkpoint_is_refused(
     with pytest.raises(InputError, match=r"config\.toml: was changed or damaged"):
         resume_run(str(folder.path), tmp_path)
     folder.config_file.write_text(text)
+    assert resume_run(str(folder.path), tmp_path)["status"] == "completed"
+
+
+def test_a_run_of_an_earlier_version_begins_although_there_are_more_settings_now(
+    tmp_path: Path, broken_off: RunFolder
+) -> None:
+    folder = copy_of(broken_off, tmp_path)
+    shutil.rmtree(folder.checkpoints)
+    text = folder.config_file.read_text()
+    folder.config_file.write_text(text.replace('duplicates = "keep"\n', "").replace("test_fraction = 0.0\n", ""))
+    assert folder.config_file.read_text() != text
+    status = json.loads(folder.status_file.read_text())
+    folder.status_file.write_text(json.dumps(status | {"config_sum": config_sum(folder.settings())}))
+    assert config_sum(folder.settings()) != status["config_sum"]
     assert resume_run(str(folder.path), tmp_path)["status"] == "completed"
 
 

@@ -69,6 +69,7 @@ def run(config: RunConfig, workspace: Path, watch: Callable[[Event], None] = lam
     return RunFolder(Path(start_run(config, workspace, Hooks(watch=watch))["folder"]))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_look")
 def test_killed_workers_are_replaced_and_no_number_differs(tmp_path: Path) -> None:
     """In the middle of an epoch one of two workers dies, between two epochs all, and then the fork server."""
@@ -120,8 +121,8 @@ def test_the_third_death_without_a_batch_in_between_is_the_last(tmp_path: Path, 
     feed.close()
 
 
-@pytest.mark.parametrize("seconds", [5, pytest.param(35, marks=pytest.mark.slow)])
-def test_an_engine_stopped_for_a_while_ends_as_if_it_had_not_been(tmp_path: Path, seconds: int) -> None:
+@pytest.mark.slow
+def test_an_engine_stopped_for_a_while_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
     """SIGSTOP, as a laptop's lid or a debugger does it; its workers go on, fill their queues and wait. 35 seconds are more
     than any part of the engine looks back."""
     config = shapes("loader.mode=streamed", "loader.workers=2", "loop.epochs=5")
@@ -135,7 +136,7 @@ def test_an_engine_stopped_for_a_while_ends_as_if_it_had_not_been(tmp_path: Path
             while psutil.Process(process.pid).status() != psutil.STATUS_STOPPED:
                 time.sleep(0.01)
             rows = len(read_series(folder.series_file))
-            time.sleep(seconds)
+            time.sleep(35)
             assert len(read_series(folder.series_file)) == rows
             assert folder.status()["status"] == "running"
             os.kill(process.pid, signal.SIGCONT)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -23,6 +24,13 @@ from training.config import RunConfig, parse_config
 FAKE_ENGINE = Path(__file__).with_name("fake_engine.py")
 
 MakeHost = Callable[..., EngineHost]
+
+
+@pytest.fixture(autouse=True)
+def widgets_of_one_test(qapp: QApplication) -> Iterator[None]:
+    """Closed widgets are deleted at once; kept until some loop runs, all of them would follow every change of theme."""
+    yield
+    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 @pytest.fixture

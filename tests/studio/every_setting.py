@@ -1,5 +1,7 @@
 """Every setting of every kind, from the configuration itself: a new one is tested by the tests there are."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +12,13 @@ from studio.state.setting_specs import RUN, kinds, plain, specs
 from training.config.describe import FieldSpec
 from training.config.run import SECTIONS
 
-EVERY_SETTING = [
-    pytest.param(section, kind, spec, id=f"{section or 'run'}.{kind or '-'}.{spec.name}")
-    for section in (RUN, *SECTIONS)
-    for kind in kinds(section) or ("",)
-    for spec in specs(section, kind).values()
-    if kind != "user_file"  # nothing of it is valid without a file and consent: `test_user_file`
-]
-
-
 EVERY_KIND = [
     pytest.param(section, kind, id=f"{section or 'run'}.{kind or '-'}")
     for section in (RUN, *SECTIONS)
     for kind in kinds(section) or ("",)
-    if kind != "user_file"
+    if kind != "user_file"  # nothing of it is valid without a file and consent: `test_user_file`
 ]
+"""One test for each: its settings take turns in one form, which is made once."""
 
 
 _NEEDED: dict[str, dict[str, Any]] = {
@@ -36,8 +30,36 @@ _NEEDED: dict[str, dict[str, Any]] = {
 """What a setting has to do with: without it any value is refused."""
 
 
-def choose(draft: Draft, section: str, kind: str, setting: str, folder: Path) -> None:
-    """Put ``kind`` into ``section`` of the draft, and whatever it takes to be valid, with any value of ``setting``."""
+def settings(section: str, kind: str) -> list[FieldSpec]:
+    """Those that can be valid by themselves: nothing of a teacher in a file is, without consent."""
+    return [spec for spec in specs(section, kind).values() if not spec.name.startswith("teacher_")]
+
+
+def settings_of(draft: Draft, section: str, kind: str, folder: Path) -> Iterator[FieldSpec]:
+    """Each setting of ``kind`` in turn, with a draft in which it may have any value, and in which all others are as they
+    were."""
+    _choose(draft, section, kind, folder)
+    chosen = draft.data()
+    for spec in settings(section, kind):
+        draft.apply(_NEEDED.get(spec.name, {}))
+        draft.finish_edit()
+        yield spec
+        draft.set_data(chosen)
+        draft.finish_edit()
+
+
+@contextmanager
+def named(section: str, kind: str, spec: FieldSpec) -> Iterator[None]:
+    """Say at which setting it was that something failed."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"The setting is {section or 'run'}.{spec.name}, of kind {kind or '-'}.")
+        raise
+
+
+def _choose(draft: Draft, section: str, kind: str, folder: Path) -> None:
+    """Put ``kind`` into ``section`` of the draft, and whatever it takes to be valid."""
     if section == "loader":
         draft.set_kind("dataset", "image_folder")  # the one that every way of reading suits
     if kind:
@@ -47,8 +69,6 @@ def choose(draft: Draft, section: str, kind: str, setting: str, folder: Path) ->
     _give_paths(draft, folder)
     for problem in draft.problems():
         draft.apply(problem.fix)
-    draft.apply(_NEEDED.get(setting, {}))
-    draft.finish_edit()
 
 
 def _choose_data(draft: Draft, section: str, folder: Path) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import pickle
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,6 @@ import pytest
 
 from tests.training.commands import Captured, json_line, stopped_run
 from training.cli import CONTRACT, main
-from training.runs.folder import RunFolder
-from training.runs.history import read_history
 from training.runs.manifest import digest, seal
 
 
@@ -40,8 +37,9 @@ def test_workspace_and_set_are_obeyed(config: Path, tmp_path: Path, capsys: Capt
 
 
 def test_runs_show_and_resume_know_a_run_by_its_id(config: Path, capsys: Captured) -> None:
-    main(["run", str(config), "--json"])
+    main(["run", str(config), "--json", "--set", "checkpoints.every_steps=none"])
     run = json_line(capsys)["run"]
+    assert f"; the newest is {run}." in refused(["show", "nothing"], capsys)
     assert main(["runs", "--json"]) == 0
     assert [record["run"] for record in json_line(capsys)["runs"]] == [run]
     assert main(["show", run, "--json"]) == 0
@@ -53,11 +51,56 @@ def test_runs_show_and_resume_know_a_run_by_its_id(config: Path, capsys: Capture
     assert main(["show", run]) == 0
     text = capsys.readouterr().out
     assert "[dataset]" in text
+    assert 'every_steps = "" # unset' in text
     kept = shown["evaluation"]["validation"]
     assert f"validation at step {kept['step']}" in text
     recall = kept["each"]["recall"][0]
     assert sum(kept["confusion"][0]) * recall == pytest.approx(kept["confusion"][0][0])
     assert [line.split()[3] for line in text.splitlines() if line.startswith("  arm 1")] == [f"{recall:.4g}"]
+
+
+def test_a_run_shorter_than_an_epoch_tells_its_steps_and_their_loss(config: Path, capsys: Captured) -> None:
+    assert main(["run", str(config), "--set", "loop.max_steps=6", "--set", "loop.validate_every_steps=6"]) == 0
+    told = capsys.readouterr().err
+    assert "started: 6 steps (loop.max_steps) in epochs of 8 steps on " in told
+    assert "epoch   1  step       6  val/loss" in told
+    assert "epoch   1  step       6  train/loss" in told
+    assert main(["run", str(config), "--set", "loop.epochs=1"]) == 0
+    told = capsys.readouterr().err
+    assert "started: 1 epoch of 8 steps on " in told
+    assert told.count("train/loss") == told.count("epoch   1  step       8  val/loss") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "A command is missing; there are run, resume, check, "),
+        ("--verbose", "A command is missing; there are run, resume, check, "),
+        ("resum x", "There is no command 'resum'; did you mean resume?"),
+        ("what x", "There is no command 'what'; there are run, resume, check, "),
+        ("run", "Missing: CONFIG.toml. See python -m training run --help."),
+        (
+            "run c.toml --wrkspace x",
+            "python -m training run has no option '--wrkspace'. See python -m training run --help.",
+        ),
+        ("runs extra", "python -m training runs does not take 'extra'."),
+        ("run c.toml --set", "--set: needs a value behind it."),
+        ("lab --share much", "--share: must be a number, but is 'much'."),
+        ("generate x --tokens 1.5", "--tokens: must be a whole number, but is '1.5'."),
+        (
+            "export x --to zip --out y",
+            "--to: must be one of safetensors, onnx, torch-export, script, but is 'zip'.",
+        ),
+    ],
+)
+def test_words_that_cannot_be_meant_are_told_in_one_sentence(words: str, said: str, capsys: Captured) -> None:
+    assert main(words.split()) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith(said)
+    assert "serve" not in told.err
+    assert told.err.count("\n") == 1
+    assert "--help." in told.err
 
 
 def test_presets_run_by_name(capsys: Captured) -> None:
@@ -86,6 +129,16 @@ def test_check_finds_nothing_wrong_with_a_good_config_and_writes_nothing(config:
     assert not Path(os.environ["TRAINWRIGHT_WORKSPACE"]).exists()
 
 
+def test_check_proposes_settings_as_they_are_typed(config: Path, capsys: Captured) -> None:
+    assert main(["check", str(config), "--set", "loop.batch_size=100000"]) == 0
+    assert (
+        "warning  loop.batch_size is 100,000, more than the 240 training samples: an epoch is a single step. Only steps "
+        "change the weights; take smaller batches. Try --set loop.batch_size=8."
+    ) in capsys.readouterr().err.splitlines()
+    assert main(["check", str(config), "--set", "loop.batch_size=240"]) == 0
+    assert "--set" not in capsys.readouterr().err
+
+
 def refused(arguments: list[str], capsys: Captured) -> str:
     """The one sentence of a refusal."""
     assert main(arguments) == 2
@@ -108,6 +161,13 @@ def refused(arguments: list[str], capsys: Captured) -> str:
             ["dataset.path", "does not exist"],
         ),
         (["model.kind=small_cnn"], ["model.kind", "mlp"]),
+        (
+            ["loop.epochs=-1", "loop.batch_size=0"],
+            ["loop.epochs: must be at least 1, but is -1; loop.batch_size: must be at least 1, but is 0.\n"],
+        ),
+        (["dataset.limit=1200"], ["[dataset] with kind 'spiral'; known are validation_fraction, "]),
+        (["dataset.kind=shapes", "dataset.limit=1200"], ["; the nearest of its ", "are flip, "]),
+        (["dataset.kind=torchvision", "dataset.dataset=MNIST"], ["; did you mean 'name'?"]),
         (["nothing.at=1"], ["nothing", "dataset"]),
         (["loop"], ["section.key=value"]),
         (["loop.epochs=nan"], ["loop.epochs"]),
@@ -132,6 +192,14 @@ def test_a_missing_or_broken_config_is_one_sentence(tmp_path: Path, capsys: Capt
     assert "no such file" in refused(["run", str(tmp_path / "none.toml")], capsys)
     (tmp_path / "broken.toml").write_text("[loop\nepochs = 3")
     assert "not valid TOML" in refused(["run", str(tmp_path / "broken.toml")], capsys)
+    (tmp_path / "quote.toml").write_text('[loop]\nname = "a\nepochs = 3')
+    assert "(at line 2, column 10). Is the closing quote missing?" in refused(
+        ["run", str(tmp_path / "quote.toml")], capsys
+    )
+    (tmp_path / "bare.toml").write_text("[model]\nkind = mlp")
+    assert "Put text into quotes" in refused(["run", str(tmp_path / "bare.toml")], capsys)
+    (tmp_path / "twice.toml").write_text("[model]\n[loop]\n[model]")
+    assert "Is it there twice?" in refused(["run", str(tmp_path / "twice.toml")], capsys)
     (tmp_path / "binary.toml").write_bytes(bytes(range(256)))
     assert "cannot be read as text" in refused(["run", str(tmp_path / "binary.toml")], capsys)
 
@@ -251,121 +319,3 @@ def test_a_resume_with_set_tells_its_sheet_before_it_trains(
     text = capsys.readouterr().err
     assert text.startswith("The same run goes on.\n")
     assert "no result depends on checkpoints.keep_last" in text
-
-
-def test_runs_are_listed_in_columns_and_branches_are_marked(config: Path, capsys: Captured) -> None:
-    options = ["--set", "loop.batch_size=1", "--set", "loop.epochs=5", "--set", "checkpoints.every_steps=none"]
-    main(["run", str(config), *options, "--json"])
-    long = json_line(capsys)
-    main(["run", str(config), "--set", "name=a rather longer name than the other", "--json"])
-    main(["resume", long["run"], "--set", "loop.epochs=6", "--json"])
-    branch = json_line(capsys)
-    assert main(["runs"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len({line.index(" step ") for line in lines}) == 1
-    assert len({line.index("val/accuracy") for line in lines}) == 1
-    assert "step 1,200/1,200" in lines[2]
-    assert lines[0].startswith(branch["run"])
-    assert lines[0].endswith(f"branch of {long['run']}")
-    assert main(["show", branch["run"]]) == 0
-    assert f"branch of  {long['run']}, step-00001200" in capsys.readouterr().out
-
-
-def git(folder: Path, *arguments: str) -> str:
-    who = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
-    ended = subprocess.run(["git", "-C", str(folder), *who, *arguments], capture_output=True, text=True, check=True)
-    return ended.stdout.strip()
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_show_tells_what_a_run_ran_on_and_the_commit_of_its_configuration(
-    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    git(config.parent, "init", "-q")
-    git(config.parent, "add", config.name)
-    git(config.parent, "commit", "-q", "-m", "Begin")
-    run = stopped_run(config, capsys, monkeypatch)
-    main(["resume", run["run"], "--set", "checkpoints.keep_last=7"])
-    capsys.readouterr()
-    assert main(["show", run["run"], "--json"]) == 0
-    shown = json_line(capsys)
-    first, second = shown["attempts"]
-    commit = git(config.parent, "rev-parse", "HEAD")
-    assert first["environment"]["code"]["config"] == {"file": str(config), "commit": commit, "dirty": False}
-    assert (first["step"], second["step"]) == (0, 8)
-    assert second["changes"] == ["checkpoints.keep_last: 3 → 7"]
-    facts = shown["environment"]
-    assert facts == second["environment"]
-    for name in (
-        "torch",
-        "python",
-        "numpy",
-        "processor",
-        "instructions",
-        "platform",
-        "threads",
-        "device",
-        "data",
-        "optimizer",
-    ):
-        assert facts[name], name
-    assert facts["seeds"] == {"seed": 0, "dataset.split_seed": 0, "dataset.data_seed": 0}
-    assert facts["variables"]["OMP_NUM_THREADS"] == "1"
-    assert main(["show", run["run"]]) == 0
-    text = capsys.readouterr().out
-    assert "attempt    2, " in text
-    assert "from step 8, with checkpoints.keep_last: 3 → 7\n" in text
-    assert "ran on     processor with " in text
-    assert "variables  " in text
-    assert "completed: all steps done\n" in text
-    config.write_text(config.read_text() + "\n# changed\n")
-    main(["run", str(config), "--json"])
-    main(["show", json_line(capsys)["run"]])
-    assert f"config at commit {commit}, with changes that are not committed\n" in capsys.readouterr().out
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_a_hostile_repository_around_a_configuration_runs_nothing(
-    config: Path, tmp_path: Path, capsys: Captured
-) -> None:
-    git(tmp_path, "init", "-q")
-    (tmp_path / ".gitattributes").write_text("* filter=evil diff=evil\n")
-    git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "-q", "-m", "Begin")
-    done = tmp_path / "executed"
-    for key in (
-        "core.fsmonitor",
-        "core.hooksPath",
-        "filter.evil.clean",
-        "filter.evil.process",
-        "diff.evil.textconv",
-        "core.pager",
-    ):
-        git(tmp_path, "config", key, f"sh -c 'touch {done}'")
-    config.write_text(config.read_text() + "\n# changed\n")
-    assert main(["run", str(config), "--json"]) == 0
-    folder = RunFolder(Path(json_line(capsys)["folder"]))
-    assert read_history(folder.events_file).attempts[0].environment["code"]["config"]["dirty"]
-    assert not done.exists()
-    subprocess.run(["git", "-C", str(tmp_path), "status"], capture_output=True, check=False)
-    assert done.exists()  # the trap was a real one
-
-
-def test_show_tells_the_findings_of_the_last_attempt_and_why_it_ended(config: Path, capsys: Captured) -> None:
-    wild = ("optimizer.kind=sgd", "optimizer.lr=100.0", "optimizer.weight_decay=10.0", "schedule.kind=constant")
-    more = ("loop.clip_norm=none", "loop.max_skipped_steps=3", "loop.epochs=8")
-    options = [item for setting in (*wild, *more) for item in ("--set", setting)]
-    assert main(["run", str(config), *options, "--json"]) == 1
-    run = json_line(capsys)["run"]
-    main(["show", run])
-    text = capsys.readouterr().out
-    assert "failed: The gradient was not finite in" in text
-    assert "skipped    step " in text
-    assert main(["show", run, "--json"]) == 0
-    shown = json_line(capsys)
-    assert shown["findings"]
-    assert shown["skipped"][-1]["samples"]
-    assert [item["level"] for item in shown["findings"]] == [
-        line.split()[0] for line in text.splitlines() if line.startswith(("info ", "warning ", "error "))
-    ]

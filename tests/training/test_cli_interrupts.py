@@ -15,9 +15,11 @@ import pytest
 
 from tests.training.commands import Captured, json_line
 from training.cli import main
+from training.config import load_config
 from training.console import Console
+from training.control import LEFT_ALONE
 from training.events import Event, Stopped
-from training.runs.folder import RunFolder
+from training.runs.folder import RunFolder, create_run
 from training.runs.history import read_history
 
 
@@ -95,3 +97,23 @@ def test_two_signals_to_a_real_process_end_in_one_record(config: Path) -> None:
     assert process.returncode == 130
     assert "Traceback" not in error
     assert json.loads(output.strip().splitlines()[-1])["status"] == "stopped"
+
+
+def test_a_run_that_is_held_stops_and_is_kept_when_nobody_holds_it_any_more(
+    config: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = create_run(tmp_path / "w", load_config(config, ["loop.epochs=5000"]))
+    ours, theirs = os.pipe()
+
+    def event(_console: Console, event: Event) -> None:
+        if event.kind == "validated" and getattr(event, "step", 0) == 8:
+            os.close(theirs)
+
+    monkeypatch.setattr(Console, "event", event)
+    with os.fdopen(ours) as held:
+        monkeypatch.setattr(sys, "stdin", held)
+        assert main(["resume", str(folder.path), "--workspace", str(tmp_path / "w"), "--json", "--while-held"]) == 130
+    record = json_line(capsys)
+    assert record["status"] == "stopped"
+    assert record["reason"] == LEFT_ALONE
+    assert Path(record["last_checkpoint"]).name == f"step-{record['step']:08d}"

@@ -83,7 +83,7 @@ def test_bytes_of_a_prompt_that_was_never_seen_are_known(workspace: Path, capsys
         ("characters", ("--temperature", "nan"), "--temperature nan: must be 0 or greater, for example 0.8."),
         ("characters", ("--top-k", "0"), "--top-k 0: must be at least 1."),
         ("characters", ("--seed", "-3"), "--seed -3: must be between 0 and 2,147,483,647."),
-        ("tiny", (), "is no language model (classification); choose another checkpoint."),
+        ("tiny", (), " is no language model (its task is classification); choose another checkpoint."),
         ("nobody", (), "nobody: no such run in"),
     ],
 )

@@ -17,6 +17,7 @@ import pytest
 from tests.training.tiny import tiny
 from training import process
 from training.config.files import config_data
+from training.config.tables import TableDataset
 from training.control import SYSTEM_ENDS, WINDOW_GONE, Command, send
 from training.runs.folder import RunFolder, owner_of
 from training.runs.series import read_series
@@ -76,6 +77,17 @@ def test_resume_branch_and_export_work_on_what_a_run_left(tmp_path: Path) -> Non
     assert results[0]["run"] == finished["result"]["run"]
     assert results[1]["step"] == 32
     assert (tmp_path / "model" / "model.safetensors").is_file()
+
+
+def test_a_relative_path_is_kept_whole_in_the_runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine's working folder is not that of whoever resumes the run."""
+    (tmp_path / "t.csv").write_text("a,b,kind\n" + "".join(f"{row},{row % 5},{'xy'[row % 2]}\n" for row in range(40)))
+    monkeypatch.chdir(tmp_path)
+    table = ("dataset.kind=table", "dataset.path=t.csv", "model.kind=mlp", "loop.max_steps=1")
+    *_, finished = ask({"action": "run", "config": config_data(tiny(*table)), "workspace": str(tmp_path)})
+    dataset = RunFolder(Path(finished["result"]["folder"])).config().dataset
+    assert isinstance(dataset, TableDataset)
+    assert dataset.path == str(tmp_path / "t.csv")
 
 
 def test_refusals_name_the_field_and_leave_nothing(tmp_path: Path) -> None:
@@ -144,6 +156,7 @@ def test_when_the_window_dies_the_run_stops_and_is_kept(child: subprocess.Popen[
     assert Path(status["last_checkpoint"]).name == f"step-{status['step']:08d}"
 
 
+@pytest.mark.slow
 def test_when_the_window_dies_the_run_goes_on_if_that_was_wished(
     child: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
@@ -190,6 +203,7 @@ def test_asked_to_end_by_the_system_the_run_is_kept_and_the_signal_obeyed(
     assert Path(status["last_checkpoint"]).name == f"step-{status['step']:08d}"
 
 
+@pytest.mark.slow
 def test_a_window_that_reads_nothing_holds_up_no_run(tmp_path: Path) -> None:
     """Three thousand answers are far more than a pipe takes; the run after them begins and ends all the same."""
     command = [sys.executable, "-m", "training", "serve"]

@@ -13,6 +13,7 @@ from training.config import (
     tables,
     tabular,
     text,
+    torchvision_sets,
     toys,
     user_file,
     zoo,
@@ -57,9 +58,16 @@ DATASETS: tuple[Entry, ...] = (
     Entry(
         "torchvision",
         "torchvision's datasets",
-        "MNIST, CIFAR and others by name, downloaded once.",
-        pictures.TorchvisionDataset,
+        "MNIST, CIFAR, Food-101 and twenty others by name, downloaded once or found on the disk.",
+        torchvision_sets.TorchvisionDataset,
         "training.data.sources.torchvision_set:open_torchvision_set",
+    ),
+    Entry(
+        "torchvision_segmentation",
+        "torchvision's datasets with masks",
+        "Pascal VOC and the pets of Oxford with the outline of each thing, downloaded once or found on the disk.",
+        torchvision_sets.TorchvisionSegmentationDataset,
+        "training.data.sources.torchvision_masks:open_torchvision_masks",
     ),
     Entry(
         "spiral",

@@ -10,9 +10,10 @@ from training.config.dataset_section import DatasetSection
 from training.config.fields import setting
 from training.config.image_section import GivenSplitSection, ImageSection
 from training.config.npz import NpzDataset, NpzPicturesDataset
-from training.config.pictures import ImageTableDataset, SegmentationDataset, TorchvisionDataset
+from training.config.pictures import ImageTableDataset, SegmentationDataset
 from training.config.tables import RankingDataset, TableDataset
 from training.config.text import TextDataset
+from training.config.torchvision_sets import TorchvisionDataset, TorchvisionSegmentationDataset
 from training.config.toys import BlobsDataset, CirclesDataset, MoonsDataset, RankedDataset
 
 
@@ -92,6 +93,7 @@ Dataset = Annotated[
     | SegmentationDataset
     | IdxDataset
     | TorchvisionDataset
+    | TorchvisionSegmentationDataset
     | SpiralDataset
     | MoonsDataset
     | CirclesDataset

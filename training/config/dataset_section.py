@@ -37,6 +37,16 @@ class DatasetSection(Section):
         gt=0.0,
         lt=1.0,
     )
+    test_fraction: float = setting(
+        0.0,
+        title="Test fraction",
+        help="Share of the samples kept away from training and validation: the best weights are measured on them once, at the "
+        "end. For data without a test part of its own.",
+        placeholder="none",
+        advanced=True,
+        ge=0.0,
+        lt=1.0,
+    )
     split_seed: int = setting(
         0,
         title="Split seed",

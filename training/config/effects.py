@@ -33,7 +33,7 @@ EFFECTS: Mapping[str, Effect] = {
         "kind name samples data_seed turns noise factor classes spread items image_size color inputs targets task "
         "label_separator file_column file_ending ignore_index unknown features ignored categorical missing_indicator "
         "missing_marks separator query_column max_items split_column group_column validation validation_fraction "
-        "split_seed context vocabulary vocabulary_size stride encoding",
+        "test_fraction split_seed context vocabulary vocabulary_size stride encoding emnist_split partition annotation_level",
     ),
     # Some of them keep the shape of every tensor, as heads, but weights that were trained otherwise mean nothing with them.
     **_alike(
@@ -49,7 +49,8 @@ EFFECTS: Mapping[str, Effect] = {
         "objective",
         "loss",
         "kind loss label_smoothing balanced class_weights ignore_index pos_weight delta standardise mse_weight l1_weight "
-        "huber_weight margin teacher temperature alpha dice_weight smooth",
+        "huber_weight margin teacher teacher_weights teacher_arguments teacher_inputs temperature alpha "
+        "dice_weight smooth",
     ),
     **_alike("objective", "judging", "ranking_metrics threshold top"),
     **_alike(

@@ -48,7 +48,7 @@ class Precision(Section):
         help="Turns the work of a step into machine code before the first one, which takes from seconds to minutes; the next "
         "start is quicker. step: the whole step as one piece, several times faster for tiny models. model: only the "
         "network, for large ones. Results agree up to rounding, in bf16 and fp16 too. Needs a C++ compiler on processors "
-        "and Triton on GPUs.",
+        "and Triton on GPUs. torch's reduce-overhead is step with CUDA graphs on; its max-autotune would not resume exactly.",
         advanced=True,
     )
     activation_checkpointing: bool = setting(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
@@ -55,9 +55,28 @@ def read_toml(text: str, source: str) -> dict[str, Any]:
     try:
         return _parsed(text)
     except ValueError as error:
-        raise InputError(f"{source}: not valid TOML: {visible(str(error), 300)}.") from error
+        raise InputError(f"{source}: not valid TOML: {visible(str(error), 300)}.", _advice(str(error))) from error
     except RecursionError as error:
         raise InputError(f"{source}: nested too deeply to be a configuration.") from error
+
+
+_ADVICE = (
+    ("Illegal character '\\n'", "Is the closing quote missing?"),
+    ("Unterminated string", "Is the closing quote missing?"),
+    ('Expected "\'"', "Is the closing quote missing?"),
+    ("Unescaped", "Write text with a backslash in single quotes: 'C:\\pictures'."),
+    ("Expected ']'", "Is the closing bracket missing?"),
+    ("Unclosed", "Is the closing bracket missing?"),
+    ("Invalid value", "Put text into quotes; true, false and numbers go without, in small letters."),
+    ("Expected '='", "Write name = value."),
+    ("after a statement", "Write one setting to a line, and text in quotes."),
+    ("Cannot", "Is it there twice? Leave one of them out."),
+)
+"""What to do, by a part of what tomllib says."""
+
+
+def _advice(fault: str) -> str:
+    return next((advice for part, advice in _ADVICE if part in fault), "Mend that place.")
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -116,7 +135,7 @@ def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> None:
             raise InputError(f"--set {override}: must look like section.key=value, for example loop.epochs=3.")
         if len(parts) > 1 and parts[0] not in SECTIONS:
             raise ConfigError([Problem(key, f"unknown section; known are {', '.join(SECTIONS)}.")], "--set")
-        value = _override_value(text.strip())
+        value = text.strip() if _is_choice(parts, text.strip()) else _override_value(text.strip())
         if len(parts) == 1:
             data[parts[0]] = value
         else:
@@ -125,7 +144,9 @@ def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> None:
                 raise ConfigError([Problem(parts[0], "must be a section of keys.")], "--set")
             if parts[1] == "kind" and isinstance(value, str):
                 _keep_known_keys(section, parts[0], value)
-            elif "kind" not in section and "" not in alternatives(parts[0]):
+            elif (
+                "kind" not in section and "" not in alternatives(parts[0]) and parts[0] != "objective"
+            ):  # the data tells
                 default = RunConfig.model_fields[parts[0]].default
                 section["kind"] = default.kind
             if len(parts) == 3:
@@ -145,6 +166,14 @@ def _keep_known_keys(section: dict[str, Any], name: str, kind: str) -> None:
         old, new = before.model_fields.get(key), chosen.model_fields.get(key)
         if old is not None and (new is None or new.annotation != old.annotation):
             del section[key]
+
+
+def _is_choice(parts: Sequence[str], text: str) -> bool:
+    """Whether ``text`` is one of the words to choose from in the setting, of whatever kind its section is."""
+    if len(parts) != 2:
+        return False
+    fields = (section.model_fields.get(parts[1]) for section in alternatives(parts[0]).values())
+    return any(text in get_args(field.annotation) for field in fields if field is not None)
 
 
 def _override_value(text: str) -> Any:
@@ -197,7 +226,8 @@ def dump_config(config: RunConfig) -> str:
         if "kind" in values:
             table["kind"] = values.pop("kind")
         for key, value in values.items():
-            table[key] = value
+            unset = value == "" and getattr(getattr(config, section), key) is None
+            table[key] = tomlkit.string("").comment("unset") if unset else value
         document[section] = table
     return tomlkit.dumps(document)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from training.config.dataset_section import DatasetSection, PartsSection
 from training.config.fields import setting
@@ -226,3 +228,21 @@ class ImageSection(DatasetSection):
 
 class GivenSplitSection(PartsSection, ImageSection):
     """Pictures that may come with their own validation or test part."""
+
+
+Sides = tuple[Annotated[int, Field(ge=8, le=4096)], ...]
+"""Height and width in pixels, or one number for both."""
+
+
+def size_with_masks() -> Any:
+    """The setting of how large pictures with masks become, ``Sides``; a new one for each section that has it."""
+    return setting(
+        (),
+        title="Image size",
+        help="Height and width, for example 120, 160, or one number for a square; images are scaled and centre-cropped. "
+        "Empty: their own size if all agree, else 128.",
+        unit="px",
+        placeholder="automatic",
+        strict=False,
+        max_length=2,
+    )

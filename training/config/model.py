@@ -45,6 +45,7 @@ class WhitenedCnn(ModelSection):
     ] = setting(
         (64, 256, 256), title="Channels", help="Output channels of the first, second and third block.", strict=False
     )
+    norm: Norm = setting("batch", title="Normalisation", help=f"After each learnt convolution. {NORM_HELP}")
 
 
 class Mlp(ModelSection):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from training.config.describe import FieldSpec
 from training.config.fields import Section, setting
+from training.config.user_file import Argument, UserFile
 from training.facts import IGNORED, Target
 
 Weight = Annotated[float, Field(ge=0.0, le=1e6)]
@@ -197,9 +201,28 @@ class Distillation(ObjectiveSection):
     kind: Literal["distillation"] = "distillation"
     teacher: str = setting(
         title="Teacher",
-        help="Folder of a checkpoint of another run, which learnt the same classes from samples of the same shape.",
-        path="folder",
+        help="Folder of another run or of one of its checkpoints, which learnt the same classes from samples of the same shape; "
+        "or a Python file of your own with build(...), as for the model user_file, that answers a logit for each class, in "
+        "the data's order.",
+        path="any",
         min_length=1,
+    )
+    teacher_trusted: str | None = setting(
+        None,
+        title="Teacher's code",
+        help="SHA-256 of the code that the teacher brings, as it was when you agreed to run it. A changed file is not run until "
+        "you agree again.",
+        placeholder="not yet",
+        consent="teacher",
+        affects_result=False,  # the code itself does, and is compared
+    )
+    teacher_weights: str | None = setting(
+        None,
+        title="Teacher's weights",
+        help="Of a teacher in a Python file: the file with all weights of its network (.safetensors, .pth, .pt). A checkpoint "
+        "has its own.",
+        placeholder="those of the checkpoint",
+        path="file",
     )
     temperature: float = setting(
         4.0,
@@ -215,6 +238,24 @@ class Distillation(ObjectiveSection):
         gt=0.0,
         le=1.0,
     )
+    teacher_inputs: Literal["run", "plain", "imagenet"] = setting(
+        "run",
+        title="Teacher's inputs",
+        help="How a teacher in a Python file knows its inputs. run: normalised as for this run's own network. plain: pictures "
+        "from 0 to 1, numbers as the data has them. imagenet: pictures by ImageNet's mean and spread. A checkpoint knows.",
+        advanced=True,
+    )
+    teacher_arguments: dict[str, Argument] = setting(
+        {}, title="Teacher's arguments", help="What build(...) is called with, besides what the data fills in."
+    )
+
+    @classmethod
+    def rows(cls, name: str, values: Mapping[str, Any]) -> list[FieldSpec]:
+        """The parameters of the teacher's ``build``, where it is a Python file."""
+        if name != "teacher_arguments":
+            return []
+        found = UserFile.rows("arguments", {"path": values.get("teacher")})
+        return [replace(spec, name=f"teacher_{spec.name}", title=f"Teacher: {spec.title}") for spec in found]
 
     @property
     def metrics(self) -> tuple[str, ...]:

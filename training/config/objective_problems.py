@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from training.config.objective import Binary, Classification, MultiLabel, Objective, Regression, Segmentation
+from training.config.objective import (
+    Binary,
+    Classification,
+    Distillation,
+    MultiLabel,
+    Objective,
+    Regression,
+    Segmentation,
+)
 from training.config.run import RunConfig
+from training.config.teacher_file import teacher_problems
 from training.errors import Problem
 
 _MIXING = ("mixup_alpha", "cutmix_alpha")
@@ -35,6 +44,8 @@ def objective_problems(config: RunConfig) -> list[Problem]:
             for name in ("class_weights", "balanced")
             if getattr(objective, name)
         ]
+    if isinstance(objective, Distillation):
+        found += teacher_problems(objective)
     if isinstance(objective, Regression) and objective.loss == "weighted_sum":
         weights = ("mse_weight", "l1_weight", "huber_weight")
         if not any(getattr(objective, name) for name in weights):

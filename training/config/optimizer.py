@@ -383,6 +383,9 @@ class Muon(OptimizerSection):
     )
 
 
+WITHOUT_MOMENTUM = ("adagrad", "adafactor")
+"""Kinds with neither a momentum nor betas: a schedule has none to cycle."""
+
 Optimizer = Annotated[
     AdamW | Adam | Sgd | NAdam | RAdam | Adagrad | RMSprop | Adafactor | Muon, Field(discriminator="kind")
 ]

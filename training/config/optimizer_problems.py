@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from training.config.optimizer import Adafactor, Adagrad, Sgd
+from training.config.optimizer import WITHOUT_MOMENTUM, Sgd
 from training.config.run import RunConfig
 from training.config.schedule import OneCycle
 from training.errors import Problem
@@ -20,7 +20,7 @@ def optimizer_problems(config: RunConfig) -> list[Problem]:
                 {"optimizer.momentum": 0.9},
             )
         )
-    if isinstance(schedule, OneCycle) and schedule.cycle_momentum and isinstance(optimizer, Adagrad | Adafactor):
+    if isinstance(schedule, OneCycle) and schedule.cycle_momentum and optimizer.kind in WITHOUT_MOMENTUM:
         name = type(optimizer).__name__
         found.append(
             Problem(

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 READ = ("dataset", "model", "objective")
 """Sections whose paths are read; what others name is made by the run."""
 
+_INSTEAD = {"objective.teacher": "the folder of a run or of one of its checkpoints, or a Python file"}
+
 
 def path_settings(section: type[Section]) -> dict[str, str]:
     """The settings of ``section`` that are paths, with what they must be: file, folder or any."""
@@ -30,14 +32,16 @@ def path_problems(config: RunConfig) -> list[Problem]:
         section = getattr(config, key)
         for name, wanted in path_settings(type(section)).items():
             text = getattr(section, name)
-            problem = missing_path(Path(text), wanted) if text is not None else None
+            instead = _INSTEAD.get(f"{key}.{name}", "")
+            problem = missing_path(Path(text), wanted, instead=instead) if text is not None else None
             if problem:
                 found.append(Problem(f"{key}.{name}", problem))
     return found
 
 
-def missing_path(path: Path, wanted: str, may_be_missing: bool = False) -> str | None:
-    """What is wrong with ``path`` as a "file", "folder" or "any" of both, as a sentence; None when nothing is."""
+def missing_path(path: Path, wanted: str, may_be_missing: bool = False, instead: str = "") -> str | None:
+    """What is wrong with ``path`` as a "file", "folder" or "any" of both, as a sentence; None when nothing is. ``instead``
+    says what to choose where nothing lies there."""
     shown = visible(str(path), 300)
     if shown != str(path) or not path.is_absolute():  # a bare name would be taken for a word of the sentence
         shown = f"'{shown}'"
@@ -45,7 +49,8 @@ def missing_path(path: Path, wanted: str, may_be_missing: bool = False) -> str |
         if not path.exists():
             if may_be_missing:
                 return None
-            return f"{shown} does not exist; check the spelling or choose another {'folder' if wanted == 'folder' else 'file'}."
+            another = f"another {'file or folder' if wanted == 'any' else wanted}"
+            return f"{shown} does not exist; check the spelling or choose {instead or another}."
         if wanted == "folder" and not path.is_dir():
             return f"{shown} is a file; choose the folder that holds it."
         if wanted == "file" and not path.is_file():
@@ -81,6 +86,27 @@ def with_changed_paths_absolute(data: Mapping[str, Any], before: Mapping[str, An
                 name: given[name] if given[name] == old.get(name) else value for name, value in section.items()
             }
     return result
+
+
+def with_own_folder(data: Mapping[str, Any]) -> dict[str, Any]:
+    """``data`` as it is told to a process with another working folder: relative paths lead from the one here, absolute ones
+    stay as they are written."""
+    result = dict(data)
+    for key in (*READ, "loader"):
+        section = result.get(key)
+        if isinstance(section, Mapping):
+            names = _names_of_paths(key)
+            result[key] = {name: _of_this_folder(value) if name in names else value for name, value in section.items()}
+    return result
+
+
+def _of_this_folder(value: Any) -> Any:
+    if not isinstance(value, str) or not value or value.startswith("~") or Path(value).is_absolute():
+        return value
+    try:
+        return str(Path(value).absolute())
+    except OSError:  # the folder is gone: the check that follows explains it
+        return value
 
 
 def _names_of_paths(key: str) -> set[str]:

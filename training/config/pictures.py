@@ -1,54 +1,17 @@
-"""``[dataset]`` of pictures beyond plain folders: known sets, pictures with a table, pictures with masks."""
+"""``[dataset]`` of pictures beyond plain folders: with a table, with masks."""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
-
-from pydantic import Field
+from typing import ClassVar, Literal
 
 from training.config.fields import Names, setting
-from training.config.image_section import GivenSplitSection
+from training.config.image_section import GivenSplitSection, Sides, size_with_masks
 from training.config.tables import Column
 from training.facts import Target
 
 IMAGE_FOLDERS = frozenset({"images", "image", "imgs", "img", "pictures", "jpegimages"})
 MASK_FOLDERS = frozenset({"masks", "mask", "labels", "label", "annotations", "segmentationclass", "gt"})
 """What the two folders of a segmentation dataset may be called, lower case."""
-
-
-class TorchvisionDataset(GivenSplitSection):
-    """Datasets that torchvision knows by name."""
-
-    kind: Literal["torchvision"] = "torchvision"
-    name: Literal["MNIST", "FashionMNIST", "KMNIST", "CIFAR10", "CIFAR100", "EuroSAT", "Imagenette"] = setting(
-        "MNIST",
-        title="Dataset",
-        help="MNIST, FashionMNIST, KMNIST: small grey pictures of digits, clothes and Japanese letters. CIFAR10, CIFAR100: "
-        "small colour photographs. EuroSAT: land from above. Imagenette: ten classes of ImageNet.",
-    )
-    path: str | None = setting(
-        None,
-        title="Folder",
-        help="Where the files are, as torchvision lays them out, or shall be put. Empty: this program's own data folder.",
-        path="folder",
-        placeholder="the program's data folder",
-    )
-    download: bool = setting(
-        True,
-        title="Download",
-        help="Fetch the files from the internet if they are not there yet. What is fetched is compared with its makers' digest.",
-        affects_result=False,
-    )
-    image_size: int | None = setting(
-        None,
-        title="Image size",
-        help="Photographs of EuroSAT and Imagenette are scaled and centre-cropped to this square. Empty: as a folder's.",
-        unit="px",
-        placeholder="automatic",
-        advanced=True,
-        ge=8,
-        le=1024,
-    )
 
 
 class ImageTableDataset(GivenSplitSection):
@@ -162,16 +125,7 @@ class SegmentationDataset(GivenSplitSection):
         path="file",
         placeholder="classes.txt",
     )
-    image_size: tuple[Annotated[int, Field(ge=8, le=4096)], ...] = setting(
-        (),
-        title="Image size",
-        help="Height and width, for example 120, 160, or one number for a square; images are scaled and centre-cropped. "
-        "Empty: their own size if all agree, else 128.",
-        unit="px",
-        placeholder="automatic",
-        strict=False,
-        max_length=2,
-    )
+    image_size: Sides = size_with_masks()
     ignore_index: int | None = setting(
         None,
         title="Index to ignore",

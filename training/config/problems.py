@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from training.config.dataset_section import DatasetSection, PartsSection
+from training.config.fields import Section
 from training.config.model_problems import model_problems
 from training.config.objective_problems import objective_problems
 from training.config.optimizer_problems import optimizer_problems
@@ -24,6 +27,9 @@ from training.reading import visible
 
 _MOST_PROBLEMS = 20
 _MOST_SHOWN = 60
+_MOST_LISTED = 12
+_ALIKE = 0.8
+"""How alike a name has to be to be meant rather than the very name in another section."""
 
 
 def alternatives(section: str) -> dict[str, type[BaseModel]]:
@@ -71,8 +77,9 @@ def _problem(detail: ErrorDetails, data: Mapping[str, Any]) -> Problem:
 
 
 def _unknown_key(location: Sequence[str], data: Mapping[str, Any]) -> str:
+    name, elsewhere = location[-1], ""
     if len(location) == 1:
-        known: Iterable[str] = RunConfig.model_fields
+        known: Mapping[str, FieldInfo] = RunConfig.model_fields
         where = "the top level"
     else:
         choices = alternatives(location[0])
@@ -80,10 +87,41 @@ def _unknown_key(location: Sequence[str], data: Mapping[str, Any]) -> str:
         kind = visible(str(given.get("kind", "")), _MOST_SHOWN) if isinstance(given, Mapping) else ""
         known = choices[kind].model_fields if kind in choices else next(iter(choices.values())).model_fields
         where = f"[{location[0]}]" + (f" with kind {kind!r}" if kind else "")
-    known = list(known)
-    near = difflib.get_close_matches(location[-1], known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}."
-    return f"unknown key in {where}; {hint}"
+        if len(location) == 2 and isinstance(given, Mapping) and (inner := _inner(name, choices.get(kind), given)):
+            return f"unknown key in {where}; did you mean {location[0]}.{inner}?"
+        others = [other for other, section in choices.items() if name in section.model_fields]
+        if len(location) == 2 and others:
+            return f"unknown key in {where}; {', '.join(others)} {'has' if len(others) == 1 else 'have'} it."
+    if len(location) <= 2:
+        elsewhere = _elsewhere(name)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=_ALIKE)
+    titled = [key for key, field in known.items() if (field.title or "").lower() == name.replace("_", " ").lower()]
+    far = difflib.get_close_matches(name, known, n=1, cutoff=0.5) if not elsewhere else []
+    found = [repr(key) for key in (*near, *titled)] or [elsewhere] * bool(elsewhere) or [repr(key) for key in far]
+    if found:
+        return f"unknown key in {where}; did you mean {found[0]}?"
+    if len(known) > _MOST_LISTED:
+        nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.0)
+        return f"unknown key in {where}; the nearest of its {len(known)} are {', '.join(nearest)}."
+    return f"unknown key in {where}; known are {', '.join(known)}."
+
+
+def _inner(name: str, section: type[BaseModel] | None, given: Mapping[str, Any]) -> str:
+    """The setting of that name in a table of ``section`` whose settings a file decides, such as arguments.width; else ""."""
+    if section is None or not issubclass(section, Section):
+        return ""
+    found = [spec.name for table in section.model_fields for spec in section.rows(table, given)]
+    return next((inner for inner in found if inner.partition(".")[2] == name), "")
+
+
+def _elsewhere(name: str) -> str:
+    """The setting of that name in another section, "section.name", or outside of all; "" without any."""
+    if name in RunConfig.model_fields and name not in SECTIONS:
+        return f"{name} at the top level, before all sections"
+    for section in SECTIONS:
+        if any(name in fields.model_fields for fields in alternatives(section).values()):
+            return f"{section}.{name}"
+    return ""
 
 
 def _sentence(detail: ErrorDetails, section: str, location: Sequence[str]) -> str:
@@ -102,7 +140,7 @@ def _sentence(detail: ErrorDetails, section: str, location: Sequence[str]) -> st
         "finite_number": "must be an ordinary number, not infinity or NaN.",
         "bool_type": f"must be true or false, but is {shown}.",
         "string_unicode": f"must be text, but {shown} holds bytes that are none.",
-        "string_type": f"must be text in quotes, but is {shown}.",
+        "string_type": _text_sentence(section, location, shown),
         "string_too_short": "must not be empty; give a value.",
         "string_too_long": f"must have at most {context.get('max_length')} characters.",
         "string_pattern_mismatch": _pattern_sentence(location, shown),
@@ -127,6 +165,14 @@ def _shown(value: object) -> str:
 
 def _count(values: object) -> str:
     return "one value" if values == 1 else f"{values} values"
+
+
+def _text_sentence(section: str, location: Sequence[str], shown: str) -> str:
+    fields = [found.model_fields.get(location[-1]) for found in alternatives(section).values()]
+    extras = [field.json_schema_extra for field in fields if field is not None]
+    if any(isinstance(extra, dict) and "consent" in extra for extra in extras):
+        return f"cannot be {shown}; leave it out, read the file, then agree to run it (on the command line: --trust)."
+    return f"must be text in quotes, but is {shown}."
 
 
 def _pattern_sentence(location: Sequence[str], shown: str) -> str:
@@ -165,8 +211,16 @@ def cross_problems(config: RunConfig) -> list[Problem]:
         *model_problems(config),
         *text_problems(config),
         *path_problems(config),
+        *_part_problems(config.dataset),
         *_loader_problems(config),
     ]
+
+
+def _part_problems(dataset: DatasetSection) -> list[Problem]:
+    if not (isinstance(dataset, PartsSection) and dataset.validation == "test" and dataset.test_fraction):
+        return []
+    what = "nothing is held back where dataset.validation is test: the test part of the data is validated on"
+    return [Problem("dataset.test_fraction", f"{what}. Set this to 0.", {"dataset.test_fraction": 0.0})]
 
 
 def _loader_problems(config: RunConfig) -> list[Problem]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import model_validator
 
@@ -12,7 +12,7 @@ from training.config.fields import Section, setting
 from training.config.metrics import metric
 from training.config.model import Model, SmallCnn
 from training.config.objective import Classification, Objective
-from training.config.optimizer import AdamW, Optimizer
+from training.config.optimizer import WITHOUT_MOMENTUM, AdamW, Optimizer
 from training.config.schedule import OneCycle, Schedule
 
 
@@ -54,12 +54,29 @@ class RunConfig(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _first_objective_had_no_kind(cls, data: Any) -> Any:
-        """Files from the time when classification was the only task do not name it."""
-        objective = data.get("objective") if isinstance(data, dict) else None
+    def _task_of_the_data(cls, data: Any) -> Any:
+        """Who names no task means the one that goes with the data, as far as the settings tell which that is, and otherwise
+        classification, which was the only one once."""
+        objective = data.get("objective", {}) if isinstance(data, dict) else None
         if not isinstance(objective, dict) or "kind" in objective:
             return data
-        return {**data, "objective": {"kind": "classification", **objective}}
+        return {**data, "objective": {"kind": _usual_task(data.get("dataset")), **objective}}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_momentum_to_cycle(cls, data: Any) -> Any:
+        """Who does not say whether momentum is cycled, with an optimizer that has none, does not mean the default."""
+        if not isinstance(data, dict):
+            return data
+        optimizer, schedule = data.get("optimizer"), data.get("schedule", {"kind": "one_cycle"})
+        chosen = optimizer.get("kind") if isinstance(optimizer, dict) else getattr(optimizer, "kind", None)
+        if chosen not in WITHOUT_MOMENTUM:
+            return data
+        if isinstance(schedule, OneCycle) and "cycle_momentum" not in schedule.model_fields_set:
+            return {**data, "schedule": schedule.model_copy(update={"cycle_momentum": False})}
+        if isinstance(schedule, dict) and schedule.get("kind") == "one_cycle":
+            return {**data, "schedule": {"cycle_momentum": False, **schedule}}
+        return data
 
     @property
     def monitor(self) -> str:
@@ -71,6 +88,26 @@ class RunConfig(Section):
     def maximize(self) -> bool:
         """Whether a higher value of the monitored metric is better."""
         return metric(self.monitor).maximize
+
+
+def _usual_task(dataset: Any) -> str:
+    """The first kind of task for what there is to learn of ``dataset``, a section that nobody has checked yet."""
+    if isinstance(dataset, dict):
+        section = next(
+            (each for each in _kinds(Dataset) if each.model_fields["kind"].default == dataset.get("kind")), None
+        )
+        if section is None:
+            return "classification"
+        dataset = section.model_construct(**{name: dataset[name] for name in section.model_fields if name in dataset})
+    target = getattr(dataset, "target", None)
+    return next(
+        (task.model_fields["kind"].default for task in _kinds(Objective) if target in task.takes), "classification"
+    )
+
+
+def _kinds(union: Any) -> tuple[Any, ...]:
+    """The sections that may stand there."""
+    return get_args(get_args(union)[0])
 
 
 SECTIONS = ("dataset", "model", "objective", "optimizer", "schedule", "precision", "loop", "loader", "checkpoints")

@@ -91,7 +91,8 @@ class OneCycle(Section):
     cycle_momentum: bool = setting(
         True,
         title="Cycle momentum",
-        help="Lower momentum (or Adam's first beta) while the rate is high, as torch does by default.",
+        help="Lower momentum (or Adam's first beta) while the rate is high, as torch does by default. Not said, it "
+        "is off for Adagrad and Adafactor, which have none.",
         advanced=True,
     )
     base_momentum: float = setting(

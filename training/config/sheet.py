@@ -17,6 +17,7 @@ from training.config.optimizer_state import averaging, optimizer_numbers, optimi
 from training.config.run import RunConfig
 from training.config.schedule import OneCycle
 from training.config.weights_fit import normalisation_notes, other_outputs, outputs_unknown, renumbered, shaping
+from training.errors import counted
 
 Part = Literal[
     "weights", "averaged weights", "optimizer", "loss scale", "plateau", "position", "random numbers", "records"
@@ -91,11 +92,16 @@ def resume_sheet(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any
 
 
 def branch_sheet(
-    before: RunConfig, after: RunConfig, manifest: Mapping[str, Any], same_data: bool | None = None
+    before: RunConfig,
+    after: RunConfig,
+    manifest: Mapping[str, Any],
+    same_data: bool | None = None,
+    teacher: str = "",
 ) -> Sheet:
     """A new run with the settings ``after`` begins from the checkpoint of ``manifest``, made with ``before``.
 
     ``same_data`` is whether the data's content is what it was; None, as long as it was not opened, trusts the settings.
+    ``teacher`` says which of its files are others, "" as long as they were not opened.
     """
     changes = tuple(change for change in diff(before, after) if change.path != "name")
     reasons = _reasons_to_begin_anew(changes, before, after, manifest, same_data)
@@ -111,7 +117,7 @@ def branch_sheet(
         restored=_restored(parts, after),
         changed=changes,
         ignored=tuple(_ignored(before, after, manifest, parts, reasons)),
-        notes=(*_clauses(changes, after), *_notes(changes, before, after, parts)),
+        notes=(*_clauses(changes, after), *_of_teacher(changes, teacher), *_notes(changes, before, after, parts)),
         parts=parts,
     )
 
@@ -137,7 +143,7 @@ def _past_end(after: RunConfig, manifest: Mapping[str, Any]) -> str:
         return ""
     end = f"step {limit:,}" if limit is not None and step >= limit else f"epoch {after.loop.epochs:,}"
     return (
-        f"the checkpoint lies at step {step}, after {epoch} whole epochs, but with the new settings the run ends after "
+        f"the checkpoint lies at step {step}, after {counted(epoch, 'whole epoch')}, but with the new settings the run ends after "
         f"{end}; raise loop.epochs or loop.max_steps, or choose an earlier checkpoint"
     )
 
@@ -251,6 +257,13 @@ def _notes(changes: Sequence[Change], before: RunConfig, after: RunConfig, parts
     if outputs_unknown(before, after):
         notes.append("the weights fit only a task that asks for as many outputs")
     return [*notes, *normalisation_notes(before, after)]
+
+
+def _of_teacher(changes: Sequence[Change], became: str) -> list[str]:
+    """Of files that were changed in place; other ones that were chosen are among the changes."""
+    if not became or {"objective.teacher", "objective.teacher_weights"} & {change.path for change in changes}:
+        return []
+    return [f"the teacher is another from here on ({became}), so the loss's curve may jump"]
 
 
 def _plateau_obstacle(before: RunConfig, after: RunConfig) -> str:

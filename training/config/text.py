@@ -17,7 +17,9 @@ class TextDataset(DatasetSection):
 
     layout = "tokens"
     called = "tokens"
-    split_seed: ClassVar[int] = 0  # type: ignore[misc]  # the end is held back, nothing is drawn: no setting for it
+    # The end is held back, nothing is drawn: no settings for it.
+    split_seed: ClassVar[int] = 0  # type: ignore[misc]
+    test_fraction: ClassVar[float] = 0.0  # type: ignore[misc]
 
     @property
     def target(self) -> Target | None:

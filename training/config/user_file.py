@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +14,8 @@ from training.config.signature import Parameter, Signature, read_signature
 from training.config.zoo import StartingWeights
 from training.errors import InputError, Problem
 from training.reading import visible
+
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 Argument = bool | int | float | str | list[int | float]
 
@@ -87,6 +90,8 @@ def untrusted(path: Path, digest: str, trusted: str | None) -> str:
     """Why the file of this digest is not to be run, as a sentence; "" when the person agreed to it."""
     shown = visible(path.name, 100)
     how = "then agree to run it (on the command line: --trust)."
+    if trusted and not _DIGEST.fullmatch(trusted):  # true, yes and the like
+        trusted = None
     if trusted and trusted != digest:
         return f"the file {shown} has changed since you agreed to run it; read it again, {how}"
     if not trusted:

@@ -19,13 +19,14 @@ _SHAPING = frozenset(
         "kind", "path", "name", "image_size", "color", "inputs", "targets", "task", "label_separator", "class_list",
         "ignore_index", "unknown", "classes", "features", "ignored", "categorical", "missing_indicator", "missing_marks",
         "separator", "query_column", "max_items", "split_column", "group_column", "context", "vocabulary",
-        "vocabulary_size", "encoding",
+        "vocabulary_size", "encoding", "emnist_split", "partition", "annotation_level",
     )
 )  # fmt: skip
 """Settings of the data that may change the shape of a sample or how many answers there are to it."""
 
 _DIVIDING = frozenset(
-    f"dataset.{name}" for name in ("validation", "validation_path", "validation_fraction", "split_seed")
+    f"dataset.{name}"
+    for name in ("validation", "validation_path", "validation_fraction", "test_fraction", "split_seed")
 )
 """Other samples to train on, among which other categories, characters or pieces of words may occur."""
 

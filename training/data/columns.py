@@ -12,6 +12,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.config.tables import RankingDataset, TableDataset, TableSection
+from training.data.odd_cells import (
+    MOST_WHOLE_CLASSES,
+    are_amounts,
+    first_odd,
+    has_decimal_commas,
+    is_mistaken,
+    is_mixed,
+    mixed,
+)
 from training.data.table_file import UNNAMED, Sort, require_columns, sort_of
 from training.errors import InputError
 from training.reading import visible
@@ -19,10 +28,8 @@ from training.reading import visible
 if TYPE_CHECKING:
     import polars as pl
 
-MOST_WHOLE_CLASSES = 20
-"""Whole numbers of more different values are amounts, unless the settings say otherwise."""
 _MANY_TEXTS = 100
-_PARTS = {
+PARTS = {
     "train": "train",
     "training": "train",
     "validation": "validation",
@@ -32,6 +39,7 @@ _PARTS = {
     "test": "test",
     "testing": "test",
 }
+"""What a column calls the parts, lower case."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ def find_roles(frame: pl.DataFrame, dataset: TableSection) -> Roles:
     if not dataset.targets and not free:
         raise InputError("dataset.targets: no column is left to predict; leave out fewer columns.")
     targets = dataset.targets or (free[-1],)
-    notes = [] if dataset.targets else [f"predicts the last column, '{visible(targets[0], 60)}'"]
+    notes = [] if dataset.targets else [predicts_last(targets[0])]
     features = dataset.features or tuple(name for name in free if name not in targets and name != UNNAMED)
     if not dataset.features and UNNAMED in free and UNNAMED not in targets:
         notes.append("the first column has no name and is left out")
@@ -70,11 +78,38 @@ def find_roles(frame: pl.DataFrame, dataset: TableSection) -> Roles:
             "dataset.features: no column is left to predict from; choose another target, or leave out less."
         )
     sorts = {name: sort_of(frame.get_column(name)) for name in features}
+    notes += _judged_mixed(frame, sorts, dataset)
     _require_usable(frame, sorts, dataset)
     coded = tuple(
         name for name in features if name in dataset.categorical or sorts[name] in ("text", "dates", "yes or no")
     )
     return Roles(targets, features, coded, tuple(notes))
+
+
+def predicts_last(target: str) -> str:
+    """What to say where nobody chose the target."""
+    return f"predicts the last column, '{visible(target, 60)}'; dataset.targets chooses another"
+
+
+def _judged_mixed(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableSection) -> list[str]:
+    """What to say of columns of numbers and other text that are categories; raises InputError where they are mistakes."""
+    columns = [
+        frame.get_column(name) for name, sort in sorts.items() if sort == "text" and name not in dataset.categorical
+    ]
+    if not columns:
+        return []
+    commas = has_decimal_commas(dataset)
+    mistaken = [column for column in columns if is_mistaken(column, commas, mostly_different(column))]
+    if mistaken:
+        raise mixed(mistaken, dataset, commas)
+    notes = []
+    for column in columns:
+        if is_mixed(column, commas):
+            row, text = first_odd(column, commas)
+            notes.append(
+                f"column '{visible(column.name, 60)}' is a category: '{visible(text, 60)}' in row {row + 1:,} is no number"
+            )
+    return notes
 
 
 def _require_usable(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableSection) -> None:
@@ -153,6 +188,8 @@ def target_kind(
         if sort in ("dates", "nothing", "something else"):
             what = {"dates": "holds dates", "nothing": "is empty"}.get(sort, "holds neither numbers nor text")
             raise InputError(f"dataset.targets: column '{visible(name, 60)}' {what}; choose another column to predict.")
+    if asked != "class":
+        _require_unmixed([column for column, sort in zip(columns, sorts, strict=True) if sort == "text"], asked, rows)
     twofold = all(_is_twofold(column, sort) for column, sort in zip(columns, sorts, strict=True))
     if asked == "auto":
         if len(targets) > 1:
@@ -162,11 +199,15 @@ def target_kind(
             asked = "class" if few or sorts[0] in ("text", "yes or no") else "values"
     if asked == "class":
         if len(targets) > 1:
-            raise InputError("dataset.targets: a class is one column; name one, or set dataset.task to labels.")
+            raise InputError(
+                "dataset.targets: a class is one column; name one, or set dataset.task to labels.",
+                fix={"dataset.task": "labels"},
+            )
         if sorts[0] == "numbers":
             raise InputError(
                 f"dataset.targets: column '{visible(targets[0], 60)}' holds fractions, which are no classes; set "
-                "dataset.task to values."
+                "dataset.task to values.",
+                fix={"dataset.task": "values"},
             )
         if sorts[0] == "text" and mostly_different(columns[0]):
             raise InputError(
@@ -179,11 +220,28 @@ def target_kind(
             name = next(n for n, c, s in zip(targets, columns, sorts, strict=True) if not _is_twofold(c, s))
             raise InputError(
                 f"dataset.targets: column '{visible(name, 60)}' holds more than 0 and 1, so it is no label; leave it out, or "
-                "set dataset.task to values."
+                "set dataset.task to values.",
+                fix={"dataset.task": "values"},
             )
         return "labels"
     require_numbers(frame, targets, rows)
     return "values"
+
+
+def _require_unmixed(columns: list[pl.Series], asked: str, rows: NDArray[np.int64] | None) -> None:
+    """Raise InputError for a target of numbers and other text, unless it may be one of classes."""
+    for column in columns:
+        if not is_mixed(column, decimal_comma=True) or (
+            asked == "auto" and not are_amounts(column, decimal_comma=True)
+        ):
+            continue
+        row, text = first_odd(column, decimal_comma=True)
+        number = row if rows is None else int(rows[row])
+        way = ", or set dataset.task to class" if asked == "auto" else ""
+        raise InputError(
+            f"dataset.targets: column '{visible(column.name, 60)}' holds numbers, but '{visible(text, 60)}' in row {number + 1:,}; "
+            f"mend that row{way}."
+        )
 
 
 def require_numbers(frame: pl.DataFrame, targets: tuple[str, ...], rows: NDArray[np.int64] | None = None) -> None:
@@ -212,7 +270,7 @@ def given_parts(column: pl.Series) -> dict[str, Tensor]:
     import polars as pl
 
     words = column.cast(pl.String).str.to_lowercase().fill_null("").to_list()
-    foreign = sorted({word for word in words if word not in _PARTS})
+    foreign = sorted({word for word in words if word not in PARTS})
     if foreign:
         what = f"'{visible(foreign[0], 60)}'" if foreign[0] else "nothing in some rows"
         raise InputError(
@@ -220,7 +278,7 @@ def given_parts(column: pl.Series) -> dict[str, Tensor]:
         )
     rows: dict[str, list[int]] = {}
     for number, word in enumerate(words):
-        rows.setdefault(_PARTS[word], []).append(number)
+        rows.setdefault(PARTS[word], []).append(number)
     if "train" not in rows:
         raise InputError(f"dataset.split_column: column '{visible(column.name, 60)}' gives no row to train on.")
     return {part: torch.tensor(numbers) for part, numbers in rows.items()}

@@ -1,36 +1,45 @@
-"""Files fetched from the internet, whole and checked, or not at all."""
+"""Files fetched from the internet, whole and checked, or not at all; what breaks off goes on where it was."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import http.client
 import shutil
-import tarfile
-import tempfile
 import time
 import urllib.error
 import urllib.request
-import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from training.data.placement import in_words
 from training.data.source import ReportProgress
+from training.data.workplace import workplace
 from training.errors import InputError
 
 _TIMEOUT = 30.0  # seconds without a byte
 _CHUNK = 1 << 20
-_MOST = 16 * 10**9  # bytes: no file that is fetched here is nearly as large
+_MOST = 64 * 10**9  # bytes: no file that is fetched here is nearly as large
+_MOST_TRIES = 50  # at one address, each of which got further than the one before
+MAKE_ROOM = "Make room, or choose a folder on another drive."
 _FAULTS = (urllib.error.URLError, http.client.HTTPException, OSError)
 
 
 @dataclass(frozen=True)
 class Remote:
-    """A file and where it is to be had; ``digest`` is "sha256:..." or "md5:...", as its makers publish it."""
+    """A file and where it is to be had; ``digest`` is "sha256:..." or "md5:...", as its makers publish it.
+
+    An archive ``makes`` what tells that it is unpacked, a path below its folder; it may come out of another archive ``inner``
+    that the first one holds. An ``extra`` one is fetched with the others, but nobody who lacks it is asked for it.
+    """
 
     name: str
     urls: tuple[str, ...]
     digest: str
+    makes: str = ""
+    inner: str = ""
+    extra: bool = False
 
 
 def is_whole(path: Path, remote: Remote) -> bool:
@@ -40,87 +49,108 @@ def is_whole(path: Path, remote: Remote) -> bool:
         return hashlib.file_digest(stream, lambda: _hash(kind)).hexdigest() == wanted
 
 
-def download(remote: Remote, folder: Path, report_progress: ReportProgress) -> Path:
-    """Fetch a file into ``folder``, from the first place that has it. Raises InputError in one sentence; nothing is left
-    half done."""
-    reasons = []
+def download(remote: Remote, folder: Path, report_progress: ReportProgress, later: Sequence[str] = ()) -> Path:
+    """Fetch a file into ``folder``, from the first place that has it. Raises InputError in one sentence, which names those to
+    be fetched ``later``, too; what came until then is kept out of sight, and the next attempt goes on with it."""
+    reasons: list[str] = []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".download-", dir=folder) as place:
+        busy = f"{remote.name} is being downloaded into {folder}"
+        with workplace(folder, f".download-{remote.name}", busy, lambda place: _size(place / "part") > 0) as place:
+            part = place / "part"
             for url in remote.urls:
-                part = Path(place) / "part"
-                try:
-                    whole = _fetch(url, part, remote, report_progress)
-                except _FAULTS as error:
-                    reasons.append(f"{url}: {getattr(error, 'reason', None) or error}")
-                    continue
-                if not whole:
-                    reasons.append(f"{url} gives another file than it should")
-                    continue
-                return part.replace(folder / remote.name)
+                if _fetch_from(url, part, remote, report_progress, reasons):
+                    return part.replace(folder / remote.name)
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise InputError(f"{remote.name} does not fit on the drive of {folder}.", MAKE_ROOM) from error
         reasons.append(f"{folder}: {error.strerror or error}")
     raise InputError(
         f"{remote.name} is not in {folder} and cannot be downloaded ({reasons[-1] if reasons else 'no place has it'}).",
-        f"Connect to the internet, or get {' or '.join(remote.urls)} elsewhere and put it there.",
+        f"Connect to the internet, or get {' or '.join(remote.urls)} elsewhere and put it there"
+        + (f"; {', '.join(later)} {'is' if len(later) == 1 else 'are'} missing, too." if later else "."),
     )
 
 
-def unpack(archive: Path, folder: Path, report_progress: ReportProgress) -> None:
-    """Unpack an archive into ``folder``: ordinary files below it, nothing else. Raises InputError."""
-    report_progress(f"unpacking {archive.name}", None)
+def require_room(folder: Path, size: int, what: str) -> None:
+    """Raise InputError where ``size`` bytes do not fit on the drive of ``folder``, which need not exist yet."""
+    nearest = next((place for place in (folder, *folder.parents) if place.exists()), folder)
     try:
-        with tempfile.TemporaryDirectory(prefix=".unpack-", dir=folder) as place:
-            if zipfile.is_zipfile(archive):
-                with zipfile.ZipFile(archive) as packed:
-                    packed.extractall(place)  # zipfile leads no name out of the folder
-            else:
-                with tarfile.open(archive) as bundle:
-                    _extract(bundle, Path(place))
-            for found in Path(place).iterdir():
-                target = folder / found.name
-                if target.is_dir():
-                    shutil.rmtree(target)  # what a former attempt left unfinished
-                found.replace(target)
-    except (OSError, tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
-        raise InputError(f"{archive} cannot be unpacked ({error}).", "Delete it, and start again.") from error
+        free = shutil.disk_usage(nearest).free
+    except OSError:  # a drive that does not tell; writing to it will
+        return
+    if free < size:
+        raise InputError(
+            f"{what} takes {in_words(size)}, but there is room for {in_words(free)} only on the drive of {folder}.",
+            MAKE_ROOM,
+        )
 
 
-def _extract(bundle: tarfile.TarFile, place: Path) -> None:
-    """Folders and ordinary files below ``place``. Not by tarfile's ``filter``, which Pythons before 3.11.4 do not have."""
-    for member in bundle:
-        target = (place / member.name).resolve()
-        if not target.is_relative_to(place.resolve()) or not (member.isfile() or member.isdir()):
-            raise tarfile.TarError(f"{member.name!r} is no ordinary file below the folder")
-        if member.isdir():
-            target.mkdir(parents=True, exist_ok=True)
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        content = bundle.extractfile(member)
-        assert content is not None, "an ordinary file has content"
-        with content, target.open("wb") as stream:
-            shutil.copyfileobj(content, stream)
-
-
-def _fetch(url: str, target: Path, remote: Remote, report_progress: ReportProgress) -> bool:
-    """Write what ``url`` gives; whether it is the file that was asked for."""
-    kind, _, wanted = remote.digest.partition(":")
-    digest = _hash(kind)
-    request = urllib.request.Request(url, headers={"User-Agent": "Trainwright"})
-    with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer, target.open("wb") as stream:
-        length = int(answer.headers.get("Content-Length") or 0)
-        done, shown = 0, 0.0
-        while chunk := answer.read(_CHUNK):
-            done += len(chunk)
-            if done > _MOST:
+def _fetch_from(url: str, part: Path, remote: Remote, report_progress: ReportProgress, reasons: list[str]) -> bool:
+    """Whether ``part`` holds the file in the end; else one more of the ``reasons``. A connection that breaks off is made
+    again as long as that leads further."""
+    for _ in range(_MOST_TRIES):
+        before = _size(part)
+        try:
+            if _fetch(url, part, remote, report_progress):
+                return True
+        except _FAULTS as error:
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                raise
+            reasons.append(f"{url}: {getattr(error, 'reason', None) or error}")
+            if _size(part) <= before:
                 return False
-            stream.write(chunk)
-            digest.update(chunk)
-            if time.monotonic() - shown > 0.2:
-                shown = time.monotonic()
-                of = f" of {in_words(length)}" if length else ""
-                report_progress(f"downloading {remote.name}: {in_words(done)}{of}", done / length if length else None)
+            continue
+        part.unlink(missing_ok=True)
+        reasons.append(f"{url} gives another file than it should")
+        if not before:
+            return False  # otherwise what lay there may have been another file's; once more from the start
+    return False
+
+
+def _fetch(url: str, part: Path, remote: Remote, report_progress: ReportProgress) -> bool:
+    """Write what ``url`` gives behind what ``part`` holds already; whether it is the file that was asked for."""
+    kind, _, wanted = remote.digest.partition(":")
+    digest, done = _hash(kind), _size(part)
+    if done:
+        with part.open("rb") as stream:
+            digest = hashlib.file_digest(stream, lambda: _hash(kind))
+        if digest.hexdigest() == wanted:
+            return True
+    headers = {"User-Agent": "Trainwright"} | ({"Range": f"bytes={done}-"} if done else {})
+    try:
+        answer = urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=_TIMEOUT)
+    except urllib.error.HTTPError as error:
+        if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and done:
+            return False  # there is more of it here than there
+        raise
+    shown = 0.0
+    with answer:
+        if done and not (answer.headers.get("Content-Range") or "").startswith(f"bytes {done}-"):
+            digest, done = _hash(kind), 0  # this place begins anew
+        rest = int(answer.headers.get("Content-Length") or 0)
+        whole = done + rest if rest else 0
+        require_room(part.parent.parent, rest, remote.name)
+        with part.open("ab" if done else "wb") as stream:
+            while chunk := answer.read(_CHUNK):
+                done += len(chunk)
+                if done > _MOST:
+                    return False
+                stream.write(chunk)
+                digest.update(chunk)
+                if time.monotonic() - shown > 0.2:
+                    shown = time.monotonic()
+                    of = f" of {in_words(whole)}" if whole else ""
+                    report_progress(f"downloading {remote.name}: {in_words(done)}{of}", done / whole if whole else None)
+    if done < whole:
+        raise ConnectionError(f"it broke off after {in_words(done)} of {in_words(whole)}")
     return digest.hexdigest() == wanted
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _hash(kind: str) -> hashlib._Hash:

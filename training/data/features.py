@@ -10,7 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from training.config.tables import TableSection
 from training.data.columns import dense_codes
+from training.data.odd_cells import are_numbers, has_decimal_commas, refusal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,13 +24,15 @@ class Features:
 
     ``values`` is float32 (rows, columns) with the codes of the whole file, ``texts`` says what each column's codes 1, 2, ...
     stand for (none: numbers). ``fit`` finds the codes that training rows have: ``maps`` leads from the file's to those.
-    ``marked`` are the columns whose gaps have a column of their own.
+    ``marked`` are the columns whose gaps have a column of their own. ``rows``, int64 (rows,), are the numbers in the file.
     """
 
     values: Tensor
     names: tuple[str, ...]
     texts: tuple[tuple[str, ...], ...]
-    marks_gaps: bool
+    dataset: TableSection
+    rows: Tensor
+    decimal_comma: bool = False
     maps: tuple[Tensor, ...] = ()
     marked: tuple[int, ...] = ()
 
@@ -42,7 +46,7 @@ class Features:
         known = self.texts
         if self.maps:
             known = tuple(
-                tuple(text for text, code in zip(texts, to[1:].tolist(), strict=True) if code)
+                tuple(text for code, text in sorted(zip(to[1:].tolist(), texts, strict=True)) if code)
                 for texts, to in zip(self.texts, self.maps, strict=True)
             )
         return (*known, *(() for _ in self.marked))
@@ -54,21 +58,44 @@ class Features:
         return (*known, *(0 for _ in self.marked)) if any(known) else ()
 
     def fit(self, rows: Tensor) -> Features:
-        """With the codes and the gaps of ``rows`` (int64) alone."""
+        """With the codes and the gaps of ``rows`` (int64) alone. Raises InputError for a column that holds numbers in these, and
+        other text elsewhere: it would be no category but for rows that are held back."""
         maps, marked = [], []
         for column, texts in enumerate(self.texts):
             values = self.values[rows, column]
             if texts:
                 present = torch.unique(values.long())
-                present = present[present > 0]
+                present = self._in_order(column, present[present > 0])
                 to = torch.zeros(len(texts) + 1)
                 to[present] = torch.arange(1.0, len(present) + 1)
                 maps.append(to)
             else:
                 maps.append(torch.zeros(1))
-                if self.marks_gaps and bool(values.isnan().any()):
+                if self.dataset.missing_indicator and bool(values.isnan().any()):
                     marked.append(column)
         return replace(self, maps=tuple(maps), marked=tuple(marked))
+
+    def _in_order(self, column: int, present: Tensor) -> Tensor:
+        """The codes ``present`` of the training rows in their order: by number, if the column were one of numbers without what
+        other rows hold."""
+        import polars as pl
+
+        name, texts = self.names[column], self.texts[column]
+        known = pl.Series([texts[code - 1] for code in present.tolist()], dtype=pl.String)
+        if len(known) in (0, len(texts)):
+            return present
+        if not bool(are_numbers(known, self.decimal_comma).all()):
+            return present
+        numbers = are_numbers(pl.Series(texts, dtype=pl.String), self.decimal_comma).to_list()
+        odd = [code for code, is_number in enumerate(numbers, 1) if not is_number]
+        if not odd:
+            return present
+        if name in self.dataset.categorical and all(map(_is_whole, known.to_list())):
+            return torch.tensor(sorted(present.tolist(), key=lambda code: int(texts[code - 1])))
+        first = int(torch.isin(self.values[:, column].long(), torch.tensor(odd)).nonzero()[0])
+        text = texts[int(self.values[first, column]) - 1]
+        where = f"in row {int(self.rows[first]) + 1:,}, which is not trained on"
+        raise refusal(where, text, [name], [texts[code - 1] for code in odd], self.dataset)
 
     def in_file(self, rows: Tensor) -> Tensor:
         """As ``read``, with the codes of the whole file: categories that no training row has are told apart."""
@@ -85,7 +112,9 @@ class Features:
         return torch.cat([values, values[:, self.marked].isnan().float()], dim=1)
 
 
-def encode(frame: pl.DataFrame, names: Sequence[str], categorical: Sequence[str], marks_gaps: bool) -> Features:
+def encode(
+    frame: pl.DataFrame, names: Sequence[str], categorical: Sequence[str], dataset: TableSection, rows: Tensor
+) -> Features:
     """The columns ``names`` of ``frame``, which has them no more afterwards: a large table is not held twice."""
     import polars as pl
 
@@ -101,4 +130,11 @@ def encode(frame: pl.DataFrame, names: Sequence[str], categorical: Sequence[str]
             numbers = column.cast(pl.Float32).fill_null(float("nan")).to_numpy()
             values[:, place] = torch.from_numpy(np.array(numbers, copy=True))
             texts.append(())
-    return Features(values, tuple(names), tuple(texts), marks_gaps)
+    return Features(
+        values, tuple(names), tuple(texts), dataset, rows, bool(categorical) and has_decimal_commas(dataset)
+    )
+
+
+def _is_whole(text: str) -> bool:
+    """Whether it is a whole number as ``str`` writes it: else two texts could be one number."""
+    return text.removeprefix("-").isdecimal() and text == str(int(text))

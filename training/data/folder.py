@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 from numpy.typing import NDArray
@@ -257,6 +257,20 @@ def not_a_picture(name: str, status: os.stat_result) -> str:
     if stem and ending and f".{ending.lower()}" not in picture_suffixes():
         return f"not a picture format that can be read ({dot}{ending})"
     return ""
+
+
+def look_up(root: Path, name: str) -> tuple[str, os.stat_result | None]:
+    """Why the file that a list calls ``name`` cannot be used, "" if it may be, and what the system says of it."""
+    below = PurePosixPath(name)
+    if below.is_absolute() or ".." in below.parts or Path(name).is_absolute():
+        return "lies outside of the folder of the pictures", None
+    try:
+        status = (root / name).stat()
+    except FileNotFoundError:
+        return "there is no such file", None
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        return f"cannot be opened: {getattr(error, 'strerror', None) or error}", None
+    return not_a_picture(below.name, status), status
 
 
 def _identity(path: Path) -> tuple[int, int]:

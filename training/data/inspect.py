@@ -34,7 +34,7 @@ _MOST_HISTOGRAMS, _INTERVALS = 6, 32
 
 
 def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
-    """The facts of ``Data.report`` and some training samples, without decoding every file.
+    """The facts of ``Data.report``, the parts the data came with ("given") and some training samples, without decoding every file.
 
     Pictures: "thumbnails", each {"label", "index", "width", "height", "channels", "pixels_base64", "original_base64"}
     with uint8 pixels row by row, channels last: varied as the model sees it, and as it was. With masks each has also
@@ -63,6 +63,7 @@ def _inspect(config: RunConfig, samples: int) -> dict[str, Any]:
     splits = split_source(source, config.dataset)
     source = source.fit(splits["train"])
     report = describe(source, splits, config, target_facts(source, splits["train"], None))
+    report["given"] = sorted(source.parts)
     report["bytes"] = sample_bytes(source) * len(source.targets)
     if source.target in ("values", "ranks"):
         report["histograms"] = _histograms(source, splits["train"])

@@ -13,10 +13,11 @@ import torch
 
 from training.config import RunConfig
 from training.config.paths import path_settings
-from training.config.pictures import ImageTableDataset, TorchvisionDataset
+from training.config.pictures import ImageTableDataset
+from training.config.torchvision_sets import KnownSetSection
 from training.data.batches import Data
 from training.data.host_memory import HostMemory, host_memory
-from training.data.known_sets import own_folder
+from training.data.known import own_folder
 from training.data.prepare import prepare, require_task
 from training.data.source import ReportProgress
 from training.process import give_back_memory
@@ -59,7 +60,7 @@ class KeptData:
         paths = [getattr(dataset, name) for name in path_settings(type(dataset))]
         if isinstance(dataset, ImageTableDataset) and dataset.images is None:
             paths.append(str(Path(dataset.path).parent))  # where the pictures are, too
-        if isinstance(dataset, TorchvisionDataset) and dataset.path is None:
+        if isinstance(dataset, KnownSetSection) and dataset.path is None:
             paths.append(str(own_folder()))
         where = [str(Path(path).absolute()) for path in paths if path is not None]
         key = (dataset.model_dump_json(), *where, config.loader.model_dump_json(), str(device))

@@ -11,7 +11,7 @@ from training.data.folder import ROLES, Listing, is_system, list_tree, shown
 from training.data.source import ReportProgress
 from training.errors import InputError
 
-_ENDINGS = ("_mask", "_masks", "_label", "_labels", "_gt", "_l", "-mask")
+ENDINGS = ("_mask", "_masks", "_label", "_labels", "_gt", "_l", "-mask")
 """What may follow a picture's name in that of its mask."""
 _ADVICE = "Choose a folder with images and masks in it, or with train and val folders that each hold those two."
 Key = tuple[str, str]
@@ -22,7 +22,7 @@ def list_pairs(root: Path, report_progress: ReportProgress) -> Listing:
     if not root.is_dir():
         raise InputError(f"dataset.path: {root} is not a folder.", _ADVICE)
     report_progress("listing the pictures", None)
-    places = list(_places(root))
+    places = list(find_places(root))
     if not places:
         raise InputError(f"{root} holds no pair of folders images and masks.", _ADVICE)
     pictures, masks = Listing(root), Listing(root)
@@ -41,7 +41,7 @@ def list_pairs(root: Path, report_progress: ReportProgress) -> Listing:
     return paired
 
 
-def _places(root: Path) -> Iterator[tuple[str, str, str]]:
+def find_places(root: Path) -> Iterator[tuple[str, str, str]]:
     """(part, folder of images, folder of masks), relative to ``root``: train/images, images/train or just images."""
     pair = _pair_in(root, "")
     if pair:
@@ -109,7 +109,7 @@ def _key(path: str, folder: str) -> Key:
 
 def _mask_of(rows: dict[tuple[int, Key], int], owner: int, key: Key) -> int | None:
     folder, stem = key
-    for ending in ("", *_ENDINGS):
+    for ending in ("", *ENDINGS):
         for candidate in dict.fromkeys((stem + ending, stem + ending.upper())):
             found = rows.get((owner, (folder, candidate)))
             if found is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -26,12 +27,14 @@ def split(
     groups: Tensor | None = None,
     in_order: bool = False,
 ) -> dict[str, Tensor]:
-    """Sorted int64 sample numbers of "train", "validation" and, when the data has one left over, "test".
+    """Sorted int64 sample numbers of "train", "validation" and, when the data has one left over or the settings want one,
+    "test".
 
     ``targets`` are the int64 (N,) classes (all alike where there are none), ``parts`` what the data came with. Held-back
     samples are drawn class by class from "train" by ``split_seed``: round(fraction * n) in all, shared out by largest
     remainder, and never the last sample of a class. With ``groups`` (int64, (N,)) whole groups are drawn instead, as many
-    as come closest to the fraction; ``in_order`` holds back the last samples. Raises InputError when a part would be empty.
+    as come closest to the fraction; ``in_order`` holds back the last samples. Those to test on are drawn likewise, after those
+    to validate on, which are the same with and without. Raises InputError when a part would be empty.
     """
     wanted = config.validation if isinstance(config, PartsSection) else "auto"
     train = torch.sort(parts["train"]).values
@@ -39,34 +42,76 @@ def split(
         if "test" not in parts:
             raise InputError("dataset.validation: the data has no test part to validate on.", "Choose auto or split.")
         return {"train": train, "validation": torch.sort(parts["test"]).values}
+    draw = _Draw(targets, groups, in_order, config.split_seed)
+    n = len(train)
     if wanted == "auto" and "validation" in parts:
-        result = {"train": train, "validation": torch.sort(parts["validation"]).values}
+        validation = torch.sort(parts["validation"]).values
     else:
-        fraction, seed = config.validation_fraction, config.split_seed
-        if groups is not None:
-            held = _held_back_groups(groups[train], fraction, seed)
-        elif in_order:
-            held = torch.arange(len(train)) >= len(train) - _held_count(len(train), fraction)
-        else:
-            held = _held_back(targets[train], fraction, seed)
-        result = {"train": train[~held], "validation": train[held]}
+        train, validation = draw.part(train, config.validation_fraction, n, "validation_fraction", "split")
+    result = {"train": train, "validation": validation}
     if "test" in parts:
+        if config.test_fraction:
+            raise InputError(
+                "dataset.test_fraction: the data has a test part of its own.",
+                "Set this to 0.",
+                fix={"dataset.test_fraction": 0.0},
+            )
         result["test"] = torch.sort(parts["test"]).values
+    elif config.test_fraction:
+        result["train"], result["test"] = draw.part(train, config.test_fraction, n, "test_fraction", "test split")
     return result
 
 
-def _held_back(targets: Tensor, fraction: float, seed: int) -> Tensor:
+@dataclass(frozen=True)
+class _Draw:
+    """How samples are held back; as the arguments of ``split``."""
+
+    targets: Tensor
+    groups: Tensor | None
+    in_order: bool
+    seed: int
+
+    def part(self, of: Tensor, share: float, whole: int, setting: str, stream: str) -> tuple[Tensor, Tensor]:
+        """The samples ``of`` that stay, and those held back: ``share`` of ``whole``, which may be more than there are left."""
+        fraction = share if whole == len(of) else share * whole / len(of)
+        if fraction >= 1.0:
+            raise self._refusal(setting, share, whole, of)
+        if self.groups is not None:
+            held = _held_back_groups(self.groups[of], fraction, self.seed, stream)
+        elif self.in_order:
+            held = torch.arange(len(of)) >= len(of) - math.floor(fraction * len(of) + 0.5)
+        else:
+            held = _held_back(self.targets[of], fraction, self.seed, stream)
+        if held.all() or not held.any():
+            raise self._refusal(setting, share, whole, of, none_held=not held.any())
+        return of[~held], of[held]
+
+    def _refusal(self, setting: str, share: float, whole: int, of: Tensor, none_held: bool = False) -> InputError:
+        """In the person's own numbers: ``share`` of ``whole``."""
+        judges = "validate" if setting == "validation_fraction" else "test"
+        asked, nothing = f"dataset.{setting}: {share:g} of {whole}", f"leaves nothing to train or to {judges} on."
+        if none_held and self.groups is not None:
+            one = (
+                "samples in one group"
+                if len(of) == whole
+                else f"samples, of which the {len(of)} left are in one group,"
+            )
+            return InputError(f"{asked} {one} {nothing}", "Change the fraction or add samples, in at least two groups.")
+        if none_held and not self.in_order:
+            return InputError(
+                f"{asked} training samples leaves none to {judges} on.",
+                "Raise the fraction or add samples, at least two of a class.",
+            )
+        return InputError(f"{asked} samples {nothing}", "Change the fraction or add samples.")
+
+
+def _held_back(targets: Tensor, fraction: float, seed: int, stream: str) -> Tensor:
     """bool (n,): the samples to hold back."""
     n = len(targets)
     counts = torch.bincount(targets)
     quotas = _quotas(counts.tolist(), fraction)
-    if not sum(quotas):
-        raise InputError(
-            f"dataset.validation_fraction: {fraction:g} of {n} training samples leaves none to validate on.",
-            "Raise the fraction or add samples, at least two of a class.",
-        )
     # Sorting by class, in shuffled order within each, makes a sample's place within its class its distance from the start.
-    shuffled = random.permutation(seed, 0, n, stream="split")
+    shuffled = random.permutation(seed, 0, n, stream=stream)
     by_class = shuffled[torch.sort(targets[shuffled], stable=True).indices]
     starts = torch.cumsum(counts, 0) - counts
     classes = targets[by_class]
@@ -75,34 +120,18 @@ def _held_back(targets: Tensor, fraction: float, seed: int) -> Tensor:
     return held
 
 
-def _held_count(n: int, fraction: float) -> int:
-    """round(fraction * n), when that leaves something on either side."""
-    count = math.floor(fraction * n + 0.5)
-    if not 0 < count < n:
-        raise _nothing_left(n, fraction, "samples", "")
-    return count
-
-
-def _held_back_groups(groups: Tensor, fraction: float, seed: int) -> Tensor:
-    """bool (n,): the groups, in an order shuffled by ``seed``, whose samples come closest to the fraction together."""
+def _held_back_groups(groups: Tensor, fraction: float, seed: int, stream: str) -> Tensor:
+    """bool (n,): the groups, in an order shuffled by ``seed``, whose samples come closest to the fraction together; none of a
+    single one."""
     names, members, sizes = torch.unique(groups, return_inverse=True, return_counts=True)
-    order = random.permutation(seed, 0, len(names), stream="split")
+    order = random.permutation(seed, 0, len(names), stream=stream)
     reached = torch.cumsum(sizes[order], 0)
     count = int(torch.argmin((reached - fraction * len(groups)).abs())) + 1
     if count == len(names):
         count -= 1
-    if not count:
-        raise _nothing_left(len(groups), fraction, "samples in one group", ", in at least two groups")
     held = torch.zeros(len(names), dtype=torch.bool)
     held[order[:count]] = True
     return held[members]
-
-
-def _nothing_left(n: int, fraction: float, what: str, more: str) -> InputError:
-    return InputError(
-        f"dataset.validation_fraction: {fraction:g} of {n} {what} leaves nothing to train or to validate on.",
-        f"Change the fraction or add samples{more}.",
-    )
 
 
 def _quotas(counts: list[int], fraction: float) -> list[int]:

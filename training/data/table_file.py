@@ -53,6 +53,14 @@ def read_table(path: Path, marks: Iterable[str], separator: str, rows: int | Non
     return frame
 
 
+def how_written(path: Path, separator: str) -> tuple[str, bool] | None:
+    """What stands between the values of a CSV file, and whether numbers are written 1,5; None for Parquet. As ``read_table``
+    reads it."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    return None if head[:4] == b"PAR1" else _written(_start(visible(str(path), 300), head), separator)
+
+
 def sort_of(column: pl.Series) -> Sort:
     """What a column of ``read_table`` holds."""
     import polars as pl
@@ -104,14 +112,13 @@ def _read_csv(
 ) -> pl.DataFrame:
     import polars as pl
 
-    start = _text(shown, head).lstrip("\r\n")  # polars passes over empty lines, too
+    start = _start(shown, head)
     if "\r" in start and "\n" not in start:
         raise InputError(
             f"dataset.path: {shown} ends its lines with carriage returns alone; save it with usual line ends."
         )
-    between = _SEPARATORS.get(separator) or _likely_separator(start)
+    between, decimal_comma = _written(start, separator)
     names = _header(shown, start, between)
-    decimal_comma = between != "," and _has_decimal_commas(start, between)
     _require_room(shown, _READING * path.stat().st_size if rows is None else 0)
     try:
         scan = pl.scan_csv(
@@ -158,6 +165,15 @@ def _require_no_zero_bytes(frame: pl.DataFrame, shown: str) -> None:
 
 def _collected(scan: pl.LazyFrame, rows: int | None) -> pl.DataFrame:
     return (scan if rows is None else scan.head(rows)).collect(engine="streaming")
+
+
+def _start(shown: str, head: bytes) -> str:
+    return _text(shown, head).lstrip("\r\n")  # polars passes over empty lines, too
+
+
+def _written(start: str, separator: str) -> tuple[str, bool]:
+    between = _SEPARATORS.get(separator) or _likely_separator(start)
+    return between, between != "," and _has_decimal_commas(start, between)
 
 
 def _text(shown: str, head: bytes) -> str:

@@ -45,13 +45,19 @@ def duplicate_findings(data: Data, config: object, report_progress: ReportProgre
     if found.near:
         result.append(
             Found(
-                level="warning" if len(found.near) >= _MANY * found.held else "ok",
+                level="warning" if len(found.near) >= _MANY * found.held else "info",
                 title=f"{len(found.near):,}{looked} look almost like one that is trained on: {_examples(data, found.near)}.",
-                advice="Copies in another size or format, or neighbouring frames? Then split by whom or what they show, or "
-                "remove them.",
+                advice=f"Copies in another size or format, or neighbouring frames? Then {_apart(config)}, or remove them.",
             )
         )
     return result
+
+
+def _apart(config: object) -> str:
+    """How pictures of the same are kept in one part."""
+    if hasattr(config, "group_column"):
+        return "name the column that says whom or what they show as dataset.group_column"
+    return "put all that show the same person or thing into the same part"
 
 
 def _examples(data: Data, pairs: list[tuple[int, int]]) -> str:

@@ -33,11 +33,11 @@ class Trial:
 
 def try_step(session: Session) -> Trial:
     """One whole step on one real batch, as the run would make it; the session is spent afterwards."""
-    batch = next(iter(next(iter(session.data.train_windows(0)))))
     on_gpu = session.device.type == "cuda"
     if on_gpu:
         torch.cuda.reset_peak_memory_stats(session.device)
     forget_peak()
+    batch = next(iter(next(iter(session.data.train_windows(0)))))  # a teacher's answers to it need memory, too
     began = time.perf_counter()
     loss, _ = train_step(session, Window(len(batch.targets), 1, iter([batch])))
     value = float(loss)
@@ -59,8 +59,9 @@ def _host(session: Session, trial: Trial) -> Found:
     held, need = psutil.Process().memory_info().rss, trial.passing + saved
     batches = session.data.report["batches"]
     data = f", {in_words(batches['bytes'])} of samples" if batches["mode"] == "resident" else ""
+    inside = f"{data}{_of_teacher(session)}" if session.device.type == "cpu" else ""
     parts = (
-        f"{in_words(held)} now{data if session.device.type == 'cpu' else ''}, {in_words(trial.passing)} more for a step "
+        f"{in_words(held)} now{inside}, {in_words(trial.passing)} more for a step "
         f"and {in_words(saved)} for the copy that a checkpoint is written from"
     )
     if need <= host.available:
@@ -73,7 +74,7 @@ def _host(session: Session, trial: Trial) -> Found:
         f"{in_words(host.available)} are free; the system may end the run without a word.",
         advice=f"Close other programs, or use {in_settings(fix)}: the same samples in each step, with less memory."
         if smaller
-        else "Close other programs, or choose a smaller model.",
+        else f"Close other programs, or choose a smaller {'model or teacher' if _of_teacher(session) else 'model'}.",
         fix=fix if smaller else {},
     )
 
@@ -82,9 +83,16 @@ def _gpu(session: Session, trial: Trial) -> Found:
     free, total = torch.cuda.mem_get_info(session.device)
     others = max(total - free - torch.cuda.memory_reserved(session.device), 0)
     name = describe_device(session.device)
-    text = f"GPU memory: a step needs {in_words(trial.on_gpu)} of the {in_words(total)} of {name}; others hold {in_words(others)}"
+    needed = f"a step needs {in_words(trial.on_gpu)} of the {in_words(total)} of {name}{_of_teacher(session)}"
+    text = f"GPU memory: {needed}; others hold {in_words(others)}"
     if trial.on_gpu + others <= TIGHT_SHARE * total:
         return Found(level="ok", title=f"{text}.")
     fix = smaller_batches(session.data.plan, session.model)
     advice = f"Use {in_settings(fix)}: the same samples in each step, with less memory." if fix else ""
     return Found(level="warning", title=f"{text}, so a longer window may not fit.", advice=advice, fix=fix)
+
+
+def _of_teacher(session: Session) -> str:
+    """What of the memory that is held now is for the teacher's weights; "" without a teacher."""
+    teacher = session.data.report.get("teacher")
+    return f", {in_words(teacher['bytes'])} of the teacher's weights" if teacher else ""

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from training.config import RunConfig
+from training.config.pictures import SegmentationDataset
 from training.data.kept import KeptData
 from training.data.placement import in_words
 from training.doctor.duplicates import duplicate_findings
@@ -33,6 +34,23 @@ from training.facts import DataFacts
 
 Report = Callable[[str, float | None], None]
 
+_NAMELESS = frozenset(
+    (
+        "unlabelled",
+        "unlabeled",
+        "void",
+        "ignore",
+        "ignored",
+        "unclassified",
+        "undefined",
+        "unknown",
+        "dontcare",
+        "don'tcare",
+    )
+)
+"""Names of no class, in small letters and without spaces."""
+_STEPS = 20
+"""Of an epoch, where a smaller batch is proposed."""
 LOSS_BAND = 0.5
 """How far, as a share of log C, a fresh model's loss may lie from that of guessing before it is worth a warning."""
 
@@ -81,6 +99,8 @@ def _data(session: Session) -> list[Found]:
     report, facts = session.data.report, session.data.facts
     parts = ", ".join(f"{count:,} {name}" for name, count in report["samples"].items())
     found = [Found(level="ok", title=f"The data opens: {parts}, {_named(facts)}; {report['batches']['reason']}.")]
+    found += [Found(level="info", title=f"{note[:1].upper()}{note[1:].rstrip('.')}.") for note in report["notes"]]
+    found += _few_steps(session)
     if report["skipped_total"]:
         first = report["skipped"][0]
         found.append(
@@ -91,8 +111,21 @@ def _data(session: Session) -> list[Found]:
             )
         )
     if facts.target == "mask":
-        return [*found, *_absent_in_masks(facts)]
+        return [*found, *_absent_in_masks(facts), *_nameless(session)]
     return [*found, *_classes(session)] if facts.target in ("class", "labels") else found
+
+
+def _few_steps(session: Session) -> list[Found]:
+    """A batch that holds more than all there is."""
+    asked, samples = session.config.loop.batch_size, session.data.report["samples"]["train"]
+    if asked <= samples:
+        return []
+    title = (
+        f"loop.batch_size is {asked:,}, more than the {counted(samples, 'training sample')}: an epoch is a single step."
+    )
+    smaller = 2 ** max(math.floor(math.log2(samples / _STEPS)), 0)
+    advice = "Only steps change the weights; take smaller batches."
+    return [Found(level="warning", title=title, advice=advice, fix={"loop.batch_size": smaller})]
 
 
 def _absent_in_masks(facts: DataFacts) -> list[Found]:
@@ -102,6 +135,18 @@ def _absent_in_masks(facts: DataFacts) -> list[Found]:
         return []
     title = f"No training pixel for: {', '.join(absent[:10])}."
     return [Found(level="warning", title=title, advice="Add masks that show them, or take them out of the class list.")]
+
+
+def _nameless(session: Session) -> list[Found]:
+    """A class that stands for pixels nobody named, as lists of CamVid and Cityscapes have one: whether it is to be learnt is for
+    the person to say."""
+    dataset, names = session.config.dataset, session.data.facts.names
+    place = next((place for place, name in enumerate(names) if name.lower().replace(" ", "") in _NAMELESS), None)
+    if place is None or not isinstance(dataset, SegmentationDataset) or dataset.ignore_index is not None:
+        return []
+    title = f"The class {names[place]} is learnt and counted like any other, though its name says that it is none."
+    advice = f"Set dataset.ignore_index to {place}, its place in the class list, to leave such pixels out."
+    return [Found(level="warning", title=title, advice=advice, fix={"dataset.ignore_index": place})]
 
 
 def _named(facts: DataFacts) -> str:
@@ -119,10 +164,6 @@ def _classes(session: Session) -> list[Found]:
     """What is uneven or absent among the classes or labels."""
     report, names = session.data.report, session.data.facts.names
     found = []
-    if len(names) < 2 and session.data.facts.target == "class":
-        found.append(
-            Found(level="error", title="There is only one class, so there is nothing to learn.", advice="Add another.")
-        )
     trained = list(zip(names, report["counts"]["train"], strict=True))
     counts = {label: n for label, n in trained if n}
     absent = [label for label, n in trained if not n]

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -179,8 +180,14 @@ def _plain(model: nn.Module) -> dict[str, Any]:
     }
 
 
+_WITHIN = re.compile(r"""got \w+\((['"])(?P<reason>.+?)\1\)""")
+
+
 def _reason(error: BaseException) -> str:
-    """The first telling line of torch's long explanation."""
+    """The first telling line of torch's long explanation, or the fault that it found in the network's computation."""
+    within = _WITHIN.search(str(error))
+    if within and "fake tensors" in str(error):  # no tensor of the run's own: torch tries with such
+        return within["reason"].splitlines()[0].rstrip(".:")[:300]
     lines = [line.strip() for line in str(error).splitlines()]
     telling = [line for line in lines if line and not line.startswith(("backend=", "Exception:", "Set TORCH", "C++"))]
     text = telling[0] if telling else type(error).__name__

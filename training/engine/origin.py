@@ -12,6 +12,7 @@ from torch import Tensor
 
 from training.atomic import write_bytes, write_text
 from training.engine.session import Session
+from training.engine.teacher import became_of
 from training.errors import InputError
 from training.runs.folder import RunFolder
 from training.runs.manifest import read_sealed, seal
@@ -53,11 +54,11 @@ def _compare_data(known: dict[str, object], session: Session) -> None:
 
 def _compare_teacher(known: dict[str, object], session: Session) -> None:
     """Of a run that distils: other answers would be another run."""
-    before, now = known.get("teacher"), session.data.report.get("teacher")
-    if isinstance(before, dict) and isinstance(now, dict) and before.get("digest") != now["digest"]:
+    became = became_of(known.get("teacher"), session.data.report.get("teacher"))
+    if became:
         raise InputError(
-            f"objective.teacher: {now['checkpoint']} is another teacher than the run began with; put the old one back, or "
-            "make a branch, which may learn from another."
+            f"{next(iter(became))}: {' and '.join(became.values())}, so it is another teacher than the run began with; put the old "
+            "one back, or make a branch, which may learn from another."
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import traceback
 
 from training.config import RunConfig
-from training.config.user_file import UserFile
 from training.engine.device import ran_out_of_memory
 from training.engine.memory import shortage_outside_steps
 from training.errors import TrainingError
@@ -21,10 +20,16 @@ def failure(error: Exception, step: int, config: RunConfig, phase: str) -> Faile
         error = shortage_outside_steps(error, phase, config)
     if isinstance(error, TrainingError):
         return Failed(step=step, reason=error.message, advice=error.advice, log=log, fix=error.fix)
-    place = place_of(error) if isinstance(config.model, UserFile) else None
+    place = place_of(error)  # in a network of the person's own, or a teacher's
     if place is not None:
-        reason = f"{place[0]}, line {place[1]}: {type(error).__name__}: {error}"
+        reason = f"{place[0]}, line {place[1]}: {_told(error)}"
         return Failed(step=step, reason=reason, advice="Correct the file, and start a new run with it.", log=log)
-    reason = f"An unexpected fault ended the run: {type(error).__name__}: {error}"
+    reason = f"An unexpected fault ended the run: {_told(error)}"
     advice = "Resume to go on from the last checkpoint; the log has details." if step else "The log has details."
     return Failed(step=step, reason=reason, advice=advice, log=log)
+
+
+def _told(error: Exception) -> str:
+    """The error as Python tells it, as a sentence that others may follow."""
+    text = f"{type(error).__name__}: {error}".rstrip().removesuffix(":")  # many say nothing more
+    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -16,6 +16,7 @@ from training.config.diff import Change, diff
 from training.config.sheet import Sheet, branch_sheet, keeps_run
 from training.engine.environment import earlier_environment
 from training.engine.session import Progress, Session
+from training.engine.teacher import became_of
 from training.errors import CheckpointError, InputError
 from training.events import EpochEnded, Event, Found, Validated
 from training.optim.optimizers import load_optimizer
@@ -103,7 +104,8 @@ class Branch:
         before = parse_config(self.manifest["config"], str(self.checkpoint), paths=False)
         same_data = self.manifest["data"]["fingerprint"] == session.data.source.fingerprint
         announced = branch_sheet(before, session.config, self.manifest)
-        sheet = branch_sheet(before, session.config, self.manifest, same_data)
+        teacher = " and ".join(became_of(self.manifest.get("teacher"), session.data.report.get("teacher")).values())
+        sheet = branch_sheet(before, session.config, self.manifest, same_data, teacher)
         refuse_by_sheet(self.checkpoint, sheet)
         load_weights(self.checkpoint, session.model)
         state = load_state(self.checkpoint)

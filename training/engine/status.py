@@ -33,6 +33,8 @@ class StatusBook:
         self.lost = False  # the folder is another process's now: the record lives on in memory only
         self.samples_per_second = 0.0
         self._written = 0.0
+        self._worked = float(self._record.get("seconds") or 0.0)  # in earlier attempts, too, and never while paused
+        self._since = time.monotonic()
         self._behind = False  # whether a validation was told since the file was written
 
     @property
@@ -70,6 +72,11 @@ class StatusBook:
     def write(self, **changes: Any) -> None:
         """Refresh the numbers, apply ``changes`` and replace the file."""
         with self._lock:
+            now = time.monotonic()
+            if self._record.get("status") != "paused":
+                self._worked += now - self._since
+            self._since = now
+            self._record["seconds"] = round(self._worked, 3)
             if self.session is not None:
                 self._record.update(self._numbers(self.session))
             self._record.update(changes)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,10 +14,17 @@ from torch import Tensor, nn
 from training.checkpoints.trained import Trained, load_trained
 from training.config import RunConfig
 from training.config.objective import Distillation
+from training.config.teacher_file import of_teacher, own_network, sentence_of_teacher
+from training.config.user_file import UserFile
 from training.data.normalise import Normalisation
-from training.errors import CheckpointError, ConfigError, InputError
+from training.errors import CheckpointError, ConfigError, InputError, TrainingError, counted
 from training.facts import DataFacts
+from training.models import make_model
+from training.models.taking import take
+from training.models.user_file import misfit
+from training.models.weights import IMAGENET, read_weights
 from training.objectives.distillation import with_answers
+from training.reading import visible
 from training.runs.manifest import MANIFEST, digest
 from training.runs.workspace import teacher_checkpoint
 
@@ -22,35 +32,61 @@ _TASKS = ("classification", "distillation")
 
 
 class Teacher:
-    """Answers to a run's inputs with its logits: frozen, in evaluation mode, in float32, no part of the run's weights.
+    """Answers to a run's inputs with its logits: frozen, in evaluation mode, in float32, no part of the run's weights."""
 
-    ``digest`` is the SHA-256 of its checkpoint's manifest, which holds those of its weights.
-    """
-
-    def __init__(self, trained: Trained, facts: DataFacts, normalisation: Normalisation, device: torch.device) -> None:
-        """Raises InputError where it learnt other classes, or from samples of another form, than ``facts`` says."""
-        _refuse_misfit(trained, facts)
-        self.checkpoint = trained.checkpoint
-        self.digest = digest(trained.checkpoint / MANIFEST)
-        self._model: nn.Module = trained.model.to(device).requires_grad_(False)
-        self._between = _between(normalisation, trained.normalisation, device)
+    def __init__(
+        self,
+        model: nn.Module,
+        ours: Normalisation,
+        theirs: Normalisation,
+        classes: int,
+        device: torch.device,
+        record: dict[str, Any],
+    ) -> None:
+        """``model`` knows inputs as ``theirs`` makes them and is given such as the run has them, by ``ours``. ``record`` says
+        which network it is."""
+        self._model = model.to(device).eval().requires_grad_(False)
+        self._between = _between(ours, theirs, device)
+        self._record = record
+        self._classes = classes
+        self._tried = False
 
     @torch.no_grad()
     def logits(self, inputs: Tensor) -> Tensor:
-        """float32 (n, classes) from the inputs as the run normalises them."""
+        """float32 (n, classes) from the inputs as the run normalises them. Raises TrainingError for other answers, which a
+        person's own code may give to any number of samples."""
         if self._between is not None:
             scale, shift = self._between
             inputs = inputs * scale + shift
         logits: Tensor = self._model(inputs)
+        fault = misfit(logits, (len(inputs), self._classes))
+        if fault:
+            raise TrainingError(f"objective.teacher: {self._record['source']}: {fault}")
+        if not self._tried:  # once: to look means to wait for the device
+            self._refuse_no_numbers(inputs, logits)
+            self._tried = True
         return logits
+
+    def _refuse_no_numbers(self, inputs: Tensor, logits: Tensor) -> None:
+        """Raise TrainingError where the teacher makes numbers into what is none: no gradient would be finite."""
+        if bool(logits.isfinite().all() | ~inputs.isfinite().all()):
+            return
+        wrong = int((~logits.isfinite()).any(1).sum())
+        raise TrainingError(
+            f"objective.teacher: {self._record['source']} answers {wrong} of the first {counted(len(logits), 'sample')} with values "
+            "that are not finite, so nothing can be learnt from it; choose another teacher, or look for what its network divides "
+            "by or takes the logarithm of."
+        )
 
     def complete(self, inputs: Tensor, targets: Tensor) -> Tensor:
         """The targets of a run that distils, from those of its data (``objectives.distillation.with_answers``)."""
         return with_answers(targets, self.logits(inputs))
 
-    def record(self) -> dict[str, str]:
-        """Which it is, as JSON can hold it."""
-        return {"checkpoint": str(self.checkpoint), "digest": self.digest}
+    def record(self) -> dict[str, Any]:
+        """Which it is, as JSON can hold it: ``source``, the SHA-256 of what decides its answers (``digest``, and ``code`` of a
+        person's file), and the ``bytes`` of its weights."""
+        size = sum(tensor.nbytes for tensor in self._model.state_dict().values())
+        return {**self._record, "bytes": size}
 
 
 def make_teacher(
@@ -58,9 +94,96 @@ def make_teacher(
 ) -> Teacher | None:
     """The teacher that ``config`` names; None where the task needs none. Raises InputError, naming the setting, when it
     cannot be used."""
-    if not isinstance(config.objective, Distillation):
+    objective = config.objective
+    if not isinstance(objective, Distillation):
         return None
-    checkpoint = teacher_checkpoint(Path(config.objective.teacher))
+    network = own_network(objective)
+    if network is None:
+        return _of_checkpoint(objective, facts, normalisation, device)
+    theirs = _as_told(objective.teacher_inputs, normalisation)
+    with _told_of_teacher():
+        model, record = _of_file(network, facts, config.seed)
+    return Teacher(model, normalisation, theirs, len(facts.names), device, record)
+
+
+def became_of(before: object, now: object) -> dict[str, str]:
+    """What became of a teacher's files, by setting, where they decide other answers than ``before``; both are records."""
+    if not isinstance(before, Mapping) or not isinstance(now, Mapping):
+        return {}
+    found = {}
+    if before.get("code") != now.get("code"):
+        found["objective.teacher"] = f"{now['source']} has changed"
+    if before.get("digest") != now.get("digest"):
+        name, setting = (
+            ("weights", "objective.teacher_weights") if "weights" in now else ("source", "objective.teacher")
+        )
+        same = before.get(name) == now[name]
+        found[setting] = f"{now[name]} has " + (
+            "changed" if same else f"taken the place of {visible(str(before.get(name)), 300)}"
+        )
+    return found
+
+
+# ----------------------------------------------------------------------------------------------- a person's own file
+
+
+def _of_file(network: UserFile, facts: DataFacts, seed: int) -> tuple[nn.Module, dict[str, Any]]:
+    """The network with its trained weights, on the CPU, and which it is."""
+    if network.weights is None:
+        raise InputError("model.weights: is empty, but a teacher needs its trained weights; choose the file with them.")
+    model = make_model(network, facts, len(facts.names), seed)
+    weights = read_weights(network.weights)
+    taken = take(model, weights, fresh_head=False)
+    wrong = taken.fresh or taken.adapted
+    if wrong:
+        listed = ", ".join(wrong[:5]) + (", ..." if len(wrong) > 5 else "")
+        raise InputError(
+            f"model.weights: {weights.name} does not hold all weights of the teacher's network: not there, or of another shape, "
+            f"are {listed}; choose the file that was saved of this network, trained on these {len(facts.names)} classes."
+        )
+    if taken.unused:
+        raise InputError(
+            f"model.weights: {weights.name} holds {taken.unused} tensors that the teacher's network has no place for; choose the "
+            "file that was saved of this network."
+        )
+    record = {"source": network.path, "code": network.trusted, "weights": str(weights.file), "digest": weights.digest}
+    return model, record
+
+
+def _as_told(inputs: str, ours: Normalisation) -> Normalisation:
+    """The normalisation that ``objective.teacher_inputs`` stands for."""
+    channels = len(ours.mean)
+    if inputs == "run":
+        return ours
+    if inputs == "plain":
+        return replace(ours, mean=(0.0,) * channels, std=(1.0,) * channels)
+    mean, std = IMAGENET
+    if ours.layout != "image" or channels != len(mean):
+        raise InputError(
+            "objective.teacher_inputs: imagenet is for pictures of three channels, which the data has not; choose run or plain."
+        )
+    return replace(ours, mean=mean, std=std)
+
+
+@contextmanager
+def _told_of_teacher() -> Iterator[None]:
+    """What is wrong with a network inside is said of the teacher's settings."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError([of_teacher(problem) for problem in error.problems]) from error
+    except InputError as error:
+        raise InputError(sentence_of_teacher(error.message), error.advice) from error
+
+
+# ----------------------------------------------------------------------------------------------------- a checkpoint
+
+
+def _of_checkpoint(
+    objective: Distillation, facts: DataFacts, normalisation: Normalisation, device: torch.device
+) -> Teacher:
+    """Raises InputError where it learnt other classes, or from samples of another form, than ``facts`` says."""
+    checkpoint = teacher_checkpoint(Path(objective.teacher))
     try:
         trained = load_trained(checkpoint)
     except ConfigError as error:  # its own settings cannot be used, such as code that nobody agreed to run
@@ -68,7 +191,10 @@ def make_teacher(
         raise InputError(f"objective.teacher: the network of {checkpoint}: {reasons}") from error
     except CheckpointError as error:
         raise InputError(f"objective.teacher: {error.message}", error.advice) from error
-    return Teacher(trained, facts, normalisation, device)
+    _refuse_misfit(trained, facts)
+    # The manifest holds the digest of the weights.
+    record = {"source": str(trained.checkpoint), "digest": digest(trained.checkpoint / MANIFEST)}
+    return Teacher(trained.model, normalisation, trained.normalisation, len(facts.names), device, record)
 
 
 def _refuse_misfit(trained: Trained, facts: DataFacts) -> None:

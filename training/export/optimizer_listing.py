@@ -14,7 +14,7 @@ from training.config.schedule import OneCycle
 from training.errors import InputError
 from training.export.material import Material
 from training.models.stages import stages
-from training.optim import make_optimizer, muon
+from training.optim import Freezing, make_optimizer, muon
 from training.optim.optimizers import implementation
 from training.optim.update import KINDS
 
@@ -25,7 +25,11 @@ def describe_optimizer(material: Material) -> dict[str, Any]:
     """What the templates ask for. ``listed`` are the groups by names where no short rule says them."""
     config = material.config
     section = config.optimizer
-    optimizer = make_optimizer(material.model, section, torch.device("cpu"), stages=stages(material.model))
+    depth = stages(material.model)
+    freezing = Freezing(material.model, section, depth)
+    if freezing.lasts:
+        freezing.follow(0)  # an optimizer leaves out what will never be trained
+    optimizer = make_optimizer(material.model, section, torch.device("cpu"), stages=depth)
     groups = optimizer.param_groups
     simple = not isinstance(section, Muon) and not any("lr_scale" in group for group in groups)
     by_shape = all(
@@ -38,6 +42,7 @@ def describe_optimizer(material: Material) -> dict[str, Any]:
         "optimizer_settings": _arguments(config, optimizer),
         "muon_source": _muon_source() if isinstance(section, Muon) else "",
         "fused": implementation(optimizer) == "fused",
+        "filtered": any(not parameter.requires_grad for parameter in material.model.parameters()),
         "listed": [] if simple and (alike or by_shape) else _listed(material, groups),
         "grouped": simple and by_shape and not alike,
         "weight_decay": groups[0]["weight_decay"],
@@ -123,18 +128,20 @@ def clipping(clip_norm: float | None, clip_value: float | None, divides: bool) -
 
 
 def describe_averaging(material: Material) -> dict[str, Any]:
-    """How weights are averaged, and which are judged. Raises InputError for batch norm under SWA."""
+    """How weights are averaged, and which are judged. Raises InputError for frozen batch norms under SWA."""
     loop = material.config.loop
     swa = loop.swa_start is not None
-    if swa and any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in material.model.modules()):
+    norms = any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in material.model.modules())
+    if swa and norms and material.config.optimizer.freeze != "off":
         raise InputError(
-            "loop.swa_start: a script cannot measure batch norm's statistics for averaged weights yet; export safetensors, "
-            "torch-export or onnx instead."
+            "loop.swa_start: a script cannot measure the statistics of batch norms of which some are frozen yet; export "
+            "safetensors, torch-export or onnx instead."
         )
     ema = loop.ema_decay is not None
     return {
         "ema": ema,
         "swa": swa,
+        "measured": swa and norms,
         "swa_lr": swa and loop.swa_lr is not None,
         "swa_every": "SWA_EVERY_STEPS" if loop.swa_every_steps else "steps_per_epoch",
         "judged": "averaged" if ema else "averaged if averaged.n_averaged else model" if swa else "model",

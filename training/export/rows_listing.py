@@ -1,4 +1,4 @@
-"""What the script of a run says about tables and texts."""
+"""What the script of a run says about tables, arrays and texts."""
 
 from __future__ import annotations
 
@@ -7,114 +7,128 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from training.config.tables import TableDataset
+from training.config.npz import NpzDataset, NpzPicturesDataset
+from training.config.tables import RankingDataset, TableDataset, TableSection
 from training.config.text import TextDataset
+from training.config.toys import ToySection
 from training.data.columns import find_roles
+from training.data.duplicates import without_duplicates
 from training.data.source import Opening
 from training.data.sources import open_source
+from training.data.sources.npz import open_parts
 from training.data.sources.table import load
 from training.data.splits import split_source
-from training.errors import InputError
+from training.export.dataset_again import looking_again
 from training.export.material import Material
+from training.export.table_listing import part_words, table_facts, table_settings
+from training.export.written import Described, Setting, code, setting
 
 logger = logging.getLogger(__name__)
 
 
-def refuse_rows(dataset: TableDataset | TextDataset, instead: str) -> None:
-    """Raise InputError for settings that no template says."""
-    if isinstance(dataset, TextDataset):
-        refused = {
-            "vocabulary": dataset.vocabulary == "bpe",
-            "validation_path": dataset.validation_path is not None,
-            "encoding": dataset.encoding != "utf-8",
-            "path": not Path(dataset.path).is_file(),
-        }
-    else:
-        refused = {
-            "split_column": dataset.split_column is not None,
-            "group_column": dataset.group_column is not None,
-            "missing_indicator": dataset.missing_indicator,
-        }
-    for name, on in refused.items():
-        if on:
-            raise InputError(f"dataset.{name}: a script cannot read data in this way yet; {instead}.")
+def describe_text(material: Material, dataset: TextDataset) -> Described:
+    known = material.facts
+    settings: list[Setting] = []
+    if dataset.validation_path:
+        settings.append(("The text to judge by.", "VALIDATION_DATA", code(dataset.validation_path)))
+    settings += [
+        ("Tokens that are seen at once.", "CONTEXT", dataset.context),
+        ("Tokens from one training window to the next.", "STRIDE", dataset.stride or dataset.context),
+    ]
+    if known.vocabulary == "characters":
+        settings.append(("Those of the training text.", "CHARACTERS", list(known.names[1:])))
+    if known.vocabulary == "bpe":
+        settings.append(setting(dataset, "vocabulary_size"))
+    if not dataset.validation_path:
+        settings.append(
+            ("Share of the text, at its end, to judge by.", "VALIDATION_FRACTION", dataset.validation_fraction)
+        )
+    paths = [Path(path) for path in (dataset.path, dataset.validation_path) if path]
+    return {
+        "vocabulary": known.vocabulary,
+        "class_names": len(known.names),
+        "encoding": "utf-8-sig" if dataset.encoding == "utf-8" else dataset.encoding,
+        "in_folder": any(path.is_dir() for path in paths),
+        "validation_text": dataset.validation_path is not None,
+        "packages": ["tokenizers"] * (known.vocabulary == "bpe"),
+    }, settings
 
 
-def describe_rows(material: Material) -> dict[str, Any]:
-    """For the templates."""
-    dataset = material.config.dataset
-    if isinstance(dataset, TextDataset):
-        return {"vocabulary": dataset.vocabulary}
-    return {"parquet": Path(dataset.path).suffix.lower() == ".parquet"} if isinstance(dataset, TableDataset) else {}
+def describe_npz(material: Material, dataset: NpzDataset | NpzPicturesDataset) -> Described:
+    with looking_again():
+        _, parts = open_parts(dataset, Opening(check=False))
+    inputs = parts[0].inputs
+    arranged = ""
+    if material.facts.layout == "image":
+        last = material.facts.shape[0] == inputs.shape[-1] and inputs.ndim == 4
+        arranged = "grey" if inputs.ndim == 3 else "channels last" if last else "channels first"
+    return {"dataset": "npz", "parts": {part.name: list(part.arrays) for part in parts}, "arranged": arranged}, []
 
 
-def row_settings(material: Material, facts: dict[str, Any]) -> list[tuple[str, str, Any]]:
-    """Comment, name and value of what the templates name in capitals."""
-    dataset, known = material.config.dataset, material.facts
-    if isinstance(dataset, TextDataset):
-        settings: list[tuple[str, str, Any]] = [("Tokens that are seen at once.", "CONTEXT", dataset.context)]
-        settings.append(("Tokens from one training window to the next.", "STRIDE", dataset.stride or dataset.context))
-        if dataset.vocabulary == "characters":
-            settings.append(("Those of the training text.", "CHARACTERS", list(known.names[1:])))
-        return [
-            *settings,
-            ("Share of the text, at its end, to judge by.", "VALIDATION_FRACTION", dataset.validation_fraction),
-        ]
-    if not isinstance(dataset, TableDataset):
-        return []
-    try:
+def describe_table(material: Material, dataset: TableDataset | RankingDataset) -> Described:
+    known, path = material.facts, Path(dataset.path)
+    with looking_again():
         frame, _, _ = load(dataset, Opening(check=False))
-        targets = find_roles(frame, dataset).targets
-    except InputError as error:
-        raise InputError(
-            f"{error.message} The script is written from the dataset; bring it back to where the run had it."
-        ) from error
+        roles = find_roles(frame, dataset)
+        facts = table_facts(path, dataset.separator)
+        words = part_words(frame, dataset.split_column)
     features = {
         name: list(known.codes[place]) if known.categories and known.categories[place] else None
-        for place, name in enumerate(known.columns)
+        for place, name in enumerate(roles.features)
     }
-    settings = [
-        ("What to predict.", "TARGETS", list(targets)),
+    marked = [name.removesuffix(" missing") for name in known.columns[len(features) :]]
+    parts: dict[str, Any] = {**words} or {"train": ""}
+    facts |= {
+        "parts": parts,
+        "split_column": dataset.split_column,
+        "grouped": getattr(dataset, "group_column", None) is not None,
+        "marked": marked,
+    }
+    settings: list[Setting] = [
+        ("What to predict.", "TARGETS", list(roles.targets)),
         ("What from: each column, with the texts of a category in the order of their numbers.", "FEATURES", features),
     ]
-    if not facts["parquet"]:
-        settings.append(("", "MISSING", list(dataset.missing_marks)))
-        settings.append(("", "SEPARATOR", _separator(dataset)))
-    return settings + ([("", "CLASSES", list(known.names))] if known.target == "class" else [])
-
-
-def _separator(dataset: TableDataset) -> str:
-    if dataset.separator != "auto":
-        return repr("\t" if dataset.separator == "tab" else dataset.separator)
-    with Path(dataset.path).open(encoding="utf-8-sig") as file:
-        header = file.readline()
-    return repr(max(",;\t|", key=header.count))
+    if isinstance(dataset, RankingDataset):
+        settings += [setting(dataset, "query_column"), setting(dataset, "max_items")]
+    if marked:
+        settings.append(("Whether these are missing is one more column each.", "MARKED", marked))
+    settings += table_settings(facts, dataset.missing_marks)
+    return facts, settings + ([("", "CLASSES", list(known.names))] if known.target == "class" else [])
 
 
 def rows_alike(material: Material, script: dict[str, Any]) -> bool:
-    """Whether the script reads and splits tables and texts as the run does; they are read once more for that."""
+    """Whether the script reads, makes and splits what is no picture as the run does; it is read once more for that."""
     dataset = material.config.dataset
-    if not isinstance(dataset, TableDataset | TextDataset):
+    if not isinstance(dataset, TableSection | TextDataset | NpzDataset | ToySection):
         return True
     source = open_source(dataset, Opening())
     splits = split_source(source, dataset)
     source = source.fit(splits["train"])
+    if getattr(dataset, "duplicates", "keep") != "keep":
+        splits, _ = without_duplicates(source, splits, source.read)
     try:
-        samples, truth, parts = script["read_data"](Path(dataset.path))
+        samples, truth, parts = script["read_data"](*([Path(dataset.path)] if hasattr(dataset, "path") else []))
     except Exception:
         logger.exception("The script cannot read the data.")
         return False
-    if "split" in script:
+    if "split" in script and "validation" not in parts:
         is_class = source.target == "class"
         parts = script["split"](truth if is_class else torch.zeros(len(samples), dtype=torch.int64), parts)
+    if "validation" not in parts:
+        parts["validation"] = parts.pop("test")  # as main does
     wanted, ours = source.targets, source.take()
     if source.layout == "tokens":
         ours, wanted = ours[:, :-1].long(), ours[:, 1:].long()
         samples = samples.long()
     return (
-        torch.allclose(samples, ours, rtol=0.0, atol=0.0, equal_nan=True)
-        and torch.equal(truth, wanted)
+        _same(samples, ours)
+        and _same(truth, wanted)
         and parts.keys() == splits.keys()
         and all(torch.equal(parts[name], splits[name]) for name in splits)
     )
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and torch.allclose(one, other, rtol=0.0, atol=0.0, equal_nan=True)

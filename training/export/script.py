@@ -17,10 +17,14 @@ from training import random
 from training.atomic import write_text
 from training.data.augment import Augmenter
 from training.errors import InputError, TrainingError
+from training.export.freezing_listing import frozen_alike
+from training.export.judgement import judged_alike
 from training.export.listing import describe_run
 from training.export.material import SAMPLES, Material
+from training.export.own_file import joined, refuse_clash
 from training.export.place import make_parents, remove_made
 from training.export.rows_listing import rows_alike
+from training.export.weights_listing import begun_alike
 from training.models import make_model
 from training.models.stages import stages
 from training.optim import parameter_groups
@@ -29,23 +33,30 @@ from training.schedules import make_schedule
 
 _MARK = "Written by Trainwright "
 _IMPORTS = {
-    **{name: f"import {name}" for name in ("argparse", "gzip", "hashlib", "math", "os", "struct", "unicodedata")},
+    **{name: f"import {name}" for name in ("argparse", "gzip", "hashlib", "math", "os", "re", "struct", "unicodedata")},
     "bisect_right": "from bisect import bisect_right",
     "Callable": "from collections.abc import Callable",
+    "Iterable": "from collections.abc import Iterable",
     "lru_cache": "from functools import lru_cache",
     "partial": "from functools import partial",
     "Path": "from pathlib import Path",
     "Any": "from typing import Any",
+    "Literal": "from typing import Literal",
     "NamedTuple": "from typing import NamedTuple",
     "Self": "from typing import Self",
     "": "",  # from here on what is not Python's own
     "np": "import numpy as np",
     "pl": "import polars as pl",
+    "timm": "import timm",
     "torch": "import torch",
     "torchvision": "import torchvision",
     "Image": "from PIL import Image, ImageOps",
+    "load_file": "from safetensors.torch import load_file",
+    "Tokenizer": "from tokenizers import Tokenizer, models, pre_tokenizers, trainers",
     "Tensor": "from torch import Tensor, nn",
     "functional": "from torch.nn import functional",
+    "binary_auroc": "from torchmetrics.functional.classification import binary_auroc",
+    "binary_average_precision": "from torchmetrics.functional.classification import binary_average_precision",
     "adamw": "from torch.optim.adamw import adamw",
     "AveragedModel": "from torch.optim.swa_utils import AveragedModel",
     "get_ema_multi_avg_fn": "from torch.optim.swa_utils import get_ema_multi_avg_fn",
@@ -106,21 +117,26 @@ def render(material: Material, file: str) -> str:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    text = environment.get_template("script.jinja").render(describe_run(material, file))
+    facts = describe_run(material, file)
+    text = environment.get_template("script.jinja").render(facts)
     used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
-    imports = "\n".join(_together(line for name, line in _IMPORTS.items() if name in used or not name))
+    lines = [line for name, line in _IMPORTS.items() if name in used or not name]
+    if "own_imports" in facts:
+        refuse_clash("\n".join([*lines, text]), facts["network_code"])
+        lines = joined(lines, facts["own_imports"])
+    imports = "\n".join(_together(lines))
     text = text.replace("\n#IMPORTS#\n", f"\n{imports}\n")  # a line of its own, which no name can be
     text = re.sub(r"\n{3,}(?=[ ])", "\n\n", text)  # where a part was left out, its blank lines stay behind
     return re.sub(r"\n{4,}", "\n\n\n", text).rstrip("\n") + "\n"
 
 
 def _together(lines: Iterable[str]) -> list[str]:
-    """Imports from one module in one line."""
+    """Imports from one module in one line; empty lines stay."""
     found: dict[str, list[str]] = {}
     for line in lines:
-        start, _, names = line.partition(" import ")
+        start, _, names = (line or " " * len(found)).partition(" import ")
         found.setdefault(start, []).extend([names] * bool(names))
-    return [f"{start} import {', '.join(names)}" if names else start for start, names in found.items()]
+    return [f"{start} import {', '.join(names)}" if names else start.strip() for start, names in found.items()]
 
 
 def prove_script(material: Material, text: str) -> float:
@@ -138,18 +154,22 @@ def prove_script(material: Material, text: str) -> float:
         model = script["make_model"]()
     finally:
         torch.set_rng_state(torch_state)
-    ours = make_model(config.model, material.facts, material.objective.outputs, config.seed)
+    ours = make_model(config.model, material.facts, material.objective.outputs, config.seed, material.run.code_file)
     _require(_same(model.state_dict(), ours.state_dict()), "initial weights")
+    _require(begun_alike(material, script, model, ours), "known weights")
     order = random.permutation(config.seed, 1, _TRIED_STEPS)
     _require(torch.equal(script["permutation"](config.seed, 1, _TRIED_STEPS), order), "order of samples")
     _require(rows_alike(material, script), "data")
     _require(_varied_alike(material, script), "variation of pictures")
     _require(_rates_equal(material, script), "learning rates")
+    _require(frozen_alike(material, script, model, ours), "frozen parts")
     groups = script["make_optimizer"](model).param_groups
     wanted = parameter_groups(ours, config.optimizer, stages(ours))
     _require(_by_name(groups, model, "weight_decay") == _by_name(wanted, ours, "weight_decay"), "weight decay")
     _require(_by_name(groups, model, "lr_scale") == _by_name(wanted, ours, "lr_scale"), "factors of the learning rate")
-    return _compare_logits(material, script, model)
+    difference = _compare_logits(material, script, model)
+    _require(judged_alike(material, script), "loss or score")
+    return difference
 
 
 def _require(same: bool, what: str) -> None:
@@ -168,8 +188,10 @@ def _varied_alike(material: Material, script: dict[str, Any]) -> bool:
     if "vary" not in script:
         return True
     pictures = material.samples().permute(0, 2, 3, 1).contiguous()
-    numbers = torch.arange(len(pictures))
-    ours = Augmenter(material.config.dataset, material.config.seed)(pictures, numbers, 1)
+    numbers, masked = torch.arange(len(pictures)), material.facts.target == "mask"
+    if masked:
+        pictures = torch.cat([pictures, pictures[..., :1] % len(material.facts.names)], dim=3)
+    ours = Augmenter(material.config.dataset, material.config.seed, mask=masked)(pictures, numbers, 1)
     return torch.equal(script["vary"](pictures, numbers, 1), ours)
 
 

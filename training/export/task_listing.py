@@ -8,12 +8,29 @@ import torch
 
 from training.config import RunConfig
 from training.config.metrics import metric
-from training.config.objective import Binary, Classification, LanguageModel, MultiLabel, Regression
+from training.config.objective import (
+    Binary,
+    Classification,
+    LanguageModel,
+    MultiLabel,
+    Ranking,
+    Regression,
+    Segmentation,
+)
 from training.errors import InputError
 from training.export.material import Material
 from training.objectives.numbers import class_weights
 
-_TRUTH = {"class": "classes", "labels": "labels", "values": "values", "tokens": "following"}
+_TRUTH = {
+    "class": "classes",
+    "labels": "labels",
+    "values": "values",
+    "tokens": "following",
+    "mask": "masks",
+    "ranks": "ranks",
+}
+CURVES = ("auroc", "average_precision", "mean_average_precision")
+"""The scores that torchmetrics measures."""
 _LOSSES = {
     "mse": 'nn.functional.mse_loss(outputs, targets, reduction="sum")',
     "l1": 'nn.functional.l1_loss(outputs, targets, reduction="sum")',
@@ -30,31 +47,32 @@ _WORDS = {
 def refuse_task(config: RunConfig, instead: str) -> None:
     """Raise InputError where no template says the task; ``instead`` is what to do."""
     objective = config.objective
-    if not isinstance(objective, Classification | Binary | MultiLabel | Regression | LanguageModel):
+    known = Classification | Binary | MultiLabel | Regression | LanguageModel | Segmentation | Ranking
+    if not isinstance(objective, known):
         raise InputError(f"objective.kind: a script cannot train for {objective.kind} yet; {instead}.")
-    if config.monitor not in ("val/loss", f"val/{objective.metrics[0]}"):
-        known = f"val/loss or val/{objective.metrics[0]}"
-        raise InputError(f"checkpoints.monitor: a script chooses the best weights by {known} only; {instead}.")
 
 
 def describe_task(material: Material) -> dict[str, Any]:
     """For the templates."""
     config, objective = material.config, material.objective
     section = config.objective
-    score = metric(section.metrics[0])
+    judged_by_loss = config.monitor == "val/loss"
+    score = metric(section.metrics[0] if judged_by_loss else config.monitor)
+    truth = _TRUTH[material.facts.target]
     facts: dict[str, Any] = {
         "objective": section.kind,
         "target": material.facts.target,
-        "truth": _TRUTH[material.facts.target],
-        "truth_words": "classes int64 (n,)"
-        if material.facts.target == "class"
-        else f"{_TRUTH[material.facts.target]} float32",
+        "truth": truth,
+        "truth_words": "classes int64 (n,)" if material.facts.target == "class" else f"{truth} float32",
         "outputs": objective.outputs,
+        "targets": f"{truth}[batch]",
         "weighs": objective.weighs,
+        "may_weigh_nothing": objective.weighs and not isinstance(section, LanguageModel),
+        "terms": 1,
         "score_name": score.title,
         "score_format": score.format,
-        "score_maximize": score.maximize,
-        "monitored": "val_loss" if config.monitor == "val/loss" else "val_score",
+        "score": score.name,
+        "monitored": "val_loss" if judged_by_loss else "val_score",
         "label_smoothing": getattr(section, "label_smoothing", 0.0),
         "class_weights": _class_weights(material) is not None,
         "ignore_index": isinstance(section, Classification) and section.ignore_index >= 0,
@@ -63,6 +81,10 @@ def describe_task(material: Material) -> dict[str, Any]:
     }
     if isinstance(section, Regression):
         facts |= {"loss_words": _WORDS[section.loss], "loss_lines": _loss_lines(section)}
+    if isinstance(section, Segmentation):
+        dice, cross_entropy = section.loss != "cross_entropy", section.loss != "dice"
+        facts |= {"loss": section.loss, "dice": dice, "cross_entropy": cross_entropy, "terms": dice + cross_entropy}
+        facts |= {"single": section.loss == "dice_bce", "targets": "pixel_classes(masks[batch])"}
     return facts
 
 
@@ -82,6 +104,17 @@ def task_settings(material: Material) -> list[tuple[str, str, Any]]:
         settings.append(("From this probability on the answer is yes.", "THRESHOLD", section.threshold))
     if isinstance(section, Regression) and "delta" in " ".join(_loss_lines(section)).lower():
         settings.append(("Where the Huber loss turns from squared to absolute.", "DELTA", section.delta))
+    if isinstance(section, Ranking):
+        settings.append(("How much higher the better item has to score.", "MARGIN", section.margin))
+        if (
+            metric(section.metrics[0] if material.config.monitor == "val/loss" else material.config.monitor).name
+            == "ndcg"
+        ):
+            settings.append(("Places from the top that NDCG looks at.", "TOP", section.top))
+    if isinstance(section, Segmentation) and section.loss != "cross_entropy":
+        settings.append(("Steadies the Dice loss of areas of few pixels.", "SMOOTH", section.smooth))
+        if section.loss != "dice":
+            settings.append(("Share of the Dice loss.", "DICE_WEIGHT", section.dice_weight))
     if spread is not None:
         settings += [
             ("Of the values to predict, in training.", "TARGET_MEAN", spread[0]),
@@ -100,7 +133,7 @@ def _loss_lines(section: Regression) -> list[str]:
 
 def _class_weights(material: Material) -> list[float] | None:
     section = material.config.objective
-    if not isinstance(section, Classification):
+    if not isinstance(section, Classification | Segmentation):
         return None
     weights = class_weights(section.class_weights, section.balanced, material.facts, torch.device("cpu"))
     return None if weights is None else weights.tolist()

@@ -10,6 +10,8 @@ from typing import Any
 from training.config import RunConfig
 from training.config.dataset import ShapesDataset, SpiralDataset
 from training.config.image_section import ImageSection
+from training.config.objective import Segmentation
+from training.config.toys import RankedDataset, ToySection
 from training.data.augment.draws import Draws
 from training.data.augment.geometry import turn
 from training.data.augment.mixing import draw_partners, mix, mix_targets
@@ -23,7 +25,7 @@ _WIDTH = 114
 
 def describe_variation(config: RunConfig) -> dict[str, Any]:
     """For the templates: the functions' text, the lines of ``vary`` and what is done after normalising."""
-    found = steps(config.dataset, mask=False)
+    found = _steps(config)
     early = [step for step in found if step.takes != "inputs"]
     late = [step for step in found if step.takes == "inputs"]
     mixed = {name: name for name in _mixing(config)}
@@ -32,7 +34,7 @@ def describe_variation(config: RunConfig) -> dict[str, Any]:
     definitions = Definitions(given=_RANDOM)
     for function in functions:
         definitions.take(sys.modules[function.__module__], function.__name__)
-    drawn = isinstance(config.dataset, SpiralDataset | ShapesDataset)
+    drawn = isinstance(config.dataset, SpiralDataset | ShapesDataset | ToySection)
     return {
         "augmented": bool(functions),
         "varied": [line for number, step in enumerate(early) for line in _call(step, early[:number], config)],
@@ -40,7 +42,8 @@ def describe_variation(config: RunConfig) -> dict[str, Any]:
         "mixed": ", ".join(_written(mix, mixed, config)),
         "variation_code": definitions.text,
         "uniform": drawn or "uniform" in definitions.used,
-        "integers": "integers" in definitions.used,
+        "normals": isinstance(config.dataset, ToySection),
+        "integers": "integers" in definitions.used or isinstance(config.dataset, RankedDataset),
         "noise": getattr(config.dataset, "noise", 0.0),
     }
 
@@ -49,12 +52,21 @@ def variation_settings(config: RunConfig) -> list[str]:
     """The settings that the script names in capitals, in their order."""
     named = {
         setting
-        for step in steps(config.dataset, mask=False)
+        for step in _steps(config)
         for name, setting in step.arguments.items()
         if _is_named(step.function, name, getattr(config.dataset, setting))
     }
     named |= set(_mixing(config))
     return [name for name in type(config.dataset).model_fields if name in named]
+
+
+def _steps(config: RunConfig) -> list[Step]:
+    return steps(config.dataset, mask=_masks(config))
+
+
+def _masks(config: RunConfig) -> bool:
+    """Whether the last channel of what is varied is a mask, which moves with its picture and keeps its numbers."""
+    return isinstance(config.objective, Segmentation)
 
 
 def _mixing(config: RunConfig) -> list[str]:
@@ -67,10 +79,17 @@ def _call(step: Step, before: list[Step], config: RunConfig) -> list[str]:
     rounded = bool(before) and before[-1].function is turn and step.takes != "geometry"
     lines = ["pictures = pictures.round().to(torch.uint8)"] if rounded else []
     words = _written(step.function, step.arguments, config)
-    start = f"pictures = {step.function.__name__}("
-    if len(line := f"{start}pictures, draws, {', '.join(words)})") <= _WIDTH:
-        return [*lines, line]
-    return [*lines, start, "    pictures,", "    draws,", *(f"    {word}," for word in words), ")"]
+    made, given = "pictures", "pictures"
+    if _masks(config) and step.takes == "colors":
+        made, given = "colors", "pictures[..., :-1].contiguous()"
+    elif _masks(config):
+        words = ["mask=True", *words]
+    start = f"{made} = {step.function.__name__}("
+    if len(line := f"{start}{given}, draws, {', '.join(words)})") <= _WIDTH:
+        lines.append(line)
+    else:
+        lines += [start, f"    {given},", "    draws,", *(f"    {word}," for word in words), ")"]
+    return lines + ["pictures = torch.cat([colors, pictures[..., -1:]], dim=3)"] * (made == "colors")
 
 
 def _written(function: Callable[..., Any], arguments: dict[str, str], config: RunConfig) -> list[str]:

@@ -59,8 +59,16 @@ def train(run: RunFolder, say: Say, interrupt: Interrupt, kill_it: bool = False)
     has ended and there is no kill.
     """
     process = subprocess.Popen(
-        [*engine_command(), "resume", str(run.path), "--workspace", str(run.path.parent.parent), "--json"],
-        stdin=subprocess.DEVNULL,
+        [
+            *engine_command(),
+            "resume",
+            str(run.path),
+            "--workspace",
+            str(run.path.parent.parent),
+            "--json",
+            "--while-held",
+        ],
+        stdin=subprocess.PIPE,  # nothing is ever written: it ends with this process, however that ends, and so does the run
         stdout=subprocess.DEVNULL,  # what the record says is in the run's folder
         stderr=subprocess.PIPE,
         text=True,
@@ -69,6 +77,7 @@ def train(run: RunFolder, say: Say, interrupt: Interrupt, kill_it: bool = False)
         env=_environment(),
         start_new_session=os.name == "posix",  # Ctrl+C is ours to pass on, once
     )
+    assert process.stdin is not None
     assert process.stderr is not None
     words: list[str] = []
     listener = threading.Thread(target=_listen, args=(process.stderr, words, say), daemon=True)
@@ -88,6 +97,7 @@ def train(run: RunFolder, say: Say, interrupt: Interrupt, kill_it: bool = False)
     finally:
         process.kill()
         process.wait()
+        process.stdin.close()
     listener.join(timeout=10)
     return Ended(process.returncode, "\n".join(words[-_LAST_WORDS:]), kill)
 

@@ -101,12 +101,13 @@ def _say(text: str) -> None:
 
 @contextmanager
 def _asking(interrupt: Interrupt) -> Iterator[None]:
-    """Meanwhile signals that ask for an end are counted instead of obeyed at once."""
+    """Meanwhile signals that ask for an end are counted instead of obeyed at once. A terminal that is closed is none under
+    ``nohup``; SIGINT is one in the background of a shell, too, as for a run."""
     names: Sequence[str] = ("SIGINT", "SIGTERM", "SIGHUP")
     wanted = [getattr(signal, name) for name in names if hasattr(signal, name)]
     before = {number: signal.getsignal(number) for number in wanted}
     for number in wanted:
-        if before[number] is not signal.SIG_IGN:
+        if before[number] is not signal.SIG_IGN or number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, interrupt.ask)
     try:
         yield

@@ -76,7 +76,8 @@ def _clip(mine: Measured) -> Verdict:
         f"The norm before clipping is recorded at every step, and fewer than {ROUGH_CLIPPED:.0%} of the steps in steady "
         "state are clipped.",
         f"{figures.clipped_steady:.2%} of the {figures.steps - figures.steady_from + 1:,} steps from step "
-        f"{figures.steady_from:,} on, where the rate falls; {figures.clipped:.2%} of all {figures.steps:,} steps.",
+        f"{figures.steady_from:,} on, where the rate falls, were clipped (asked for: fewer than {ROUGH_CLIPPED:.0%}), and "
+        f"{figures.clipped:.2%} of all {figures.steps:,} steps.",
     )
 
 

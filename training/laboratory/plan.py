@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import read_toml
-from training.errors import ConfigError, Problem
+from training.errors import ConfigError, Problem, counted
 from training.laboratory.steps import CRASH_EPOCH, Step
 from training.presets import preset_text
 
 SHAPES_SAMPLES = 6000  # pictures that are drawn where no data is given, as the built-in sample has
 _FEWEST_SHAPES = 60
+_FEWEST_STEPS = 20  # of an epoch: with fewer, shares and averages say little
 
 
 def data_overrides(folder: Path | None, share: float) -> list[str]:
@@ -45,3 +47,22 @@ def step_config(step: Step, overrides: Sequence[str]) -> RunConfig:
         message = f"the laboratory needs whole epochs to be killed in epoch {CRASH_EPOCH}; lower --share instead."
         raise ConfigError([Problem("loop.max_steps", message)], "lab")
     return config
+
+
+def told_of_few_steps(config: RunConfig, pictures: int) -> str:
+    """What there is to say beforehand where ``pictures`` to train and validate on make short epochs; "" of usual ones."""
+    window = config.loop.batch_size * config.loop.accumulation
+    steps = math.ceil(pictures * (1 - config.dataset.validation_fraction) / window)
+    all_steps, every = steps * config.loop.epochs, config.checkpoints.every_steps or 0
+    if steps >= _FEWEST_STEPS and all_steps >= every:
+        return ""
+    times = math.ceil(max(_FEWEST_STEPS / steps, every / all_steps))
+    words = (
+        f"With this share an epoch has {counted(steps, 'step')}: the figures of so short runs say little, steps may miss what "
+        "they promise, and the last run may end before it is killed."
+    )
+    if all_steps < every:
+        words += (
+            f" Checkpoints are due every {every:,} steps, and a run has {all_steps:,}: steps 6 and 7 will miss them."
+        )
+    return f"{words} Take {times} times as much for figures that mean something."

@@ -9,16 +9,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from training.config import RunConfig
+from training.config.dataset import IdxDataset, ShapesDataset
+from training.data.sources.idx import Idx
 from training.engine.device import choose_device
 from training.errors import InputError
 from training.laboratory.child import Ended, Interrupt, Say, train
 from training.laboratory.criteria import Verdict, judge
 from training.laboratory.measure import Measured, measure
-from training.laboratory.plan import data_overrides, device_overrides, step_config
+from training.laboratory.plan import data_overrides, device_overrides, step_config, told_of_few_steps
 from training.laboratory.record import KILLED_SERIES, LabRecord
 from training.laboratory.report import PAGE, Findings, write_report
 from training.laboratory.sameness import Sameness, compare
-from training.laboratory.share import write_share
+from training.laboratory.share import training_pictures, write_share
 from training.laboratory.steps import STEPS, Step
 from training.runs.folder import RunFolder, create_run, delete_run
 
@@ -65,12 +68,27 @@ class Laboratory:
         self._device_type = choose_device(config.precision.device).type
         if self._given is not None and self._share < 1.0:
             self._data = write_share(self._given, self._share, self._folder)
+        elif self._given is not None and isinstance(config.dataset, IdxDataset):
+            Idx(self._given)  # refused here, where it is not of this form
+        self._warn(config)
         for number, step in enumerate(STEPS, start=1):
             self._step(number, step)
             if self._interrupt.asked:
                 break
             self._report()
         return self._outcome()
+
+    def _warn(self, config: RunConfig) -> None:
+        """Of a share that is too small to show anything; the whole of somebody's data is what there is."""
+        if self._data is None and isinstance(config.dataset, ShapesDataset):
+            pictures = config.dataset.samples
+        elif self._data is not None and self._data != self._given:
+            pictures = training_pictures(self._data)
+        else:
+            return
+        words = told_of_few_steps(config, pictures)
+        if words:
+            self._say(words)
 
     def _settings(self, step: Step) -> list[str]:
         return [
@@ -124,13 +142,14 @@ class Laboratory:
     def _note_end(self, number: int, step: Step, ended: Ended) -> None:
         if ended.code == 0 or self._interrupt.asked:
             return
-        words = ended.words.splitlines()[-1] if ended.words else f"The process ended with code {ended.code}."
         if number == 1 and ended.code == _REFUSED:
             run = self._record.any_run_of(step.key)
             if run is not None and not run.status().get("step"):
                 delete_run(run)  # it never began
-            raise InputError(words)
-        self._failures[step.key] = words
+            raise InputError("The first step was refused, for what is said above; nothing was trained.")
+        self._failures[step.key] = (
+            ended.words.splitlines()[-1] if ended.words else f"The process ended with code {ended.code}."
+        )
 
     # ------------------------------------------------------------------------------------------ what came out
 

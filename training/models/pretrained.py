@@ -39,7 +39,7 @@ def begin(model: nn.Module, config: Model, facts: DataFacts, outputs: int, repor
 
     Raises InputError when they are not to be had or do not fit.
     """
-    weights = _find(config, facts, outputs, report)
+    weights = find_weights(config, facts, outputs, report)
     if weights is None:
         return None
     assert isinstance(config, StartingWeights)
@@ -59,7 +59,8 @@ def begin(model: nn.Module, config: Model, facts: DataFacts, outputs: int, repor
     return Beginning(taken.sentence(weights.name), record, mean, spread)
 
 
-def _find(config: Model, facts: DataFacts, outputs: int, report: ReportProgress) -> Weights | None:
+def find_weights(config: Model, facts: DataFacts, outputs: int, report: ReportProgress) -> Weights | None:
+    """Those that ``config`` asks for; None where it asks for none. Raises InputError when they are not to be had."""
     if isinstance(config, TimmModel) and (config.pretrained or config.weights):
         from training.models.timm_zoo import timm_weights  # which is an extra
 

@@ -22,7 +22,7 @@ _LEAST = 0.5
 
 _DENSENET = re.compile(r"^(.*denselayer\d+\.(?:norm|relu|conv))\.([12]\.(?:weight|bias|running_mean|running_var))$")
 
-_RENAMES: tuple[Callable[[str], str], ...] = (
+RENAMES: tuple[Callable[[str], str], ...] = (
     lambda name: name,
     lambda name: _DENSENET.sub(r"\1\2", name),  # as torchvision's files of 2017 have them
     lambda name: f"backbone.{name}",  # a classifier's body for a segmentation network
@@ -63,7 +63,7 @@ def take(model: nn.Module, weights: Weights, fresh_head: bool) -> Taken:
     """
     own = model.state_dict()
     head = head_names(model)
-    there = _renamed(weights.tensors, own)
+    there = renamed(weights.tensors, own)
     taken, adapted, fresh = [], [], []
     for name, tensor in own.items():
         found = there.get(name)
@@ -107,13 +107,13 @@ def _refuse_strangers(weights: Weights, own: Mapping[str, Tensor], body: list[st
         )
 
 
-def _renamed(tensors: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def renamed(tensors: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """``tensors`` under the names that suit the network best."""
 
     def fitting(named: Mapping[str, Tensor]) -> int:
         return sum(tensor.numel() for name, tensor in named.items() if name in own)
 
-    ways = ({rename(name): tensor for name, tensor in tensors.items()} for rename in _RENAMES)
+    ways = ({rename(name): tensor for name, tensor in tensors.items()} for rename in RENAMES)
     return max(ways, key=fitting)  # the first of equals
 
 

@@ -13,13 +13,15 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.lazy import LazyModuleMixin
 
 from training.atomic import write_text
 from training.config.signature import FILLED, FUNCTION, Signature, read_signature, signature_of
 from training.config.user_file import UserFile, argument_problems, untrusted
-from training.errors import ConfigError, InputError, Problem
+from training.errors import ConfigError, InputError, Problem, counted
 from training.facts import DataFacts
 from training.models.hollow import forward_hollow
+from training.models.refusing_layer import entered_layers, refusal
 from training.reading import MEGABYTE, read_bytes, visible
 
 _MODULE = "trainwright_user_file_"
@@ -48,13 +50,14 @@ def make_user_model(config: UserFile, facts: DataFacts, outputs: int, code: Path
         raise InputError(
             f"{visible(str(path))}: the network that {FUNCTION} returns has no weights to train; add some."
         )
-    answer = _told(path, "the network cannot take such samples", lambda: forward_hollow(model.float(), facts))
-    wanted = _answer_shape(facts, outputs)
-    if not isinstance(answer, Tensor) or tuple(answer.shape) != wanted:
+    lazy = [(name, type(part)) for name, part in model.named_modules() if isinstance(part, LazyModuleMixin)]
+    if lazy:
+        name, kind = lazy[0]
         raise InputError(
-            f"{visible(str(path))}: for 2 samples the network answers {_kind(answer)}, but a tensor of "
-            f"{' x '.join(map(str, wanted))} is wanted; change what its forward returns."
+            f"{visible(str(path))}: {visible(name, 100) or 'the network'} is a {kind.__name__}, whose size is not known "
+            f"before it has seen samples; use {kind.__name__.removeprefix('Lazy')} and give its size."
         )
+    _refuse_other_answers(model.float(), path, facts, outputs)
     return model
 
 
@@ -111,12 +114,44 @@ def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _answer_shape(facts: DataFacts, outputs: int) -> tuple[int, ...]:
+def _refuse_other_answers(model: nn.Module, path: Path, facts: DataFacts, outputs: int) -> None:
+    """Raise InputError where ``model`` does not answer in the form that the task wants: as it trains, and, as it is used, to
+    a sample that comes alone, such as the last of a part."""
+    shape = " x ".join(map(str, facts.shape))
+    answer = _tried(model, path, f"the network cannot take samples of shape {shape}", facts, 2)
+    fault = misfit(answer, answer_shape(facts, outputs, 2))
+    if not fault:
+        modes = [(part, part.training) for part in model.modules()]
+        model.eval()  # batch norm takes no sample alone while it trains
+        answer = _tried(model, path, "the network cannot take a single sample", facts, 1)
+        for part, mode in modes:
+            part.training = mode
+        fault = misfit(answer, answer_shape(facts, outputs, 1))
+    if fault:
+        raise InputError(f"{visible(str(path))}: {fault}")
+
+
+def misfit(answer: Any, wanted: tuple[int, ...]) -> str:
+    """What is wrong with a network's answer, as a sentence; "" for a tensor of the shape ``wanted``."""
+    if isinstance(answer, Tensor) and tuple(answer.shape) == wanted:
+        return ""
+    lost = isinstance(answer, Tensor) and wanted[0] == 1 and tuple(answer.shape) == wanted[1:]
+    advice = "change what its forward returns" + (
+        " (squeeze() takes the axis of the samples away, too)" if lost else ""
+    )
+    return (
+        f"for {counted(wanted[0], 'sample')} the network answers {_kind(answer)}, but a tensor of "
+        f"{' x '.join(map(str, wanted))} is wanted; {advice}."
+    )
+
+
+def answer_shape(facts: DataFacts, outputs: int, samples: int) -> tuple[int, ...]:
+    """Of what a network answers to so many samples."""
     if facts.target == "mask":
-        return 2, outputs, *facts.shape[1:]
+        return samples, outputs, *facts.shape[1:]
     if facts.target == "tokens":
-        return 2, *facts.shape, outputs
-    return (2, facts.shape[0]) if facts.target == "ranks" else (2, outputs)
+        return samples, *facts.shape, outputs
+    return (samples, facts.shape[0]) if facts.target == "ranks" else (samples, outputs)
 
 
 def _run(signature: Signature, path: Path) -> ModuleType:
@@ -130,17 +165,27 @@ def _run(signature: Signature, path: Path) -> ModuleType:
     return module
 
 
-def _told(path: Path, what: str, work: Callable[[], Any]) -> Any:
-    """What ``work`` returns; a fault of the person's code as one sentence."""
+def _tried(model: nn.Module, path: Path, what: str, facts: DataFacts, samples: int) -> Any:
+    """The network's answer to so many samples."""
+    with entered_layers(model) as entered:
+
+        def why(fault: str) -> str:
+            theirs = not entered or type(entered[-1][1]).__module__.startswith(_MODULE)  # whose line is told
+            return fault if theirs else refusal(entered, fault)
+
+        return _told(path, what, lambda: forward_hollow(model, facts, samples), why)
+
+
+def _told(path: Path, what: str, work: Callable[[], Any], why: Callable[[str], str] = str) -> Any:
+    """What ``work`` returns; a fault of the person's code as one sentence, in which ``why`` makes more of the bare fault."""
     try:
         return work()
     except (Exception, SystemExit) as error:
         place = place_of(error)
         line = f", line {place[1]}" if place else ""
         text = visible(str(error).strip().split("\n")[0].rstrip("."), 200)
-        raise InputError(
-            f"{visible(str(path))}{line}: {what}: {type(error).__name__}: {text}. Correct the file."
-        ) from error
+        reason = why(f"{type(error).__name__}: {text}")
+        raise InputError(f"{visible(str(path))}{line}: {what}: {reason}. Correct the file.") from error
 
 
 def place_of(error: BaseException) -> tuple[str, int] | None:

@@ -23,10 +23,12 @@ IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Mean and spread of ImageNet's pictures, which torchvision's networks were trained with."""
 
 _AVERAGED = "ema.safetensors"
-_INSIDE = ("state_dict", "model_state_dict", "model", "net")
+INSIDE = ("state_dict", "model_state_dict", "model", "net")
 """Under which name training scripts put the weights among other things."""
-_BEFORE = ("module.", "_orig_mod.")
+BEFORE = ("module.", "_orig_mod.")
 """What torch's wrappers (data parallel, compile) put before each name."""
+_ARCHIVE, _INDEX, _PICKLE = b"PK\x03\x04", b"data.pkl", b"\x80"
+"""How a file of torch.save begins: a ZIP archive whose first member is the index, formerly a pickle."""
 _MOST_BYTES = 1 << 44
 
 
@@ -85,18 +87,19 @@ def _of_checkpoint(folder: Path) -> Weights:
 
 def tensors_of(path: Path) -> dict[str, Tensor]:
     """The tensors of a file of weights by name, on the CPU; raises InputError when it holds none."""
-    shown = visible(str(path))
+    shown, head = visible(str(path)), b""
     try:
-        open_file(path, _MOST_BYTES).close()  # neither library refuses pipes and devices
+        with open_file(path, _MOST_BYTES) as file:  # neither library refuses pipes and devices
+            head = file.read(512)
         if path.suffix == ".safetensors":
             return dict(load_file(path))
         state: Any = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # archives and pickles that are broken raise anything
         raise InputError(
-            f"model.weights: {shown} is not a readable file of weights ({_reason(error)}); choose a .pth, .pt or "
+            f"model.weights: {shown} is not a readable file of weights ({_reason(path, head, error)}); choose a .pth, .pt or "
             ".safetensors file that holds tensors only."
         ) from error
-    for name in _INSIDE:
+    for name in INSIDE:
         if isinstance(state, Mapping) and isinstance(state.get(name), Mapping):
             state = state[name]
     tensors = (
@@ -112,7 +115,7 @@ def tensors_of(path: Path) -> dict[str, Tensor]:
             f"model.weights: {shown} holds {visible(odd, 100)} in a form that cannot be taken over (sparse, quantised, complex or "
             "without values); choose a file whose tensors are plain numbers."
         )
-    for start in _BEFORE:
+    for start in BEFORE:
         if all(name.startswith(start) for name in tensors):
             tensors = {name.removeprefix(start): tensor for name, tensor in tensors.items()}
     return tensors
@@ -124,8 +127,20 @@ def _plain(tensor: Tensor) -> bool:
     return tensor.layout == torch.strided and not odd
 
 
-def _reason(error: Exception) -> str:
-    text = str(error)
-    if "weights_only" in text or "Unsupported" in text:
+def _reason(path: Path, head: bytes, error: Exception) -> str:
+    """Why the file, which begins with ``head``, cannot be read. What the libraries say of it means nothing to who chose another file by mistake."""
+    if isinstance(error, OSError):
+        return visible(error.strerror or str(error), 120)
+    if isinstance(error, MemoryError):
+        return "it is too large for this computer's memory"
+    if not head:
+        return "it is empty"
+    if path.suffix == ".safetensors":
+        return "its content is not that of a safetensors file, or it is cut short"
+    if head.startswith((_ARCHIVE, _PICKLE)) and ("weights_only" in str(error) or "Unsupported" in str(error)):
         return "it holds code or objects, not only tensors"
-    return visible(text.strip().split("\n")[0], 120) or type(error).__name__
+    if head.startswith(_PICKLE) or (head.startswith(_ARCHIVE) and _INDEX in head):
+        return "it is damaged or cut short"
+    if head[8:10] == b'{"':  # behind the length of the header
+        return "it is a safetensors file, but its name does not end in .safetensors"
+    return "it is no safetensors file, and torch.save did not write it"

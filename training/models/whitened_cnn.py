@@ -13,7 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from training.config.model import WhitenedCnn
+from training.config.model_section import Norm
 from training.facts import DataFacts
+from training.models.norms import make_norm
 from training.models.pictures import require_pictures
 
 PICTURES = 5000
@@ -28,7 +30,7 @@ _BATCHNORM_MOMENTUM = 0.4
 def make_whitened_cnn(config: WhitenedCnn, facts: DataFacts, outputs: int) -> nn.Sequential:
     """A 2x2 convolution that ``whiten`` fills, three blocks of two 3x3 convolutions, the largest value of each channel, logits.
 
-    Convolutions begin as the identity as far as they can, batch norms have a bias and no scale, logits are divided by 9.
+    Convolutions begin as the identity as far as they can, norms have a bias and no scale, logits are divided by 9.
     Pictures must be at least 9 x 9; raises InputError otherwise.
     """
     channels, height, width = require_pictures("whitened_cnn", facts.shape, _SMALLEST_SIDE)
@@ -38,8 +40,8 @@ def make_whitened_cnn(config: WhitenedCnn, facts: DataFacts, outputs: int) -> nn
     layers: list[nn.Module] = [patches, nn.GELU()]
     before = patches.out_channels
     for after in config.channels:
-        layers += [_convolution(before, after), nn.MaxPool2d(2), _norm(after), nn.GELU()]
-        layers += [_convolution(after, after), _norm(after), nn.GELU()]
+        layers += [_convolution(before, after, config.norm), nn.MaxPool2d(2), *_norm(config.norm, after), nn.GELU()]
+        layers += [_convolution(after, after, config.norm), *_norm(config.norm, after), nn.GELU()]
         before = after
     sides = ((height - 1) // 8, (width - 1) // 8)
     # An average over 3 x 3 values, eight of them padding, divides by 9: torch has no layer that multiplies by a number.
@@ -47,16 +49,22 @@ def make_whitened_cnn(config: WhitenedCnn, facts: DataFacts, outputs: int) -> nn
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(before, outputs, bias=False))
 
 
-def _convolution(before: int, after: int) -> nn.Conv2d:
-    convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
+def _convolution(before: int, after: int, norm: Norm) -> nn.Conv2d:
+    convolution = nn.Conv2d(before, after, 3, padding=1, bias=norm == "none")  # else the norm behind it has one
     nn.init.dirac_(convolution.weight[: min(before, after)])
+    if convolution.bias is not None:
+        nn.init.zeros_(convolution.bias)
     return convolution
 
 
-def _norm(channels: int) -> nn.BatchNorm2d:
-    norm = nn.BatchNorm2d(channels, momentum=_BATCHNORM_MOMENTUM)
-    norm.weight.requires_grad_(False)
-    return norm
+def _norm(kind: Norm, channels: int) -> list[nn.Module]:
+    layers = make_norm(kind, channels, 2)
+    for layer in layers:
+        assert isinstance(layer, nn.BatchNorm2d | nn.GroupNorm)
+        layer.weight.requires_grad_(False)
+        if isinstance(layer, nn.BatchNorm2d):
+            layer.momentum = _BATCHNORM_MOMENTUM
+    return layers
 
 
 @torch.no_grad()

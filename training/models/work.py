@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 
 from training.facts import DataFacts
 from training.models.example import example_input
@@ -34,8 +36,8 @@ def samples_at_once(model: nn.Module, facts: DataFacts, least: int) -> int:
 
 
 def step_work(model: nn.Module, facts: DataFacts, batch_size: int, enough: float = math.inf) -> float:
-    """Floating-point operations of a training step over ``batch_size`` samples, in matrix products and
-    convolutions; any number of at least ``enough`` when there are that many.
+    """Floating-point operations of a training step over ``batch_size`` samples, in matrix products (those of attention, too)
+    and convolutions; any number of at least ``enough`` when there are that many.
 
     Each weight takes part at least once for each sample; only where that does not settle it, a sample is sent through
     the network (on its device, in evaluation mode, so that nothing of it changes) to see how often.
@@ -43,35 +45,60 @@ def step_work(model: nn.Module, facts: DataFacts, batch_size: int, enough: float
     least = FLOP * batch_size * sum(parameter.numel() for parameter in model.parameters())
     if least >= enough:
         return float(least)
-    return float(max(least, FLOP * batch_size * _multiplications(model, facts, nn.Linear, Convolution)))
+    counted = _count(model, facts)
+    return float(max(least, FLOP * batch_size * (counted.products + counted.convolutions)))
 
 
 def filter_use(model: nn.Module, facts: DataFacts) -> float:
     """How often a sample makes use of a weight of the convolutions, on average; 0 without any."""
     weights = sum(layer.weight.numel() for layer in model.modules() if isinstance(layer, Convolution))
-    return _multiplications(model, facts, Convolution) / weights if weights else 0.0
+    return _count(model, facts).convolutions / weights if weights else 0.0
 
 
-def _multiplications(model: nn.Module, facts: DataFacts, *kinds: type[nn.Module]) -> int:
-    """Of one sample's forward pass in layers of ``kinds``: each weight of a layer as often as it makes an output."""
-    counted = 0
+class _Multiplications(TorchFunctionMode):
+    """Counts those of what is called inside. By torch's functions, since not every network leaves products to layers; torch's
+    own counter of operations takes seconds to load."""
 
-    def count(layer: nn.Module, _inputs: Any, output: Any) -> None:
-        nonlocal counted
-        weight = layer.weight
-        assert isinstance(weight, Tensor)
-        counted += weight.numel() * (output.numel() // output.shape[1 if output.ndim > 2 and weight.ndim > 2 else -1])
+    def __init__(self) -> None:
+        super().__init__()
+        self.products = self.convolutions = 0
 
-    layers = [module for module in model.modules() if isinstance(module, kinds)]
-    handles = [layer.register_forward_hook(count) for layer in layers]
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        output = func(*args, **(kwargs or {}))
+        if func in _CONVOLUTIONS:
+            weight: Tensor = args[1]
+            places = args[0] if func in _TRANSPOSED else output  # of each the weights of its channel are used once
+            self.convolutions += places.numel() // weight.shape[0] * weight.numel()
+        elif func in _PRODUCTS:
+            self.products += output.numel() * args[0].shape[-1]
+        elif func is functional.scaled_dot_product_attention:
+            query, key = args[:2]
+            self.products += (query.numel() + output.numel()) * key.shape[-2]
+        elif func is functional.multi_head_attention_forward:  # (places, samples, width), or without samples
+            query, key = args[:2]
+            width = query.shape[-1]
+            self.products += 2 * (query.numel() + key.numel()) * width + 2 * query.numel() * key.shape[0]
+        return output
+
+
+_TRANSPOSED = frozenset((torch.conv_transpose1d, torch.conv_transpose2d, torch.conv_transpose3d))
+_CONVOLUTIONS = frozenset((torch.conv1d, torch.conv2d, torch.conv3d)) | _TRANSPOSED
+_PRODUCTS = frozenset(
+    (functional.linear, torch.matmul, Tensor.matmul, Tensor.__matmul__, torch.mm, torch.bmm, Tensor.bmm)
+)
+
+
+def _count(model: nn.Module, facts: DataFacts) -> _Multiplications:
+    """Of one sample's forward pass."""
+    counted = _Multiplications()
     modes = {module: module.training for module in model.modules()}
     parameter = next(model.parameters())
     try:
-        with torch.no_grad():
+        with torch.no_grad(), counted:
             model.eval()(example_input(facts, 1, parameter.device, parameter.dtype))
     finally:
         for module, mode in modes.items():
             module.training = mode
-        for handle in handles:
-            handle.remove()
     return counted

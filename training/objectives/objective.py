@@ -12,6 +12,7 @@ from torch import Tensor
 
 from training import catalog
 from training.config.objective import Objective as ObjectiveConfig
+from training.errors import InputError
 from training.facts import DataFacts
 
 Tables = dict[str, Any]
@@ -158,5 +159,8 @@ class Totals:
 
 def make_objective(config: ObjectiveConfig, facts: DataFacts, device: torch.device) -> Objective:
     """The objective ``config`` describes for such data, on ``device``. Raises InputError when the data does not suit it."""
+    if facts.target in ("class", "mask", "tokens") and len(facts.names) < 2:
+        only = f" ({facts.names[0]})" if facts.names else ""
+        raise InputError(f"dataset: there is only one class{only}, so there is nothing to learn.", "Add another.")
     made: Objective = catalog.resolve(catalog.entry("objective", config.kind))(config, facts, device)
     return made

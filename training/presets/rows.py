@@ -48,7 +48,7 @@ _QUERIES = Ask(
 )
 _TEXT = Ask("dataset.path", "a text file", "any")
 _NETWORK = Ask("model.path", "a Python file with a function build(...) that returns the network", "file")
-_TEACHER = Ask("objective.teacher", "the folder of a run on the same data, or of one of its checkpoints")
+_TEACHER = Ask("objective.teacher", "the folder of a run on the same data, or of one of its checkpoints", "any")
 
 _FIRST, _PICTURES, _TABLES, _TEXTS = "First steps", "Pictures", "Tables", "Text"
 _LAB = "The laboratory"

@@ -135,8 +135,11 @@ class RunFolder:
 
     def config(self) -> RunConfig:
         """The run's configuration; raises InputError when the file is missing or damaged."""
-        text = read_config_text(self.config_file)
-        return parse_config(read_toml(text, str(self.config_file)), str(self.config_file), paths=False)
+        return parse_config(self.settings(), str(self.config_file), paths=False)
+
+    def settings(self) -> dict[str, Any]:
+        """What the run's configuration file says, whatever it means; raises InputError as ``config`` does."""
+        return read_toml(read_config_text(self.config_file), str(self.config_file))
 
     def status(self) -> dict[str, Any]:
         """The status record; "interrupted" for a run that says running while no process works on it.
@@ -235,14 +238,15 @@ def first_record(folder: RunFolder, config: RunConfig, created: float) -> dict[s
         "dataset": config.dataset.kind,
         "model": getattr(config.model, "name", config.model.kind),
         "parent": None,
-        "config_sum": config_sum(config),
+        "config_sum": config_sum(config_data(config)),
     }
 
 
-def config_sum(config: RunConfig) -> str:
-    """A digest of all settings but where the data lies, which may change."""
-    data = config_data(config)
-    data["dataset"] = {key: value for key, value in data["dataset"].items() if key != "path"}
+def config_sum(settings: Mapping[str, Any]) -> str:
+    """A digest of all settings, as a file has them, but where the data lies, which may change."""
+    dataset = settings.get("dataset")
+    kept = {key: value for key, value in dataset.items() if key != "path"} if isinstance(dataset, dict) else dataset
+    data = {**settings, "dataset": kept}
     return hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()
 
 

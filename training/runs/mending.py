@@ -96,9 +96,9 @@ def _names(settings: Mapping[str, Any]) -> set[str]:
 
 def refuse_changed_config(folder: RunFolder) -> None:
     """Raise InputError when the configuration is not the one the run was made with; for a run without a checkpoint, as a
-    checkpoint compares by itself."""
+    checkpoint compares by itself. The file is compared as it is written: a later version has settings that it does not name."""
     known = read_json(folder.status_file).get("config_sum")
-    if known is not None and known != config_sum(folder.config()):
+    if known is not None and known not in (config_sum(folder.settings()), config_sum(config_data(folder.config()))):
         raise InputError(
             f"{folder.config_file}: was changed or damaged since the run was made, and no checkpoint knows what it said; "
             "put the old file back, or start a new run."

@@ -70,6 +70,7 @@ _FIELDS: Mapping[str, tuple[Callable[[Any], bool], Any]] = {
     **dict.fromkeys(("epochs", "total_steps"), (is_count, None)),
     "created": (is_time, 0.0),
     **dict.fromkeys(("ended", "updated"), (is_time, None)),
+    "seconds": (is_time, None),
     "samples_per_second": (lambda value: is_number(value) and math.isfinite(value), 0.0),
     "metrics": (is_metrics, {}),
     "best": (_is_best, None),

@@ -6,34 +6,50 @@ What a configuration says about its own code is no such word: it may come from a
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from training.config import RunConfig
 from training.config.consent import agree
 from training.config.files import apply_overrides, config_data, read_config_text, read_toml
+from training.config.objective import Distillation
 from training.config.paths import with_absolute_paths
 from training.config.signature import read_signature
-from training.config.user_file import UserFile
-from training.errors import CheckpointError, InputError
+from training.config.teacher_file import is_code
+from training.config.user_file import UserFile, untrusted
+from training.errors import CheckpointError, InputError, Problem
+from training.reading import visible
 from training.runs.folder import RunFolder
 from training.runs.manifest import read_manifest
 from training.runs.workspace import teacher_checkpoint
 
 _KIND = "user_file"
-_TYPED = "model.trusted"
+_MODEL, _TEACHER = "model.trusted", "objective.teacher_trusted"
+
+
+@dataclass(frozen=True)
+class Code:
+    """A file that a teacher brings along. ``digest`` is what it was when the run that keeps it began; None of a file that no
+    run keeps."""
+
+    file: Path
+    digest: str | None
 
 
 def add_trust(parser: argparse.ArgumentParser) -> None:
     """The option ``--trust`` for a command that may run a person's own network."""
     parser.add_argument(
-        "--trust", action="store_true", help="agree to run the Python file that defines the network, as it is now"
+        "--trust",
+        action="store_true",
+        help="agree to run the Python file that defines the network or its teacher, as it is now",
     )
 
 
 def trust_file(config: Path, overrides: Sequence[str], now: bool) -> list[str]:
-    """Agree to the code that the configuration file ``config`` needs: to what it is ``now`` (then the network's digest is
-    returned as an override), else only to a digest that the person typed as an override. Raises InputError."""
+    """Agree to the code that the configuration file ``config`` needs: to what it is ``now`` (then the digests are returned as
+    overrides), else only to a digest that the person typed as an override. Raises InputError."""
     data = read_toml(read_config_text(config), str(config))
     apply_overrides(data, overrides)
     return trust_settings(data, config.resolve().parent, overrides, now)
@@ -43,19 +59,30 @@ def trust_settings(data: Mapping[str, Any], folder: Path, overrides: Sequence[st
     """The same for settings to which ``overrides`` were applied, with paths relative to ``folder``."""
     settings = with_absolute_paths(data, folder)
     if now:
-        _trust_teacher(settings)
-    model = settings.get("model")
-    if not isinstance(model, Mapping) or model.get("kind") != _KIND or not isinstance(model.get("path"), str):
-        return []
-    path, digest = Path(model["path"]), model.get("trusted")
-    if now:
-        digest = read_signature(path).digest
-        agree(digest, str(path))
-        return [f"{_TYPED}={digest}"]
-    typed = any(override.partition("=")[0].strip() == _TYPED for override in overrides)
-    if typed and isinstance(digest, str) and digest:
-        agree(digest, str(path))
-    return []
+        _trust_checkpoint(settings)
+    found = []
+    for setting, path, digest in _own_files(settings):
+        if now:
+            read = read_signature(path).digest
+            agree(read, str(path))
+            found.append(f"{setting}={read}")
+        elif isinstance(digest, str) and digest and any(_names(override, setting) for override in overrides):
+            agree(digest, str(path))
+    return found
+
+
+def _own_files(settings: Mapping[str, Any]) -> Iterator[tuple[str, Path, Any]]:
+    """Which setting tells the digest that was agreed to, the file, and what the setting says."""
+    model, objective = settings.get("model"), settings.get("objective")
+    if isinstance(model, Mapping) and model.get("kind") == _KIND and isinstance(model.get("path"), str):
+        yield _MODEL, Path(model["path"]), model.get("trusted")
+    teacher = _teacher(settings)
+    if teacher is not None and is_code(teacher) and isinstance(objective, Mapping):
+        yield _TEACHER, teacher, objective.get("teacher_trusted")
+
+
+def _names(override: str, setting: str) -> bool:
+    return override.partition("=")[0].strip() == setting
 
 
 def trust_run(folder: RunFolder) -> None:
@@ -65,26 +92,70 @@ def trust_run(folder: RunFolder) -> None:
         agree(read_signature(folder.code_file).digest, str(folder.code_file))
 
 
-def trust_resume(folder: RunFolder, overrides: Sequence[str]) -> None:
-    """Agree to all the code that going on with a run needs: its own, and its teacher's. Raises InputError."""
+def trust_resume(folder: RunFolder, overrides: Sequence[str]) -> list[str]:
+    """Agree to all the code that going on with a run needs: its own, and its teacher's. Returns what of that the run is to be
+    told as overrides. Raises InputError."""
     trust_run(folder)
     data = config_data(folder.config())
     apply_overrides(data, overrides)
-    _trust_teacher(with_absolute_paths(data, Path.cwd()))
+    settings = with_absolute_paths(data, Path.cwd())
+    _trust_checkpoint(settings)
+    found = []
+    for setting, path, digest in _own_files(settings):
+        if setting == _TEACHER:  # of the network itself the run keeps a copy
+            read = read_signature(path).digest
+            agree(read, str(path))
+            found += [] if read == digest else [f"{setting}={read}"]
+    return found
 
 
-def _trust_teacher(settings: Mapping[str, Any]) -> None:
-    """Agree to the code that the network of a run that teaches is written in."""
-    objective = settings.get("objective")
-    path = objective.get("teacher") if isinstance(objective, Mapping) else None
-    if not isinstance(path, str) or not Path(path).is_dir():
-        return  # said of every path
-    checkpoint = teacher_checkpoint(Path(path))
+def code_of(teacher: Path) -> Code | None:
+    """The code that ``objective.teacher`` brings along: a Python file itself, or the network of the run that a checkpoint is
+    of; None where there is none. Raises InputError for what is neither."""
+    if is_code(teacher):
+        return Code(teacher, None)
+    checkpoint = teacher_checkpoint(teacher)
     try:
         model = read_manifest(checkpoint).get("config", {}).get("model", {})
     except CheckpointError as error:
         raise InputError(f"objective.teacher: {error.message}", error.advice) from error
-    if isinstance(model, Mapping) and model.get("kind") == _KIND:
-        kept = RunFolder(checkpoint.parent.parent).code_file
-        code = kept if kept.is_file() else Path(str(model.get("path")))
-        agree(read_signature(code).digest, str(code))
+    if not isinstance(model, Mapping) or model.get("kind") != _KIND:
+        return None
+    kept = RunFolder(checkpoint.parent.parent).code_file
+    return Code(kept if kept.is_file() else Path(str(model.get("path"))), model.get("trusted"))
+
+
+def checkpoint_problems(config: RunConfig) -> list[Problem]:
+    """The code that a checkpoint's network is written in, where nobody agreed to it here; whatever else may be wrong with the
+    checkpoint is found when it is loaded."""
+    objective = config.objective
+    if not isinstance(objective, Distillation):
+        return []
+    try:
+        code = code_of(Path(objective.teacher))
+        if code is None or code.digest is None:
+            return []
+        digest = read_signature(code.file).digest
+    except (InputError, OSError):
+        return []
+    if digest != code.digest:
+        what = f"{visible(str(code.file), 300)} is not the code that this network was trained with; choose another."
+        return [Problem("objective.teacher", what)]
+    refusal = untrusted(code.file, digest, code.digest)
+    return [Problem(_TEACHER, refusal)] if refusal else []
+
+
+def _trust_checkpoint(settings: Mapping[str, Any]) -> None:
+    """Agree to the code that the network of a run that teaches is written in."""
+    teacher = _teacher(settings)
+    if teacher is None or not teacher.is_dir():
+        return  # said of every path
+    code = code_of(teacher)
+    if code is not None:
+        agree(read_signature(code.file).digest, str(code.file))
+
+
+def _teacher(settings: Mapping[str, Any]) -> Path | None:
+    objective = settings.get("objective")
+    path = objective.get("teacher") if isinstance(objective, Mapping) else None
+    return Path(path) if isinstance(path, str) and path else None

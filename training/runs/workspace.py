@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from platformdirs import user_documents_path
 
 from training.errors import InputError
 from training.runs.folder import RunFolder, read_json
-from training.runs.manifest import BEST, LAST, MANIFEST, read_labels
+from training.runs.manifest import BEST, LAST, MANIFEST, WEIGHTS, read_labels
 
 
 def default_workspace() -> Path:
@@ -85,7 +86,7 @@ def find_run(text: str, workspace: Path) -> RunFolder:
             f"{_shown(text)}: several runs begin like that ({', '.join(f.id for f in begun[:5])}); type more of it."
         )
     recent = ", ".join(folder.id for folder in folders[-3:])
-    hint = f"the newest are {recent}." if recent else "there are no runs yet."
+    hint = f"the newest {'are' if len(folders) > 1 else 'is'} {recent}." if recent else "there are no runs yet."
     raise InputError(f"{_shown(text)}: no such run in {workspace}; {hint}")
 
 
@@ -111,14 +112,39 @@ def find_checkpoint(text: str, workspace: Path) -> Path:
 
 def teacher_checkpoint(folder: Path) -> Path:
     """What ``objective.teacher`` means: ``folder`` itself, or of a run's folder its best checkpoint (else the last). Raises
-    InputError where a run has none yet."""
-    if (folder / MANIFEST).is_file() or not (folder / "checkpoints").is_dir():
+    InputError where a run has none yet, and for a folder of something else."""
+    if (folder / MANIFEST).is_file():
         return folder
+    if not (folder / "checkpoints").is_dir() and not _is_run(folder):
+        if folder.is_dir() and folder.parent.name != "checkpoints" and not (folder / WEIGHTS).exists():
+            raise InputError(
+                f"objective.teacher: {_shown(str(folder))} is neither a run nor a checkpoint; choose the folder of one, or a "
+                "Python file."
+            )
+        return folder  # of what is left of a checkpoint more can be said
     labels = read_labels(RunFolder(folder))
     name = labels.get(BEST) or labels.get(LAST)
     if not name:
         raise InputError(f"objective.teacher: the run in {folder} has no checkpoint yet; choose another.")
     return folder / "checkpoints" / str(name)
+
+
+def with_teacher_found(overrides: Sequence[str], workspace: Path, folder: Path) -> list[str]:
+    """``overrides`` ("section.key=value") in which a run that teaches may be called by its name or id, as everywhere else,
+    where nothing of that name lies in ``folder`` or here."""
+    return [_teacher_found(each, workspace, folder) for each in overrides]
+
+
+def _teacher_found(override: str, workspace: Path, folder: Path) -> str:
+    key, _, value = override.partition("=")
+    text = value.strip().strip("'\"")
+    if key.strip() != "objective.teacher" or not text or Path(text).name != text or text.endswith(".py"):
+        return override
+    try:
+        there = typed_path(text).exists() or (folder / text).exists()
+        return override if there else f"{key}={find_run(text, workspace).path}"
+    except (InputError, OSError, ValueError):  # no run: the check of paths says so
+        return override
 
 
 def find_target(text: str, workspace: Path) -> tuple[RunFolder, Path | None]:

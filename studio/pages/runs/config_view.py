@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
+from studio.panels.sheet_view import telling
 from studio.state.formats import format_number
 from studio.state.run_library import RunSummary
 from studio.widgets import Card, KeyValueTable, label
@@ -32,7 +33,8 @@ class ConfigView(Card):
             self._note.setText(str(error))
             self._note.show()
             return
-        changes = [change for change in diff(RunConfig(), config) if change.path != "name" and change.new is not None]
+        found = telling(diff(RunConfig(), config))
+        changes = [change for change in found if change.path != "name" and change.new is not None]
         self._table.set_rows([(change.path, _shown(change)) for change in changes])
         self._note.setText("" if changes else "Everything is at its default.")
         self._note.setVisible(not changes)

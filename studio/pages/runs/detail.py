@@ -15,13 +15,14 @@ from studio.engine.state import RunState
 from studio.pages.runs.config_view import ConfigView
 from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
+from studio.panels.evaluation_card import EvaluationCard
 from studio.panels.fix_dialog import apply_fix
 from studio.panels.outcome_banner import OutcomeBanner
 from studio.panels.profile_view import ProfileView
 from studio.panels.run_curves import RunCurves
 from studio.panels.run_words import status_words
 from studio.state.context import AppContext
-from studio.state.formats import format_duration, format_metric, metric_title
+from studio.state.formats import format_duration, format_metric, kind_title, metric_title
 from studio.state.progress import best_of
 from studio.state.run_library import RunSummary
 from studio.state.run_reading import RunReader, RunReading
@@ -33,6 +34,9 @@ from training.events import Event, Failed, Stopped
 from training.runs.profile_record import Profile, read_profile
 
 logger = logging.getLogger(__name__)
+
+_HIGHEST_CHARTS = 520
+_SIDE = 330  # for settings' names, whole
 
 _STATES = {
     "created": RunState.STARTING,
@@ -75,6 +79,7 @@ class RunDetail(QWidget):
         self.curves = RunCurves(context.settings)
         self.checkpoints = CheckpointPanel(context)
         self.config = ConfigView()
+        self.evaluation = EvaluationCard(context.background)
         self.profile = Card("Where the time went", "gauge")
         self._profile_view = ProfileView()
         self.profile.add(self._profile_view)
@@ -102,6 +107,7 @@ class RunDetail(QWidget):
             self._reader = RunReader(run.folder)
         if changed:
             self._context.background.submit(self._reader.read, self._on_read, self._on_unreadable)
+            self.evaluation.set_run(run.folder)
             self._read_profile(run)
         self._update_buttons()
 
@@ -122,6 +128,15 @@ class RunDetail(QWidget):
         charts = Card()
         charts.add(self.curves, 1)
         charts.setMinimumHeight(400)
+        charts.setMaximumHeight(_HIGHEST_CHARTS)  # the list of settings beside them can be longer than a screen
+        main = QWidget()
+        main_column = QVBoxLayout(main)
+        main_column.setContentsMargins(0, 0, 0, 0)
+        main_column.setSpacing(SPACING.m)
+        main_column.addWidget(charts, 1)
+        main_column.addWidget(self.evaluation)
+        main_column.addWidget(self.profile)
+        main_column.addStretch(0)
         side = QWidget()
         side_column = QVBoxLayout(side)
         side_column.setContentsMargins(0, 0, 0, 0)
@@ -133,8 +148,7 @@ class RunDetail(QWidget):
         column.setSpacing(SPACING.m)
         column.addWidget(head)
         column.addWidget(self.outcome)
-        column.addWidget(TwoColumns(charts, side), 1)
-        column.addWidget(self.profile)
+        column.addWidget(TwoColumns(main, side, side_width=_SIDE), 1)
 
     def _connect(self) -> None:
         self.branch.clicked.connect(self._on_branch_clicked)
@@ -237,7 +251,8 @@ def _facts(run: RunSummary) -> str:
         parts.append(f"best {metric_title(best[0])} {format_metric(*best)}")
     step, total = int(record.get("step") or 0), int(record.get("total_steps") or 0)
     parts.append(f"step {step:,} of {total:,}" if total else f"step {step:,}")
-    parts.append(f"{record.get('model', '')} on {record.get('dataset', '')}")
+    model, dataset = (kind_title(key, str(record.get(key, ""))) for key in ("model", "dataset"))
+    parts += [model, dataset]
     parts.append(format_duration(run.duration))
     if run.parent:
         parts.append(f"branched from {run.parent}")

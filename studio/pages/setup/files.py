@@ -58,11 +58,16 @@ def open_dropped(context: AppContext, path: Path) -> None:
     if path.suffix.lower() == ".toml" and path.is_file():
         open_file(context, path)
         return
-    try:
-        found = dataset_at(path)
-    except OSError as error:
-        context.notifier.notify(f"{path} cannot be read ({error.strerror}).", "danger")
-        return
+
+    def failed(error: Exception) -> None:
+        why = error.strerror if isinstance(error, OSError) else error
+        context.notifier.notify(f"{path} cannot be read ({why}).", "danger")
+
+    # Not here: a folder on a slow drive would hold the window still.
+    context.background.submit(lambda: dataset_at(path), lambda found: _take_dataset(context, path, found), failed)
+
+
+def _take_dataset(context: AppContext, path: Path, found: tuple[str, Path] | None) -> None:
     if found is None:
         refusal = InputError(
             f"{path.name} holds no dataset this program knows.",

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QTableView, QVBoxLayout,
 from studio.pages.setup.question import Question
 from studio.state.formats import format_size
 from studio.theme import SPACING
-from studio.widgets import BigNumber, Card
+from studio.widgets import BigNumber, Card, dress_table
 from training.errors import counted
 
 AnyIndex = QModelIndex | QPersistentModelIndex
@@ -111,17 +111,11 @@ class ModelPreview(QWidget):
 
     def _dress_table(self) -> None:
         table = self._table
-        table.setProperty("flat", True)
-        table.setAccessibleName("Layers of the model")
-        table.setShowGrid(False)
+        dress_table(table, "Layers of the model", _ROW_HEIGHT)
         table.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
-        table.setWordWrap(False)
-        table.setTabKeyNavigation(False)
         table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         table.verticalHeader().hide()
-        table.verticalHeader().setDefaultSectionSize(_ROW_HEIGHT)
         header = table.horizontalHeader()
-        header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setResizeContentsPrecision(200)

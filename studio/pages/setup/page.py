@@ -34,6 +34,7 @@ from studio.state.context import AppContext
 from studio.state.setting_specs import RUN, specs
 from studio.theme import SPACING, icon
 from studio.widgets import separator
+from training.config.idle import idle_settings
 
 
 class SetupPage(QWidget):
@@ -188,6 +189,7 @@ class SetupPage(QWidget):
             problems,
             self.context.start_problem() or self.sheet.refusal(),
         )
+        self._say_what_is_idle()
         self.bar.set_starts_branch(self.context.branch is not None)
         wrong = {path for path, _ in problems}
         for number, panel in enumerate(self.panels):
@@ -196,6 +198,13 @@ class SetupPage(QWidget):
             state = f"{count} setting{'s' if count != 1 else ''} to put right" if count else "ready"
             self.tabs.setTabToolTip(number, state[:1].upper() + state[1:])
             self.tabs.setAccessibleTabName(number, f"{self.tabs.tabText(number).replace('&&', 'and')}, {state}")
+
+    def _say_what_is_idle(self) -> None:
+        config = self.draft.usable_config()
+        if config is not None:
+            why = idle_settings(config, (self.facts.dataset.answer or {}).get("given", ()))
+            for form in self.forms:
+                form.set_idle(why)
 
     def _offer_columns(self) -> None:
         table = self.facts.dataset.table

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from studio.state.context import PRESET_PREFIX, AppContext
@@ -10,9 +13,21 @@ from studio.theme import SPACING
 from studio.widgets import PathEdit, button, label
 from training.presets import PRESETS, Ask, Preset
 
-_SIZE = (760, 520)
+_SIZE = (760, 526)
 _LIST_WIDTH = 270
 _ROW_ROOM = 12  # above and below a line of the list
+
+
+class WholeRows(QListWidget):
+    """A list that ends with a row, never with the upper half of one."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        below = self.viewportMargins().bottom()
+        row = self.sizeHintForRow(0)
+        rest = (self.viewport().height() + below) % row if row > 0 else 0
+        if rest != below:
+            self.setViewportMargins(0, 0, 0, rest)
 
 
 class PresetDialog(QDialog):
@@ -24,7 +39,7 @@ class PresetDialog(QDialog):
         self.setWindowTitle("Presets")
         self.resize(*_SIZE)
         self.fields: dict[str, PathEdit] = {}
-        self.list = QListWidget()
+        self.list = WholeRows()
         self.list.setAccessibleName("Presets")
         self.list.setFixedWidth(_LIST_WIDTH)
         self.title = label("", "section", wrap=True)
@@ -129,8 +144,10 @@ def ask_for_preset(context: AppContext, parent: QWidget) -> None:
     row = dialog.chosen
     if not wanted or not context.open_config(PRESET_PREFIX + row.name):
         return
-    for setting, path in dialog.paths.items():
-        context.draft.set(setting, path)
+    for ask in row.asks:  # what was not named stays open: the file's own path stands for any
+        context.draft.set(ask.setting, dialog.paths.get(ask.setting, ""))
+    if data := dialog.paths.get("dataset.path"):
+        context.draft.set("name", Path(data).stem[:80] or row.title)  # several runs of a preset differ by their data
     left = [ask.what for ask in row.asks if ask.setting not in dialog.paths]
     if left:
         context.notifier.notify(f"Choose {' and '.join(left)} before you start.", "info", title=row.title)

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from studio.engine.host import Done, Failed, Inquiry, Progress
 from studio.engine.messages import Refusal, problems_from
+from studio.forms.sentences import as_sentence, with_titles
 from studio.state.draft import Draft
 from training.config import RunConfig
 from training.errors import Problem
@@ -96,7 +97,7 @@ class Question(QObject):
             return
         key = self._depends_on(config)
         if key != self._key:
-            self.problems = ()
+            self.problems, self.refusal = (), ""  # those of another question
         if key != self._key or (self._refused and config != self._asked):
             self._key, self._asked = key, config
             self._forget_inquiry()
@@ -160,13 +161,11 @@ class Question(QObject):
 def _without_path(refusal: Refusal) -> str:
     """The refusal for a reader who looks at the very panel: the dotted path of the setting says nothing to them."""
     if len(refusal.problems) == 1:
-        message = refusal.problems[0].message
-        return f"{message[:1].upper()}{message[1:]} {refusal.advice}".strip()
-    return str(refusal)
+        return as_sentence(f"{refusal.problems[0].message} {refusal.advice}".strip())
+    return with_titles(str(refusal))
 
 
 def _without_setting(sentence: str) -> str:
     """``dataset.targets: the table has`` as ``The table has``, for the same reader."""
     path, colon, message = sentence.partition(": ")
-    said = message if colon and " " not in path else sentence
-    return f"{said[:1].upper()}{said[1:]}"
+    return as_sentence(message if colon and " " not in path else sentence)

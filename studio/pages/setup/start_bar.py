@@ -9,6 +9,7 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout
 
 from studio.pages.setup.run_length import RunLength
+from studio.state.formats import kind_title
 from studio.theme import SPACING
 from studio.widgets import button, label
 from training.config import RunConfig
@@ -87,7 +88,7 @@ def summary(config: RunConfig | None, length: RunLength | None) -> str:
     """One sentence: what will be trained on what, for how long."""
     if config is None or length is None:
         return "The run is not complete yet."
-    model = getattr(config.model, "name", config.model.kind)
+    model = kind_title("model", getattr(config.model, "name", config.model.kind))
     samples = f"{length.samples:,} samples" if not length.assumed else "the dataset"
     if length.limited:
         return f"{model} on {samples}, {length.total_steps:,} steps"

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QBrush, QColor
+from PySide6.QtGui import QBrush, QColor, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from studio.pages.setup.question import Question
 from studio.theme import theme
-from studio.widgets import Card, StatusPill
+from studio.widgets import Card, StatusPill, dress_table
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 _NO_PARENT = QModelIndex()
 _ROW_HEIGHT = 28
 _MOST_ROWS = 12
 _WIDEST = 190
+_FIGURES = ("numbers", "whole numbers")
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _ABOUT = ("Role", "Holds", "Values", "Missing")
 
 
@@ -51,11 +55,13 @@ class ColumnTable(QAbstractTableModel):
             return _brush(_ink(column["role"], about=row < len(_ABOUT)))
         if role == Qt.ItemDataRole.BackgroundRole and column["role"] == "target":
             return _brush(theme().palette.accent_soft)
-        if role == Qt.ItemDataRole.TextAlignmentRole and column["holds"] in ("numbers", "whole numbers"):
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        if role == Qt.ItemDataRole.TextAlignmentRole and column["holds"] in _FIGURES:
+            return _RIGHT
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if role == Qt.ItemDataRole.TextAlignmentRole and orientation == Qt.Orientation.Horizontal:
+            return _RIGHT if self._columns[section]["holds"] in _FIGURES else _LEFT
         if role == Qt.ItemDataRole.DisplayRole:
             if orientation == Qt.Orientation.Horizontal:
                 return self._columns[section]["name"]
@@ -87,6 +93,29 @@ def _brush(color: str) -> QBrush:
     return QBrush(QColor(color))
 
 
+class ColumnView(QTableView):
+    """As many whole columns as there is room for; what is left over widens them, so that the next begins at the edge."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fit_columns()
+
+    def fit_columns(self) -> None:
+        """Give each column the width of what it holds, and share out the rest."""
+        header, room = self.horizontalHeader(), self.viewport().width()
+        widths = []
+        for column in range(header.count()):
+            needed = max(self.sizeHintForColumn(column), header.sectionSizeHint(column))
+            widths.append(min(needed + 1, _WIDEST))  # one for the line that is not drawn
+        whole = sum(reached <= room for reached in accumulate(widths))
+        if 0 < whole < len(widths):
+            spare, odd = divmod(room - sum(widths[:whole]), whole)
+            for column in range(whole):
+                widths[column] += spare + (column < odd)
+        for column, width in enumerate(widths):
+            header.resizeSection(column, width)
+
+
 class TableCard(Card):
     """Follows ``question`` and is there only while its dataset is a table."""
 
@@ -95,7 +124,7 @@ class TableCard(Card):
         self._question = question
         self._shown: Mapping[str, Any] | None = None
         self.model = ColumnTable(self)
-        self.view = QTableView()
+        self.view = ColumnView()
         self.view.setModel(self.model)
         self._count = StatusPill("", "neutral")
         self.add_action(self._count)
@@ -106,19 +135,12 @@ class TableCard(Card):
 
     def _dress(self) -> None:
         view = self.view
-        view.setProperty("flat", True)
-        view.setAccessibleName("First rows of the table")
-        view.setShowGrid(False)
+        dress_table(view, "First rows of the table", _ROW_HEIGHT)
         view.setSelectionBehavior(QTableView.SelectionBehavior.SelectColumns)
-        view.setWordWrap(False)
-        view.setTabKeyNavigation(False)
         view.setHorizontalScrollMode(QTableView.ScrollMode.ScrollPerPixel)
-        view.verticalHeader().setDefaultSectionSize(_ROW_HEIGHT)
         view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         header = view.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setMaximumSectionSize(_WIDEST)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setResizeContentsPrecision(40)
 
     def _update(self) -> None:
@@ -128,6 +150,7 @@ class TableCard(Card):
             return
         self._shown = table
         self.model.replace(table)
+        self.view.fit_columns()
         columns = int(table["column_count"])
         self._count.set_status(f"{columns:,} column{'s' if columns != 1 else ''}", "neutral")
         rows = min(self.model.rowCount(), _MOST_ROWS)

@@ -17,6 +17,7 @@ from studio.pages.train.profile import ProfileCard
 from studio.pages.train.system import SystemStrip
 from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
+from studio.panels.evaluation_card import EvaluationCard
 from studio.panels.fix_dialog import apply_fix
 from studio.panels.outcome_banner import OutcomeBanner
 from studio.panels.run_curves import RunCurves
@@ -25,7 +26,7 @@ from studio.state.progress import Progress
 from studio.theme import SPACING
 from studio.widgets import Card, EmptyState, scroll_area
 from training.control import Command
-from training.events import FINAL_EVENTS, AttemptStarted, CheckpointSaved, Event, Found, PhaseChanged
+from training.events import FINAL_EVENTS, AttemptStarted, CheckpointSaved, Event, Found, PhaseChanged, Validated
 from training.runs.series import Rows
 
 _EMPTY = "Curves appear with the first steps."
@@ -44,6 +45,7 @@ class TrainPage(QWidget):
         self.findings = FindingList()
         self.curves = RunCurves(context.settings)
         self.checkpoints = CheckpointPanel(context)
+        self.evaluation = EvaluationCard(context.background)
         self.profile = ProfileCard(context)
         self.system = SystemStrip()
         self.empty = EmptyState(
@@ -71,6 +73,7 @@ class TrainPage(QWidget):
         for part in (self.header, self.outcome, self.findings, self.numbers):
             column.addWidget(part)
         column.addWidget(columns, 1)
+        column.addWidget(self.evaluation)
         column.addWidget(self.profile)
         column.addWidget(self.system)
         self._content = scroll_area(content)
@@ -119,6 +122,7 @@ class TrainPage(QWidget):
         self._show_owner()
         self.curves.board.set_growing(self._live.state in LIVE)
         self.checkpoints.set_run(self._live.folder, self._live.state)
+        self.evaluation.set_run(self._live.folder)
         self.profile.set_run(self._live.folder, self._live.state)
         self._show_outcome()
 
@@ -171,6 +175,8 @@ class TrainPage(QWidget):
             self.findings.add(event, config)
         if isinstance(event, (CheckpointSaved, AttemptStarted, *FINAL_EVENTS)):
             self.checkpoints.refresh()
+        if isinstance(event, (Validated, *FINAL_EVENTS)):
+            self.evaluation.refresh()
 
     # --------------------------------------------------------------------------------------------- actions
 

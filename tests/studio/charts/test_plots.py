@@ -3,10 +3,11 @@
 import math
 
 import numpy as np
+import pyqtgraph as pg
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QSignalSpy
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.charts.curve_plot import CurvePlot
@@ -27,10 +28,14 @@ def plot(qtbot: QtBot) -> CurvePlot:
     return made
 
 
+def drawn_point(plot: CurvePlot, key: object) -> pg.SpotItem:
+    (point,) = (point for point in plot.markers()._points.points() if point.data().key == key)
+    return point
+
+
 def marker_place(plot: CurvePlot, key: object) -> QPoint:
     """Where a marker stands, in pixels of the canvas."""
-    point = plot.markers().point_at(key)
-    assert point is not None
+    point = drawn_point(plot, key)
     canvas = plot.findChild(QWidget, "canvas")
     assert canvas is not None
     scene = canvas.getViewBox().mapViewToScene(point.pos())  # type: ignore[attr-defined]
@@ -54,13 +59,23 @@ def test_a_click_on_a_marker_gives_its_key(qtbot: QtBot, plot: CurvePlot) -> Non
         assert clicked.args == [key]
 
 
+def test_a_legend_shows_whole_words_or_none(qtbot: QtBot, plot: CurvePlot) -> None:
+    plot.append("train", np.arange(10), np.linspace(2, 1, 10))
+    plot.refresh()
+    (word,) = (label for label in plot.findChildren(QLabel) if label.text() == "Training")
+    assert word.isVisible()
+    plot.resize(130, 300)
+    qtbot.waitUntil(lambda: not word.isVisible())
+    plot.resize(600, 300)
+    qtbot.waitUntil(word.isVisible)
+
+
 def test_a_marker_lies_on_the_curve_and_goes_with_the_cut(plot: CurvePlot) -> None:
     plot.append("train", np.arange(100), np.linspace(10, 1, 100))
     plot.add_marker("checkpoint", 50, "a", "a")
     plot.add_marker("checkpoint", 90, "b", "b")
     plot.refresh()
-    point = plot.markers().point_at("a")
-    assert point is not None
+    point = drawn_point(plot, "a")
     assert point.pos().y() == pytest.approx(np.linspace(10, 1, 100)[50])
     plot.truncate(60)
     assert plot.markers().keys() == ["a"]
@@ -74,7 +89,7 @@ def test_of_many_markers_only_those_are_drawn_that_fit_beside_each_other(plot: C
     plot.refresh()
     points = plot.markers()._points.points()
     assert 50 < len(points) < 200  # 600 pixels wide
-    assert plot.markers().point_at(20_000) is not None  # the newest of those that lie over each other
+    assert drawn_point(plot, 20_000)  # the newest of those that lie over each other
     assert points[-1].data().key == "best"  # over the checkpoint that it is
     covered = sum(point.data().covered for point in points)
     assert covered + len(points) == 20_001
@@ -112,16 +127,16 @@ def test_hidden_plots_are_not_drawn_and_catch_up_when_shown(qtbot: QtBot, monkey
     plot.add_curve("train")
     for step in range(1000):
         plot.append("train", step, 1.0)
-    assert not clock.is_running()
+    assert not clock._timer.isActive()
     plot.show()
     qtbot.waitUntil(lambda: drawn == 1)
     for step in range(1000, 2000):
         plot.append("train", step, 1.0)
     qtbot.waitUntil(lambda: drawn == 2)
-    assert not clock.is_running()  # nothing new: no timer left over
+    assert not clock._timer.isActive()  # nothing new: no timer left over
     plot.hide()
     plot.append("train", 2000, 1.0)
-    assert not clock.is_running()
+    assert not clock._timer.isActive()
 
 
 def test_a_board_may_die_while_a_redraw_is_due(qtbot: QtBot) -> None:
@@ -275,6 +290,63 @@ def test_choosing_smoothing_and_scale_is_announced_and_remembered(qtbot: QtBot) 
     assert board.smoothing() == pytest.approx(0.9)
     assert board.log_scale()
     assert changed.count() == 2
+
+
+def test_spikes_lie_beyond_the_range_until_they_are_asked_for(qtbot: QtBot) -> None:
+    board = MetricsBoard()
+    qtbot.addWidget(board)
+    board.resize(900, 600)
+    losses = 0.1 + 0.05 * np.sin(np.arange(40_000.0))
+    losses[:3], losses[20_000] = 3.0, 8.0
+    board.append("train/loss", np.arange(40_000), losses)
+    board.append("val/loss", [20_000.0, 39_999.0], [0.4, 0.1])
+    plot = board.plot("loss")
+    (fit,) = (each for each in board.findChildren(QPushButton) if each.text() == "Fit")
+
+    def top() -> float:
+        plot.refresh()
+        return float(plot._canvas.getViewBox().viewRange()[1][1])
+
+    assert 0.4 < top() < 0.6  # all of a curve without noise is seen
+    assert plot._curves["train/loss"].raw_item.getData()[1].max() == 8.0  # drawn all the same: no spike is lost
+    assert any("Up to 8: press Fit" in each.text() for each in plot.findChildren(QLabel))
+    fit.click()
+    assert top() > 8
+    assert not any("press Fit" in each.text() for each in plot.findChildren(QLabel))
+    fit.click()
+    assert top() < 0.6
+    plot._canvas.moved_by_hand.emit(19_990, 20_010)  # so few steps are all shown
+    assert top() > 8
+    fit.click()  # all steps again
+    assert top() < 0.6
+    board.set_log_scale(True)
+    assert top() > math.log10(8)
+
+
+def test_a_rate_that_hardly_falls_does_not_look_like_one_that_ends_at_zero(qtbot: QtBot) -> None:
+    board = MetricsBoard()
+    qtbot.addWidget(board)
+    board.resize(700, 420)
+    board.append("lr", np.arange(800), np.linspace(3e-3, 2.9998e-3, 800))
+    plot = board.plot("lr")
+    plot.refresh()
+    bottom, top = plot._canvas.getViewBox().viewRange()[1]
+    assert bottom < 0 < 3e-3 < top < 4e-3
+    axis = plot._canvas.getAxis("left")
+    values = [value for _, level in axis.tickValues(bottom, top, 80) for value in level]
+    assert 0 in values
+    assert len(values) > 1
+
+
+def test_a_marker_at_the_last_step_is_not_cut_at_the_edge(plot: CurvePlot) -> None:
+    plot.append("train", np.arange(1, 101), np.linspace(2, 1, 100))
+    plot.add_marker("best", 100, "Best", "best")
+    plot.set_growing(False)
+    plot.refresh()
+    canvas = plot.findChild(QWidget, "canvas")
+    assert canvas is not None
+    edge = canvas.getViewBox().sceneBoundingRect().right()  # type: ignore[attr-defined]
+    assert marker_place(plot, "best").x() + drawn_point(plot, "best").size() / 2 <= edge
 
 
 def test_a_schedule_is_drawn_and_taken_back(qtbot: QtBot) -> None:

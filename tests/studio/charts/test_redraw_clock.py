@@ -127,10 +127,10 @@ def test_a_window_that_is_minimised_or_covered_draws_nothing_until_it_is_seen(qt
             clock.request(plot)
             qtbot.wait(INTERVAL_MS // 10)
         assert plot.drawn == 0
-        assert clock.is_running()  # what waits is drawn when the window comes back
+        assert clock._timer.isActive()  # what waits is drawn when the window comes back
         setattr(plot.screen, hide, hide != "minimised")
         qtbot.waitUntil(lambda: plot.drawn == 1, timeout=5000)  # noqa: B023 - waited for here
-        assert not clock.is_running()
+        assert not clock._timer.isActive()
 
 
 def test_a_plot_that_is_hidden_keeps_no_timer_alive(qtbot: QtBot) -> None:
@@ -138,4 +138,4 @@ def test_a_plot_that_is_hidden_keeps_no_timer_alive(qtbot: QtBot) -> None:
     clock = clock_of(plot)
     plot.visible = False
     clock.request(plot)
-    assert not clock.is_running()
+    assert not clock._timer.isActive()

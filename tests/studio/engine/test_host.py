@@ -66,6 +66,27 @@ def test_a_run_is_started_and_finished_and_the_engine_renewed(
     assert ears.last("finished")["run"] != first["run"]
 
 
+def test_relative_paths_lead_from_the_folder_of_the_window(
+    qtbot: QtBot,
+    make_host: MakeHost,
+    config: MakeConfig,
+    workspace: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "here" / "pictures").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    told = config(dataset={"kind": "image_folder", "path": "pictures"}, loader={"cache_folder": "kept"}, epochs=1)
+    host = make_host()  # whose engine works in the home folder
+    ears = Ears(host)
+    ready(qtbot, host)
+    host.run(config_data(told), workspace)
+    qtbot.waitUntil(lambda: "finished" in ears.kinds(), timeout=20000)
+    ran = config_data(RunFolder(ears.last("started")).config())
+    assert ran["dataset"]["path"] == str(tmp_path / "here" / "pictures")
+    assert ran["loader"]["cache_folder"] == str(tmp_path / "here" / "kept")
+
+
 def test_an_engine_that_is_fit_for_the_next_run_stays(
     qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path
 ) -> None:

@@ -22,8 +22,7 @@ from studio.forms.editors import (
 )
 from studio.state.setting_specs import default_value, specs
 from studio.widgets import Segmented, Switch
-from tests.studio.every_setting import EVERY_SETTING, other_value, wrong_value
-from training.config.describe import FieldSpec
+from tests.studio.every_setting import EVERY_KIND, named, other_value, settings, wrong_value
 
 
 def made(qtbot: QtBot, section: str, kind: str, name: str) -> Editor:
@@ -39,57 +38,59 @@ def line(editor: Editor) -> QLineEdit:
     return found
 
 
-@pytest.mark.parametrize(("section", "kind", "spec"), EVERY_SETTING)
+@pytest.mark.parametrize(("section", "kind"), EVERY_KIND)
 def test_every_setting_has_an_editor_that_gives_back_what_it_shows(
-    qtbot: QtBot, section: str, kind: str, spec: FieldSpec, tmp_path: Path
+    qtbot: QtBot, section: str, kind: str, tmp_path: Path
 ) -> None:
-    editor = make_editor(spec)
-    qtbot.addWidget(editor)
-    values: list[Any] = [
-        default_value(spec),
-        other_value(spec, tmp_path),
-        wrong_value(spec),
-        other_value(spec, tmp_path),
-    ]
-    if spec.optional:
-        values.append(None)
-    with qtbot.assertNotEmitted(editor.edited):
-        for value in values:
-            editor.set_value(value)
-            assert editor.value() == value
-            assert type(editor.value()) is type(value) or isinstance(value, float)
+    for spec in settings(section, kind):
+        with named(section, kind, spec):
+            editor = make_editor(spec)
+            qtbot.addWidget(editor)
+            other = other_value(spec, tmp_path)
+            values: list[Any] = [default_value(spec), other, wrong_value(spec), other]
+            if spec.optional:
+                values.append(None)
+            with qtbot.assertNotEmitted(editor.edited):
+                for value in values:
+                    editor.set_value(value)
+                    assert editor.value() == value
+                    assert type(editor.value()) is type(value) or isinstance(value, float)
 
 
-@pytest.mark.parametrize(("section", "kind", "spec"), EVERY_SETTING)
-def test_every_editor_is_named_for_screen_readers(qtbot: QtBot, section: str, kind: str, spec: FieldSpec) -> None:
-    editor = make_editor(spec)
-    qtbot.addWidget(editor)
-    editor.describe(spec.title, spec.help)
-    focusable = [
-        child
-        for child in editor.findChildren(QWidget)
-        if child.focusPolicy() & Qt.FocusPolicy.TabFocus and not child.focusProxy() and child.window() is editor
-    ]
-    assert focusable
-    for child in focusable:
-        assert spec.title.lower() in child.accessibleName().lower()
+@pytest.mark.parametrize(("section", "kind"), EVERY_KIND)
+def test_every_editor_is_named_for_screen_readers(qtbot: QtBot, section: str, kind: str) -> None:
+    for spec in settings(section, kind):
+        with named(section, kind, spec):
+            editor = make_editor(spec)
+            qtbot.addWidget(editor)
+            editor.describe(spec.title, spec.help)
+            focusable = [
+                child
+                for child in editor.findChildren(QWidget)
+                if child.focusPolicy() & Qt.FocusPolicy.TabFocus and not child.focusProxy() and child.window() is editor
+            ]
+            assert focusable
+            for child in focusable:
+                assert spec.title.lower() in child.accessibleName().lower()
 
 
-@pytest.mark.parametrize(("section", "kind", "spec"), EVERY_SETTING)
-def test_the_wheel_changes_nothing(qtbot: QtBot, section: str, kind: str, spec: FieldSpec, tmp_path: Path) -> None:
-    editor = make_editor(spec)
-    qtbot.addWidget(editor)
-    editor.set_value(other_value(spec, tmp_path))
-    before = editor.value()
-    for child in [editor, *editor.findChildren(QWidget)]:
-        if child.window() is editor:
-            middle = QPointF(child.rect().center())
-            turn = QWheelEvent(
-                middle, middle, QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton,
-                Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
-            )  # fmt: skip
-            QApplication.sendEvent(child, turn)
-    assert editor.value() == before
+@pytest.mark.parametrize(("section", "kind"), EVERY_KIND)
+def test_the_wheel_changes_nothing(qtbot: QtBot, section: str, kind: str, tmp_path: Path) -> None:
+    for spec in settings(section, kind):
+        with named(section, kind, spec):
+            editor = make_editor(spec)
+            qtbot.addWidget(editor)
+            editor.set_value(other_value(spec, tmp_path))
+            before = editor.value()
+            for child in [editor, *editor.findChildren(QWidget)]:
+                if child.window() is editor:
+                    middle = QPointF(child.rect().center())
+                    turn = QWheelEvent(
+                        middle, middle, QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton,
+                        Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+                    )  # fmt: skip
+                    QApplication.sendEvent(child, turn)
+            assert editor.value() == before
 
 
 def test_numbers_stay_as_they_were_typed(qtbot: QtBot) -> None:

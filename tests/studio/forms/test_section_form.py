@@ -7,16 +7,19 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from studio.engine.messages import problems_from
 from studio.forms.field_row import FieldRow
 from studio.forms.fix_link import FixLink
 from studio.forms.search import find_settings
 from studio.forms.section_form import SectionForm
 from studio.state.draft import Draft
 from studio.state.setting_specs import RUN, join_path, kinds, specs
-from tests.studio.every_setting import EVERY_SETTING, choose, other_value, wrong_value
+from tests.studio.every_setting import EVERY_KIND, named, other_value, settings_of, wrong_value
 from training import catalog
-from training.config.describe import FieldSpec
+from training.config.files import read_toml
 from training.config.run import SECTIONS
+from training.data.inspect import inspect_dataset
+from training.presets import preset_text
 
 
 @pytest.fixture
@@ -37,15 +40,23 @@ def line(row: QWidget | None) -> QLineEdit:
     return found
 
 
-@pytest.mark.parametrize(("section", "kind", "spec"), EVERY_SETTING)
+@pytest.mark.parametrize(("section", "kind"), EVERY_KIND)
 def test_every_setting_is_edited_doubted_and_reset_in_its_row(
-    qtbot: QtBot, draft: Draft, section: str, kind: str, spec: FieldSpec, tmp_path: Path
+    qtbot: QtBot, draft: Draft, section: str, kind: str, tmp_path: Path
 ) -> None:
-    choose(draft, section, kind, spec.name, tmp_path)
-    form, path = form_of(qtbot, draft, section), join_path(section, spec.name)
-    row = form.rows()[path]
+    if kind:
+        draft.set_kind(section, kind)
+    form = form_of(qtbot, draft, section)
+    for spec in settings_of(draft, section, kind, tmp_path):
+        with named(section, kind, spec):
+            edit_doubt_and_reset(draft, form.rows()[join_path(section, spec.name)], other_value(spec, tmp_path))
+
+
+def edit_doubt_and_reset(draft: Draft, row: FieldRow, other: object) -> None:
+    """A wrong value, then ``other``, then the default."""
+    spec, path = row.spec, row.path
     assert row.editor.value() == draft.value(path)
-    for value, right in ((wrong_value(spec), False), (other_value(spec, tmp_path), True)):
+    for value, right in ((wrong_value(spec), False), (other, True)):
         row.editor.set_value(value)
         row.editor.edited.emit()
         assert draft.value(path) == value
@@ -122,7 +133,7 @@ def test_a_fault_deep_inside_stands_at_its_field(qtbot: QtBot, draft: Draft) -> 
     draft.reset("model.channels")
     draft.set_kind("dataset", "spiral")
     assert form.chooser is not None
-    assert form.chooser.sentence == "Small_cnn needs pictures, but spiral gives points; choose mlp or tabular."
+    assert form.chooser.sentence == "Small CNN needs pictures, but Spiral gives points; choose MLP or Tabular MLP."
 
 
 def test_a_way_out_is_one_click_away(qtbot: QtBot, draft: Draft) -> None:
@@ -147,6 +158,37 @@ def test_a_way_out_is_one_click_away(qtbot: QtBot, draft: Draft) -> None:
     assert link.text() == "Set Cycle momentum to off"
     link.click()
     assert draft.config() is not None
+
+
+def test_a_click_that_changes_the_task_takes_a_preset_s_name_along(qtbot: QtBot, draft: Draft, tmp_path: Path) -> None:
+    (tmp_path / "prices.csv").write_text("a,price\n" + "".join(f"{i},{i}.5\n" for i in range(40)))
+    for name, then in (("table classes", "prices"), ("my own", "my own")):
+        draft.set_data(read_toml(preset_text("table-classes"), "preset"))
+        draft.apply({"name": name, "dataset.path": str(tmp_path / "prices.csv"), "dataset.task": "values"})
+        assert draft.value("name") == name
+        form = form_of(qtbot, draft, "objective")
+        assert form.chooser is not None
+        (link,) = form.chooser.findChildren(FixLink)
+        assert link.text() == "Use Regression"
+        link.click()
+        assert draft.value("name") == then
+        draft.undo()
+        assert draft.value("name") == name
+
+
+def test_what_the_data_need_is_said_in_the_forms_own_words(qtbot: QtBot, draft: Draft, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,price\n" + "".join(f"{i},{i}.5\n" for i in range(40)))
+    draft.apply({"dataset.kind": "table", "dataset.path": str(tmp_path / "t.csv"), "dataset.task": "class"})
+    draft.apply({"model.kind": "tabular"})
+    config = draft.config()
+    assert config is not None, draft.problems()
+    draft.set_engine_problems(problems_from(inspect_dataset(config)))
+    row = form_of(qtbot, draft, "dataset").rows()["dataset.targets"]
+    assert row.sentence == "Column 'price' holds fractions, which are no classes; set Task to values."
+    (link,) = row.findChildren(FixLink)
+    assert link.text() == "Set Task to values"
+    link.click()
+    assert draft.value("dataset.task") == "values"
 
 
 def test_an_empty_path_is_asked_for_in_words(qtbot: QtBot, draft: Draft) -> None:

@@ -91,6 +91,9 @@ def test_another_file_has_other_rows(qtbot: QtBot, file: Path, tmp_path: Path) -
     other.write_text("def build(classes: int, depth: int = ...\n", encoding="utf-8")
     draft.recheck()
     assert "line 1" in form.rows()["model.path"].sentence
+    other.write_text("def build(classes: int, width: int = 4): ...\n", encoding="utf-8")
+    draft.recheck()  # what coming back to the window asks for
+    assert arguments(form) == {"width": "int"}
     draft.set_kind("model", "mlp")
     assert arguments(form) == {}
 

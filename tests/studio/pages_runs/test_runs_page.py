@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QAbstractButton
 from pytestqt.qtbot import QtBot
 
@@ -16,6 +16,7 @@ from studio.state.context import AppContext
 from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, runs_page
 from training.config import RunConfig
 from training.control import Command
+from training.runs.evaluation import note_evaluation
 from training.runs.folder import create_run
 
 MakeConfig = Callable[..., RunConfig]
@@ -65,6 +66,39 @@ def test_a_chosen_run_shows_curves_checkpoints_and_settings(
     page.status.setCurrentText("Failed")
     assert page.filter.rowCount() == 0
     assert not page.detail.isVisible()
+
+
+def test_a_run_shows_its_evaluation_class_by_class(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    page = runs_page(open_window(qtbot, context))
+    run_id = train_to_the_end(qtbot, context, config("first"))
+    listed(qtbot, page, 1)
+    page.show()
+    context.show_page("runs")
+    folder, card = page.model.run_at(0).folder, page.detail.evaluation
+    tables = {"recall": [0.75, None, 1.0], "confusion": [[3, 0, 1], [0, 0, 0], [0, 0, 4]]}
+    note_evaluation(folder, "validation", 20, ["cat", "dog", "owl"], tables)
+    note_evaluation(folder, "test", 40, ["cat"], {"recall": [0.5]})
+    page.choose(run_id)
+    qtbot.waitUntil(card.isVisible, timeout=10000)
+    shown = card.table.model()
+    assert [shown.headerData(at, Qt.Orientation.Horizontal) for at in range(4)] == [
+        "Name", "Recall", "Share", "Most often taken for",
+    ]  # fmt: skip
+    assert [shown.index(0, at).data() for at in range(4)] == ["cat", "75.00%", "50.0%", "owl (1)"]
+    assert shown.index(1, 1).data() == "–"
+    card.table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
+    assert [shown.index(row, 0).data() for row in range(3)] == ["owl", "cat", "dog"]  # what is not known at the end
+    middle = card.matrix._square().topLeft() + QPointF(2.5, 0.5) * card.matrix._cell()
+    assert card.matrix.words_at(middle) == "“cat” taken for “owl”: 1, 25.0% of this class"
+    qtbot.waitUntil(lambda: card.matrix.height() > card.matrix._square().bottom(), timeout=10000)  # laid out
+    corner = (middle - QPointF(15, 15)).toPoint()
+    assert card.matrix.grab().toImage().pixelColor(corner).saturation() > 50  # wrong answers have a colour
+    card.part.set_current("test")
+    assert shown.rowCount() == 1
+    assert not card.matrix.isVisible()
+    folder.evaluation_file.write_text("damaged")
+    card.refresh()
+    qtbot.waitUntil(card.isHidden, timeout=10000)
 
 
 def test_an_interrupted_run_can_be_resumed_from_here(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:

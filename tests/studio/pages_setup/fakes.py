@@ -1,6 +1,6 @@
 """A context whose engine answers when the test says so."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -57,6 +57,20 @@ def _note(asked: list[Asked], question: Asked) -> Inquiry:
     return question.inquiry
 
 
+class AtOnce:
+    """A Background without a thread."""
+
+    def submit(
+        self, work: Callable[[], Any], done: Callable[[Any], object], failed: Callable[[Exception], object]
+    ) -> None:
+        try:
+            result = work()
+        except OSError as error:
+            failed(error)
+        else:
+            done(result)
+
+
 class FakeContext(QObject):
     """What the Setup page uses of AppContext."""
 
@@ -67,6 +81,7 @@ class FakeContext(QObject):
         super().__init__()
         self.draft = Draft(self)
         self.engine = FakeEngine()
+        self.background = AtOnce()
         self.notifier = Notifier(self)
         self.branch: BranchSource | None = None
         self.started: list[RunConfig] = []

@@ -76,6 +76,7 @@ def test_a_preset_whose_data_was_not_named_is_opened_and_its_field_asks(page: Se
     choosing("MNIST in five epochs", lambda dialog: dialog.use.click())
     page.header.choose_action.trigger()
     assert heard == [f"Choose {preset('mnist').asks[0].what} before you start."]
+    assert context.draft.value("dataset.path") == ""  # and not a path that nobody named
     assert context.draft.value("name") == "mnist"
     assert [path for path, _ in page.problem_sentences()] == ["dataset.path"]
 
@@ -261,3 +262,16 @@ def test_a_folder_that_vanished_is_noticed_when_the_window_is_looked_at_again(
     folder.rmdir()
     context.draft.recheck()
     assert "does not exist" in page.bar.reason.text()
+
+
+def test_the_list_of_presets_ends_with_a_whole_row(qtbot: QtBot) -> None:
+    dialog = PresetDialog()
+    qtbot.addWidget(dialog)
+    with qtbot.waitExposed(dialog):
+        dialog.show()
+    for height in (520, 531, 600):
+        dialog.resize(760, height)
+        qtbot.waitUntil(lambda height=height: dialog.height() == height)  # type: ignore[misc]
+        rows, room = dialog.list.visualItemRect(dialog.list.item(0)).height(), dialog.list.viewport().height()
+        assert room % rows == 0
+        assert room > 200

@@ -75,6 +75,21 @@ def test_the_first_rows_stand_below_what_their_columns_are_for(
     histograms[0].grab()
 
 
+def test_a_view_of_some_columns_ends_with_a_whole_one(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, table: Path
+) -> None:
+    view = shown(qtbot, page, context, table, ignored=["when"]).view
+    header = view.horizontalHeader()
+    for width in (300, 345, 2000):
+        view.setMinimumWidth(width)
+        view.setMaximumWidth(width)
+        qtbot.waitUntil(lambda width=width: view.width() == width)  # type: ignore[misc]
+        ends = [header.sectionPosition(at) + header.sectionSize(at) for at in range(header.count())]
+        assert view.viewport().width() in ends or ends[-1] < view.viewport().width()
+        needed = [max(view.sizeHintForColumn(at), header.sectionSizeHint(at)) for at in range(header.count())]
+        assert all(header.sectionSize(at) >= needed[at] for at in range(header.count()))
+
+
 def test_what_cannot_be_is_said_above_the_table_that_shows_it(
     qtbot: QtBot, page: SetupPage, context: FakeContext, table: Path
 ) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QWidget
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from studio.actions.export_dialog import ExportDialog
 from studio.engine.messages import EngineDeath
 from studio.engine.state import RunState
 from studio.pages.train.header import RunHeader
@@ -214,8 +215,19 @@ def test_a_killed_engine_says_so_with_its_log(qtbot: QtBot, context: AppContext,
     assert "It was explained late." in page.outcome._banner.accessibleName()
 
 
+def answer_next_export(answer: Callable[[ExportDialog], object]) -> None:
+    def look() -> None:
+        dialog = QApplication.activeModalWidget()
+        if isinstance(dialog, ExportDialog):
+            answer(dialog)
+        else:
+            QTimer.singleShot(50, look)
+
+    QTimer.singleShot(50, look)
+
+
 def test_the_best_model_is_exported_and_the_proof_shown(
-    qtbot: QtBot, context: AppContext, config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, context: AppContext, config: MakeConfig, tmp_path: Path
 ) -> None:
     window = open_window(qtbot, context)
     page = train_page(window)
@@ -224,22 +236,33 @@ def test_the_best_model_is_exported_and_the_proof_shown(
     context.start_run(config())
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED, timeout=20000)
     qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 2, timeout=10000)
-    suggested: list[str] = []
+    folder = context.live.folder
+    assert folder is not None
+    proposed: list[Path] = []
 
-    def choose(_parent: object, _title: str, suggestion: str, _filter: str) -> tuple[str, str]:
-        suggested.append(suggestion)
-        return str(tmp_path / "mine"), ""
+    def answer(dialog: ExportDialog) -> None:
+        proposed.append(dialog.out(40))
+        dialog.place.set_path(str(tmp_path))
+        dialog.formats.setCurrentText("ONNX")
+        shutil.rmtree(folder.checkpoints / "step-00000040")  # pruned while it is asked where
+        dialog.export.click()
 
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", choose)
+    answer_next_export(answer)
     click(qtbot, page.header.export)
     qtbot.waitUntil(lambda: any(notice.tone == "success" for notice in heard), timeout=10000)
-    assert suggested[0].endswith("lab-step-40.safetensors")
+    assert proposed == [folder.exports / "lab-step-40-safetensors"]
     assert "max difference 0" in heard[-1].text
-    assert (tmp_path / "mine.safetensors").exists()
+    assert (tmp_path / "lab-step-20-onnx").exists()
     assert window.findChildren(Toast)
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("", ""))
     said = len(heard)
+
+    def turn_away(dialog: ExportDialog) -> None:
+        proposed.append(dialog.folder)
+        dialog.reject()
+
+    answer_next_export(turn_away)
     page.checkpoints.export_best()
+    assert proposed[1] == tmp_path  # the last one used
     assert len(heard) == said
 
 

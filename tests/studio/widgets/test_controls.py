@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QPixmap, QWheelEvent
 from PySide6.QtTest import QSignalSpy
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.widgets import (
@@ -82,8 +82,6 @@ def test_the_rail_is_walked_with_the_arrow_keys(qtbot: QtBot) -> None:
     for key in ("setup", "train", "runs"):
         rail.add_item(key, key, key.title())
     rail.add_item("settings", "settings", "Settings", bottom=True)
-    rail.set_item_enabled("train", False)
-    rail.set_badge("runs", "3")
     with qtbot.waitActive(rail):
         rail.show()
     changed = QSignalSpy(rail.current_changed)
@@ -93,7 +91,19 @@ def test_the_rail_is_walked_with_the_arrow_keys(qtbot: QtBot) -> None:
         assert focused is not None
         qtbot.keyClick(focused, pressed)
     went = [changed.at(at)[0] for at in range(changed.count())]
-    assert went == ["runs", "settings", "setup", "settings", "setup", "settings"]
+    assert went == ["train", "runs", "settings", "runs", "setup", "settings"]
+
+
+def test_a_file_or_a_folder_may_be_picked_where_both_will_do(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit = PathEdit("any")
+    qtbot.addWidget(edit)
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: ("/a/file", ""))
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: "/a/folder")
+    menu = edit.findChild(QMenu)
+    assert menu is not None
+    for action, path in zip(menu.actions(), ("/a/file", "/a/folder"), strict=True):
+        action.trigger()
+        assert edit.path() == path
 
 
 @pytest.mark.parametrize(

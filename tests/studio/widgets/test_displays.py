@@ -116,7 +116,6 @@ def test_a_banner_acts_and_closes(qtbot: QtBot) -> None:
     act = banner.add_action("Halve the batch size", lambda: acted.append("halved"))
     qtbot.mouseClick(act, Qt.MouseButton.LeftButton)
     assert acted == ["halved"]
-    banner.clear_actions()
     banner.set_message("Saved", tone="success")
     assert banner.accessibleName() == "Saved"
     with qtbot.waitSignal(banner.closed):

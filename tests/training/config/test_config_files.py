@@ -261,6 +261,13 @@ class TestOverrides:
         apply_overrides(data, [f"loop.clip_norm={word}"])
         assert parse_config(data).loop.clip_norm is None
 
+    @pytest.mark.parametrize("setting", ["model.norm", "dataset.auto_augment"])
+    def test_none_is_a_word_where_it_can_be_chosen(self, setting: str) -> None:
+        section, _, name = setting.partition(".")
+        data: dict[str, Any] = {section: {name: "?"}}
+        apply_overrides(data, [f"{section}.kind={RunConfig().model_dump()[section]['kind']}", f"{setting}=none"])
+        assert getattr(getattr(parse_config(data), section), name) == "none"
+
     def test_another_kind_drops_what_only_the_old_one_knew(self) -> None:
         data: dict[str, Any] = {"optimizer": {"kind": "adamw", "lr": 0.5, "betas": [0.8, 0.9], "weight_decay": 0.2}}
         apply_overrides(data, ["optimizer.kind=sgd"])

@@ -31,7 +31,20 @@ def adamw(**settings: Any) -> dict[str, Any]:
         # unknown keys, with the nearest known name
         ({"optimiser": {}}, "optimiser: unknown key in the top level; did you mean 'optimizer'?"),
         (adamw(lrr=1.0), "optimizer.lrr: unknown key in [optimizer] with kind 'adamw'; did you mean 'lr'?"),
-        (adamw(momentum=0.9), "optimizer.momentum: unknown key in [optimizer] with kind 'adamw'; known are "),
+        (adamw(speed=0.9), "optimizer.speed: unknown key in [optimizer] with kind 'adamw'; known are "),
+        (
+            adamw(momentum=0.9),
+            "optimizer.momentum: unknown key in [optimizer] with kind 'adamw'; sgd, rmsprop, muon have it.",
+        ),
+        (
+            {"model": {"kind": "mlp", "freeze": "off"}},
+            "model.freeze: unknown key in [model] with kind 'mlp'; did you mean optimizer.freeze?",
+        ),
+        ({"batch_size": 3}, "batch_size: unknown key in the top level; did you mean loop.batch_size?"),
+        (
+            {"loop": {"seed": 1}},
+            "loop.seed: unknown key in [loop]; did you mean seed at the top level, before all sections?",
+        ),
         ({"loop": {"epoch": 3}}, "loop.epoch: unknown key in [loop]; did you mean 'epochs'?"),
         ({"objective": {"los": "x"}}, "objective.los: unknown key in [objective]; did you mean 'loss'?"),
         # kinds
@@ -118,6 +131,10 @@ def adamw(**settings: Any) -> dict[str, Any]:
         (
             {"schedule": {"kind": "multi_step", "milestones": [5, 3]}},
             "schedule.milestones: must rise from each to the next, for example 1000, 2000.",
+        ),
+        (
+            {"dataset": {"kind": "idx", "path": ".", "validation": "test", "test_fraction": 0.3}},
+            "dataset.test_fraction: nothing is held back where dataset.validation is test: the test part",
         ),
         (
             {"model": {"kind": "torchvision", "name": "resnet19"}},

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from training.config import RunConfig, load_config, parse_config
+from training.config import RunConfig, apply_overrides, load_config, parse_config
 from training.config.diff import diff
 from training.config.effects import effect_of
-from training.config.objective import Classification
+from training.config.objective import Classification, Segmentation
 from training.errors import ConfigError
 
 POINTS: dict[str, Any] = {"dataset": {"kind": "moons"}, "model": {"kind": "mlp"}}
@@ -38,7 +38,8 @@ POINTS: dict[str, Any] = {"dataset": {"kind": "moons"}, "model": {"kind": "mlp"}
         ({"kind": "distillation", "teacher": "/no/such", "alpha": 0.0}, "objective.alpha: must be greater than 0.0"),
         (
             {"kind": "distillation", "teacher": "/no/such"},
-            "objective.teacher: /no/such does not exist; check the spelling or choose another folder.",
+            "objective.teacher: /no/such does not exist; check the spelling or choose the folder of a run or of one of its "
+            "checkpoints, or a Python file.",
         ),
         (
             {"kind": "regression"},
@@ -94,6 +95,41 @@ def test_a_file_without_a_kind_means_classification(tmp_path: Path) -> None:
     changed = load_config(tmp_path / "old.toml", ["objective.label_smoothing=0.2"])
     assert changed.objective == Classification(label_smoothing=0.2)
     assert RunConfig.model_validate({"objective": {}}).objective == Classification()
+
+
+def test_who_names_no_task_means_the_one_that_goes_with_the_data(tmp_path: Path) -> None:
+    found = {}
+    for kind, more in (
+        ("segmentation", {}),
+        ("text", {}),
+        ("ranking", {}),
+        ("ranked", {}),
+        ("moons", {}),
+        ("idx", {}),
+        ("table", {}),  # only its columns tell
+        ("table", {"task": "values"}),
+        ("image_table", {"label_separator": ","}),
+        ("npz_pictures", {"task": "mask"}),
+    ):
+        path = {} if kind in ("moons", "ranked") else {"path": str(tmp_path)}
+        columns = {"query_column": "q"} if kind == "ranking" else {}
+        data = {"dataset": {"kind": kind, **path, **columns, **more}}
+        found[kind, *more.values()] = parse_config(data, paths=False).objective.kind
+    assert found == {
+        ("segmentation",): "segmentation",
+        ("text",): "language_model",
+        ("ranking",): "ranking",
+        ("ranked",): "ranking",
+        ("moons",): "classification",
+        ("idx",): "classification",
+        ("table",): "classification",
+        ("table", "values"): "regression",
+        ("image_table", ","): "multi_label",
+        ("npz_pictures", "mask"): "segmentation",
+    }
+    changed: dict[str, Any] = {"dataset": {"kind": "segmentation", "path": str(tmp_path)}}
+    apply_overrides(changed, ["objective.dice_weight=0.3"])
+    assert parse_config(changed, paths=False).objective == Segmentation(dice_weight=0.3)
 
 
 def test_what_only_measures_otherwise_is_said_to_judge() -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import struct
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +83,21 @@ def mnist() -> Path:
     if not folder.is_dir():
         pytest.skip("the real MNIST is not beside the checkout (../shared/data/mnist)")
     return folder
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    """A folder, and the address at which its files can be had."""
+    folder = tmp_path / "server"
+    folder.mkdir()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as made:
+        thread = threading.Thread(target=made.serve_forever, args=(0.05,))
+        thread.start()
+        yield folder, f"http://127.0.0.1:{made.server_port}/"
+        made.shutdown()
+        thread.join()

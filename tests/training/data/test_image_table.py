@@ -44,7 +44,7 @@ def test_classes_by_the_row(tmp_path: Path) -> None:
     assert source.targets.tolist() == [0, 0, 0, 1, 0, 0]
     assert [source.name(row) for row in range(6)] == [NAMES[number] for number in order]
     assert np.array_equal(source.read(torch.tensor([2]))[0].numpy(), np.asarray(picture(11)))
-    assert "predicts the last column, 'animal'" in source.notes
+    assert "predicts the last column, 'animal'; dataset.targets chooses another" in source.notes
 
 
 def test_labels_in_columns_and_in_one_cell_are_the_same(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from training.data import prepare
 from training.data.cache_room import CacheWish
 from training.data.source import Opening, Source
 from training.data.sources import open_source
+from training.data.splits import split_source
 from training.errors import InputError
 from training.facts import IGNORED, IGNORED_PIXEL
 
@@ -168,6 +169,30 @@ def test_the_classes_of_a_fresh_folder_come_from_the_training_masks_alone(tmp_pa
     assert "the value 40" in reasons(planted)["val/images/012.png"]
 
 
+def test_nor_do_masks_that_are_drawn_to_be_held_back_say_which_classes_there_are(tmp_path: Path) -> None:
+    shutil.copytree(write_pairs(tmp_path / "parts", classes=None) / "train", tmp_path / "flat")
+    whole = opened(tmp_path / "flat")
+    parts = split_source(whole, SegmentationDataset(path="unread"))
+    held, trains = int(parts["validation"][0]), int(parts["train"][0])
+    mask = sample(held)[1].copy()
+    mask[0, :2] = 7, 255
+    save_mask(tmp_path / "flat" / "masks" / f"{held:03}.png", mask)
+    planted = opened(tmp_path / "flat")
+    assert torch.equal(split_source(planted, SegmentationDataset(path="unread"))["train"], parts["train"])
+    said = rf"{held:03}\.png is held back, and its mask holds the value 7; those of the training masks go up to 2"
+    with pytest.raises(InputError, match=rf"^dataset\.unknown: .*{said}") as refused:
+        planted.fit(parts["train"])
+    assert refused.value.fix == {"dataset.unknown": "ignore"}
+    for keep in (True, False):
+        lenient = opened(tmp_path / "flat", keep=keep, unknown="ignore").fit(parts["train"])
+        assert lenient.classes == whole.fit(parts["train"]).classes == ("0", "1", "2")
+        assert any("values above 2 are ignored" in note for note in lenient.notes)
+        assert lenient.read(torch.tensor([held]))[0, 0, :2, 3].tolist() == [IGNORED_PIXEL] * 2
+        assert lenient.take()[held, 0, 0, 3] == IGNORED_PIXEL
+    save_mask(tmp_path / "flat" / "masks" / f"{trains:03}.png", mask)
+    assert opened(tmp_path / "flat").fit(parts["train"]).classes == tuple("01234567")
+
+
 def test_black_and_white_masks_need_no_list(tmp_path: Path) -> None:
     write_pairs(tmp_path, classes=None)
     for path in tmp_path.rglob("masks/*.png"):
@@ -177,6 +202,33 @@ def test_black_and_white_masks_need_no_list(tmp_path: Path) -> None:
     source = opened(tmp_path)
     assert source.classes == ("black", "white")
     assert np.array_equal(source.read(torch.tensor([1]))[0, ..., 3].numpy(), sample(1)[1] == 1)
+
+
+def test_black_and_white_is_what_the_training_masks_are(tmp_path: Path) -> None:
+    shutil.copytree(write_pairs(tmp_path / "parts", classes=None) / "train", tmp_path / "flat")
+    for path in tmp_path.glob("flat/masks/*.png"):
+        with Image.open(path) as image:
+            save_mask(path, ((np.asarray(image) == 1) * 255).astype(np.uint8))
+    plain = opened(tmp_path / "flat")
+    parts = split_source(plain, SegmentationDataset(path="unread"))
+    held = int(parts["validation"][0])
+    plain = plain.fit(parts["train"])
+    expected = plain.take().clone()
+    mask = ((sample(held)[1] == 1) * 255).astype(np.uint8)
+    mask[0, 0] = 1
+    save_mask(tmp_path / "flat" / "masks" / f"{held:03}.png", mask)
+    said = rf"{held:03}\.png is held back, and its mask holds the value 1; the training masks are black and white, 0 and 255"
+    for check in (True, False):
+        with pytest.raises(InputError, match=rf"^dataset\.unknown: .*{said}") as refused:
+            opened(tmp_path / "flat", check=check).fit(parts["train"])
+        assert refused.value.fix == {"dataset.unknown": "ignore"}
+    expected[held, 0, 0, 3] = IGNORED_PIXEL
+    for keep in (True, False):
+        lenient = opened(tmp_path / "flat", keep=keep, unknown="ignore").fit(parts["train"])
+        assert lenient.classes == plain.classes == ("black", "white")
+        assert not any("no class list" in note for note in lenient.notes)
+        assert torch.equal(lenient.read(torch.arange(12)), expected)
+        assert torch.equal(lenient.take(), expected)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
+from tests.training.tiny import tiny
 from training.config.dataset import IdxDataset, ShapesDataset
 from training.config.dataset_section import DatasetSection
 from training.data.splits import split
+from training.engine.run import start_run
 from training.errors import InputError
+from training.runs.evaluation import read_evaluation
+from training.runs.folder import RunFolder, read_json
 
 
 def shapes(fraction: float = 0.2, seed: int = 0) -> DatasetSection:
@@ -72,6 +78,59 @@ def test_what_validation_says_is_done() -> None:
     assert torch.equal(tested["validation"], parts["test"])
     assert "test" not in tested
     assert torch.equal(tested["train"], parts["train"])
+
+
+def test_a_test_part_is_drawn_beside_the_samples_to_validate_on() -> None:
+    targets = torch.arange(100) % 2
+    plain, tested = (split(targets, everything(100), ShapesDataset(test_fraction=share)) for share in (0.0, 0.3))
+    assert torch.equal(plain["validation"], tested["validation"])
+    assert sorted(torch.cat(list(tested.values())).tolist()) == list(range(100))
+    assert torch.bincount(targets[tested["test"]]).tolist() == [15, 15]
+    given = {"train": torch.arange(80), "validation": torch.arange(80, 100)}
+    config = IdxDataset(path="x", test_fraction=0.25)
+    parts = split(targets, given, config)
+    assert torch.equal(parts["validation"], given["validation"])
+    assert {name: len(rows) for name, rows in parts.items()} == {"train": 60, "validation": 20, "test": 20}
+    groups = torch.arange(100) // 10
+    whole = split(torch.zeros(100, dtype=torch.int64), everything(100), ShapesDataset(test_fraction=0.3), groups)
+    assert {name: len(rows) for name, rows in whole.items()} == {"train": 50, "validation": 20, "test": 30}
+    assert {name: len(groups[rows].unique()) for name, rows in whole.items()} == {
+        "train": 5,
+        "validation": 2,
+        "test": 3,
+    }
+    assert torch.equal(split(targets, everything(100), config, in_order=True)["test"], torch.arange(55, 80))
+
+
+def test_a_test_part_that_cannot_be_drawn_is_refused() -> None:
+    targets = torch.arange(100) % 2
+    with pytest.raises(
+        InputError, match=r"^dataset\.test_fraction: 0.8 of 100 samples leaves nothing to train or to test on"
+    ):
+        split(targets, everything(100), ShapesDataset(test_fraction=0.8))
+    with pytest.raises(InputError, match=r"^dataset\.test_fraction: 0.001 of 100 training samples leaves none"):
+        split(
+            targets, everything(100), ShapesDataset(test_fraction=0.001)
+        )  # of the 80 that do not validate, it would be more
+    with pytest.raises(
+        InputError, match=r"^dataset\.test_fraction: 0.3 of 100 samples, of which the 60 left are in one"
+    ):
+        split(
+            targets, everything(100), ShapesDataset(validation_fraction=0.4, test_fraction=0.3), torch.arange(100) // 60
+        )
+    own = {"train": torch.arange(60), "test": torch.arange(60, 100)}
+    with pytest.raises(InputError, match=r"^dataset\.test_fraction: the data has a test part of its own") as refused:
+        split(targets, own, IdxDataset(path="x", test_fraction=0.1))
+    assert refused.value.fix == {"dataset.test_fraction": 0.0}
+
+
+def test_the_best_weights_are_measured_on_the_test_part_once(tmp_path: Path) -> None:
+    record = start_run(tiny("dataset.samples=100", "dataset.test_fraction=0.3", "loop.epochs=2"), tmp_path)
+    assert record["status"] == "completed"
+    assert "test/accuracy" in record["metrics"]
+    kept = read_evaluation(RunFolder(Path(record["folder"])), "test")
+    assert kept is not None
+    assert read_json(RunFolder(Path(record["folder"])).data_file)["samples"]["test"] == 30
 
 
 def test_an_empty_part_is_refused() -> None:

@@ -47,7 +47,7 @@ def test_roles_default_to_the_last_column_from_all_others(tmp_path: Path) -> Non
     assert table.columns == ("a", "b")
     assert table.target == "class"
     assert table.classes == ("blue", "green", "red")
-    assert table.notes == ("predicts the last column, 'kind'",)
+    assert table.notes == ("predicts the last column, 'kind'; dataset.targets chooses another",)
     assert table.targets[:3].tolist() == [2, 1, 0]
     assert table.read(torch.tensor([5, 0])).tolist() == [[5.0, 5.5], [0.0, 0.5]]
     assert table.name(5) == "row 6"
@@ -300,5 +300,7 @@ def test_a_task_that_the_data_is_not_for_is_told_when_the_data_is_opened(
     assert refused.value.problems[0].fix == {"objective.kind": "regression"}
     with pytest.raises(ConfigError, match=r"objective.kind: classification needs one class"):  # by the settings alone
         make_config(
-            dataset={"kind": "table", "path": str(tmp_path / "t.csv"), "task": "values"}, model={"kind": "tabular"}
+            dataset={"kind": "table", "path": str(tmp_path / "t.csv"), "task": "values"},
+            model={"kind": "tabular"},
+            objective={"kind": "classification"},
         )

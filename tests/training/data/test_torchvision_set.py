@@ -6,12 +6,8 @@ import hashlib
 import io
 import pickle
 import tarfile
-import threading
 import zipfile
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,33 +16,16 @@ import pytest
 import torch
 
 from tests.training.data.conftest import picture, write_idx
-from training.config.pictures import TorchvisionDataset
-from training.data.download import Remote
-from training.data.known_sets import KNOWN_SETS
+from training.config.torchvision_sets import TorchvisionDataset
+from training.data.known import KNOWN_SETS
 from training.data.source import Opening, Source
 from training.data.sources import open_source
 from training.errors import InputError, TrainingError
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *arguments: Any) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[tuple[Path, str]]:
-    """A folder, and the address at which its files can be had."""
-    folder = tmp_path / "server"
-    folder.mkdir()
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as made:
-        thread = threading.Thread(target=made.serve_forever, args=(0.05,))
-        thread.start()
-        yield folder, f"http://127.0.0.1:{made.server_port}/"
-        made.shutdown()
-        thread.join()
-
-
-def opened(name: str, path: Path, *, check: bool = True, told: list[str] | None = None, **settings: Any) -> Source:
+def opened(
+    name: str, path: Path | str, *, check: bool = True, told: list[str] | None = None, **settings: Any
+) -> Source:
     say = (lambda text, fraction: told.append(text)) if told is not None else (lambda text, fraction: None)
     dataset = TorchvisionDataset.model_validate({"name": name, "path": str(path)} | settings)
     return open_source(dataset, Opening(check=check, workers=0, keep=lambda size: True, report_progress=say))
@@ -57,10 +36,14 @@ def serve(
 ) -> None:
     """Let ``name`` consist of ``files``, to be had at ``addresses``."""
     remotes = tuple(
-        Remote(file, tuple(address + file for address in addresses), digest or f"md5:{hashlib.md5(data).hexdigest()}")
-        for file, data in files.items()
+        replace(
+            remote,
+            urls=tuple(address + remote.name for address in addresses),
+            digest=digest or f"md5:{hashlib.md5(files[remote.name]).hexdigest()}",
+        )
+        for remote in KNOWN_SETS[name].files
     )
-    monkeypatch.setitem(KNOWN_SETS, name, replace(KNOWN_SETS[name], files=remotes))
+    monkeypatch.setitem(KNOWN_SETS, name, replace(KNOWN_SETS[name], files=remotes, unpacked=0, bytes=0))
 
 
 def mnist_files(folder: Path) -> dict[str, bytes]:
@@ -150,6 +133,40 @@ def test_what_cannot_be_fetched_leaves_nothing(
     assert not [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
 
 
+@pytest.mark.parametrize("come", [1, 2, 3])
+def test_a_download_that_ended_in_between_goes_on(
+    tmp_path: Path, server: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, come: int
+) -> None:
+    folder, address = server
+    files = mnist_files(tmp_path / "made")
+    names = list(files)
+    monkeypatch.setattr("training.data.known.place.own_folder", lambda: tmp_path / "own")
+    raw = tmp_path / "own" / "MNIST" / "raw"
+    put(raw, {name: files[name] for name in names[:come]})
+    with pytest.raises(InputError, match=rf"MNIST is not whole in .*raw\..* put {', '.join(names[come:])} there"):
+        opened("MNIST", "", download=False)
+    with pytest.raises(InputError, match=rf"is not whole .* \({', '.join(names[come:])}\) when the run starts"):
+        opened("MNIST", "", check=False)
+    serve(monkeypatch, "MNIST", files, "http://127.0.0.1:9/")
+    with pytest.raises(InputError, match=f"{names[come]} is not in .*{', '.join(names[come + 1 :])}"):
+        opened("MNIST", "")
+    serve(monkeypatch, "MNIST", files, address)
+    put(folder, {name: files[name] for name in names[come:]})  # what is here is not fetched again
+    source = opened("MNIST", "")
+    assert {part: len(rows) for part, rows in source.parts.items()} == {"train": 30, "test": 12}
+
+
+def test_a_folder_without_a_test_part_is_used_unless_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = mnist_files(tmp_path / "made")
+    put(tmp_path / "raw", {name: data for name, data in files.items() if name.startswith("train")})
+    serve(monkeypatch, "MNIST", files, "http://127.0.0.1:9/")
+    assert set(opened("MNIST", tmp_path).parts) == {"train"}
+    with pytest.raises(InputError, match=r"t10k-images.* cannot be downloaded .*; t10k-labels.* is missing, too"):
+        opened("MNIST", tmp_path, validation="test")
+
+
 def test_nothing_is_fetched_for_a_preview_or_against_the_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,7 +227,7 @@ def test_cifar_comes_in_its_binary_form(
 ) -> None:
     files, pictures, classes = cifar(labels)
     known = KNOWN_SETS[name]
-    packed = {known.files[0].name: archive(known.made, files)}
+    packed = {known.files[0].name: archive(known.files[0].makes, files)}
     put(server[0], packed)
     serve(monkeypatch, name, packed, server[1])
     source = opened(name, tmp_path / "data")
@@ -223,7 +240,7 @@ def test_cifar_comes_in_its_binary_form(
     assert len(sent) < 10_000
     assert torch.equal(pickle.loads(sent).read(everything), source.read(everything))
     assert np.array_equal(source.take().numpy(), pictures)
-    path = tmp_path / "data" / known.made / ("test_batch.bin" if labels == 1 else "test.bin")
+    path = tmp_path / "data" / known.files[0].makes / ("test_batch.bin" if labels == 1 else "test.bin")
     path.write_bytes(path.read_bytes()[:-1] + b"\x07")
     with pytest.raises(TrainingError, match="was good when the run began, but has changed"):
         pickle.loads(sent).read(everything)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -107,11 +108,42 @@ def test_uneven_classes_are_told_with_what_makes_up_for_them(tmp_path: Path) -> 
     assert weighed.title.endswith("; objective.balanced makes up for that.")
 
 
-def test_classes_without_a_training_pixel_are_told(tmp_path: Path) -> None:
-    root = write_pairs(tmp_path / "pairs", classes="sky\nroad\ntree\nboat\n")
-    settings = ("dataset.kind=segmentation", f"dataset.path={root}", "objective.kind=segmentation")
+def test_the_column_that_nobody_chose_is_told(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "a,b,kind\n" + "\n".join(f"{number},{number % 7}.5,{number % 2}" for number in range(60))
+    )
+    table = ("dataset.kind=table", f"dataset.path={tmp_path / 't.csv'}", "model.kind=mlp")
+    told = Found(level="info", title="Predicts the last column, 'kind'; dataset.targets chooses another.")
+    assert [replace(item, time=told.time) for item in preflight(tiny(*table), tmp_path)].count(told) == 1
+    chosen = preflight(tiny(*table, "dataset.targets=kind"), tmp_path)
+    assert not [item for item in chosen if "last column" in item.title]
+
+
+def masked(tmp_path: Path, *overrides: str) -> list[Found]:
+    settings = ("dataset.kind=segmentation", f"dataset.path={tmp_path / 'pairs'}", "objective.kind=segmentation")
     data = {"model": {"kind": "unet", "depth": 1, "width": 4}, "loop": {"epochs": 1, "batch_size": 4}}
-    apply_overrides(data, settings)
-    found = preflight(parse_config(data), tmp_path / "workspace")
-    [absent] = [item for item in found if item.title.startswith("No training pixel")]
+    apply_overrides(data, [*settings, *overrides])
+    return preflight(parse_config(data), tmp_path / "workspace")
+
+
+def test_classes_without_a_training_pixel_are_told(tmp_path: Path) -> None:
+    write_pairs(tmp_path / "pairs", classes="sky\nroad\ntree\nboat\n")
+    [absent] = [item for item in masked(tmp_path) if item.title.startswith("No training pixel")]
     assert (absent.level, absent.title) == ("warning", "No training pixel for: boat.")
+
+
+def test_a_single_class_that_is_left_is_nothing_to_learn(tmp_path: Path) -> None:
+    write_pairs(tmp_path / "pairs", classes="sky\nroad\n")
+    [told] = [
+        item for item in masked(tmp_path, "dataset.ignore_index=1", "dataset.unknown=ignore") if item.level == "error"
+    ]
+    assert "there is only one class (sky), so there is nothing to learn" in told.title
+
+
+def test_a_class_of_what_nobody_named_may_be_left_out(tmp_path: Path) -> None:
+    write_pairs(tmp_path / "pairs", classes="sky\nUnlabelled\ntree\n")
+    [told] = [item for item in masked(tmp_path) if "dataset.ignore_index" in item.fix]
+    assert "The class Unlabelled is learnt" in told.title
+    assert told.fix == {"dataset.ignore_index": 1}
+    ignored = masked(tmp_path, "dataset.ignore_index=1")
+    assert not [item for item in ignored if "dataset.ignore_index" in item.fix]

@@ -50,7 +50,7 @@ NETWORKS: dict[str, tuple[str, Section, Section]] = {
         {"channels": [4, 4], "hidden": 8},
         {"channels": [4, 8], "hidden": 4, "dropout": 0.1, "norm": "batch"},
     ),
-    "whitened_cnn": ("image", {"channels": [4, 4, 4]}, {"channels": [4, 4, 8]}),
+    "whitened_cnn": ("image", {"channels": [4, 4, 4]}, {"channels": [4, 4, 8], "norm": "none"}),
     "mlp": (
         "vector",
         {"hidden": [8, 8]},

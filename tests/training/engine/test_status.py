@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from tests.training.tiny import tiny
 from training.engine import status
 from training.engine.assemble import assemble
 from training.engine.status import StatusBook
-from training.events import Validated
+from training.events import PhaseChanged, Stopped, Validated
 from training.runs.folder import create_run
 
 
@@ -43,3 +44,25 @@ def test_validations_in_a_row_are_written_seldom_and_the_last_one_soon(
     book.session.progress.metrics = {"val/loss": 0.1}
     book.catch_up()
     assert written() == 0.3  # nothing was told that is not written yet
+
+
+def test_the_time_worked_is_neither_that_of_pauses_nor_that_between_attempts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    folder = create_run(tmp_path, tiny())
+    seconds = []
+    for _attempt in range(2):
+        book = StatusBook(folder)
+        for wait, event in (
+            (1.0, PhaseChanged(phase="training")),
+            (5.0, PhaseChanged(phase="paused")),
+            (60.0, PhaseChanged(phase="training")),
+            (3.0, Stopped(step=4, reason="")),
+        ):
+            now += wait
+            book.note(event)
+        seconds.append(folder.status()["seconds"])
+        now += 3600.0
+    assert seconds == [9.0, 18.0]

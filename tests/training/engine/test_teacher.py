@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from tests.training.catalog.task_samples import small
+from training.cli import main
 from training.config import RunConfig
+from training.config.files import dump_config
 from training.config.objective import Distillation
 from training.engine.assemble import assemble
 from training.engine.run import resume_run, start_run
@@ -65,9 +67,25 @@ def test_the_same_normalisation_gives_the_teachers_own_bits(taught: Path, tmp_pa
 def test_a_runs_folder_stands_for_its_best_checkpoint_and_is_noted(taught: Path, tmp_path: Path) -> None:
     record = start_run(pupil(tmp_path, taught), tmp_path)
     noted = read_manifest(Path(record["last_checkpoint"]))["teacher"]
-    assert noted["checkpoint"] == RunFolder(taught).status()["best"]["checkpoint"]
+    assert noted["source"] == RunFolder(taught).status()["best"]["checkpoint"]
     assert len(noted["digest"]) == 64
     assert 0.0 <= record["metrics"]["val/agreement"] <= 1.0
+
+
+def test_a_run_may_be_called_by_its_name(
+    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "pupil.toml"
+    config.write_text(dump_config(pupil(tmp_path, taught)), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    words = [str(config), "--workspace", str(taught.parent.parent), "--set"]
+    for name in (taught.name, str(RunFolder(taught).status()["name"])):
+        assert main(["check", *words, f"objective.teacher={name}", "--json"]) == 0
+    assert main(["check", *words, "objective.teacher=nobody"]) == 2
+    assert "nobody does not exist; check the spelling or choose the folder of a run" in capsys.readouterr().err
+    (tmp_path / taught.name).mkdir()  # a folder beside the configuration is meant before a run
+    assert main(["check", *words, f"objective.teacher={taught.name}"]) == 2
+    assert "is neither a run nor a checkpoint" in "".join(capsys.readouterr())
 
 
 def test_a_resume_with_another_teacher_is_refused(taught: Path, tmp_path: Path) -> None:
@@ -98,7 +116,10 @@ def test_a_teacher_that_does_not_fit_is_refused(taught: Path, tmp_path: Path) ->
     weights = (broken / "model.safetensors").read_bytes()
     (broken / "model.safetensors").write_bytes(weights[:-1] + bytes([weights[-1] ^ 1]))
     assert refusal(broken).startswith(f"objective.teacher: {broken}")
-    assert refusal(tmp_path).startswith("objective.teacher: ")
+    advice = "is neither a run nor a checkpoint; choose the folder of one, or a Python file."
+    assert refusal(tmp_path) == f"objective.teacher: {tmp_path} {advice}"
+    (broken / "manifest.json").unlink()
+    assert "its manifest.json is missing" in refusal(broken)
     other = Path(start_run(small("regression", tmp_path / "values"), tmp_path)["folder"])
     assert refusal(other).endswith("was trained for regression; choose one that was trained for classification.")
     empty = tmp_path / "empty"

@@ -300,12 +300,6 @@ def test_equal_averages_with_a_test_part(idx_folder: Path, train: Train, tmp_pat
     assert_same_run(checkpoint, tmp_path / "run")
 
 
-def test_freezing_is_refused(train: Train, tmp_path: Path) -> None:
-    checkpoint = train(tiny(CPU, "optimizer.freeze=all_but_head"))
-    with pytest.raises(InputError, match=r"optimizer\.freeze: a script cannot keep a part of the network as it is yet"):
-        export_checkpoint(checkpoint, "script", tmp_path / "train.py")
-
-
 SCHEDULES = [
     ("constant",),
     ("constant", "warmup_steps=5"),

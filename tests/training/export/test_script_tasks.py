@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import pytest
 from tests.training.export.conftest import CPU, Train
 from tests.training.export.test_script import assert_same_run, check_source, export, train_by_script
 from training.config import RunConfig, apply_overrides, parse_config
-from training.errors import InputError
-from training.export import export_checkpoint
+from training.errors import InputError, TrainingError
+from training.export import export_checkpoint, script
+from training.export.material import load_material
 from training.runs.manifest import read_manifest
 
 WORDS = "It was a dark and stormy night; the rain fell in torrents, except at occasional intervals. "
@@ -60,7 +62,13 @@ TASKS = {
         "loop.accumulation=3",
         "loop.ema_decay=0.9",
     ),
-    "one class ignored": (FEATURES, "objective.kind=classification", "objective.ignore_index=1"),
+    "one class ignored": (
+        FEATURES,
+        "objective.kind=classification",
+        "objective.ignore_index=1",
+        "checkpoints.monitor=val/f1",
+    ),
+    "gaps marked": (FEATURES, "dataset.missing_indicator=true"),
     "values": (FEATURES, 'dataset.targets=["price", "age"]', "dataset.task=values", "objective.kind=regression"),
     "huber in bf16": (
         FEATURES,
@@ -79,6 +87,10 @@ TASKS = {
         "objective.kind=regression",
         "objective.loss=weighted_sum",
         "objective.huber_weight=0.25",
+        "checkpoints.monitor=val/mae",
+        "schedule.kind=plateau",
+        "schedule.patience=0",
+        "schedule.cooldown=0",
     ),
     "labels": (
         FEATURES,
@@ -86,6 +98,8 @@ TASKS = {
         "dataset.task=labels",
         "objective.kind=multi_label",
         "objective.balanced=true",
+        "checkpoints.monitor=val/auroc",
+        "loop.early_stopping_patience=1",
     ),
     "yes or no": (
         FEATURES,
@@ -101,11 +115,13 @@ TASKS = {
 def assert_same_score(checkpoint: Path, printed: str) -> None:
     """The score in the last line of the script, as many digits as it shows."""
     last = [line for line in printed.splitlines() if "validation: loss" in line][-1]
-    found = re.search(r"validation: loss ([-\d.]+), [^\d]*? ?(?:\(.*?\) )?([-\d.]+)(%?)", last.replace("R²", "R"))
+    found = re.search(r"validation: loss ([-\d.]+), .* ([-\d.]+)(%?)(?: \(best\))?$", last)
     assert found, last
-    metrics = read_manifest(checkpoint)["metrics"]
+    manifest = read_manifest(checkpoint)
+    metrics, monitor = manifest["metrics"], manifest["config"]["checkpoints"]["monitor"]
     assert float(found[1]) == pytest.approx(metrics["val/loss"], abs=6e-5)
-    usual = next(name for name in metrics if name.startswith("val/") and name != "val/loss")
+    names = (monitor, *metrics)
+    usual = next(name for name in names if name.startswith("val/") and name != "val/loss")
     digits = len(found[2].partition(".")[2])
     wanted = metrics[usual] * (100 if found[3] else 1)
     assert float(found[2]) == pytest.approx(wanted, abs=0.51 * 10**-digits)
@@ -122,6 +138,22 @@ def test_rows_of_a_table(
     train_by_script(file, tmp_path / "run")
     assert_same_run(checkpoint, tmp_path / "run")
     assert_same_score(checkpoint, capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("task", ["weighted", "one class ignored", "values", "labels", "yes or no"])
+def test_every_score_is_the_runs(task: str, table: Path, train: Train) -> None:
+    """The proof of an export compares it; so it must be the right one that is written, and a wrong one be found."""
+    material = load_material(train(rows_config(table, *TASKS[task], "loop.max_steps=1")))
+    for name in {"loss", *material.config.objective.metrics} - {"top5_accuracy"}:
+        checkpoints = material.config.checkpoints.model_copy(update={"monitor": f"val/{name}"})
+        material = replace(material, config=material.config.model_copy(update={"checkpoints": checkpoints}))
+        text = script.render(material, "train.py")
+        script.prove_script(material, text)
+        assert f"value = val_{'loss' if name == 'loss' else 'score'}" in text
+        wrong = text.replace("return self.right / self.seen", "return self.right / (self.seen + 1)")
+        if wrong != text:
+            with pytest.raises(TrainingError, match="The script's loss or score would differ"):
+                script.prove_script(material, wrong)
 
 
 @pytest.mark.parametrize("vocabulary", ["characters", "bytes"])
@@ -147,19 +179,9 @@ def test_text(vocabulary: str, train: Train, tmp_path: Path, capsys: pytest.Capt
 
 REFUSED: list[tuple[str, Callable[[Path], RunConfig], str]] = [
     (
-        "the other metric",
-        lambda table: rows_config(table, FEATURES, "checkpoints.monitor=val/f1"),
-        "checkpoints.monitor: a script chooses the best weights by val/loss or val/accuracy only",
-    ),
-    (
         "going back",
         lambda table: rows_config(table, FEATURES, "loop.after_skips=roll_back"),
         "loop.after_skips: a script cannot go back after skipped steps yet",
-    ),
-    (
-        "gaps",
-        lambda table: rows_config(table, FEATURES, "dataset.missing_indicator=true"),
-        "dataset.missing_indicator: a script cannot read data in this way yet",
     ),
 ]
 

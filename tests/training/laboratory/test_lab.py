@@ -20,6 +20,7 @@ from training.config.diff import diff
 from training.config.files import read_toml
 from training.data.idx_file import IdxFile
 from training.laboratory.chart import Curve, line_drawing, smoothed
+from training.laboratory.child import Ended
 from training.laboratory.plan import device_overrides, step_config
 from training.laboratory.record import KILLED_SERIES, RECORD
 from training.laboratory.share import write_share
@@ -65,7 +66,9 @@ def test_what_cannot_be_is_refused_before_anything_is_trained(
 
 def test_a_folder_without_mnist_files_is_told_of_with_a_share_and_without(tmp_path: Path, capsys: Captured) -> None:
     for share in ([], ["--share", "0.5"]):
-        assert "train-images-idx3-ubyte" in refusal(["--data", str(tmp_path), *share], capsys)
+        assert main(["lab", "--data", str(tmp_path), *share]) == 2
+        (sentence,) = capsys.readouterr().err.splitlines()  # and no step was begun
+        assert "train-images-idx3-ubyte" in sentence
     runs = Path(os.environ["TRAINWRIGHT_WORKSPACE"], "runs")
     assert not runs.exists() or not list(runs.iterdir())
 
@@ -73,6 +76,24 @@ def test_a_folder_without_mnist_files_is_told_of_with_a_share_and_without(tmp_pa
 def test_too_small_a_share_is_told(tmp_path: Path, capsys: Captured) -> None:
     data = write_idx(tmp_path / "data")
     assert "larger share" in refusal(["--data", str(data), "--share", "0.01"], capsys)
+
+
+def test_a_share_that_shows_nothing_is_told_of_at_once(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("training.laboratory.runner.train", lambda *_: Ended(2, "Not today."))
+    data = write_idx(tmp_path / "data", samples=960)
+    for arguments, steps in (
+        (["--data", str(data), "--share", "0.5"], "3 steps"),  # four fifths of 480 in batches of 128
+        (["--share", "0.1"], "4 steps"),
+    ):
+        assert main(["lab", *arguments]) == 2
+        warning, first, *_ = capsys.readouterr().err.splitlines()
+        assert warning.startswith(f"With this share an epoch has {steps}: ")
+        assert f"due every 100 steps, and a run has {5 * int(steps[0])}: steps 6 and 7" in warning
+        assert first.startswith("[1/7]")
+    assert main(["lab"]) == 2
+    assert capsys.readouterr().err.startswith("[1/7]")
 
 
 def test_a_share_is_the_first_pictures_of_each_class(tmp_path: Path) -> None:

@@ -113,6 +113,7 @@ def test_the_verdicts_follow_from_the_figures(found: dict[str, Any]) -> None:
     steps = {step["key"]: step for step in found["steps"]}
     assert steps["baseline"]["met"]
     assert steps["one_cycle"]["met"]
+    assert " were clipped (asked for: fewer than 5%), and " in steps["clip"]["found"]
     assert steps["clip"]["met"] == (steps["clip"]["figures"]["clipped_steady"] < 0.05)
     assert steps["accumulation"]["met"]
     assert steps["accumulation"]["figures"]["steps"] == steps["clip"]["figures"]["steps"]

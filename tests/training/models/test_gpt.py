@@ -233,7 +233,8 @@ def test_work_counts_every_place_and_the_tied_head() -> None:
     for tie_weights in (True, False):
         model = gpt(tie_weights=tie_weights)
         weights = 2 * 12 * 8 * 8 + TOKENS * 8  # of each block 4 width^2 in attention, 8 width^2 in the MLP
-        assert step_work(model, facts, batch_size=3) == 6 * 3 * weights * CONTEXT
+        attention = 2 * 2 * CONTEXT * 8  # for each place: of each block two products with every place, of the width
+        assert step_work(model, facts, batch_size=3) == 6 * 3 * (weights + attention) * CONTEXT
 
 
 def test_summary_lists_the_layers() -> None:

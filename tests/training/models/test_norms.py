@@ -10,8 +10,12 @@ from torch import Tensor, nn
 
 from tests.training.known_facts import sample_facts
 from tests.training.tiny import tiny
+from training.config.describe import describe
 from training.config.model import Mlp, SmallCnn
-from training.config.model_section import Norm
+from training.config.model_section import ModelSection, Norm
+from training.config.problems import alternatives
+from training.config.user_file import UserFile
+from training.config.zoo import NamedWeights
 from training.doctor import preflight
 from training.engine.run import start_run
 from training.errors import InputError
@@ -78,6 +82,15 @@ def test_accumulation_is_warned_of_with_a_change_that_helps(tmp_path: Path) -> N
     [few] = warnings("model.norm=batch", "loop.batch_size=4", workspace=tmp_path)
     assert "from 4 samples" in few.title
     assert warnings("model.norm=batch", workspace=tmp_path) == []
+
+
+def test_every_network_of_ours_offers_another_norm_than_batch_norm() -> None:
+    """Those for text are normalised token by token: batch norm would look at the tokens to be predicted."""
+    for kind, section in alternatives("model").items():
+        assert issubclass(section, ModelSection)
+        ours = not issubclass(section, NamedWeights | UserFile)
+        choices = {spec.name: spec.choices for spec in describe(section)}.get("norm", ())
+        assert not ours or kind == "gpt" or set(choices) == {"none", *KINDS}, kind
 
 
 def test_single_samples_are_refused_where_batch_norm_cannot_take_them(tmp_path: Path) -> None:

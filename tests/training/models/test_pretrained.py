@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save, save_file
 from torch import Tensor, nn
 
 from tests.training.known_facts import sample_facts
@@ -28,7 +30,7 @@ from training.models.download import weights_folder
 from training.models.pretrained import Beginning, begin
 from training.models.taking import adapt_channels, interpolate_positions
 from training.models.torchvision_weights import named_weights
-from training.models.weights import tensors_of
+from training.models.weights import read_weights, tensors_of
 from training.runs.folder import RunFolder
 from training.runs.history import read_history
 from training.runs.manifest import read_manifest
@@ -139,6 +141,38 @@ def test_files_that_are_refused(tmp_path: Path, file: Path) -> None:
         parse_config({"model": {"kind": "torchvision", "weights": str(tmp_path / "gone.pth")}})
     with pytest.raises(ConfigError, match="published weights are chosen already"):
         parse_config({"model": {"kind": "torchvision", "weights": str(file), "pretrained": "DEFAULT"}})
+
+
+def test_another_file_chosen_by_mistake_is_told_in_plain_words(tmp_path: Path) -> None:
+    now, formerly = tmp_path / "now.pth", tmp_path / "formerly.pth"
+    for file in (now, formerly):
+        torch.save({"weight": torch.ones(2)}, file, _use_new_zipfile_serialization=file is now)
+    np.savez(tmp_path / "samples.npz", x=np.ones(3))
+    foreign = "it is no safetensors file, and torch.save did not write it"
+    for name, content, reason in (
+        ("words.txt", b"some words", foreign),
+        ("table.csv", b"a,b\n1,2\n", foreign),
+        ("picture.png", b"\x89PNG\r\n\x1a\n" + bytes(60), foreign),
+        ("samples.npz", None, foreign),
+        ("words.safetensors", b"some words", "its content is not that of a safetensors file, or it is cut short"),
+        ("half.pth", now.read_bytes()[:-600], "it is damaged or cut short"),
+        ("half-formerly.pth", formerly.read_bytes()[:-4], "it is damaged or cut short"),
+        ("objects.pth", pickle.dumps({"weight": Path("x")}), "it holds code or objects, not only tensors"),
+        (
+            "renamed.pth",
+            save({"weight": torch.ones(2)}),
+            "it is a safetensors file, but its name does not end in .safetensors",
+        ),
+        ("empty.pth", b"", "it is empty"),
+    ):
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError) as refused:
+            read_weights(str(tmp_path / name))
+        assert refused.value.message == (
+            f"model.weights: {tmp_path / name} is not a readable file of weights ({reason}); choose a .pth, .pt or .safetensors "
+            "file that holds tensors only."
+        )
 
 
 @pytest.mark.filterwarnings("ignore:.*[Ss]parse")

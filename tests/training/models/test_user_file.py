@@ -130,7 +130,35 @@ HEAD = "import torch\nfrom torch import nn\n"
             "def build(classes):\n    return nn.Conv2d(1, 3, 1)\n",
             "answers a tensor of 2 x 3 x 8 x 8, but a tensor of 2 x 3",
         ),
-        ("def build(classes):\n    return nn.Linear(5, 3)\n", "the network cannot take such samples: RuntimeError"),
+        (
+            "class Lost(nn.Conv2d):\n    def forward(self, x):\n        return super().forward(x).squeeze()\n"
+            "def build(classes):\n    return nn.Sequential(Lost(1, 3, 8), nn.Identity())\n",
+            r"network\.py: for 1 sample the network answers a tensor of 3, but a tensor of 1 x 3 is wanted; .* \(squeeze\(\)",
+        ),
+        (
+            "class Lost(nn.Conv2d):\n    def forward(self, x):\n        return super().forward(x).squeeze()\n"
+            "def build(classes):\n    return nn.Sequential(Lost(1, 3, 8), nn.Flatten())\n",
+            r"the network cannot take a single sample: its layer 1 \(Flatten\), which gets a tensor of 3: IndexError",
+        ),
+        (
+            "def build(classes):\n    return nn.Sequential(nn.Flatten(), nn.Linear(100, classes))\n",
+            r"network\.py: the network cannot take samples of shape 1 x 8 x 8: its layer 1 \(Linear\) expects 100 numbers, "
+            r"but gets 64 \(a tensor of 2 x 64\)\. Correct the file",
+        ),
+        ("def build(classes):\n    return nn.Conv2d(3, 3, 8)\n", "the Conv2d expects 3 channels, but gets 1 "),
+        (
+            "def build(classes):\n    return nn.Sequential(nn.Flatten(), nn.Bilinear(64, 64, 3))\n",
+            "its layer 1 \\(Bilinear\\), which gets a tensor of 2 x 64: TypeError",
+        ),
+        (
+            "class Own(nn.Linear):\n    def forward(self, x):\n        return x @ self.weight\n"
+            "def build(classes):\n    return nn.Sequential(nn.Flatten(), Own(5, 3))\n",
+            r"line 5: the network cannot take samples of shape 1 x 8 x 8: RuntimeError",
+        ),
+        (
+            "def build(classes):\n    return nn.Sequential(nn.Flatten(), nn.LazyLinear(classes))\n",
+            "1 is a LazyLinear, whose size is not known before it has seen samples; use Linear",
+        ),
         ("def build(classes, context): ...\n", "build asks for context, which pictures do not have"),
     ],
 )
@@ -140,11 +168,19 @@ def test_faults_are_told_by_line_and_reason(tmp_path: Path, text: str, sentence:
         make_model(model, FACTS, 3, 0)
 
 
+def test_batch_norm_is_tried_with_a_single_sample_too(tmp_path: Path) -> None:
+    text = "def build(features, classes):\n    return nn.Sequential(nn.BatchNorm1d(features), nn.Linear(features, classes))\n"
+    model = make_model(written(tmp_path, HEAD + text), DataFacts("vector", (2,), "class", ("a", "b")), 2, 0)
+    assert all(part.training for part in model.modules())
+    assert int(dict(model.named_buffers())["0.num_batches_tracked"]) == 0
+    assert not any(part._forward_hooks or part._forward_pre_hooks for part in model.modules())
+
+
 def test_a_fault_in_the_middle_of_a_run_names_the_line(tmp_path: Path) -> None:
     record = start_run(small_run(written(tmp_path, NETWORK), fail_at=2), tmp_path / "runs")
     assert record["status"] == "failed"
     line = next(number for number, text in enumerate(NETWORK.split("\n"), 1) if "raise ValueError" in text)
-    assert record["reason"].endswith(f"network.py, line {line}: ValueError: enough of it")
+    assert record["reason"].endswith(f"network.py, line {line}: ValueError: enough of it.")
 
 
 @pytest.mark.parametrize(

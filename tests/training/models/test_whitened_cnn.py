@@ -18,6 +18,7 @@ from training.checkpoints.load import load_weights
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import read_toml
 from training.config.model import WhitenedCnn
+from training.config.model_section import Norm
 from training.control import Control
 from training.engine.assemble import assemble
 from training.engine.run import Hooks, resume_run, start_run
@@ -25,7 +26,6 @@ from training.engine.step import train_step
 from training.errors import InputError
 from training.export.formats import export_model
 from training.export.material import load_material
-from training.export.script import export_script
 from training.models import fit_to_samples, make_model
 from training.presets import preset_text
 from training.runs.folder import RunFolder
@@ -104,6 +104,18 @@ def test_logits_are_a_ninth_and_convolutions_begin_as_the_identity() -> None:
     block.load_state_dict(layers[2].state_dict())
     before = torch.randn(2, 24, 5, 5)
     torch.testing.assert_close(block(before), before[:, :6])
+
+
+@pytest.mark.parametrize("norm", ["none", "group", "layer"])
+def test_other_norms_need_no_batch_and_have_a_bias_alone(norm: Norm) -> None:
+    model = make_model(NETWORK.model_copy(update={"norm": norm}), sample_facts((3, 32, 32)), 7, seed=0).train()
+    inputs = torch.randn(4, 3, 32, 32)
+    torch.testing.assert_close(model(inputs)[:1], model(inputs[:1]))
+    norms = [layer for layer in model.modules() if isinstance(layer, nn.GroupNorm)]
+    assert len(norms) == (0 if norm == "none" else 6)
+    assert not any(layer.weight.requires_grad for layer in norms)
+    biases = [name for name, value in model.named_parameters() if name.endswith("bias") and value.requires_grad]
+    assert len(biases) == 6 + 1
 
 
 def test_whitening_looks_at_training_pictures_alone_and_two_steps_leave_it(pictures: Path) -> None:
@@ -210,9 +222,3 @@ def test_it_can_be_exported(checkpoint: Path, tmp_path: Path, to: str) -> None:
         pytest.importorskip("onnxruntime")
     outcome = export_model(lambda: load_material(checkpoint), to, tmp_path / "out")
     assert outcome["max_difference"] < 1e-3
-
-
-def test_a_script_is_refused_with_a_reason(checkpoint: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot make the first layer of a whitened_cnn from the training pictures"):
-        export_script(lambda: load_material(checkpoint), tmp_path / "run.py")
-    assert not (tmp_path / "run.py").exists()

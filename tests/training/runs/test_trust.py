@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
 from tests.training.commands import Captured, json_line
 from tests.training.data.text_sample import write_text
@@ -100,6 +102,28 @@ def test_a_digest_that_the_person_types_is_a_word(stranger: Path, capsys: Captur
     assert json_line(capsys)["status"] == "completed"
 
 
+def test_what_is_no_digest_is_no_word(stranger: Path, capsys: Captured) -> None:
+    for given, told in (
+        (
+            "true",
+            "model.trusted: cannot be True; leave it out, read the file, then agree to run it (on the command line: --trust)",
+        ),
+        (
+            "yes",
+            "model.trusted: needs your consent: read network.py, then agree to run it (on the command line: --trust)",
+        ),
+    ):
+        assert main(["check", str(stranger), "--set", f"model.trusted={given}"]) == 2
+        assert told in capsys.readouterr().err
+    assert not (stranger.parent / "trace").exists()
+
+
+def test_a_parameter_of_build_is_told_where_it_belongs(stranger: Path, capsys: Captured) -> None:
+    assert main(["check", str(stranger), "--set", "model.width=8"]) == 2
+    told = "model.width: unknown key in [model] with kind 'user_file'; did you mean model.arguments.width?"
+    assert told in capsys.readouterr().err
+
+
 def test_a_teachers_code_needs_a_word_too(
     stranger: Path, isolated_home: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,6 +152,30 @@ def test_a_teachers_code_needs_a_word_too(
     short = f"objective.teacher={os.path.relpath(teacher)}"
     assert main(["resume", taught, "--set", "loop.max_steps=3", "--set", short, "--trust", "--json"]) == 0
     assert json_line(capsys)["step"] == 3
+
+
+def test_a_teacher_in_a_file_needs_a_word_too(stranger: Path, tmp_path: Path, capsys: Captured) -> None:
+    digest, trace = digest_of(CODE), tmp_path / "trace"
+    layers = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 3))
+    torch.save(layers.state_dict(), tmp_path / "teacher.pth")
+    pupil = tmp_path / "pupil.toml"
+    task = '[objective]\nkind = "distillation"\nteacher = "network.py"\nteacher_weights = "teacher.pth"\n'
+    pupil.write_text(
+        f'{RUN}{task}teacher_trusted = "{digest}"\n[model]\nkind = "mlp"\nhidden = [4]\n', encoding="utf-8"
+    )
+    assert main(["run", str(pupil)]) == 2
+    assert "objective.teacher_trusted: nobody has agreed on this computer to run network.py" in capsys.readouterr().err
+    assert not trace.exists()
+    assert main(["check", str(pupil), "--set", f"objective.teacher_trusted={digest}"]) == 0
+    stranger.with_name("network.py").write_text(CODE + "\n", encoding="utf-8")
+    trace.unlink()
+    assert main(["run", str(pupil)]) == 2
+    assert not trace.exists()
+    assert main(["run", str(pupil), "--trust", "--set", "checkpoints.every_steps=1", "--json"]) == 0
+    begun = Path(json_line(capsys)["folder"]) / "checkpoints" / "step-00000001"
+    stranger.with_name("network.py").write_text(CODE, encoding="utf-8")
+    assert main(["resume", str(begun), "--trust"]) == 2
+    assert "is another teacher than the run began with" in capsys.readouterr().err
 
 
 def test_a_teacher_without_a_checkpoint_is_told_before_it_is_agreed_to(

@@ -16,8 +16,8 @@ from training.data.source import AtHand, Opening, Skipped
 from training.errors import InputError
 from training.facts import Layout
 
-_PREFIXES = (("train", "train"), ("test", "t10k"))
-_IMAGES, _LABELS = "images-idx3-ubyte", "labels-idx1-ubyte"
+MNIST_FILES = (("train", "train"), ("test", "t10k"))
+FORMS = _IMAGES, _LABELS = "images-idx3-ubyte", "labels-idx1-ubyte"
 
 
 class Idx(AtHand):
@@ -28,15 +28,16 @@ class Idx(AtHand):
 
     layout: Layout = "image"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, prefixes: tuple[tuple[str, str], ...] = MNIST_FILES) -> None:
+        """``prefixes`` are each part with that of its files' names."""
         self.skipped: tuple[Skipped, ...] = ()
         self.parts: dict[str, Tensor] = {}
         self._files: list[IdxFile] = []
         labels: list[NDArray[np.uint8]] = []
         digest = hashlib.sha256()
         total = 0
-        for part, prefix in _PREFIXES:
-            images_file, labels_file = (_find(folder, f"{prefix}-{stem}") for stem in (_IMAGES, _LABELS))
+        for part, prefix in prefixes:
+            images_file, labels_file = (find_idx(folder, prefix, form) for form in FORMS)
             if part == "test" and images_file is None and labels_file is None:
                 continue
             if images_file is None or labels_file is None:
@@ -104,8 +105,10 @@ def open_idx(dataset: IdxDataset, opening: Opening) -> Idx:
     return Idx(folder)
 
 
-def _find(folder: Path, name: str) -> Path | None:
-    """``name`` or ``name``.gz; also with a dot before "idx", as some mirrors and unpackers write it."""
+def find_idx(folder: Path, prefix: str, form: str) -> Path | None:
+    """The file of a part's pictures or labels, packed or not; also with a dot before "idx", as some mirrors and unpackers
+    write it."""
+    name = f"{prefix}-{form}"
     for candidate in (name, f"{name}.gz", name.replace("-idx", ".idx"), f"{name.replace('-idx', '.idx')}.gz"):
         if (folder / candidate).is_file():
             return folder / candidate

@@ -36,7 +36,11 @@ def open_image_folder(dataset: ImageFolderDataset, opening: Opening) -> ImageFol
 
 
 def _classes(listing: Listing, owners: list[int]) -> tuple[str, ...]:
-    """Names of the classes that have training pictures, sorted; raises InputError when they make no dataset."""
+    """Names of the classes that have training pictures, sorted; raises InputError when they make no dataset.
+
+    Nothing is learnt from samples here: a person named the classes by making the folders, and of each class at least one
+    picture trains whatever the split.
+    """
     filled = {listing.groups[owner] for owner in set(owners)}
     trained = sorted(name for part, name in filled if part == "train")
     root = listing.root

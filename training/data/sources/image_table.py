@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Self
@@ -15,8 +14,8 @@ from torch import Tensor
 
 from training.config.pictures import ImageTableDataset
 from training.config.tables import MISSING_MARKS
-from training.data.columns import dense_codes, given_parts, require_numbers, target_kind
-from training.data.folder import Listing, not_a_picture, picture_suffixes
+from training.data.columns import dense_codes, given_parts, predicts_last, require_numbers, target_kind
+from training.data.folder import Listing, look_up, picture_suffixes
 from training.data.pictures import Opened, Pictures, choose_form, open_pictures
 from training.data.source import Opening
 from training.data.sources.table import group_numbers, require_trained_classes
@@ -82,7 +81,7 @@ def open_image_table(dataset: ImageTableDataset, opening: Opening) -> ImageTable
     frame = frame[rows]
     labels = _labels(frame, rows, targets, dataset)
     if not dataset.targets:
-        listing.notes.append(f"predicts the last column, '{visible(targets[0], 60)}'")
+        listing.notes.append(predicts_last(targets[0]))
     size = None if dataset.image_size is None else (dataset.image_size, dataset.image_size)
     opened = open_pictures(listing, choose_form(listing, size, dataset.color), opening)
     if "train" not in opened.parts():
@@ -156,7 +155,7 @@ def _list(
             reason = f"the same file as in row {seen[file] + 1:,}"
         status = None
         if not reason:
-            reason, status = _status(listing.root, name)
+            reason, status = look_up(listing.root, name)
         if reason or status is None:
             listing.skip(name or "the table", f"row {row + 1:,}: {reason}")
             continue
@@ -165,20 +164,6 @@ def _list(
         listing.owners[-1] = numbers[parts[row]]
         rows.append(row)
     return listing, np.array(rows, dtype=np.int64)
-
-
-def _status(root: Path, name: str) -> tuple[str, os.stat_result | None]:
-    """Why the file cannot be used, "" if it may be, and what the system says of it."""
-    below = PurePosixPath(name)
-    if below.is_absolute() or ".." in below.parts or Path(name).is_absolute():
-        return "lies outside of the folder of the pictures", None
-    try:
-        status = (root / name).stat()
-    except FileNotFoundError:
-        return "there is no such file", None
-    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
-        return f"cannot be opened: {getattr(error, 'strerror', None) or error}", None
-    return not_a_picture(below.name, status), status
 
 
 def _labels(

@@ -102,7 +102,7 @@ class Arrays(AtHand):
 
 
 def open_npz(dataset: NpzDataset, opening: Opening) -> Arrays:
-    file, parts = _open(dataset, opening)
+    file, parts = open_parts(dataset, opening)
     for number, part in enumerate(parts):
         inputs = part.inputs
         if inputs.ndim < 2 or inputs.dtype.kind not in "fiub":
@@ -114,7 +114,7 @@ def open_npz(dataset: NpzDataset, opening: Opening) -> Arrays:
 
 
 def open_npz_pictures(dataset: NpzPicturesDataset, opening: Opening) -> Arrays:
-    file, parts = _open(dataset, opening)
+    file, parts = open_parts(dataset, opening)
     for number, part in enumerate(parts):
         if part.inputs.dtype != np.uint8:
             raise InputError(
@@ -124,7 +124,8 @@ def open_npz_pictures(dataset: NpzPicturesDataset, opening: Opening) -> Arrays:
     return _arrays(dataset.task, parts, file, opening)
 
 
-def _open(dataset: NpzDataset | NpzPicturesDataset, opening: Opening) -> tuple[Path, Parts]:
+def open_parts(dataset: NpzDataset | NpzPicturesDataset, opening: Opening) -> tuple[Path, Parts]:
+    """The file, and the arrays of each of its parts."""
     path = Path(dataset.path)
     opening.report_progress(f"reading {path.name}", None)
     file = NpzFile(path)
@@ -257,11 +258,14 @@ def _values(parts: Parts, target: Target) -> tuple[tuple[str, ...], Tensor]:
         known, numbers = np.unique(flat[:, 0], return_inverse=True)
         if len(known) > _MOST_CLASSES:
             raise InputError(
-                f"dataset.targets: holds {len(known):,} different values, too many to be classes; set dataset.task to values."
+                f"dataset.targets: holds {len(known):,} different values, too many to be classes; set dataset.task to values.",
+                fix={"dataset.task": "values"},
             )
         return tuple(str(value) for value in known.tolist()), torch.from_numpy(numbers.astype(np.int64))
     if targets.dtype.kind == "U":
-        raise InputError("dataset.targets: holds text, which is no number; set dataset.task to class.")
+        raise InputError(
+            "dataset.targets: holds text, which is no number; set dataset.task to class.", fix={"dataset.task": "class"}
+        )
     values = _float32(targets.reshape(len(targets), -1))
     row = _first_row(~np.isfinite(values))
     if row is not None:
@@ -274,7 +278,9 @@ def _values(parts: Parts, target: Target) -> tuple[tuple[str, ...], Tensor]:
             f"for float32, in row {row:,}, counted from 0; correct it, or leave that sample out."
         )
     if target == "labels" and not ((values == 0) | (values == 1)).all():
-        raise InputError("dataset.targets: labels are 0 or 1; set dataset.task to values.")
+        raise InputError(
+            "dataset.targets: labels are 0 or 1; set dataset.task to values.", fix={"dataset.task": "values"}
+        )
     word = "label" if target == "labels" else "value"
     names = tuple(f"{word} {number}" for number in range(1, values.shape[1] + 1))
     return names, torch.from_numpy(values)

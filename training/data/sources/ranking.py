@@ -85,7 +85,7 @@ def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
     if len(roles.targets) > 1:
         raise InputError("dataset.targets: items are ranked by one column; name one.")
     require_numbers(frame, roles.targets)
-    frame, _, more = without_gaps(frame, roles.targets)
+    frame, rows, more = without_gaps(frame, roles.targets)
     query, texts = dense_codes(frame.get_column(dataset.query_column))
     if not bool(query.all()):
         name = visible(dataset.query_column, 60)
@@ -106,7 +106,7 @@ def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
     parts = {"train": torch.arange(len(kept))}
     if dataset.split_column:
         parts = _parts_of_queries(given_parts(frame.get_column(dataset.split_column)), places, dataset.split_column)
-    features = encode(frame, roles.features, roles.categorical, dataset.missing_indicator)
+    features = encode(frame, roles.features, roles.categorical, dataset, rows)
     return Queries(
         features,
         places,

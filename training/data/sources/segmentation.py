@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from training.config.pictures import SegmentationDataset
@@ -15,14 +18,30 @@ from training.data.folder import Listing, shown
 from training.data.mask_folder import list_pairs
 from training.data.masks import MaskForm, NoMask, indices
 from training.data.pictures import Opened, Pictures, choose_form, open_pictures
-from training.data.source import Opening, ReportProgress
+from training.data.source import Opening
 from training.errors import InputError
 from training.facts import IGNORED_PIXEL, Target
 from training.reading import open_file
 
 CLASS_LIST = "classes.txt"
 _PROBED = 64
-_BLACK_AND_WHITE = ((0, 0, 0), (255, 255, 255))
+_NO_LIST = "no class list"
+_TWO_CLASSES = "masks are black and white: 0 is one class, 255 the other"
+BLACK_AND_WHITE_NAMES = ("black", "white")
+BLACK_AND_WHITE = ((0, 0, 0), (255, 255, 255))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What masks without a class list hold: the ``values`` that stand for the classes, and int16 (N,) the ``highest`` of them in
+    each mask, -1 where it has none or was not looked at. ``white``, bool (N,): which of them hold 255, where that may be a class."""
+
+    values: tuple[int, ...]
+    highest: NDArray[np.int16]
+    white: NDArray[np.bool_]
+
+    def only(self, rows: NDArray[np.int64]) -> Seen:
+        return Seen(self.values, self.highest[rows], self.white[rows])
 
 
 class Segmentation(Pictures):
@@ -30,23 +49,80 @@ class Segmentation(Pictures):
 
     target: Target = "mask"
 
-    def __init__(self, opened: Opened, classes: tuple[str, ...], told: str) -> None:
+    def __init__(self, opened: Opened, classes: tuple[str, ...], told: str, seen: Seen | None, ignore: bool) -> None:
+        """``seen`` where no list names the classes: ``fit`` leaves those of the training masks; ``ignore`` says what becomes of
+        the pixels of others."""
         super().__init__(opened, told.encode())
         self.classes = classes
         self.targets = torch.zeros(len(opened.good), 0, dtype=torch.int64)
         self.parts: dict[str, Tensor] = opened.parts()
+        self._seen = None if seen is None else seen.only(opened.good)
+        self._ignore = ignore
+        self._black_and_white = False
         if "train" not in self.parts:
             raise InputError(
                 f"{opened.listing.root} holds no training image that can be used{_first(opened.listing)}.",
                 "Look at what is left out, and at the class list.",
             )
 
+    def fit(self, train: Tensor) -> Self:
+        if self._seen is None:
+            return self
+        highest = self._seen.highest
+        trained = int(highest[train.numpy()].max())
+        beyond = np.flatnonzero(highest > trained)
+        if len(beyond) and trained >= 0:  # else nothing can be learnt, which is told with the reason
+            two = trained == 0 and bool(self._seen.white[train.numpy()].any())
+            count = 2 if two else sum(value <= trained for value in self._seen.values)
+            if not self._ignore or count < 2:
+                theirs = (
+                    "the training masks are black and white, 0 and 255"
+                    if two
+                    else f"those of the training masks go up to {trained}"
+                )
+                raise InputError(
+                    f"dataset.unknown: {self.name(int(beyond[0]))} is held back, and its mask holds the value "
+                    f"{highest[beyond[0]]}; {theirs}.",
+                    f"Correct that mask, list the classes in a text file (dataset.class_list, or {CLASS_LIST} in the folder)"
+                    + (", or let such pixels be ignored." if count >= 2 else "."),
+                    fix={"dataset.unknown": "ignore"} if count >= 2 else {},
+                )
+            if two:
+                self._black_and_white, self.classes = True, BLACK_AND_WHITE_NAMES
+                self.notes = (*(note for note in self.notes if not note.startswith(_NO_LIST)), _TWO_CLASSES)
+                self.notes += ("values between 0 and 255 are ignored: no training mask has them",)
+            else:
+                self.classes = self.classes[:count]
+                self.notes += (f"values above {trained} are ignored: no training mask has them",)
+        return self
+
+    def read(self, indices: Tensor) -> Tensor:
+        return self._known(super().read(indices))
+
+    def take(self) -> Tensor:
+        stored = self._store is not None
+        samples = super().take()
+        return self._known(samples) if stored else samples  # else ``read`` has made them so
+
+    def _known(self, samples: Tensor) -> Tensor:
+        """``samples`` whose pixels of classes that ``fit`` took away are ignored; in place, once."""
+        if self._black_and_white:  # decoded as indices, of which 255 stood for no class
+            masks = samples[..., -1]
+            white = masks == IGNORED_PIXEL
+            masks.masked_fill_(masks > 0, IGNORED_PIXEL).masked_fill_(white, 1)
+        elif self._seen is not None and len(self.classes) < len(self._seen.values):
+            masks = samples[..., -1]
+            masks.masked_fill_(masks >= len(self.classes), IGNORED_PIXEL)
+        return samples
+
 
 def open_segmentation(dataset: SegmentationDataset, opening: Opening) -> Segmentation:
     root = Path(dataset.path)
     listing = list_pairs(root, opening.report_progress)
-    classes = _class_list(dataset, root) or _classes_in(listing, dataset.ignore_index, opening)
-    ignored = dataset.ignore_index
+    ignored, seen = dataset.ignore_index, None
+    classes = find_class_list(dataset, root)
+    if classes is None:
+        classes, seen = _classes_in(listing, ignored, opening)
     mask = MaskForm.of(len(classes.names), classes.colors, ignored, dataset.unknown == "ignore")
     learnt = tuple(name for index, name in enumerate(classes.names) if index != ignored)
     if not learnt:
@@ -55,27 +131,37 @@ def open_segmentation(dataset: SegmentationDataset, opening: Opening) -> Segment
         listing.notes.append(f"{classes.names[ignored]} ({ignored}) is ignored")
     size = (dataset.image_size[0], dataset.image_size[-1]) if dataset.image_size else None
     form = choose_form(listing, size, dataset.color, mask)
-    return Segmentation(open_pictures(listing, form, opening), learnt, f"{mask} {learnt}")
+    opened = open_pictures(listing, form, opening)
+    return Segmentation(opened, learnt, f"{mask} {learnt}", seen, dataset.unknown == "ignore")
 
 
-def _class_list(dataset: SegmentationDataset, root: Path) -> ClassList | None:
+def find_class_list(dataset: SegmentationDataset, root: Path) -> ClassList | None:
     """What the settings name, else what lies in the folder; None for nothing."""
     if dataset.class_list is not None:
         return read_class_list(Path(dataset.class_list))
     return read_class_list(root / CLASS_LIST) if (root / CLASS_LIST).is_file() else None
 
 
-def _classes_in(listing: Listing, ignored: int | None, opening: Opening) -> ClassList:
-    """Without a class list: the indices in the training masks, every one of them, and a few for a preview. Masks of black
-    and white alone have two classes."""
+def _classes_in(listing: Listing, ignored: int | None, opening: Opening) -> tuple[ClassList, Seen | None]:
+    """Without a class list: the indices in the masks of the folder that trains, every one of them, and a few for a preview,
+    which cannot say what is seen. Which of those masks are held back is known later. Masks of black and white alone have two
+    classes."""
     if listing.masks is None:
         raise ValueError("the listing has no masks")
     train = [row for row, owner in enumerate(listing.owners) if listing.groups[owner][0] == "train"]
     some = train if opening.check else train[:: max(1, len(train) // _PROBED)]
-    values = _values([listing.root / listing.masks.paths[row] for row in some], opening.report_progress)
-    if values == {0, 255} and ignored is None:
-        listing.notes.append("masks are black and white: 0 is one class, 255 the other")
-        return ClassList(("black", "white"), _BLACK_AND_WHITE)
+    values: set[int] = set()
+    highest, white = np.full(len(listing.owners), -1, dtype=np.int16), np.zeros(len(listing.owners), dtype=np.bool_)
+    for number, row in enumerate(some):
+        if number % 64 == 0:
+            opening.report_progress("looking for the classes in the masks", number / len(some))
+        found = _values(listing.root / listing.masks.paths[row])
+        values |= found
+        highest[row] = max(found - {IGNORED_PIXEL, ignored}, default=-1)
+        white[row] = ignored is None and IGNORED_PIXEL in found
+    if values == {0, IGNORED_PIXEL} and ignored is None:
+        listing.notes.append(_TWO_CLASSES)
+        return ClassList(BLACK_AND_WHITE_NAMES, BLACK_AND_WHITE), None
     learnt = values - {IGNORED_PIXEL, ignored}
     if not learnt:
         raise InputError(
@@ -83,22 +169,20 @@ def _classes_in(listing: Listing, ignored: int | None, opening: Opening) -> Clas
             f"Save masks as grey or palette PNG, or list the classes and their colours in {CLASS_LIST}.",
         )
     count = max(learnt) + 1
-    listing.notes.append(f"no class list: {count} classes by the indices in the training masks")
-    return ClassList(tuple(str(number) for number in range(count)))
+    listing.notes.append(f"{_NO_LIST}: {count} classes by the indices in the training masks")
+    names = tuple(str(number) for number in range(count))
+    if len(some) < len(train):
+        return ClassList(names), None
+    return ClassList(names), Seen(tuple(number for number in range(count) if number != ignored), highest, white)
 
 
-def _values(masks: list[Path], report_progress: ReportProgress) -> set[int]:
+def _values(mask: Path) -> set[int]:
     """All indices that occur; a mask that cannot be read has none here, and is left out with a reason later."""
-    found: set[int] = set()
-    for number, path in enumerate(masks):
-        if number % 64 == 0:
-            report_progress("looking for the classes in the masks", number / len(masks))
-        try:
-            with open_file(path, MAX_BYTES) as stream, open_picture(stream) as image:
-                found.update(np.unique(indices(image)).tolist())
-        except (NoMask, Unusable, OSError, ValueError, SyntaxError):  # SyntaxError: Pillow's word for a broken PNG
-            continue
-    return found
+    try:
+        with open_file(mask, MAX_BYTES) as stream, open_picture(stream) as image:
+            return set(np.unique(indices(image)).tolist())
+    except (NoMask, Unusable, OSError, ValueError, SyntaxError):  # SyntaxError: Pillow's word for a broken PNG
+        return set()
 
 
 def _first(listing: Listing) -> str:

@@ -1,0 +1,158 @@
+"""Ask how and where a model is exported. Each export gets a folder of its own, or is a script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from studio.theme import SPACING
+from studio.widgets import ComboBox, PathEdit, button, label
+
+_WIDTH = 520
+
+
+class ExportFormat(NamedTuple):
+    """One way out: its name for the engine, how people call it, the ending of its main file, what it is for."""
+
+    key: str
+    title: str
+    suffix: str
+    what: str
+
+
+FORMATS = (
+    ExportFormat(
+        "safetensors",
+        "Weights (safetensors)",
+        ".safetensors",
+        "The weights, and Python code that builds the network around them: to go on working with it in torch.",
+    ),
+    ExportFormat(
+        "onnx",
+        "ONNX",
+        ".onnx",
+        "For other programs and languages. It takes samples as the data holds them; normalising is part of it.",
+    ),
+    ExportFormat(
+        "torch-export",
+        "torch.export",
+        ".pt2",
+        "The network as a program that torch runs without its code. Normalising is part of it.",
+    ),
+    ExportFormat(
+        "script",
+        "Python script",
+        ".py",
+        "The whole run, from the data to its training, as code to read and to change. It holds no weights.",
+    ),
+)
+
+
+class ExportDialog(QDialog):
+    """Accepted when the person wants it: ``format`` and ``out`` say how and where."""
+
+    def __init__(self, run: str, step: int, folder: Path, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._run = run
+        self._step = step
+        self._renamed = False
+        self.setWindowTitle("Export the model")
+        self.setModal(True)
+        self.formats = ComboBox()
+        self.formats.setAccessibleName("Format")
+        for each in FORMATS:
+            self.formats.addItem(each.title)
+        self._what = label("", "help", wrap=True)
+        self.place = PathEdit("folder", title="Folder for exports")
+        self.place.setAccessibleName("Folder")
+        self.place.set_path(str(folder))
+        self.name = QLineEdit()
+        self.name.setAccessibleName("Name")
+        self._result = label("", "help", wrap=True, selectable=True)
+        self.export = button("Export", "export", "primary")
+        self.export.setDefault(True)
+        self._lay_out()
+        self.export.clicked.connect(self.accept)
+        self.name.textEdited.connect(self._on_renamed)
+        self.name.textChanged.connect(self._update)
+        self.place.path_changed.connect(self._update)
+        self.formats.currentIndexChanged.connect(self._propose)
+        self._propose()
+
+    @property
+    def format(self) -> ExportFormat:
+        """What is chosen."""
+        return FORMATS[self.formats.currentIndex()]
+
+    @property
+    def folder(self) -> Path:
+        """Where exports go."""
+        return Path(self.place.path().strip()).expanduser().absolute()
+
+    def out(self, step: int) -> Path:
+        """Where the export of the checkpoint at ``step`` goes: it may be another one than the dialog was opened for."""
+        name = _file_name(self.name.text() if self._renamed else self._proposed(step))
+        if name.lower().endswith(self.format.suffix):
+            name = name[: -len(self.format.suffix)]
+        return self.folder / (f"{name}.py" if self.format.key == "script" else name)
+
+    def _proposed(self, step: int) -> str:
+        kind = "" if self.format.key == "script" else f"-{self.format.key}"
+        return f"{_file_name(self._run)}-step-{step}{kind}"
+
+    @Slot()
+    def _propose(self) -> None:
+        self._what.setText(self.format.what)
+        if not self._renamed:
+            self.name.setText(self._proposed(self._step))
+        self._update()
+
+    @Slot()
+    def _on_renamed(self) -> None:
+        self._renamed = bool(self.name.text().strip())
+
+    @Slot()
+    def _update(self) -> None:
+        complete = bool(self.place.path().strip() and self.name.text().strip())
+        self.export.setEnabled(complete)
+        out = self.out(self._step)
+        main = out if self.format.key == "script" else out / f"model{self.format.suffix}"
+        again = " An earlier export there is replaced." if main.exists() else ""
+        self._result.setText(f"{main}{again}" if complete else "Choose a folder and a name.")
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l)
+        column.setSpacing(SPACING.s)
+        column.addWidget(label(f"Export {self._run} at step {self._step:,}", "section", wrap=True))
+        for title, widget, below in (
+            ("Format", self.formats, self._what),
+            ("Folder", self.place, None),
+            ("Name", self.name, self._result),
+        ):
+            words = label(title, "field")
+            words.setBuddy(widget)
+            column.addSpacing(SPACING.xs)
+            column.addWidget(words)
+            column.addWidget(widget)
+            if below is not None:
+                below.setFixedWidth(_WIDTH)
+                below.setMinimumHeight(2 * below.fontMetrics().lineSpacing() + 2)  # the dialog stays as it is
+                column.addWidget(below)
+        cancel = button("Cancel")
+        cancel.clicked.connect(self.reject)
+        row = QHBoxLayout()
+        row.setContentsMargins(0, SPACING.m, 0, 0)
+        row.setSpacing(SPACING.s)
+        row.addStretch(1)
+        row.addWidget(self.export)
+        row.addWidget(cancel)
+        column.addLayout(row)
+
+
+def _file_name(text: str) -> str:
+    allowed = (character if character.isalnum() or character in "-_ ." else "-" for character in text)
+    return "".join(allowed).strip(" .") or "model"

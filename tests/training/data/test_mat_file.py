@@ -1,0 +1,71 @@
+"""MATLAB files of level 5 as scipy writes them, whole and damaged."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.training.data.known_trees import mat
+from training.data.mat_file import read_arrays
+from training.errors import InputError
+
+# scipy 1.17.1, savemat(..., do_compression=False and True) of a list of texts, bytes, floats and whole numbers.
+PLAIN = """
+TUFUTEFCIDUuMCBNQVQtZmlsZSAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgIC
+AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAAAAAAAAAAAAABSU0OAAAAOAAAAAYAAAAIAAAABAAAAAAAAAAFAAAACAAAAAEAAAAE
+AAAAAQAAAAUAAABuYW1lcwAAABAABAB0ZXh0DgAAAFAAAAAGAAAACAAAAAkAAAAAAAAABQAAAAwAAAACAAAAAwAAAAQAAAAAAAAAAQABAFgAAA
+ACAAAAGAAAAAAMBBAIFAENBREJFQIOBhIKFgMPBxMLFw4AAABIAAAABgAAAAgAAAAGAAAAAAAAAAUAAAAIAAAAAwAAAAEAAAABAAEAeQAAAAkA
+AAAYAAAAAAAAAAAAJEAAAAAAAAD4PwAAAAAAAAjADgAAAEAAAAAGAAAACAAAAA0AAAAAAAAABQAAAAgAAAABAAAAAwAAAAEAAQBuAAAABgAAAA
+wAAAABAAAAcBEBAAMAAAAAAAAA
+"""
+PACKED = """
+TUFUTEFCIDUuMCBNQVQtZmlsZSAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgIC
+AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAAAAAAAAAAAAABSU0PAAAALQAAAHic42NgYLAAYjYg5gBiFgYIYIXyGaFijFCxvMTc
+1GIgLQAULUmtKAEAOYkEXg8AAABCAAAAeJwtyMkRgCAQRNFhB2VX0LA8mn8kNAXd9S4/EtEHGiw4WlPggYMAuTvD/93fGbzM9mZBFdd41PXoIp
+nrfAZHmAIYDwAAADEAAAB4nONjYGDwAGI2IOaA0iDACuUzAzEjGDMyVAJpTiCWYIABFQcI/cMeQnMcAABLZQN7DwAAAC0AAAB4nONjYGBwAGI2
+IOYAYl4GCGCF8hmBmBlMMzLkQdXxQMULBBnBciAAADJHAYM=
+"""
+
+
+@pytest.mark.parametrize("text", [PLAIN, PACKED], ids=["plain", "packed"])
+def test_arrays_are_those_that_scipy_wrote(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.mat").write_bytes(base64.b64decode(text))
+    pixels, numbers, whole = read_arrays(tmp_path / "a.mat", ("X", "y", "n"))
+    assert pixels.dtype == np.uint8
+    assert np.array_equal(pixels, np.arange(24).reshape(2, 3, 4))
+    assert np.array_equal(numbers, [[10.0], [1.5], [-3.0]])
+    assert whole.dtype == np.uint32
+    assert whole.tolist() == [[1, 70000, 3]]
+    with pytest.raises(InputError, match="holds no array of numbers called names"):
+        read_arrays(tmp_path / "a.mat", ("X", "names"))
+
+
+@pytest.mark.parametrize("text", [PLAIN, PACKED], ids=["plain", "packed"])
+def test_any_damage_is_refused_or_harmless(text: str, tmp_path: Path) -> None:
+    """Cut off anywhere it is refused; a bit that is turned may stand in a number, but never does anything else."""
+    data = base64.b64decode(text)
+    path = tmp_path / "a.mat"
+    for length in range(0, len(data) - 4, 5):
+        path.write_bytes(data[:length])
+        with pytest.raises(InputError):
+            read_arrays(path, ("X", "y", "n"))
+    for place in range(124, len(data), 3):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 0x81]) + data[place + 1 :])
+        try:
+            read_arrays(path, ("X", "y", "n"))
+        except InputError:
+            continue
+
+
+def test_sizes_beyond_the_file_take_no_memory(tmp_path: Path) -> None:
+    mat(tmp_path / "a.mat", {"X": np.zeros((2, 2), np.uint8)}, packed=False)
+    data = (tmp_path / "a.mat").read_bytes()
+    sizes = np.array([2, 2], "<i4").tobytes()
+    assert data.count(sizes) == 1
+    for huge in ([2**31 - 1, 2**31 - 1], [-1, 4], [2**15, 2**15]):
+        (tmp_path / "a.mat").write_bytes(data.replace(sizes, np.array(huge, "<i4").tobytes()))
+        with pytest.raises(InputError, match=r"impossible sizes|does not hold what its sizes promise"):
+            read_arrays(tmp_path / "a.mat", ("X",))

@@ -1,0 +1,39 @@
+"""What the tests of a run that goes on elsewhere share: hooks that stop it and listen, and what is looked at afterwards."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+from training.engine.run import Hooks
+from training.events import Event, Found
+from training.runs.manifest import WEIGHTS, read_manifest
+
+HERE = socket.gethostname()
+
+
+def stopping(said: list[Event] | None = None, at: int = 4) -> Hooks:
+    """Hooks that stop the run at the end of the epoch that reaches step ``at``."""
+    hooks = Hooks()
+
+    def watch(event: Event) -> None:
+        if said is not None:
+            said.append(event)
+        if event.kind == "epoch_ended" and getattr(event, "step", 0) >= at:
+            hooks.control.request_stop()
+
+    hooks.watch = watch
+    return hooks
+
+
+def listening(said: list[Event]) -> Hooks:
+    return Hooks(watch=said.append)
+
+
+def findings(said: list[Event]) -> list[Found]:
+    return [event for event in said if isinstance(event, Found)]
+
+
+def weights(record: dict[str, Any]) -> str:
+    return str(read_manifest(Path(record["last_checkpoint"]))["files"][WEIGHTS]["sha256"])

@@ -1,0 +1,244 @@
+"""Scripts of every kind of data: read or made, split and trained on to the same bits as the engine's."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.training.catalog.task_samples import small as catalog_small
+from tests.training.catalog.test_every_dataset import small
+from tests.training.catalog.test_every_picture_dataset import config as picture_config
+from tests.training.catalog.test_every_picture_dataset import dataset as picture_dataset
+from tests.training.data.conftest import picture
+from tests.training.data.known_trees import countries, emnist, usps
+from tests.training.data.pairs_of_pictures import write_pairs
+from tests.training.export.conftest import Train
+from tests.training.export.test_script import assert_same_run, check_source, export, train_by_script
+from tests.training.export.test_script_tasks import WORDS, assert_same_score
+from tests.training.tiny import tiny_pictures
+from training.config import RunConfig, apply_overrides, parse_config
+from training.errors import InputError
+from training.runs.folder import RunFolder, read_json
+
+
+def changed(config: RunConfig, *overrides: str) -> RunConfig:
+    data: dict[str, Any] = config.model_dump(mode="json")
+    apply_overrides(data, overrides)
+    return parse_config(data)
+
+
+def assert_repeated(checkpoint: Path, tmp_path: Path) -> str:
+    """The script of the run has the run's parts and computes what it computed; its text."""
+    file = export(checkpoint, tmp_path / "train.py")
+    check_source(file)
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        train_by_script(file, tmp_path / "script")
+    assert_same_run(checkpoint, tmp_path / "script")
+    assert_same_score(checkpoint, printed.getvalue())
+    report = read_json(RunFolder(checkpoint.parent.parent).data_file) or {}
+    for part, count in report["samples"].items():
+        assert f"{count} {part} samples" in printed.getvalue()
+    return file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", ["moons", "circles", "blobs", "npz", "npz_pictures"])
+def test_made_points_and_arrays(kind: str, train: Train, tmp_path: Path) -> None:
+    assert_repeated(train(small(kind, tmp_path)), tmp_path)
+
+
+def test_arrays_with_parts_of_their_own(train: Train, tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    shapes = {"train": 30, "val": 8, "test": 9}
+    arrays: dict[str, Any] = {
+        f"x_{part}": draw.integers(0, 256, (count, 3, 8, 8), np.uint8) for part, count in shapes.items()
+    }
+    arrays |= {f"y_{part}": np.array(["b", "a", "c"])[np.arange(count) % 3] for part, count in shapes.items()}
+    np.savez(tmp_path / "a.npz", **arrays)
+    for validation in ("auto", "split", "test"):
+        config = changed(small("npz_pictures", tmp_path), f"dataset.validation={validation}")
+        np.savez(tmp_path / "a.npz", **arrays)
+        (tmp_path / validation).mkdir()
+        assert_repeated(train(config), tmp_path / validation)
+
+
+@pytest.mark.parametrize("kind", ["classes", "labels", "values"])
+def test_pictures_of_a_table(kind: str, train: Train, tmp_path: Path) -> None:
+    sections = picture_dataset(kind, tmp_path / "data")
+    text = (tmp_path / "data" / "table.csv").read_text()
+    (tmp_path / "data" / "table.csv").write_text(text + "\nnot there.png,light,red,1,2\n./03.png,dark,red,1,2\n")
+    assert_repeated(train(picture_config(sections)), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("split_column=part", "duplicates=drop_from_validation"),
+        ("split_column=part", "validation=split", "group_column=query"),
+        ("split_column=part", "validation=test", "duplicates=drop_from_validation"),
+        ("group_column=gappy", "test_fraction=0.2", "duplicates=drop_from_validation"),
+        ("test_fraction=0.3", "split_seed=3"),
+    ],
+    ids=" ".join,
+)
+def test_rows_are_split_as_the_run_splits_them(settings: tuple[str, ...], train: Train, tmp_path: Path) -> None:
+    config = small("table", tmp_path)
+    names, *lines = (tmp_path / "t.csv").read_text().splitlines()
+    words = ("Train", "val", "dev", "training", "train")
+    rows = [f"{line},{words[row % 5] if row < 70 else 'test'}" for row, line in enumerate(lines)]
+    rows += [f"{line},val" for line in lines[2:4]] + [f"{line},Test" for line in lines[3:6]]  # the same rows once more
+    (tmp_path / "t.csv").write_text("\n".join([f"{names},part", *rows]) + "\n")
+    named = {setting.partition("=")[2] for setting in settings}
+    ignored = [name for name in ("query", "grade", "part") if name not in named]
+    overrides = [f"dataset.{setting}" for setting in settings]
+    assert_repeated(train(changed(config, f"dataset.ignored={ignored}", *overrides)), tmp_path)
+
+
+def test_copies_are_left_out(idx_folder: Path, train: Train, tmp_path: Path) -> None:
+    """Of pictures in files by the files, of others by their pixels."""
+    folder = tmp_path / "pictures"
+    for number in range(24):
+        place = folder / ("train" if number < 16 else "val") / ("light", "dark")[number % 2]
+        place.mkdir(parents=True, exist_ok=True)
+        picture(number if number < 20 else number - 16).save(place / f"{number:02}.png")
+    sections = picture_dataset("classes", tmp_path / "data")
+    for number in (3, 9, 14):
+        (tmp_path / "data" / f"{number:02}.png").write_bytes((tmp_path / "data" / "00.png").read_bytes())
+    folders = {"dataset": {"kind": "image_folder", "path": str(folder)}, "model": sections["model"]}
+    (tmp_path / "arrays").mkdir()
+    arrays = small("npz_pictures", tmp_path / "arrays")
+    pixels = np.random.default_rng(0).integers(0, 256, (60, 8, 8, 3), dtype=np.uint8)
+    np.savez(tmp_path / "arrays" / "a.npz", x=np.concatenate([pixels, pixels[:20]]), y=np.arange(80) % 3)
+    for name, config in (
+        ("arrays", arrays),
+        ("folder", picture_config(folders)),
+        ("table", picture_config(sections)),
+        ("idx", tiny_pictures(idx_folder, "precision.device=cpu", "loop.epochs=1")),
+    ):
+        (tmp_path / name).mkdir(exist_ok=True)
+        config = changed(config, "dataset.duplicates=drop_from_validation")
+        assert "without_copies" in assert_repeated(train(config), tmp_path / name)
+
+
+SEGMENTED: dict[str, tuple[str, str | None, tuple[str, ...]]] = {
+    "indices, geometry": ("L", "sky\nroad\ntree\n", ("ignore_index=1", "rotation=20.0", "hue=0.2")),
+    "palette": ("P", None, ("validation=split", "image_size=[16, 12]", "unknown=ignore")),
+    "colours": (
+        "RGB",
+        "sky 0 0 0\nroad 200 40 30\ntree 20 60 220\n",
+        ("color=grey", "duplicates=drop_from_validation"),
+    ),
+    "an unknown colour": ("RGB", "sky 0 0 0\nroad 200 40 30\n", ("unknown=ignore", "perspective=0.3", "erasing=0.5")),
+}
+
+
+@pytest.mark.parametrize("way", SEGMENTED)
+def test_pictures_with_masks(way: str, train: Train, tmp_path: Path) -> None:
+    mode, classes, settings = SEGMENTED[way]
+    folder = write_pairs(tmp_path / "data", mode, classes, size=(18, 21))
+    (folder / "train" / "images" / "broken.png").write_bytes(b"no picture")
+    (folder / "train" / "masks" / "000.png").rename(folder / "train" / "masks" / "000_mask.png")
+    (folder / "val" / "masks" / "013.png").unlink()
+    for part in ("images", "masks"):  # a copy of what is trained on
+        source = next((folder / "train" / part).glob("001.png"))
+        (folder / "val" / part / "copy.png").write_bytes(source.read_bytes())
+    sections = picture_dataset("segmentation", tmp_path / "other")
+    sections["dataset"] = {"kind": "segmentation", "path": str(folder)}
+    config = picture_config(sections)
+    assert_repeated(train(changed(config, *(f"dataset.{setting}" for setting in settings))), tmp_path)
+
+
+def test_arrays_with_masks(train: Train, tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    masks = draw.integers(0, 3, (24, 16, 16), dtype=np.uint8)
+    masks[:, 0] = 255
+    np.savez(tmp_path / "a.npz", x=draw.integers(0, 256, (24, 16, 16), dtype=np.uint8), y=masks)
+    sections = picture_dataset("segmentation", tmp_path / "other")
+    sections["dataset"] = {"kind": "npz_pictures", "path": str(tmp_path / "a.npz"), "rotation": 10.0}
+    assert_repeated(train(picture_config(sections)), tmp_path)
+
+
+def test_classes_are_drawn_alike(train: Train, tmp_path: Path) -> None:
+    """In the second epoch, too, in which a rare class has come round several times."""
+    config = changed(small("npz", tmp_path), "loader.sampling=balanced", "loop.max_steps=14")
+    np.savez(tmp_path / "a.npz", x=np.arange(160.0).reshape(80, 2), y=np.minimum(np.arange(80) % 20, 2))
+    assert_repeated(train(config), tmp_path)
+
+
+TEXTS: dict[str, tuple[str, ...]] = {
+    "byte pairs": ("vocabulary=bpe", "vocabulary_size=300"),
+    "a folder": ("path={folder}/train", "validation_path={folder}/other.txt", "vocabulary=bpe", "vocabulary_size=280"),
+    "in another encoding": ("path={folder}/latin.txt", "encoding=latin-1"),
+}
+
+
+@pytest.mark.parametrize("way", TEXTS)
+def test_texts(way: str, train: Train, tmp_path: Path) -> None:
+    """With a mark of Unicode at the start, line ends of two kinds, and a file whose last line has no end."""
+    whole = "".join(f"{number}. Für Elise, {WORDS}\r\n" for number in range(30))
+    folder = tmp_path / "texts"
+    (folder / "train" / "deeper").mkdir(parents=True)
+    (folder / "train" / "b.txt").write_bytes(b"\xef\xbb\xbf" + whole.encode() + b"no end")
+    (folder / "train" / "deeper" / "a.TXT").write_text("Then another night. " * 20)
+    (folder / "train" / ".hidden.txt").write_text("hidden")
+    (folder / "other.txt").write_bytes(whole[:1500].encode())
+    (folder / "latin.txt").write_bytes(whole.encode("latin-1"))
+    config = catalog_small("language_model", tmp_path)
+    settings = (setting.format(folder=folder) for setting in ("path={folder}/train/b.txt", *TEXTS[way]))
+    assert_repeated(train(changed(config, *(f"dataset.{setting}" for setting in settings))), tmp_path)
+
+
+def write_cifar(root: Path) -> None:
+    folder = root / "cifar-100-binary"
+    folder.mkdir(parents=True)
+    (folder / "fine_label_names.txt").write_text("apple\nfish\nbaby\n")
+    draw = np.random.default_rng(0)
+    for part, count in (("train", 24), ("test", 6)):
+        records = draw.integers(0, 256, (count, 2 + 3 * 32 * 32), dtype=np.uint8)
+        records[:, 1] %= 3
+        records.tofile(folder / f"{part}.bin")
+
+
+KNOWN: dict[str, Callable[[Path], None]] = {"EMNIST": emnist, "CIFAR100": write_cifar, "Country211": countries}
+
+
+@pytest.mark.parametrize("name", ["MNIST", *KNOWN])
+def test_sets_that_torchvision_knows(name: str, train: Train, tmp_path: Path) -> None:
+    sections = picture_dataset("torchvision", tmp_path / "data")
+    sections["dataset"] |= {"name": name, "download": False, "crop_padding": 1, "emnist_split": "letters"}
+    if name in KNOWN:
+        KNOWN[name](tmp_path / "data")
+    assert_repeated(train(picture_config(sections)), tmp_path)
+
+
+def test_another_set_is_refused_by_its_name(train: Train, tmp_path: Path) -> None:
+    sections = picture_dataset("torchvision", tmp_path / "data")
+    sections["dataset"] |= {"name": "USPS", "download": False, "validation": "test"}
+    usps(tmp_path / "data")
+    with pytest.raises(InputError, match=r"dataset\.name: a script cannot read USPS yet; export"):
+        export(train(picture_config(sections)), tmp_path / "train.py")
+
+
+RANKED: dict[str, tuple[str, ...]] = {
+    "ranked": ("checkpoints.monitor=val/mrr",),
+    "ranking": ("dataset.max_items=3", "dataset.split_column=part", "dataset.duplicates=drop_from_validation"),
+}
+
+
+@pytest.mark.parametrize("kind", RANKED)
+def test_queries_with_their_items(kind: str, train: Train, tmp_path: Path) -> None:
+    config = small(kind, tmp_path)
+    if kind == "ranking":
+        names, *lines = (tmp_path / "t.csv").read_text().splitlines()
+        rows = [f"{line},{'val' if row >= 60 else 'train'}" for row, line in enumerate(lines)]
+        rows += [f"{line.rpartition(',')[0]},again,val" for line in lines[8:12]] + [
+            f"{lines[0].rpartition(',')[0]},alone,train"
+        ]
+        (tmp_path / "t.csv").write_text("\n".join([f"{names},part", *rows]) + "\n")
+    assert_repeated(train(changed(config, *RANKED[kind])), tmp_path)

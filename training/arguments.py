@@ -1,0 +1,84 @@
+"""The words of a command line, and what is said of those that cannot be meant."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NoReturn
+
+from training.errors import InputError
+from training.reading import visible
+
+_SHOWN = 60
+_TYPES = {"int": "a whole number", "float": "a number"}
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse's, but what is wrong is an InputError: one sentence, and where to read more."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(_sentence(message), self.advice)
+
+    @property
+    def advice(self) -> str:
+        """How to see what may be given."""
+        return f"See {self.prog} --help."
+
+
+def parse_words(parser: Parser, commands: Mapping[str, Parser], words: Sequence[str]) -> argparse.Namespace:
+    """What ``words`` ask for; raises InputError. ``commands`` are the parser's by their names."""
+    listed = f"there are {', '.join(name for name in commands if name not in HIDDEN)}."
+    first = words[0] if words else ""
+    if not words or (first.startswith("-") and first not in ("-h", "--help")):
+        raise InputError(f"A command is missing; {listed}", parser.advice)
+    if not first.startswith("-") and first not in commands:
+        hint = _did_you_mean(first, commands) or listed
+        raise InputError(f"There is no command {_shown(first)}; {hint}", parser.advice)
+    arguments, rest = parser.parse_known_args(words)
+    if rest:
+        what = "has no option" if rest[0].startswith("-") else "does not take"
+        command = commands.get(first, parser)
+        raise InputError(f"{command.prog} {what} {_shown(rest[0].partition('=')[0])}.", command.advice)
+    return arguments
+
+
+HIDDEN = ("serve",)
+"""Commands that are not for people."""
+
+
+def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, [name for name in known if name not in HIDDEN], n=1, cutoff=0.5)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def _shown(word: str) -> str:
+    return visible(repr(word), _SHOWN)
+
+
+def _sentence(message: str) -> str:
+    """What argparse says, as a sentence; as it says it where that is something else than usual."""
+    for pattern, form in _FORMS:
+        found = re.fullmatch(pattern, message, re.DOTALL)
+        if found:
+            words = {name: visible(text, 300) for name, text in found.groupdict().items()}
+            words["type"] = _TYPES.get(words.get("type", ""), "something else")
+            words["choices"] = words.get("choices", "").replace("'", "")  # Python 3.12 quotes none
+            return form.format(**words)
+    return f"{visible(message, 300)}."
+
+
+_FORMS = (
+    (r"the following arguments are required: (?P<names>.*)", "Missing: {names}."),
+    (r"argument (?P<name>[^:]*): expected one argument", "{name}: needs a value behind it."),
+    (
+        r"argument (?P<name>[^:]*): invalid (?P<type>\w+) value: (?P<value>.*)",
+        "{name}: must be {type}, but is {value}.",
+    ),
+    (
+        r"argument (?P<name>[^:]*): invalid choice: (?P<value>.*?)(?:, maybe you meant .*)? \(choose from (?P<choices>.*)\)",
+        "{name}: must be one of {choices}, but is {value}.",
+    ),
+)
+"""Of Python 3.11 and later."""

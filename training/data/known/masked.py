@@ -1,0 +1,64 @@
+"""Sets of photographs with masks."""
+
+from __future__ import annotations
+
+from training.data.download import Remote
+from training.data.known.photographs import PETS, PETS_BYTES
+from training.data.known.row import KnownSet
+
+_VOC = "https://thor.robots.ox.ac.uk/pascal/VOC/"
+_VOC_CLASSES = (
+    "background",
+    "aeroplane",
+    "bicycle",
+    "bird",
+    "boat",
+    "bottle",
+    "bus",
+    "car",
+    "cat",
+    "chair",
+    "cow",
+    "diningtable",
+    "dog",
+    "horse",
+    "motorbike",
+    "person",
+    "pottedplant",
+    "sheep",
+    "sofa",
+    "train",
+    "tvmonitor",
+)
+"""In the order of their indices, as its makers list them (host.robots.ox.ac.uk/pascal/VOC)."""
+
+
+def _voc(year: int, name: str, digest: str, part: str) -> Remote:
+    makes = f"VOCdevkit/VOC{year}/ImageSets/Segmentation/{part}.txt"
+    return Remote(name, (f"{_VOC}voc{year}/{name}",), f"md5:{digest}", makes, extra=part == "test")
+
+
+MASKED: dict[str, KnownSet] = {
+    "OxfordIIITPet": KnownSet(
+        "masks", "oxford-iiit-pet", PETS, PETS_BYTES, ("pet", "background"), unpacked=850_000_000
+    ),
+    "VOC2007": KnownSet(
+        "masks",
+        "",
+        (
+            _voc(2007, "VOCtest_06-Nov-2007.tar", "b6e924de25625d8de591ea690078ad9f", "test"),
+            _voc(2007, "VOCtrainval_06-Nov-2007.tar", "c52e279531787c972589f7e41ab4ae64", "train"),
+        ),
+        911_052_800,
+        _VOC_CLASSES,
+        920_000_000,
+    ),
+    "VOC2012": KnownSet(
+        "masks",
+        "",
+        (_voc(2012, "VOCtrainval_11-May-2012.tar", "6cd6e144f989b92b3379bac3b3de84fd", "train"),),
+        1_999_639_040,
+        _VOC_CLASSES,
+        2_010_000_000,
+    ),
+}

@@ -1,0 +1,190 @@
+"""Sets of photographs: in class folders, or with lists that say what each shows."""
+
+from __future__ import annotations
+
+from training.data.download import Remote
+from training.data.known.row import KnownSet
+
+_FLOWERS = "https://www.robots.ox.ac.uk/~vgg/data/flowers/102/"
+_SIGNS = "https://sid.erda.dk/public/archives/daaeac0d7ce1152aea9b61d9f1e19370/"
+_CLIP = "https://openaipublic.azureedge.net/clip/data/"
+_PETS = "https://www.robots.ox.ac.uk/~vgg/data/pets/data/"
+
+
+def _one(address: str, digest: str, makes: str = "", *, inner: str = "", extra: bool = False) -> Remote:
+    return Remote(address.rpartition("/")[2], (address,), digest, makes, inner, extra)
+
+
+PETS = (
+    _one(f"{_PETS}images.tar.gz", "md5:5c4f3ee8e5d25df40f4fd59a7f44e54c", "images"),
+    _one(f"{_PETS}annotations.tar.gz", "md5:95a8c909bbe2e81eed6a22bccdf3f68f", "annotations"),
+)
+PETS_BYTES = 811_092_049
+
+PHOTOGRAPHS: dict[str, KnownSet] = {
+    "EuroSAT": KnownSet(
+        "folder",
+        "eurosat",
+        (
+            _one(
+                "https://huggingface.co/datasets/torchgeo/eurosat/resolve/"
+                "c877bcd43f099cd0196738f714544e355477f3fd/EuroSAT.zip",
+                "md5:c8fa014336c82ac7804f0398fcb19387",
+                "2750",
+            ),
+        ),
+        94_280_567,
+        unpacked=95_000_000,
+    ),
+    "Imagenette": KnownSet(
+        "folder",
+        "",
+        (
+            _one(
+                "https://s3.amazonaws.com/fast-ai-imageclas/imagenette2-160.tgz",
+                "md5:e793b78cc4c9e9a4ccc0c1155377a412",
+                "imagenette2-160",
+            ),
+        ),
+        99_003_388,
+        (
+            "tench",
+            "English springer",
+            "cassette player",
+            "chain saw",
+            "church",
+            "French horn",
+            "garbage truck",
+            "gas pump",
+            "golf ball",
+            "parachute",
+        ),
+        101_000_000,
+    ),
+    "Food101": KnownSet(
+        "list",
+        "",
+        (
+            _one(
+                "http://data.vision.ee.ethz.ch/cvl/food-101.tar.gz",
+                "md5:85eeb15f3717b99a5da872d97d918f87",
+                "food-101",
+            ),
+        ),
+        4_996_278_331,
+        unpacked=5_100_000_000,
+    ),
+    "Flowers102": KnownSet(
+        "list",
+        "flowers-102",
+        (
+            _one(f"{_FLOWERS}102flowers.tgz", "md5:52808999861908f626f3c1f4e79d11fa", "jpg"),
+            _one(f"{_FLOWERS}imagelabels.mat", "md5:e0620be6f572b9609742df49c70aed4d"),
+            _one(f"{_FLOWERS}setid.mat", "md5:a5357ecc9cb78c4bef273ce3793fc85c"),
+        ),
+        344_878_000,
+        unpacked=347_000_000,
+    ),
+    "OxfordIIITPet": KnownSet("list", "oxford-iiit-pet", PETS, PETS_BYTES, unpacked=850_000_000),
+    "DTD": KnownSet(
+        "list",
+        "dtd",
+        (
+            _one(
+                "https://www.robots.ox.ac.uk/~vgg/data/dtd/download/dtd-r1.0.1.tar.gz",
+                "md5:fff73e5086ae6bdbea199a49dfb8a4c1",
+                "dtd/labels",
+            ),
+        ),
+        625_239_812,
+        unpacked=640_000_000,
+    ),
+    "GTSRB": KnownSet(
+        "list",
+        "gtsrb",
+        (
+            _one(
+                f"{_SIGNS}GTSRB_Final_Test_GT.zip",
+                "md5:fe31e9c9270bbcd7b84b7f21a9d9d9e5",
+                "GT-final_test.csv",
+                extra=True,
+            ),
+            _one(
+                f"{_SIGNS}GTSRB_Final_Test_Images.zip",
+                "md5:c7e4e6327067d32654124b0fe9e82185",
+                "GTSRB/Final_Test",
+                extra=True,
+            ),
+            _one(f"{_SIGNS}GTSRB-Training_fixed.zip", "md5:513f3c79a4c5141765e10e952eaa2478", "GTSRB/Training"),
+        ),
+        276_600_000,
+        unpacked=290_000_000,
+    ),
+    "FGVCAircraft": KnownSet(
+        "list",
+        "",
+        (
+            _one(
+                "https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/archives/fgvc-aircraft-2013b.tar.gz",
+                "md5:d4acdd33327262359767eeaa97a4f732",  # that of its makers: torchvision has none
+                "fgvc-aircraft-2013b",
+            ),
+        ),
+        2_753_340_328,
+        unpacked=2_800_000_000,
+    ),
+    "Caltech101": KnownSet(
+        "list",
+        "caltech101",
+        (
+            _one(
+                "https://data.caltech.edu/records/mzrjq-6wc02/files/caltech-101.zip",
+                "md5:3138e1922a9193bfa496528edbbc45d0",
+                "101_ObjectCategories",
+                inner="caltech-101/101_ObjectCategories.tar.gz",
+            ),
+        ),
+        137_414_764,
+        unpacked=290_000_000,
+    ),
+    "Caltech256": KnownSet(
+        "list",
+        "caltech256",
+        (
+            _one(
+                "https://data.caltech.edu/records/nyy15-4j048/files/256_ObjectCategories.tar",
+                "md5:67b4f42ca05d46448c6bb8ecd2220f6d",
+                "256_ObjectCategories",
+            ),
+        ),
+        1_183_006_720,
+        unpacked=1_200_000_000,
+    ),
+    "SUN397": KnownSet(
+        "list",
+        "",
+        (
+            _one(
+                "http://vision.princeton.edu/projects/2010/SUN/SUN397.tar.gz",
+                "md5:8ca2778205c41d23104230ba66911c7a",
+                "SUN397",
+            ),
+        ),
+        39_077_296_924,
+        unpacked=39_500_000_000,
+    ),
+    "Country211": KnownSet(
+        "folder",
+        "",
+        (_one(f"{_CLIP}country211.tgz", "md5:84988d7644798601126c29e9877aab6a", "country211"),),
+        11_300_000_000,
+        unpacked=11_400_000_000,
+    ),
+    "RenderedSST2": KnownSet(
+        "folder",
+        "",
+        (_one(f"{_CLIP}rendered-sst2.tgz", "md5:2384d08e9dcfa4bd55b324e610496ee5", "rendered-sst2"),),
+        131_000_000,
+        unpacked=140_000_000,
+    ),
+}

@@ -1,0 +1,31 @@
+"""``KnownSet``: what there is to know of a set of data that torchvision knows by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from platformdirs import user_data_path
+
+from training.data.download import Remote
+
+Form = Literal["idx", "records", "qmnist", "usps", "svhn", "folder", "list", "masks"]
+
+
+@dataclass(frozen=True)
+class KnownSet:
+    """``folder`` lies below the folder that the settings name, as torchvision has it; what ``form`` it has decides how it is
+    read. ``files`` are to be fetched, ``bytes`` in all, and those that are archives unpacked to about ``unpacked`` more."""
+
+    form: Form
+    folder: str
+    files: tuple[Remote, ...]
+    bytes: int
+    classes: tuple[str, ...] = ()
+    unpacked: int = 0
+
+
+def own_folder() -> Path:
+    """Where they are put unless the settings name another place."""
+    return user_data_path("Trainwright", appauthor=False) / "datasets"

@@ -1,0 +1,95 @@
+"""``Packed``: small pictures that lie in a few files, all of which are read at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from training.data.source import AtHand, Skipped
+from training.errors import InputError, TrainingError
+from training.facts import Layout
+
+_AGAIN = "Delete it, and start again to download it anew."
+
+
+@dataclass(frozen=True)
+class Content:
+    """``pixels`` uint8 (N, H, W, C), however they lie in memory; ``labels`` int64 (N,), those of each part behind one
+    another, ``counts`` in each; ``digest`` the SHA-256 of all of it."""
+
+    pixels: NDArray[np.uint8]
+    labels: NDArray[np.int64]
+    counts: dict[str, int]
+    digest: str
+
+
+class Reader(Protocol):
+    """The files of a set; sent to worker processes by pickle."""
+
+    @property
+    def place(self) -> Path: ...
+
+    def read(self) -> Content:
+        """Raises InputError, which names the file."""
+        ...
+
+
+class Packed(AtHand):
+    """What ``reader`` reads, of one of ``classes`` each. Kept in memory, and read again by each process that needs it."""
+
+    layout: Layout = "image"
+
+    def __init__(self, reader: Reader, classes: tuple[str, ...], check: bool) -> None:
+        """Raises InputError."""
+        content = reader.read()
+        self._reader = reader
+        _, height, width, channels = content.pixels.shape
+        self.shape: tuple[int, ...] = (channels, height, width)
+        self.skipped: tuple[Skipped, ...] = ()
+        self.targets = torch.from_numpy(content.labels)
+        lowest, highest = int(self.targets.min()), int(self.targets.max())
+        if lowest < 0 or highest >= len(classes):
+            wrong = lowest if lowest < 0 else highest
+            raise InputError(f"{reader.place} has a class {wrong}, but there are {len(classes)} classes.", _AGAIN)
+        self.classes = classes
+        self.parts: dict[str, Tensor] = {}
+        first = 0
+        for part, count in content.counts.items():
+            self.parts[part] = torch.arange(first, first + count)
+            first += count
+        self.notes: tuple[str, ...] = (f"read from {reader.place}",)
+        self._digest = content.digest
+        self.fingerprint = self._digest if check else ""
+        self._pixels: NDArray[np.uint8] | None = content.pixels
+
+    def read(self, indices: Tensor) -> Tensor:
+        """uint8 (n, H, W, C). Raises TrainingError where the files are not what they were."""
+        if self._pixels is None:
+            try:
+                content = self._reader.read()
+            except InputError as error:
+                raise self._changed() from error
+            if content.digest != self._digest:
+                raise self._changed()
+            self._pixels = content.pixels
+        return torch.from_numpy(np.ascontiguousarray(self._pixels[indices.numpy()]))
+
+    def _changed(self) -> TrainingError:
+        return TrainingError(f"{self._reader.place} was good when the run began, but has changed.", _AGAIN)
+
+    def name(self, index: int) -> str:
+        return f"sample {index}"
+
+    def take(self) -> Tensor:
+        whole = self.read(torch.arange(len(self.targets)))
+        self._pixels = None
+        return whole
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_pixels": None}

@@ -1,0 +1,69 @@
+"""What the script of a run says about freezing: which parts of the network keep what they began with, and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from torch import nn
+
+from training.export.material import Material
+from training.export.written import Setting, setting
+from training.models.stages import stages
+from training.optim.freezing import Freezing
+from training.optim.groups import frozen_names
+
+
+def describe_freezing(material: Material) -> dict[str, Any]:
+    """For the templates: ``frozen`` are the beginnings of the names of what is frozen; ``unfreezes`` says that it is so for
+    some epochs only."""
+    section = material.config.optimizer
+    names = frozen_names(section, stages(material.model))
+    return {"frozen": tuple(_beginnings(material.model, names)), "unfreezes": section.unfreeze_epoch is not None}
+
+
+def freezing_settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
+    """What the templates name in capitals."""
+    if not facts["frozen"]:
+        return []
+    settings: list[Setting] = [
+        ("What keeps the weights it began with: names that begin so.", "FROZEN", facts["frozen"])
+    ]
+    return settings + [setting(material.config.optimizer, "unfreeze_epoch")] * facts["unfreezes"]
+
+
+def _beginnings(module: nn.Module, names: set[str], place: str = "") -> Iterator[str]:
+    """As few as say which parameters of ``module``, which is called ``place``, are among ``names``."""
+    inside = {f"{place}{name}" for name, _ in module.named_parameters()}
+    if inside and inside <= names and place:
+        yield place
+        return
+    yield from (f"{place}{name}" for name, _ in module.named_parameters(recurse=False) if f"{place}{name}" in names)
+    for name, child in module.named_children():
+        yield from _beginnings(child, names, f"{place}{name}.")
+
+
+def frozen_alike(material: Material, script: dict[str, Any], model: nn.Module, ours: nn.Module) -> bool:
+    """Whether the script's ``freeze`` does what the engine does, to fresh models in training mode, epoch by epoch; what is
+    frozen for all time stays so."""
+    section = material.config.optimizer
+    freezing = Freezing(ours, section, stages(ours))
+    ours.train()
+    if "freeze" not in script:
+        return section.freeze == "off"
+    held = script["parameters_to_freeze"](model)
+    last = section.unfreeze_epoch or 0
+    for epoch in (0, last) if freezing.lasts else (last, max(0, last - 1)):
+        freezing.follow(epoch)
+        script["freeze"](model, held, *([] if freezing.lasts else [epoch]))
+        if _state(model) != _state(ours):
+            return False
+    if not freezing.lasts:  # an optimizer has all of them from the start
+        freezing.follow(last)
+        script["freeze"](model, held, last)
+    return True
+
+
+def _state(model: nn.Module) -> list[tuple[str, bool]]:
+    parameters = [(name, parameter.requires_grad) for name, parameter in model.named_parameters()]
+    return parameters + [(name, module.training) for name, module in model.named_modules()]

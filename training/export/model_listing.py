@@ -1,0 +1,100 @@
+"""What the script of a run says about its network: the code that builds it with the run's initial weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from training import catalog
+from training.config.model import WhitenedCnn
+from training.config.user_file import UserFile
+from training.config.zoo import TimmModel, TorchvisionSegmentation
+from training.data.batches import LOOKED_AT
+from training.export.architecture import describe_architecture
+from training.export.definitions import Definitions
+from training.export.material import Material
+from training.export.network import definitions_of
+from training.export.own_file import taken_apart
+from training.export.written import code
+from training.models import make_model, whitened_cnn
+from training.models.user_file import text_of
+
+
+def describe_model(material: Material) -> dict[str, Any]:
+    """For the templates: how the network is made, and what training it needs to know of it."""
+    config = material.config
+    architecture = describe_architecture(material)
+    facts = {
+        "model_title": catalog.entry("model", config.model.kind).summary,
+        "builder": architecture["builder"],
+        "buffers": any(True for _ in material.model.buffers()),
+        "dropout": _draws(material),
+        "whitened": isinstance(config.model, WhitenedCnn),
+        "channels_last": material.facts.layout == "image" and _channels_last(material),
+    }
+    if isinstance(config.model, UserFile):
+        facts["own_imports"], facts["network_code"] = taken_apart(text_of(config.model, material.run.code_file).text)
+    else:
+        facts["network_code"] = definitions_of(material.model).text
+    if architecture["builder"] == "torch.nn.Sequential":
+        if facts["whitened"]:
+            facts |= _whitening(material)
+        return facts | {"layers": [_layer(layer) for layer in architecture["layers"]]}
+    facts["answer"] = "model"
+    if isinstance(config.model, TorchvisionSegmentation):
+        settings = "".join(f", {name}={code(value)}" for name, value in architecture["arguments"].items())
+        (made,) = architecture["parts"]
+        taken = ", ".join(f"model.{name}" for name in made["attributes"])
+        facts["answer"] = f"{architecture['call']}({taken}{settings})"
+        architecture = made
+        facts["builder"] = made["builder"]
+    elif architecture["builder"] == "file":
+        return facts | {"network": _layer(architecture)}
+    arguments = {name: code(value) for name, value in architecture["arguments"].items()}
+    replaced = [(layer["name"], _layer(layer)) for layer in architecture["replaced"]]
+    place = "segmentation." if isinstance(config.model, TorchvisionSegmentation) else ""
+    if isinstance(config.model, TimmModel):
+        function = f"timm.create_model({code(architecture['name'])}"
+        return facts | {"function": function, "arguments": arguments, "replaced": replaced}
+    function = f"torchvision.models.{place}{architecture['name']}(weights=None"
+    return facts | {"function": function, "arguments": arguments, "replaced": replaced}
+
+
+def _whitening(material: Material) -> dict[str, Any]:
+    """Our own function, taken along, and how many pictures it is given at a time."""
+    definitions = Definitions()
+    for name in ("PICTURES", "whiten"):
+        definitions.take(whitened_cnn, name)
+    at_a_time = max(1, LOOKED_AT // torch.Size(material.facts.shape).numel())
+    return {"whitening": definitions.text, "whitened_at_a_time": at_a_time}
+
+
+def _layer(layer: dict[str, Any]) -> str:
+    """A layer of ``describe_architecture`` as the call that makes it; what comes in and goes out needs no names."""
+    if layer.get("builder") == "torch.nn.Sequential":
+        return f"nn.Sequential({', '.join(_layer(part) for part in layer['layers'])})"
+    if layer.get("builder") == "file":
+        parts = [_layer(part) for part in layer["parts"]]
+        return f"{layer['call']}({', '.join(parts + [f'{name}={code(value)}' for name, value in layer['arguments'].items()])})"
+    plain = [str(value) for name, value in layer["arguments"].items() if name.startswith(("in_", "out_"))]
+    named = [f"{name}={value!r}" for name, value in layer["arguments"].items() if not name.startswith(("in_", "out_"))]
+    if layer["type"] in ("MaxPool2d", "Dropout"):
+        named[0] = named[0].partition("=")[2]
+    return f"nn.{layer['type']}({', '.join(plain + named)})"
+
+
+def _draws(material: Material) -> bool:
+    """Whether the model draws random numbers while training (dropout, stochastic depth)."""
+    config = material.config
+    code_file = material.run.code_file
+    model = make_model(config.model, material.facts, material.objective.outputs, config.seed, code_file).train()
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        before = torch.get_rng_state()
+        model(material.normalisation.apply(material.samples()[:2]))
+        return not torch.equal(before, torch.get_rng_state())
+
+
+def _channels_last(material: Material) -> bool:
+    """As the run had it; checkpoints of earlier versions leave that to their configuration."""
+    return bool(material.manifest.get("channels_last", material.config.precision.channels_last != "off"))

@@ -1,0 +1,65 @@
+"""Which layer of a network refuses what it is given, and what it would take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.conv import _ConvNd
+
+from training.errors import counted
+from training.reading import visible
+
+Entered = list[tuple[str, nn.Module, Any]]
+
+
+@contextmanager
+def entered_layers(model: nn.Module) -> Iterator[Entered]:
+    """The layers that are at work, outermost first, each with its name and first input; after a fault those that did not end."""
+    entered: Entered = []
+    handles = []
+    for name, layer in model.named_modules():
+        if isinstance(layer, torch.jit.ScriptModule):  # takes no hooks
+            continue
+
+        def enter(layer: nn.Module, inputs: Any, name: str = name) -> None:
+            entered.append((name, layer, inputs[0] if inputs else None))
+
+        handles += [layer.register_forward_pre_hook(enter), layer.register_forward_hook(lambda *_: _leave(entered))]
+    try:
+        yield entered
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _leave(entered: Entered) -> None:
+    entered.pop()
+
+
+def refusal(entered: Entered, fault: str) -> str:
+    """Why the innermost layer refused its input: by the numbers where they are known, else by torch's own ``fault``."""
+    name, layer, given = entered[-1]
+    which = f"its layer {visible(name, 100)} ({type(layer).__name__})" if name else f"the {type(layer).__name__}"
+    if not isinstance(given, Tensor):
+        return f"{which}: {fault}"
+    gets = f"a tensor of {' x '.join(map(str, given.shape)) or 'a single number'}"
+    wanted, axis, what = _wanted(layer)
+    if wanted and given.dim() > max(axis, 0) and given.shape[axis] != wanted:
+        return f"{which} expects {counted(wanted, what)}, but gets {given.shape[axis]} ({gets})"
+    return f"{which}, which gets {gets}: {fault}"
+
+
+def _wanted(layer: nn.Module) -> tuple[int, int, str]:
+    """How many ``layer`` wants, along which axis, of what; 0 where that is not known."""
+    if isinstance(layer, nn.Linear):
+        return layer.in_features, -1, "number"
+    if isinstance(layer, _ConvNd):
+        return layer.in_channels, 1, "channel"
+    if isinstance(layer, _BatchNorm):
+        return layer.num_features, 1, "channel"
+    return 0, 0, ""
