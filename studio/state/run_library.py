@@ -127,7 +127,14 @@ class RunLibrary(QObject):
 
     def running_elsewhere(self) -> list[RunSummary]:
         """Runs that some process is working on now, newest first."""
-        return [run for run in self.runs if run.status in ("running", "paused", "created") and owner_of(run.folder)]
+        return [run for run in self._worked_on() if owner_of(run.folder)]
+
+    def overtaken(self) -> bool:
+        """Whether a run that was being worked on when the list was read has lost its process since."""
+        return not all(owner_of(run.folder) for run in self._worked_on())
+
+    def _worked_on(self) -> list[RunSummary]:
+        return [run for run in self.runs if run.status in ("running", "paused", "created")]
 
     def interrupted(self) -> list[RunSummary]:
         """Runs whose process vanished, or that were stopped by no person; newest first."""

@@ -12,7 +12,7 @@ from studio.widgets import Banner
 
 
 class StartNotices(QWidget):
-    """Banners above the page. Looks once, when the list of runs has been read for the first time."""
+    """Banners above the page. Looks once, as soon as the list of runs is true."""
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -41,6 +41,9 @@ class StartNotices(QWidget):
     @Slot()
     def _on_refreshed(self) -> None:
         if self._looked:
+            return
+        if self._context.library.overtaken():
+            self._context.library.refresh()  # how that run ended is not in this list yet
             return
         self._looked = True
         live = self._context.library.running_elsewhere()

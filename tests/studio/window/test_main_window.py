@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QThreadPool
 from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QPushButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -155,6 +155,29 @@ def test_an_interrupted_run_is_offered_at_the_next_start(
     assert not banner.isVisible()
     send(folder.path, Command.STOP)
     qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED, timeout=20000)
+
+
+def test_a_run_that_dies_while_the_list_is_read_is_offered(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
+) -> None:
+    folder = create_run(workspace, config())
+    folder.write_status({**folder.status(), "status": "running"})
+    claiming = "import sys; from pathlib import Path; from training.runs.folder import RunFolder, claim; "
+    claiming += "claim(RunFolder(Path(sys.argv[1]))); print('mine', flush=True); sys.stdin.read()"
+    words = [sys.executable, "-c", claiming, str(folder.path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as owner:
+        assert owner.stdout is not None
+        assert owner.stdout.readline().strip() == b"mine"
+        window = open_window(qtbot, context, "setup")
+        context.library.refresh()
+        assert QThreadPool.waitForDone(
+            context.background.findChildren(QThreadPool)[0], 20000
+        )  # read, not yet delivered
+        owner.kill()
+        owner.wait()
+    qtbot.waitUntil(lambda: bool(window.conduct.notices.findChildren(Banner)), timeout=10000)
+    (banner,) = window.conduct.notices.findChildren(Banner)
+    assert banner.accessibleName().startswith("“lab” was interrupted")
 
 
 def test_a_notice_put_away_does_not_come_back_for_the_same_run(
