@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from training.data.download import Remote
+from training.data.known.flowers import FLOWERS
 from training.data.known.row import KnownSet
 
 _FLOWERS = "https://www.robots.ox.ac.uk/~vgg/data/flowers/102/"
@@ -83,6 +84,7 @@ PHOTOGRAPHS: dict[str, KnownSet] = {
             _one(f"{_FLOWERS}setid.mat", "md5:a5357ecc9cb78c4bef273ce3793fc85c"),
         ),
         344_878_000,
+        FLOWERS,
         unpacked=347_000_000,
     ),
     "OxfordIIITPet": KnownSet("list", "oxford-iiit-pet", PETS, PETS_BYTES, unpacked=850_000_000),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from training.config.torchvision_sets import TorchvisionSegmentationDataset
 from training.data.folder import Listing, look_up
 from training.data.known import MASKED
-from training.data.known.lists import masked_pictures
+from training.data.known.lists import MASK_LISTS, asked_for
 from training.data.known.place import bring
 from training.data.masks import UNKNOWN, MaskForm
 from training.data.pictures import choose_form, open_pictures
@@ -17,13 +17,19 @@ _TRIMAP = MaskForm((UNKNOWN, 0, 1, IGNORED_PIXEL))
 """Of the pets: 1 is the animal, 2 what is behind it, 3 the outline, which is neither."""
 
 
+def mask_form(dataset: TorchvisionSegmentationDataset) -> MaskForm:
+    """What the masks' values mean."""
+    return _TRIMAP if dataset.name == "OxfordIIITPet" else MaskForm.of(len(MASKED[dataset.name].classes))
+
+
 def open_torchvision_masks(dataset: TorchvisionSegmentationDataset, opening: Opening) -> Segmentation:
     known = MASKED[dataset.name]
     place = bring(dataset, known, opening)
     opening.report_progress("listing the pictures", None)
     listing, masks = Listing(place), Listing(place)
     parts: list[str] = []
-    for part, picture, mask in masked_pictures(dataset.name, place):
+    pairs = MASK_LISTS[dataset.name]
+    for part, picture, mask in pairs(place, **asked_for(pairs, dataset)):
         (reason, status), (missing, mask_status) = look_up(place, picture), look_up(place, mask)
         if status is None or mask_status is None or reason or missing:
             listing.skip(picture, reason or f"its mask {mask}: {missing}")
@@ -36,7 +42,7 @@ def open_torchvision_masks(dataset: TorchvisionSegmentationDataset, opening: Ope
         masks.groups = listing.groups
         masks.add(mask, mask_status)
     listing.masks = masks
-    form = _TRIMAP if dataset.name == "OxfordIIITPet" else MaskForm.of(len(known.classes))
+    form = mask_form(dataset)
     size = (dataset.image_size[0], dataset.image_size[-1]) if dataset.image_size else None
     opened = open_pictures(listing, choose_form(listing, size, "rgb", form), opening)
     return Segmentation(opened, known.classes, f"{form} {known.classes}", None, False)

@@ -8,7 +8,7 @@ from pathlib import Path
 from training.config.dataset import ImageFolderDataset
 from training.config.torchvision_sets import TorchvisionDataset
 from training.data.known import KNOWN_SETS, KnownSet
-from training.data.known.lists import LISTS
+from training.data.known.lists import LISTS, asked_for
 from training.data.known.place import bring, root_of
 from training.data.known.qmnist import Qmnist
 from training.data.known.records import Cifar, Stl
@@ -33,7 +33,9 @@ def open_torchvision_set(dataset: TorchvisionDataset, opening: Opening) -> Idx |
     if known.form == "folder":
         return _open_folder(dataset, known, place, opening)
     if known.form == "list":
-        return open_listed(LISTS[dataset.name](place, dataset), place, dataset.image_size, opening)
+        listed = LISTS[dataset.name](place, **asked_for(LISTS[dataset.name], dataset))
+        listed.classes = listed.classes or known.classes
+        return open_listed(listed, place, dataset.image_size, opening)
     opening.report_progress(f"reading {dataset.name}", None)
     return _open_packed(dataset, known, place, opening)
 
