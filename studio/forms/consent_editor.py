@@ -68,6 +68,26 @@ class ConsentDialog(QDialog):
         text.setFocus(Qt.FocusReason.OtherFocusReason)
 
 
+def ask_to_run(path: Path, parent: QWidget | None) -> str:
+    """Show the file and ask; the digest that was agreed to and is kept, "" where nobody agreed. Raises InputError for a file
+    that cannot be read, and where the answer cannot be kept."""
+    try:
+        content = read_bytes(path, MEGABYTE)
+    except OSError as error:
+        raise InputError(f"Cannot be read: {error.strerror or error}") from error
+    digest = hashlib.sha256(content).hexdigest()
+    dialog = ConsentDialog(path, content, digest, parent)
+    wanted = dialog.exec() == QDialog.DialogCode.Accepted
+    dialog.deleteLater()
+    if not wanted:
+        return ""
+    try:
+        agree(digest, str(path))
+    except OSError as error:
+        raise InputError(f"Cannot be kept: {error.strerror or error}") from error
+    return digest
+
+
 class ConsentEditor(Editor):
     """The digest that was agreed to, and a button that shows the file and asks. The other setting names the file, or a
     checkpoint whose network is written in one."""
@@ -123,20 +143,12 @@ class ConsentEditor(Editor):
     def _ask(self) -> None:
         if self._code is None:
             return
-        path = self._code.file
         try:
-            content = read_bytes(path, MEGABYTE)
-        except OSError as error:
-            self._status.setText(f"Cannot be read: {error.strerror or error}")
+            digest = ask_to_run(self._code.file, self)
+        except InputError as error:
+            self._status.setText(error.message)
             return
-        digest = hashlib.sha256(content).hexdigest()
-        dialog = ConsentDialog(path, content, digest, self)
-        if dialog.exec() != QDialog.DialogCode.Accepted:
-            return
-        try:
-            agree(digest, str(path))
-        except OSError as error:
-            self._status.setText(f"Cannot be kept: {error.strerror or error}")
+        if not digest:
             return
         self._digest = digest
         self._update()

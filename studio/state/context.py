@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from training.errors import TrainingError
 from training.presets import preset_text
 from training.runs.folder import RunFolder
 from training.runs.manifest import CheckpointInfo, read_manifest
+from training.runs.trust import code_to_agree
 from training.runs.workspace import default_workspace
 
 logger = logging.getLogger(__name__)
@@ -58,11 +59,13 @@ class AppContext(QObject):
         page_requested(str): a page's key.
         start_problem_changed(str): why no run can start now; "" when one can.
         branch_changed(BranchSource | None)
+        consent_needed(list[Path], Callable): a run needs files of code that nobody agreed to; call the second when somebody did.
     """
 
     page_requested = Signal(str)
     start_problem_changed = Signal(str)
     branch_changed = Signal(object)
+    consent_needed = Signal(object, object)
 
     def __init__(
         self, workspace: Path, settings: SettingsStore, engine: EngineHost, parent: QObject | None = None
@@ -135,6 +138,8 @@ class AppContext(QObject):
             self.notifier.notify(problem, "warning")
             return
         folder = target.parent.parent if target.parent.name == "checkpoints" else target
+        if self._asks_for_consent(folder, overrides, lambda: self.resume(target, overrides)):
+            return
         self.live.attach(folder)
         self.live.expect_again()
         self.engine.resume(target, overrides)
@@ -145,8 +150,20 @@ class AppContext(QObject):
         if not self.live.live:
             self.resume(folder, overrides)
             return
+        if self._asks_for_consent(folder, overrides, lambda: self.resume_changed(folder, overrides)):
+            return  # before the run is stopped: it may be trained by somebody else
         self._to_resume = (folder, tuple(overrides))
         self.live.ask(Command.STOP)
+
+    def _asks_for_consent(self, folder: Path, overrides: Sequence[str], go_on: Callable[[], object]) -> bool:
+        """Whether a person has to agree to the run's code first; then they are asked, and ``go_on`` follows a yes."""
+        try:
+            code = code_to_agree(RunFolder(folder), overrides)
+        except (TrainingError, OSError):  # the engine says what is wrong with the run
+            return False
+        if code:
+            self.consent_needed.emit(code, go_on)
+        return bool(code)
 
     def watch(self, folder: Path) -> None:
         """Show a run on the Train page without touching it."""

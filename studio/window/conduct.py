@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
@@ -13,6 +14,7 @@ from studio.actions.build import ActionSet
 from studio.actions.files import reveal
 from studio.engine.messages import EngineDeath
 from studio.engine.state import LIVE, RunState
+from studio.forms.consent_editor import ask_to_run
 from studio.panels.run_words import STATE_WORDS
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
@@ -23,7 +25,8 @@ from studio.window.crash_notices import CrashNotices
 from studio.window.dialogs import AboutDialog
 from studio.window.preferences import PreferencesDialog
 from studio.window.start_notices import StartNotices
-from training.errors import TrainingError
+from training.errors import InputError, TrainingError
+from training.reading import visible
 
 _TOML = "Run configuration (*.toml)"
 
@@ -54,6 +57,7 @@ class Conduct(QObject):
         )
         self.toasts = ToastArea(window)
         context.notifier.notified.connect(self._on_notified)
+        context.consent_needed.connect(self._on_consent_needed)
         context.live.state_changed.connect(self._on_run_state)
         context.live.progress_changed.connect(self._on_progress)
         context.engine.run_started.connect(self.toasts.dismiss_all)
@@ -91,6 +95,17 @@ class Conduct(QObject):
     def _open_workspace(self) -> None:
         self.context.workspace.mkdir(parents=True, exist_ok=True)
         reveal(self.context.workspace)
+
+    @Slot(object, object)
+    def _on_consent_needed(self, files: Sequence[Path], go_on: Callable[[], object]) -> None:
+        for file in files:
+            try:
+                if not ask_to_run(file, self._window):
+                    return
+            except InputError as error:
+                self.context.notifier.notify(error.message, "danger", title=f"{visible(file.name, 100)} is not run")
+                return
+        go_on()
 
     # -------------------------------------------------------------------------------------------- showing
 

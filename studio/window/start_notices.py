@@ -67,15 +67,14 @@ class StartNotices(QWidget):
         banner = Banner("warning", title, text)
         banner.closed.connect(lambda: self._context.settings.update(left_alone=run.id))
         banner.add_action("Look at it", lambda: self._look(run))
-        banner.add_action("Resume", lambda: self._resume(run, banner), variant="primary")
+        banner.add_action("Resume", lambda: self._resume(run), variant="primary")
         self._interrupted = banner
         self.add(banner)
 
     def _look(self, run: RunSummary) -> None:
         self._context.watch(run.folder.path)
 
-    def _resume(self, run: RunSummary, banner: Banner) -> None:
-        banner.hide()
+    def _resume(self, run: RunSummary) -> None:
         self._context.resume(run.folder.path)
 
     @Slot()

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from training.config import RunConfig
-from training.config.consent import agree
+from training.config.consent import agree, agreed
 from training.config.files import apply_overrides, config_data, read_config_text, read_toml
 from training.config.objective import Distillation
 from training.config.paths import with_absolute_paths
@@ -107,6 +108,38 @@ def trust_resume(folder: RunFolder, overrides: Sequence[str]) -> list[str]:
             agree(read, str(path))
             found += [] if read == digest else [f"{setting}={read}"]
     return found
+
+
+def code_to_agree(folder: RunFolder, overrides: Sequence[str] = ()) -> list[Path]:
+    """The files of code that going on with a run needs and nobody agreed to on this computer, each as the run began with it.
+
+    One that was changed since is not among them: the run cannot go on with it, whoever agrees. Raises InputError where the
+    run's settings cannot be read.
+    """
+    data = config_data(folder.config())
+    apply_overrides(data, overrides)
+    settings = with_absolute_paths(data, Path.cwd())
+    needed = [
+        (digest, (folder.code_file, path) if setting == _MODEL else (path,))  # of the network the run keeps a copy
+        for setting, path, digest in _own_files(settings)
+    ]
+    teacher = _teacher(settings)
+    if teacher is not None and teacher.is_dir():
+        with suppress(InputError, OSError):  # the engine says what is wrong with it
+            code = code_of(teacher)
+            needed += [(code.digest, (code.file,))] if code is not None else []
+    found = []
+    for digest, places in needed:
+        if isinstance(digest, str) and not agreed(digest):
+            found += [path for path in places if _holds(path, digest)][:1]
+    return found
+
+
+def _holds(path: Path, digest: str) -> bool:
+    try:
+        return read_signature(path).digest == digest
+    except (InputError, OSError):
+        return False
 
 
 def code_of(teacher: Path) -> Code | None:
