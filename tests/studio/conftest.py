@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QEvent, SignalInstance
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
+from pytestqt.wait_signal import SignalBlocker
 
 from studio.engine.child import ChildLink
 from studio.engine.host import EngineHost
@@ -24,6 +25,32 @@ from training.config import RunConfig, parse_config
 FAKE_ENGINE = Path(__file__).with_name("fake_engine.py")
 
 MakeHost = Callable[..., EngineHost]
+PATIENCE = 60_000
+"""Milliseconds that something may take to come: nobody waits longer than it takes, and a busy machine may need them."""
+
+ENDLESS = 100_000
+"""Epochs of a run that is stopped or killed long before it is over, however late that is."""
+
+
+class PatientBot(QtBot):
+    """Waits for as long as a busy machine needs, unless a test says otherwise."""
+
+    def waitUntil(self, callback: Callable[[], bool | None], *, timeout: int = PATIENCE) -> None:
+        super().waitUntil(callback, timeout=timeout)
+
+    def waitSignal(self, signal: SignalInstance, *, timeout: int = PATIENCE, **rest: Any) -> SignalBlocker:
+        return super().waitSignal(signal, timeout=timeout, **rest)
+
+    def waitActive(self, widget: QWidget, *, timeout: int = PATIENCE) -> Any:
+        return super().waitActive(widget, timeout=timeout)
+
+    def waitExposed(self, widget: QWidget, *, timeout: int = PATIENCE) -> Any:
+        return super().waitExposed(widget, timeout=timeout)
+
+
+@pytest.fixture
+def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
+    return PatientBot(request)
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +104,7 @@ def make_host(qtbot: QtBot, qapp: QApplication, isolated_home: Path) -> Iterator
 def end_engines(qtbot: QtBot, host: EngineHost) -> None:
     """End every engine of ``host``; a host must not be dropped before."""
     host.shutdown()
-    qtbot.waitUntil(lambda: not host.threads_running, timeout=15000)
+    qtbot.waitUntil(lambda: not host.threads_running)
 
 
 @pytest.fixture

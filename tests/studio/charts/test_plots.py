@@ -52,7 +52,7 @@ def test_a_click_on_a_marker_gives_its_key(qtbot: QtBot, plot: CurvePlot) -> Non
     canvas = plot.findChild(QWidget, "canvas")
     assert canvas is not None
     for key in (("run", 40), "best"):
-        with qtbot.waitSignal(plot.marker_clicked, timeout=2000) as clicked:
+        with qtbot.waitSignal(plot.marker_clicked) as clicked:
             viewport = canvas.viewport()  # type: ignore[attr-defined]
             qtbot.mouseMove(viewport, marker_place(plot, key))
             qtbot.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=marker_place(plot, key))

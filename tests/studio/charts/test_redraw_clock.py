@@ -58,7 +58,7 @@ def clock_of(plot: Plot, on_battery: bool = False) -> RedrawClock:
 def draw(qtbot: QtBot, clock: RedrawClock, plot: Plot, times: int) -> None:
     for count in range(plot.drawn + 1, plot.drawn + times + 1):
         clock.request(plot)
-        qtbot.waitUntil(lambda: plot.drawn == count, timeout=5000)  # noqa: B023 - waited for here
+        qtbot.waitUntil(lambda: plot.drawn == count)  # noqa: B023 - waited for here
 
 
 def test_cheap_plots_are_drawn_at_the_usual_rate_and_dear_ones_less_often(qtbot: QtBot) -> None:
@@ -88,7 +88,7 @@ def test_what_was_not_drawn_for_a_while_is_drawn_at_once_and_then_at_the_usual_r
         clock.request(plot)
         assert clock._timer.interval() == wait
         drawn = plot.drawn
-        qtbot.waitUntil(lambda: plot.drawn == drawn + 1, timeout=5000)  # noqa: B023 - waited for here
+        qtbot.waitUntil(lambda: plot.drawn == drawn + 1)  # noqa: B023 - waited for here
 
 
 def test_a_page_that_was_built_meanwhile_slows_nothing(qtbot: QtBot) -> None:
@@ -129,7 +129,7 @@ def test_a_window_that_is_minimised_or_covered_draws_nothing_until_it_is_seen(qt
         assert plot.drawn == 0
         assert clock._timer.isActive()  # what waits is drawn when the window comes back
         setattr(plot.screen, hide, hide != "minimised")
-        qtbot.waitUntil(lambda: plot.drawn == 1, timeout=5000)  # noqa: B023 - waited for here
+        qtbot.waitUntil(lambda: plot.drawn == 1)  # noqa: B023 - waited for here
         assert not clock._timer.isActive()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from studio.engine.host import EngineHost
 from studio.engine.link import EngineChoice
 from studio.engine.messages import EngineDeath, EngineState, Refusal
-from tests.studio.conftest import FAKE_ENGINE, MakeHost
+from tests.studio.conftest import ENDLESS, FAKE_ENGINE, MakeHost
 from training.config import RunConfig
 from training.config.files import config_data
 from training.control import Command, send
@@ -42,8 +41,13 @@ class Ears:
         return next(value for heard, value in reversed(self.heard) if heard == kind)
 
 
+def children() -> set[int]:
+    """The processes that this one started."""
+    return {child.pid for child in psutil.Process().children()}
+
+
 def ready(qtbot: QtBot, host: EngineHost) -> None:
-    qtbot.waitUntil(lambda: host.state is EngineState.READY, timeout=20000)
+    qtbot.waitUntil(lambda: host.state is EngineState.READY)
 
 
 def test_a_run_is_started_and_finished_and_the_engine_renewed(
@@ -55,14 +59,14 @@ def test_a_run_is_started_and_finished_and_the_engine_renewed(
     assert str(host.info) == "cpu, torch 2.0.fake"
     host.run(config_data(config()), workspace)
     assert host.training
-    qtbot.waitUntil(lambda: "finished" in ears.kinds(), timeout=20000)
+    qtbot.waitUntil(lambda: "finished" in ears.kinds())
     assert ears.kinds() == ["started", "finished"]
     assert ears.last("finished")["status"] == "completed"
     assert not host.training
     first = ears.last("finished")
     ready(qtbot, host)
     host.run(config_data(config()), workspace)
-    qtbot.waitUntil(lambda: ears.kinds().count("finished") == 2, timeout=20000)
+    qtbot.waitUntil(lambda: ears.kinds().count("finished") == 2)
     assert ears.last("finished")["run"] != first["run"]
 
 
@@ -81,7 +85,7 @@ def test_relative_paths_lead_from_the_folder_of_the_window(
     ears = Ears(host)
     ready(qtbot, host)
     host.run(config_data(told), workspace)
-    qtbot.waitUntil(lambda: "finished" in ears.kinds(), timeout=20000)
+    qtbot.waitUntil(lambda: "finished" in ears.kinds())
     ran = config_data(RunFolder(ears.last("started")).config())
     assert ran["dataset"]["path"] == str(tmp_path / "here" / "pictures")
     assert ran["loader"]["cache_folder"] == str(tmp_path / "here" / "kept")
@@ -90,24 +94,25 @@ def test_relative_paths_lead_from_the_folder_of_the_window(
 def test_an_engine_that_is_fit_for_the_next_run_stays(
     qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path
 ) -> None:
+    others = children()  # that earlier tests left
     host = make_host()
     ears = Ears(host)
     ready(qtbot, host)
+    engine = children() - others
+    assert len(engine) == 1
     states: list[EngineState] = []
     host.state_changed.connect(states.append)
-    workers = set()
-    host.run_started.connect(lambda folder: workers.add(owner_of(RunFolder(folder))["pid"]))  # type: ignore[index]
     for runs in (1, 2):
         host.run(config_data(config("again", epochs=3)), workspace)
-        qtbot.waitUntil(lambda: ears.kinds().count("finished") == runs, timeout=20000)  # noqa: B023 - waited for here
+        qtbot.waitUntil(lambda: ears.kinds().count("finished") == runs)  # noqa: B023 - waited for here
         assert host.state is EngineState.READY
+        assert children() - others == engine
     assert EngineState.STARTING not in states
-    assert len(workers) == 1
     # It stays as long as it is the engine that is wished for.
     host.run(config_data(config("again", epochs=3)), workspace)
-    qtbot.waitUntil(lambda: ears.kinds().count("started") == 3, timeout=20000)
+    qtbot.waitUntil(lambda: ears.kinds().count("started") == 3)
     host.choose(EngineChoice("/another/python"))
-    qtbot.waitUntil(lambda: ears.kinds().count("finished") == 3, timeout=20000)
+    qtbot.waitUntil(lambda: ears.kinds().count("finished") == 3)
     assert EngineState.STARTING in states
 
 
@@ -115,24 +120,24 @@ def test_an_engine_that_is_fit_for_the_next_run_stays(
 def test_the_engine_that_answers_beside_a_run_gives_way_to_it(
     qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path
 ) -> None:
-    others = {child.pid for child in psutil.Process().children()}  # that earlier tests left
+    others = children()  # that earlier tests left
     host = make_host()
     ears = Ears(host)
     ready(qtbot, host)
     before = psutil.Process().nice()
-    host.run(config_data(config("again", epochs=100, milliseconds=5)), workspace)
-    qtbot.waitUntil(lambda: "started" in ears.kinds(), timeout=20000)
+    host.run(config_data(config("again", epochs=ENDLESS, milliseconds=5)), workspace)
+    qtbot.waitUntil(lambda: "started" in ears.kinds())
     answers: list[dict[str, Any]] = []
     host.inspect_dataset({"name": "lab"}, answers.append, lambda refusal: pytest.fail(str(refusal)))
-    qtbot.waitUntil(lambda: bool(answers), timeout=20000)
+    qtbot.waitUntil(lambda: bool(answers))
     worker = int(owner_of(RunFolder(ears.last("started")))["pid"])  # type: ignore[index]
     engines = [child for child in psutil.Process().children() if child.pid not in others]
     niceness = {engine.pid: engine.nice() for engine in engines}
     assert niceness.pop(worker) == before
     assert list(niceness.values()) == [max(before, 10)]
     send(ears.last("started"), Command.STOP)
-    qtbot.waitUntil(lambda: "finished" in ears.kinds(), timeout=20000)
-    qtbot.waitUntil(lambda: {child.pid for child in psutil.Process().children()} - others == {worker}, timeout=20000)
+    qtbot.waitUntil(lambda: "finished" in ears.kinds())
+    qtbot.waitUntil(lambda: children() - others == {worker})
 
 
 def test_a_run_asked_for_while_the_engine_warms_up_begins_when_it_is_warm(
@@ -142,7 +147,7 @@ def test_a_run_asked_for_while_the_engine_warms_up_begins_when_it_is_warm(
     ears = Ears(host)
     assert host.state is EngineState.STARTING
     host.run(config_data(config()), workspace)
-    qtbot.waitUntil(lambda: ears.kinds() == ["started", "finished"], timeout=20000)
+    qtbot.waitUntil(lambda: ears.kinds() == ["started", "finished"])
 
 
 def test_a_second_run_is_refused_while_one_is_trained(
@@ -150,12 +155,12 @@ def test_a_second_run_is_refused_while_one_is_trained(
 ) -> None:
     host = make_host()
     ears = Ears(host)
-    host.run(config_data(config(epochs=100, milliseconds=20)), workspace)
-    qtbot.waitUntil(lambda: "started" in ears.kinds(), timeout=20000)
+    host.run(config_data(config(epochs=ENDLESS, milliseconds=20)), workspace)
+    qtbot.waitUntil(lambda: "started" in ears.kinds())
     host.run(config_data(config()), workspace)
     assert ears.kinds() == ["started", "refused"]
     send(ears.last("started"), Command.STOP)
-    qtbot.waitUntil(lambda: "finished" in ears.kinds(), timeout=20000)
+    qtbot.waitUntil(lambda: "finished" in ears.kinds())
     assert ears.last("finished")["status"] == "stopped"
 
 
@@ -163,7 +168,7 @@ def test_a_refusal_names_the_settings(qtbot: QtBot, make_host: MakeHost, config:
     host = make_host()
     ears = Ears(host)
     host.run(config_data(config("refused")), workspace)
-    qtbot.waitUntil(lambda: "refused" in ears.kinds(), timeout=20000)
+    qtbot.waitUntil(lambda: "refused" in ears.kinds())
     refusal: Refusal = ears.last("refused")
     assert refusal.message == "No such optimizer."
     assert [str(problem) for problem in refusal.problems] == ["optimizer.lr: is wrong."]
@@ -176,14 +181,14 @@ def test_an_engine_killed_while_training_is_mourned_and_replaced(
     host = make_host()
     ears = Ears(host)
     host.run(config_data(config("dies")), workspace)
-    qtbot.waitUntil(lambda: "died" in ears.kinds(), timeout=20000)
+    qtbot.waitUntil(lambda: "died" in ears.kinds())
     assert ears.kinds() == ["started", "died"]
     death: EngineDeath = ears.last("died")
     assert "SIGKILL" in death.sentence
     assert not host.training
     ready(qtbot, host)
     host.run(config_data(config()), workspace)
-    qtbot.waitUntil(lambda: "finished" in ears.kinds(), timeout=20000)
+    qtbot.waitUntil(lambda: "finished" in ears.kinds())
 
 
 @pytest.mark.parametrize(
@@ -202,7 +207,7 @@ def test_an_engine_that_cannot_start_says_why(
 ) -> None:
     host = make_host(command)
     ears = Ears(host)
-    qtbot.waitUntil(lambda: "died" in ears.kinds(), timeout=20000)
+    qtbot.waitUntil(lambda: "died" in ears.kinds())
     assert sentence in ears.last("died").sentence
     assert host.state is EngineState.DEAD
     refusals: list[Refusal] = []
@@ -213,9 +218,9 @@ def test_an_engine_that_cannot_start_says_why(
 def test_another_interpreter_is_taken_at_once(qtbot: QtBot, make_host: MakeHost, tmp_path: Path) -> None:
     host = make_host(python=str(tmp_path / "python"))
     ears = Ears(host)
-    qtbot.waitUntil(lambda: host.state is EngineState.DEAD, timeout=20000)
+    qtbot.waitUntil(lambda: host.state is EngineState.DEAD)
     host.choose(EngineChoice(str(tmp_path / "another")))
-    qtbot.waitUntil(lambda: len(ears.heard) == 2, timeout=20000)
+    qtbot.waitUntil(lambda: len(ears.heard) == 2)
     assert str(tmp_path / "another") in ears.last("died").sentence
 
 
@@ -225,7 +230,7 @@ def test_text_that_a_library_prints_is_passed_over(
     host = make_host()
     ears = Ears(host)
     host.run(config_data(config("prints")), workspace)
-    qtbot.waitUntil(lambda: ears.kinds() == ["started", "finished"], timeout=20000)
+    qtbot.waitUntil(lambda: ears.kinds() == ["started", "finished"])
 
 
 def test_the_newer_of_two_inquiries_wins(qtbot: QtBot, make_host: MakeHost) -> None:
@@ -237,10 +242,10 @@ def test_the_newer_of_two_inquiries_wins(qtbot: QtBot, make_host: MakeHost) -> N
     host.summarise_model({"name": "model"}, answers.append, refusals.append)
     cancelled = host.check({"name": "check"}, answers.append, refusals.append)
     cancelled.cancel()
-    qtbot.waitUntil(lambda: len(answers) == 2, timeout=20000)
+    qtbot.waitUntil(lambda: len(answers) == 2)
     assert [answer["name"] for answer in answers] == ["third", "model"]
     host.inspect_dataset({"name": "refused"}, answers.append, refusals.append)
-    qtbot.waitUntil(lambda: len(refusals) == 1, timeout=20000)
+    qtbot.waitUntil(lambda: len(refusals) == 1)
     assert refusals[0].problems[0].path == "dataset.kind"
 
 
@@ -249,14 +254,14 @@ def test_inquiries_are_answered_while_a_run_is_trained(
 ) -> None:
     host = make_host()
     ears = Ears(host)
-    host.run(config_data(config(epochs=100, milliseconds=50)), workspace)
-    qtbot.waitUntil(lambda: "started" in ears.kinds(), timeout=20000)
+    host.run(config_data(config(epochs=ENDLESS, milliseconds=50)), workspace)
+    qtbot.waitUntil(lambda: "started" in ears.kinds())
     answers: list[Any] = []
     host.inspect_dataset({"name": "beside"}, answers.append, lambda refusal: None)
-    qtbot.waitUntil(lambda: len(answers) == 1, timeout=20000)
+    qtbot.waitUntil(lambda: len(answers) == 1)
     assert host.training
     send(ears.last("started"), Command.STOP)
-    qtbot.waitUntil(lambda: "finished" in ears.kinds(), timeout=20000)
+    qtbot.waitUntil(lambda: "finished" in ears.kinds())
 
 
 def test_an_inquiry_hears_of_the_engines_death(qtbot: QtBot, make_host: MakeHost) -> None:
@@ -265,7 +270,7 @@ def test_an_inquiry_hears_of_the_engines_death(qtbot: QtBot, make_host: MakeHost
     refusals: list[Refusal] = []
     host.inspect_dataset({"name": "slow"}, lambda result: None, refusals.append)
     host.kill()
-    qtbot.waitUntil(lambda: len(refusals) == 1, timeout=20000)
+    qtbot.waitUntil(lambda: len(refusals) == 1)
     assert "SIGKILL" in refusals[0].message
 
 
@@ -274,11 +279,11 @@ def test_shutting_down_while_training_stops_and_keeps(
 ) -> None:
     host = make_host()
     ears = Ears(host)
-    host.run(config_data(config(epochs=100, milliseconds=20)), workspace)
-    qtbot.waitUntil(lambda: "started" in ears.kinds(), timeout=20000)
+    host.run(config_data(config(epochs=ENDLESS, milliseconds=20)), workspace)
+    qtbot.waitUntil(lambda: "started" in ears.kinds())
     folder = RunFolder(ears.last("started"))
-    qtbot.waitUntil(lambda: folder.series_file.exists() and folder.status()["status"] == "running", timeout=20000)
-    with qtbot.waitSignal(host.shut_down, timeout=20000):
+    qtbot.waitUntil(lambda: folder.series_file.exists() and folder.status()["status"] == "running")
+    with qtbot.waitSignal(host.shut_down):
         host.shutdown()
     assert not host.threads_running
     assert folder.status()["status"] == "stopped"
@@ -290,28 +295,37 @@ def test_a_detached_run_outlives_its_host(
 ) -> None:
     host = make_host()
     ears = Ears(host)
-    host.run(config_data(config(epochs=100, milliseconds=20)), workspace)
-    qtbot.waitUntil(lambda: "started" in ears.kinds(), timeout=20000)
+    host.run(config_data(config(epochs=ENDLESS, milliseconds=20)), workspace)
+    qtbot.waitUntil(lambda: "started" in ears.kinds())
     folder = RunFolder(ears.last("started"))
+    qtbot.waitUntil(lambda: folder.status()["status"] == "running")
     agreed: list[bool] = []
     host.detach(lambda: agreed.append(True))
-    qtbot.waitUntil(lambda: agreed == [True], timeout=20000)
-    with qtbot.waitSignal(host.shut_down, timeout=20000):
+    qtbot.waitUntil(lambda: agreed == [True])
+    with qtbot.waitSignal(host.shut_down):
         host.shutdown()
     host.kill()  # even an impatient end must leave it alone
     owner = owner_of(folder)
     assert owner is not None
     assert folder.status()["status"] == "running"
     send(folder.path, Command.STOP)
-    qtbot.waitUntil(lambda: not psutil.pid_exists(owner["pid"]), timeout=20000)
+    qtbot.waitUntil(lambda: not psutil.pid_exists(owner["pid"]))
     assert folder.status()["status"] == "stopped"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_a_hanging_engine_is_terminated_then_killed(qtbot: QtBot, make_host: MakeHost) -> None:
-    script = "import signal, time, sys; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(3600)"
-    host = make_host([sys.executable, "-c", script])
-    client = host._pool.main
-    with qtbot.waitSignal(client.closed, timeout=20000):
-        client.close(terminate_after=100, kill_after=100)
-    assert signal.SIGTERM  # the script ignored it; only SIGKILL can have ended it
+def test_a_hanging_engine_is_terminated_then_killed(qtbot: QtBot, make_host: MakeHost, tmp_path: Path) -> None:
+    script = (
+        "import json, pathlib, signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: pathlib.Path(sys.argv[1]).touch())\n"
+        "print(json.dumps({'id': 0, 'reply': 'ready', 'torch': '', 'devices': []}), flush=True)\n"
+        "while True: time.sleep(60)"
+    )
+    host = make_host([sys.executable, "-c", script, str(tmp_path / "asked")])
+    ready(qtbot, host)
+    refusals: list[Refusal] = []
+    host.inspect_dataset({}, lambda result: None, refusals.append)  # it is at work now: an idle one is killed at once
+    with qtbot.waitSignal(host._pool.main.closed):
+        host._pool.main.close(terminate_after=100, kill_after=2000)
+    assert len(refusals) == 1
+    assert (tmp_path / "asked").exists()

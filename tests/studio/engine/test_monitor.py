@@ -101,12 +101,12 @@ def test_life_and_death_of_the_owner_are_told(qtbot: QtBot, folder: RunFolder) -
     monitor.start()
     assert told.alive == [True]
     release(folder)
-    qtbot.waitUntil(lambda: told.alive == [True, False], timeout=5000)
+    qtbot.waitUntil(lambda: told.alive == [True, False])
     claim(folder)
-    qtbot.waitUntil(lambda: told.alive == [True, False, True], timeout=5000)
+    qtbot.waitUntil(lambda: told.alive == [True, False, True])
     record = (folder.path / "owner.json").read_text().replace(str(os.getpid()), str(2**22 + 1))
     (folder.path / "owner.json").write_text(record)
-    qtbot.waitUntil(lambda: told.alive[-1] is False, timeout=5000)
+    qtbot.waitUntil(lambda: told.alive[-1] is False)
     monitor.stop()
 
 
@@ -145,7 +145,7 @@ def test_it_looks_often_only_while_somebody_works_and_somebody_watches(qtbot: Qt
     assert timer is not None
     seldom = timer.interval()
     claim(folder)
-    qtbot.waitUntil(lambda: monitor.alive, timeout=5000)
+    qtbot.waitUntil(lambda: monitor.alive)
     often = timer.interval()
     assert often < seldom
     monitor.set_visible(False)
@@ -153,6 +153,6 @@ def test_it_looks_often_only_while_somebody_works_and_somebody_watches(qtbot: Qt
     monitor.set_visible(True)
     assert timer.interval() == often
     release(folder)
-    qtbot.waitUntil(lambda: not monitor.alive, timeout=5000)
+    qtbot.waitUntil(lambda: not monitor.alive)
     assert timer.interval() == seldom
     monitor.stop()

@@ -13,6 +13,7 @@ from studio.engine.state import RunState
 from studio.pages.runs.page import RunsPage
 from studio.panels.fix_dialog import APPLY, APPLY_ANEW, FixDialog
 from studio.state.context import AppContext
+from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, runs_page
 from training.config import RunConfig
 from training.control import Command
@@ -24,24 +25,25 @@ MakeConfig = Callable[..., RunConfig]
 
 def train_to_the_end(qtbot: QtBot, context: AppContext, config: RunConfig) -> str:
     context.start_run(config)
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
     assert context.live.folder is not None
     return context.live.folder.id
 
 
-def listed(qtbot: QtBot, page: RunsPage, count: int) -> None:
+def listed(qtbot: QtBot, page: RunsPage, statuses: list[str]) -> None:
+    """The table shows how each run ended, newest first; what was read while they worked may stand there before."""
     page._context.library.refresh()
-    qtbot.waitUntil(lambda: page.model.rowCount() == count, timeout=10000)
+    qtbot.waitUntil(lambda: [page.model.run_at(row).status for row in range(page.model.rowCount())] == statuses)
 
 
 def click(qtbot: QtBot, button: QAbstractButton) -> None:
-    qtbot.waitUntil(lambda: button.isVisible() and button.isEnabled(), timeout=10000)
+    qtbot.waitUntil(lambda: button.isVisible() and button.isEnabled())
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
 def test_without_runs_the_page_says_so(qtbot: QtBot, context: AppContext) -> None:
     page = runs_page(open_window(qtbot, context))
-    qtbot.waitUntil(page.empty.isVisible, timeout=10000)
+    qtbot.waitUntil(page.empty.isVisible)
 
 
 def test_a_chosen_run_shows_curves_checkpoints_and_settings(
@@ -50,7 +52,7 @@ def test_a_chosen_run_shows_curves_checkpoints_and_settings(
     page = runs_page(open_window(qtbot, context))
     run_id = train_to_the_end(qtbot, context, config("first"))
     train_to_the_end(qtbot, context, config("second", seed=7))
-    listed(qtbot, page, 2)
+    listed(qtbot, page, ["completed"] * 2)
     page.show()
     context.show_page("runs")
     page.search.setText("fir")
@@ -59,8 +61,8 @@ def test_a_chosen_run_shows_curves_checkpoints_and_settings(
     page.choose(run_id)
     assert page.detail.isVisible()
     curve = page.detail.curves.board.plot("loss")._curves["train/loss"].series.raw
-    qtbot.waitUntil(lambda: len(curve.x) == 40, timeout=10000)
-    qtbot.waitUntil(lambda: len(page.detail.checkpoints.model.checkpoints) == 2, timeout=10000)
+    qtbot.waitUntil(lambda: len(curve.x) == 40)
+    qtbot.waitUntil(lambda: len(page.detail.checkpoints.model.checkpoints) == 2)
     assert page.detail.config._table._values["loop.batch_size"].text() == "1"
     page.search.clear()
     page.status.setCurrentText("Failed")
@@ -71,7 +73,7 @@ def test_a_chosen_run_shows_curves_checkpoints_and_settings(
 def test_a_run_shows_its_evaluation_class_by_class(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     page = runs_page(open_window(qtbot, context))
     run_id = train_to_the_end(qtbot, context, config("first"))
-    listed(qtbot, page, 1)
+    listed(qtbot, page, ["completed"])
     page.show()
     context.show_page("runs")
     folder, card = page.model.run_at(0).folder, page.detail.evaluation
@@ -79,7 +81,7 @@ def test_a_run_shows_its_evaluation_class_by_class(qtbot: QtBot, context: AppCon
     note_evaluation(folder, "validation", 20, ["cat", "dog", "owl"], tables)
     note_evaluation(folder, "test", 40, ["cat"], {"recall": [0.5]})
     page.choose(run_id)
-    qtbot.waitUntil(card.isVisible, timeout=10000)
+    qtbot.waitUntil(card.isVisible)
     shown = card.table.model()
     assert [shown.headerData(at, Qt.Orientation.Horizontal) for at in range(4)] == [
         "Name", "Recall", "Share", "Most often taken for",
@@ -90,7 +92,7 @@ def test_a_run_shows_its_evaluation_class_by_class(qtbot: QtBot, context: AppCon
     assert [shown.index(row, 0).data() for row in range(3)] == ["owl", "cat", "dog"]  # what is not known at the end
     middle = card.matrix._square().topLeft() + QPointF(2.5, 0.5) * card.matrix._cell()
     assert card.matrix.words_at(middle) == "“cat” taken for “owl”: 1, 25.0% of this class"
-    qtbot.waitUntil(lambda: card.matrix.height() > card.matrix._square().bottom(), timeout=10000)  # laid out
+    qtbot.waitUntil(lambda: card.matrix.height() > card.matrix._square().bottom())  # laid out
     corner = (middle - QPointF(15, 15)).toPoint()
     assert card.matrix.grab().toImage().pixelColor(corner).saturation() > 50  # wrong answers have a colour
     card.part.set_current("test")
@@ -98,38 +100,39 @@ def test_a_run_shows_its_evaluation_class_by_class(qtbot: QtBot, context: AppCon
     assert not card.matrix.isVisible()
     folder.evaluation_file.write_text("damaged")
     card.refresh()
-    qtbot.waitUntil(card.isHidden, timeout=10000)
+    qtbot.waitUntil(card.isHidden)
 
 
 def test_an_interrupted_run_can_be_resumed_from_here(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     page = runs_page(open_window(qtbot, context))
     context.start_run(config("dies"))
-    qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED, timeout=20000)
-    listed(qtbot, page, 1)
+    qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED)
+    listed(qtbot, page, ["interrupted"])
     context.show_page("runs")
     page.choose(page.model.run_at(0).id)
-    qtbot.waitUntil(page.detail.outcome.isVisible, timeout=10000)
+    qtbot.waitUntil(page.detail.outcome.isVisible)
+    qtbot.waitUntil(lambda: not context.start_problem())  # the engine's end was told, too
     seen: list[RunState] = []
     context.live.state_changed.connect(seen.append)
     click(qtbot, page.detail.resume)
     assert seen[0] is RunState.STARTING
-    qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED)
 
 
 def test_what_a_failure_proposes_is_applied_from_here(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     page = runs_page(open_window(qtbot, context, "runs"))
     context.start_run(config("fails"))
-    qtbot.waitUntil(lambda: context.live.state is RunState.FAILED and not context.start_problem(), timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.FAILED and not context.start_problem())
     failed = context.live.folder
     assert failed is not None
-    listed(qtbot, page, 1)
+    listed(qtbot, page, ["failed"])
     context.show_page("runs")
     page.choose(failed.id)
     assert page.detail.outcome._banner is not None
     assert "Proposed: name: fails → better" in page.detail.outcome._banner.accessibleName()
     answer_next_dialog(qtbot, FixDialog, APPLY_ANEW)
     press(page.detail.outcome, APPLY)
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     assert context.live.folder not in (None, failed)
 
 
@@ -137,7 +140,7 @@ def test_branching_opens_the_setup_page(qtbot: QtBot, context: AppContext, confi
     window = open_window(qtbot, context)
     page = runs_page(window)
     run_id = train_to_the_end(qtbot, context, config())
-    listed(qtbot, page, 1)
+    listed(qtbot, page, ["completed"])
     context.show_page("runs")
     page.choose(run_id)
     click(qtbot, page.detail.branch)
@@ -150,7 +153,7 @@ def test_deleting_asks_first(qtbot: QtBot, context: AppContext, config: MakeConf
     folder = create_run(workspace, config())
     folder.write_status({**folder.status(), "status": "stopped"})
     page = runs_page(open_window(qtbot, context))
-    listed(qtbot, page, 1)
+    listed(qtbot, page, ["stopped"])
     page.choose(folder.id)
     asked = answer_next_question(qtbot, "Cancel")
     click(qtbot, page.detail.delete)
@@ -158,20 +161,19 @@ def test_deleting_asks_first(qtbot: QtBot, context: AppContext, config: MakeConf
     assert folder.path.exists()
     answer_next_question(qtbot, "Delete")
     click(qtbot, page.detail.delete)
-    qtbot.waitUntil(lambda: not folder.path.exists(), timeout=10000)
-    qtbot.waitUntil(page.empty.isVisible, timeout=10000)
+    qtbot.waitUntil(lambda: not folder.path.exists())
+    qtbot.waitUntil(page.empty.isVisible)
 
 
 def test_a_run_at_work_can_be_watched_but_not_deleted(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     page = runs_page(open_window(qtbot, context))
-    context.start_run(config(epochs=100, milliseconds=10))
-    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=20000)
-    listed(qtbot, page, 1)
+    context.start_run(config(epochs=ENDLESS, milliseconds=10))
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
+    listed(qtbot, page, ["running"])
     context.show_page("runs")
     page.choose(page.model.run_at(0).id)
-    qtbot.waitUntil(lambda: page.detail.isVisible(), timeout=10000)
-    qtbot.waitUntil(lambda: page.model.run_at(0).status == "running", timeout=10000)
+    qtbot.waitUntil(lambda: page.detail.isVisible())
     assert not page.detail.delete.isEnabled()
     assert not page.detail.resume.isVisible()
     context.live.ask(Command.STOP)
-    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED)

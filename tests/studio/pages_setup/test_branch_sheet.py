@@ -83,7 +83,7 @@ def test_a_small_page_cuts_no_line_off(qtbot: QtBot, branching: SetupPage, conte
 
     for height in (900, 540, 500, 900):
         branching.resize(700, height)
-        qtbot.waitUntil(lambda: hidden() == 0, timeout=5000)
+        qtbot.waitUntil(lambda: hidden() == 0)
         scrolled = area.verticalScrollBar().maximum()
         assert area.viewport().height() + scrolled >= branching.sheet.view.heightForWidth(area.viewport().width())
         assert area.height() >= 64

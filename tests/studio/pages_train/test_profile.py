@@ -15,6 +15,7 @@ from studio.engine.state import RunState
 from studio.panels.fix_dialog import APPLY, FixDialog
 from studio.state.context import AppContext
 from studio.widgets import Banner, Share, ShareBar
+from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import answer_next_dialog, open_window, press, runs_page, train_page
 from training.config import RunConfig
 from training.control import Command
@@ -32,7 +33,7 @@ def words(widget: QWidget) -> str:
 
 def train(qtbot: QtBot, context: AppContext, config: RunConfig) -> RunFolder:
     context.start_run(config)
-    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
     assert context.live.folder is not None
     return context.live.folder
 
@@ -40,25 +41,25 @@ def train(qtbot: QtBot, context: AppContext, config: RunConfig) -> RunFolder:
 def test_the_page_asks_measures_and_shows(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     page = train_page(open_window(qtbot, context))
     assert not page.profile.isVisible()
-    train(qtbot, context, config(epochs=1000, milliseconds=20))
+    train(qtbot, context, config(epochs=ENDLESS, milliseconds=20))
     assert "Ask where the time goes" in words(page.profile)
     qtbot.mouseClick(page.profile.button, Qt.MouseButton.LeftButton)
     assert "Asked for" in page.profile.progress.accessibleName()
-    qtbot.waitUntil(lambda: page.profile.progress.accessibleName().startswith("Measuring"), timeout=20000)
-    qtbot.waitUntil(page.profile.view.isVisible, timeout=20000)
+    qtbot.waitUntil(lambda: page.profile.progress.accessibleName().startswith("Measuring"))
+    qtbot.waitUntil(page.profile.view.isVisible)
     assert not page.profile.progress.isVisible()
     shown = [(share.title, share.figure) for share in page.profile.view.bar.shares()]
     assert shown == [("Wait for data", "20 ms · 67 %"), ("Forward", "5 ms · 17 %"), ("Backward", "5 ms · 17 %")]
     assert "67 % of each step waits for data." in words(page.profile)
-    assert not page.profile.visibleRegion().isEmpty()  # it was scrolled to
+    qtbot.waitUntil(lambda: not page.profile.visibleRegion().isEmpty())  # it was scrolled to
     context.live.ask(Command.STOP)
 
 
 def test_what_the_profile_proposes_is_applied(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     page = train_page(open_window(qtbot, context))
-    train(qtbot, context, config(epochs=1000, milliseconds=20))
+    train(qtbot, context, config(epochs=ENDLESS, milliseconds=20))
     next(action for action in ACTIONS if action.id == "profile").run(context)  # type: ignore[misc]
-    qtbot.waitUntil(page.profile.view.isVisible, timeout=20000)
+    qtbot.waitUntil(page.profile.view.isVisible)
     assert "Proposed: loader.workers: none → 3" in page.profile.findChildren(Banner)[0].accessibleName()
     read = answer_next_dialog(qtbot, FixDialog, "Cancel")
     press(page.profile, APPLY)
@@ -71,24 +72,27 @@ def test_a_run_that_ended_keeps_its_profile_on_both_pages(
 ) -> None:
     window = open_window(qtbot, context)
     page = train_page(window)
-    folder = train(qtbot, context, config(epochs=1000, milliseconds=20))
+    folder = train(qtbot, context, config(epochs=ENDLESS, milliseconds=20))
     context.live.ask(Command.PROFILE)
-    qtbot.waitUntil(page.profile.view.isVisible, timeout=20000)
+    qtbot.waitUntil(page.profile.view.isVisible)
     context.live.ask(Command.STOP)
-    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.engine.training, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.engine.training)
     assert page.profile.view.isVisible()
     assert not page.profile.button.isVisible()
     window.show_page("runs")
     detail = runs_page(window).detail
-    detail.show_run(next(run for run in context.library.runs if run.folder == folder))
-    qtbot.waitUntil(lambda: not detail.profile.isHidden(), timeout=20000)
+    qtbot.waitUntil(lambda: context.library.find(folder.id) is not None)
+    run = context.library.find(folder.id)
+    assert run is not None
+    detail.show_run(run)
+    qtbot.waitUntil(lambda: not detail.profile.isHidden())
     assert detail.profile.findChildren(ShareBar)[0].shares() == page.profile.view.bar.shares()
 
 
 def test_a_run_that_ended_without_one_shows_nothing(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     page = train_page(open_window(qtbot, context))
     context.start_run(config())
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
     assert page.profile.isHidden()
 
 
@@ -103,10 +107,10 @@ def test_a_profile_that_was_told_of_and_cannot_be_read_is_said(
     claim(folder)
     page = train_page(open_window(qtbot, context))
     context.watch(folder.path)
-    qtbot.waitUntil(page.profile.isVisible, timeout=20000)
+    qtbot.waitUntil(page.profile.isVisible)
     assert "cannot be read" not in words(page.profile)
     log.emit(Profiled(step=5, steps=3))
-    qtbot.waitUntil(lambda: "The profile cannot be read" in words(page.profile), timeout=20000)
+    qtbot.waitUntil(lambda: "The profile cannot be read" in words(page.profile))
     log.close()
     release(folder)
 

@@ -23,6 +23,7 @@ from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.state.live_run import LiveRun
 from studio.widgets import Banner, Toast
+from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import answer_next_dialog, open_window, press, train_page
 from training.config import RunConfig
 from training.control import Command
@@ -44,7 +45,7 @@ def test_an_empty_page_starts_the_sample(qtbot: QtBot, context: AppContext) -> N
     page = train_page(open_window(qtbot, context))
     assert page.empty.isVisible()
     click(qtbot, page.empty.button)
-    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
     assert not page.empty.isVisible()
     config = context.live.config()
     assert config is not None
@@ -55,35 +56,35 @@ def test_an_empty_page_starts_the_sample(qtbot: QtBot, context: AppContext) -> N
 def test_buttons_and_figures_follow_a_run(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     page = train_page(open_window(qtbot, context))
     header = page.header
-    context.start_run(config(epochs=100, milliseconds=10))
+    context.start_run(config(epochs=ENDLESS, milliseconds=10))
     assert header.pause.isVisible()
     assert not header.pause.isEnabled()
-    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=20000)
-    qtbot.waitUntil(lambda: page.numbers.loss.value() != "–", timeout=10000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
+    qtbot.waitUntil(lambda: page.numbers.loss.value() != "–")
     click(qtbot, header.pause)
-    qtbot.waitUntil(lambda: header.pause.text() == "Continue", timeout=10000)
-    qtbot.waitUntil(lambda: context.live.state is RunState.PAUSED, timeout=10000)
+    qtbot.waitUntil(lambda: header.pause.text() == "Continue")
+    qtbot.waitUntil(lambda: context.live.state is RunState.PAUSED)
     click(qtbot, header.pause)
-    qtbot.waitUntil(lambda: header.pause.text() == "Pause" and header.save.isEnabled(), timeout=10000)
+    qtbot.waitUntil(lambda: header.pause.text() == "Pause" and header.save.isEnabled())
     click(qtbot, header.save)
-    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) >= 1, timeout=10000)
-    qtbot.waitUntil(lambda: "%" in page.numbers.quality.value(), timeout=20000)
+    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) >= 1)
+    qtbot.waitUntil(lambda: "%" in page.numbers.quality.value())
     assert not page.checkpoints._resume.isEnabled()
     header.stop.menu().actions()[0].trigger()
-    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.engine.training, timeout=10000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.engine.training)
     assert header.resume.isVisible()
     assert not header.pause.isVisible()
-    qtbot.waitUntil(page.checkpoints._resume.isEnabled, timeout=10000)
+    qtbot.waitUntil(page.checkpoints._resume.isEnabled)
 
 
 def test_a_run_is_seen_whole_in_a_window_of_usual_size(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     window = open_window(qtbot, context)
     page = train_page(window)
-    context.start_run(config(epochs=100, milliseconds=10))
-    qtbot.waitUntil(lambda: "%" in page.numbers.quality.value(), timeout=20000)
+    context.start_run(config(epochs=ENDLESS, milliseconds=10))
+    qtbot.waitUntil(lambda: "%" in page.numbers.quality.value())
     assert page.profile.isVisible()
     window.resize(1280, 800)
-    qtbot.waitUntil(lambda: page._content.verticalScrollBar().maximum() == 0, timeout=5000)
+    qtbot.waitUntil(lambda: page._content.verticalScrollBar().maximum() == 0)
     context.live.ask(Command.STOP)
 
 
@@ -109,10 +110,10 @@ def test_buttons_go_below_a_name_that_has_no_room_beside_them(qtbot: QtBot) -> N
 
 def test_stop_without_saving_writes_no_checkpoint(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     page = train_page(open_window(qtbot, context))
-    context.start_run(config(epochs=100, milliseconds=40))
-    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=20000)
+    context.start_run(config(epochs=ENDLESS, milliseconds=500))
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
     page.header.stop.menu().actions()[1].trigger()
-    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED, timeout=10000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED)
     assert context.live.folder is not None
     assert not list(context.live.folder.checkpoints.iterdir())
 
@@ -122,13 +123,13 @@ def test_resuming_from_a_chosen_checkpoint_continues_one_curve(
 ) -> None:
     page = train_page(open_window(qtbot, context))
     context.start_run(config(epochs=3))
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training, timeout=20000)
-    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 3, timeout=10000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
+    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 3)
     page.checkpoints.choose("step-00000020")
-    qtbot.waitUntil(page.checkpoints._resume.isEnabled, timeout=10000)
+    qtbot.waitUntil(page.checkpoints._resume.isEnabled)
     click(qtbot, page.checkpoints._resume)
-    qtbot.waitUntil(lambda: context.live.state is not RunState.COMPLETED, timeout=10000)
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is not RunState.COMPLETED)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
     curve = page.curves.board.plot("loss")._curves["train/loss"].series.raw
     assert list(curve.x) == list(range(1, 61))
 
@@ -136,7 +137,7 @@ def test_resuming_from_a_chosen_checkpoint_continues_one_curve(
 def test_a_failed_run_says_why_and_offers_to_go_on(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     page = train_page(open_window(qtbot, context))
     context.start_run(config("fails"))
-    qtbot.waitUntil(lambda: page.outcome.isVisible(), timeout=20000)
+    qtbot.waitUntil(lambda: page.outcome.isVisible())
     buttons = {button.text(): button for button in page.outcome.findChildren(QPushButton)}
     assert set(buttons) == {"Show log", "Copy", "Resume", "Apply and resume"}
     click(qtbot, buttons["Copy"])
@@ -144,17 +145,17 @@ def test_a_failed_run_says_why_and_offers_to_go_on(qtbot: QtBot, context: AppCon
     assert "Oh no: the numbers ran out. Buy more numbers." in copied
     assert "line 2" in copied
     click(qtbot, buttons["Show log"])
-    qtbot.waitUntil(lambda: not context.start_problem(), timeout=20000)
+    qtbot.waitUntil(lambda: not context.start_problem())
     click(qtbot, buttons["Resume"])
-    qtbot.waitUntil(lambda: context.live.state is not RunState.FAILED, timeout=10000)
+    qtbot.waitUntil(lambda: context.live.state is not RunState.FAILED)
     assert not page.outcome.isVisible()
-    qtbot.waitUntil(lambda: context.live.state is RunState.FAILED and not context.engine.training, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.FAILED and not context.engine.training)
 
 
 def test_what_a_failure_proposes_is_shown_and_applied(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     page = train_page(open_window(qtbot, context))
     context.start_run(config("fails"))
-    qtbot.waitUntil(lambda: page.outcome.isVisible() and not context.start_problem(), timeout=20000)
+    qtbot.waitUntil(lambda: page.outcome.isVisible() and not context.start_problem())
     assert context.live.folder is not None
     failed = context.live.folder
     assert page.outcome._banner is not None
@@ -164,7 +165,7 @@ def test_what_a_failure_proposes_is_shown_and_applied(qtbot: QtBot, context: App
     assert context.live.folder == failed
     shown = answer_next_dialog(qtbot, FixDialog, APPLY_ANEW)
     press(page.outcome, APPLY)
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     assert "The run has no checkpoint yet: a new run begins from the start with these settings." in shown[0]
     assert "name: fails → better" in shown[0]
     assert context.live.folder != failed
@@ -195,21 +196,21 @@ def test_findings_are_shown_for_a_run_that_is_looked_at_again(
     assert any(name == "The loader is slow. (step 4). Proposed: loader.workers: none → 2" for name in names)
     assert f"in the background or in another window (process {os.getpid()})." in page.header.owner.text()
     release(folder)
-    qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED, timeout=5000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED)
     assert page.header.owner.isHidden()
 
 
 def test_a_killed_engine_says_so_with_its_log(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     page = train_page(open_window(qtbot, context))
     context.start_run(config("dies"))
-    qtbot.waitUntil(lambda: page.outcome.isVisible(), timeout=20000)
+    qtbot.waitUntil(lambda: page.outcome.isVisible())
     assert context.live.state is RunState.INTERRUPTED
 
     def named() -> bool:  # the run's owner may be missed before the engine's end is explained
         banner = page.outcome._banner
         return banner is not None and "SIGKILL" in banner.accessibleName()
 
-    qtbot.waitUntil(named, timeout=20000)
+    qtbot.waitUntil(named)
     context.live.mourn(EngineDeath("It was explained late."))
     assert page.outcome._banner is not None
     assert "It was explained late." in page.outcome._banner.accessibleName()
@@ -234,8 +235,8 @@ def test_the_best_model_is_exported_and_the_proof_shown(
     heard: list[Notification] = []
     context.notifier.notified.connect(heard.append)
     context.start_run(config())
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED, timeout=20000)
-    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 2, timeout=10000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
+    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 2)
     folder = context.live.folder
     assert folder is not None
     proposed: list[Path] = []
@@ -249,7 +250,7 @@ def test_the_best_model_is_exported_and_the_proof_shown(
 
     answer_next_export(answer)
     click(qtbot, page.header.export)
-    qtbot.waitUntil(lambda: any(notice.tone == "success" for notice in heard), timeout=10000)
+    qtbot.waitUntil(lambda: any(notice.tone == "success" for notice in heard))
     assert proposed == [folder.exports / "lab-step-40-safetensors"]
     assert "max difference 0" in heard[-1].text
     assert (tmp_path / "lab-step-20-onnx").exists()
@@ -268,7 +269,7 @@ def test_the_best_model_is_exported_and_the_proof_shown(
 
 def test_a_page_made_late_shows_the_whole_run(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     context.start_run(config())
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     page = train_page(open_window(qtbot, context, "runs"))
     curve = page.curves.board.plot("loss")._curves["train/loss"].series.raw
     assert list(curve.x) == list(range(1, 41))
@@ -299,11 +300,11 @@ def test_the_figure_of_quality_is_named_before_the_first_validation(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
     page = train_page(open_window(qtbot, context))
-    plain = config(epochs=100, milliseconds=50)
+    plain = config(epochs=ENDLESS, milliseconds=500)
     context.start_run(
         plain.model_copy(update={"checkpoints": plain.checkpoints.model_copy(update={"monitor": "val/f1"})})
     )
-    qtbot.waitUntil(lambda: "Validation F1" in _words(page.numbers), timeout=10000)
+    qtbot.waitUntil(lambda: "Validation F1" in _words(page.numbers))
     assert page.numbers.quality.value() == "–"
     page.numbers.clear()
     assert "Validation" in _words(page.numbers)

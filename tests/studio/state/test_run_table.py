@@ -48,7 +48,7 @@ def checkpoint(folder: RunFolder, step: int) -> Path:
 
 
 def refreshed(qtbot: QtBot, library: RunLibrary) -> None:
-    with qtbot.waitSignal(library.refreshed, timeout=10000):
+    with qtbot.waitSignal(library.refreshed):
         library.refresh()
 
 
@@ -99,10 +99,10 @@ def test_deleting_removes_the_folder_and_refuses_a_run_at_work(
     assert library.running_elsewhere() == [run]
     failures: list[Exception] = []
     library.delete(run, failures.append)
-    qtbot.waitUntil(lambda: len(failures) == 1, timeout=10000)
+    qtbot.waitUntil(lambda: len(failures) == 1)
     assert "stop it first" in str(failures[0])
     release(folder)
-    with qtbot.waitSignal(library.refreshed, timeout=10000):
+    with qtbot.waitSignal(library.refreshed):
         library.delete(run, failures.append)
     assert not folder.path.exists()
     assert library.runs == ()
@@ -135,7 +135,7 @@ def test_checkpoints_come_and_go_without_losing_the_selection(
     for step in (10, 20, 30):
         checkpoint(folder, step)
     write_labels(folder, {"last": checkpoint_name(30), "best": checkpoint_name(20)})
-    with qtbot.waitSignal(model.refreshed, timeout=10000):
+    with qtbot.waitSignal(model.refreshed):
         model.set_folder(folder)
     assert [info.step for info in model.checkpoints] == [30, 20, 10]
     best = model.labelled("best")
@@ -148,7 +148,7 @@ def test_checkpoints_come_and_go_without_losing_the_selection(
     model.rowsInserted.connect(lambda _parent, first, last: inserted.append((first, last)))
     (folder.checkpoints / checkpoint_name(10) / MANIFEST).unlink()
     checkpoint(folder, 40)
-    with qtbot.waitSignal(model.refreshed, timeout=10000):
+    with qtbot.waitSignal(model.refreshed):
         model.refresh()
     assert [info.step for info in model.checkpoints] == [40, 30, 20]
     assert (removed, inserted) == ([(2, 2)], [(0, 0)])

@@ -36,7 +36,7 @@ def frame(qtbot: QtBot, settings: SettingsStore) -> MainWindow:
     """A window on the screen, not furnished."""
     window = MainWindow(settings)
     qtbot.addWidget(window)
-    with qtbot.waitSignal(window.painted, timeout=10000):
+    with qtbot.waitSignal(window.painted):
         window.show()
     return window
 
@@ -90,7 +90,7 @@ def test_what_is_clicked_before_the_window_is_furnished_is_done_afterwards(qtbot
     assert isinstance(window.stack.currentWidget(), RunsPage)
     assert context.settings.get().theme == "dark"
     assert window.menu_button.menu().actions()
-    qtbot.waitUntil(lambda: context.engine.state is EngineState.READY, timeout=15000)
+    qtbot.waitUntil(lambda: context.engine.state is EngineState.READY)
     assert window.status.text.text().startswith("Engine ready")
 
 

@@ -21,7 +21,7 @@ from studio.widgets import Banner
 from studio.window.main_window import MainWindow
 from studio.window.navigation import PAGES
 from studio.window.preferences import PreferencesDialog
-from tests.studio.conftest import MakeHost
+from tests.studio.conftest import ENDLESS, MakeHost
 from tests.studio.window_driver import answer_next_question, open_window, train_page
 from training.config import RunConfig
 from training.control import WINDOW_GONE, Command, send
@@ -32,7 +32,7 @@ MakeConfig = Callable[..., RunConfig]
 
 def begin_training(qtbot: QtBot, context: AppContext, config: RunConfig) -> RunFolder:
     context.start_run(config)
-    qtbot.waitUntil(lambda: context.live.progress.step > 3, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.progress.step > 3)
     assert context.live.folder is not None
     return context.live.folder
 
@@ -62,21 +62,21 @@ def test_commands_follow_the_run(qtbot: QtBot, context: AppContext, config: Make
         return {key for key in ("start", "pause", "stop", "save", "resume") if actions[key].isEnabled()}
 
     assert enabled() == {"start"}
-    begin_training(qtbot, context, config(epochs=100, milliseconds=10))
-    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=10000)
+    begin_training(qtbot, context, config(epochs=ENDLESS, milliseconds=10))
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
     assert enabled() == {"pause", "stop", "save"}
     qtbot.keyClick(window, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)
-    qtbot.waitUntil(lambda: context.live.state is RunState.PAUSED, timeout=10000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.PAUSED)
     qtbot.keyClick(window, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)
-    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=10000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
     qtbot.keyClick(window, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
-    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED, timeout=10000)
-    qtbot.waitUntil(lambda: enabled() == {"start", "resume"}, timeout=10000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED)
+    qtbot.waitUntil(lambda: enabled() == {"start", "resume"})
 
 
 def test_an_idle_window_closes_without_a_question(qtbot: QtBot, context: AppContext) -> None:
     window = open_window(qtbot, context)
-    with qtbot.waitSignal(window.closed, timeout=20000):
+    with qtbot.waitSignal(window.closed):
         window.close()
     assert not context.engine.threads_running
     assert context.settings.get().geometry
@@ -84,20 +84,20 @@ def test_an_idle_window_closes_without_a_question(qtbot: QtBot, context: AppCont
 
 def test_closing_while_training_can_be_cancelled(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     window = open_window(qtbot, context)
-    begin_training(qtbot, context, config(epochs=100, milliseconds=10))
+    begin_training(qtbot, context, config(epochs=ENDLESS, milliseconds=10))
     asked = answer_next_question(qtbot, "Cancel")
     window.close()
     assert asked == ["“lab” is being trained"]
     assert window.isVisible()
     before = context.live.progress.step
-    qtbot.waitUntil(lambda: context.live.progress.step > before, timeout=10000)
+    qtbot.waitUntil(lambda: context.live.progress.step > before)
 
 
 def test_closing_while_training_stops_and_keeps(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     window = open_window(qtbot, context)
-    folder = begin_training(qtbot, context, config(epochs=100, milliseconds=10))
+    folder = begin_training(qtbot, context, config(epochs=ENDLESS, milliseconds=10))
     answer_next_question(qtbot, "Stop and keep")
-    with qtbot.waitSignal(window.closed, timeout=20000):
+    with qtbot.waitSignal(window.closed):
         window.close()
     assert folder.status()["status"] == "stopped"
     assert list(folder.checkpoints.iterdir())
@@ -108,9 +108,9 @@ def test_closing_while_training_can_leave_it_in_the_background_and_the_next_wind
     qtbot: QtBot, context: AppContext, config: MakeConfig, make_host: MakeHost, workspace: Path
 ) -> None:
     window = open_window(qtbot, context)
-    folder = begin_training(qtbot, context, config(epochs=1000, milliseconds=10))
+    folder = begin_training(qtbot, context, config(epochs=ENDLESS, milliseconds=10))
     answer_next_question(qtbot, "Keep training in the background")
-    with qtbot.waitSignal(window.closed, timeout=20000):
+    with qtbot.waitSignal(window.closed):
         window.close()
     owner = owner_of(folder)
     assert owner is not None
@@ -118,16 +118,16 @@ def test_closing_while_training_can_leave_it_in_the_background_and_the_next_wind
     next_context = AppContext(workspace, context.settings, make_host())
     next_window = open_window(qtbot, next_context, "setup")
     next_context.library.refresh()
-    qtbot.waitUntil(lambda: next_context.live.state is RunState.TRAINING, timeout=20000)
+    qtbot.waitUntil(lambda: next_context.live.state is RunState.TRAINING)
     assert next_context.live.folder == folder
     assert next_window.rail.current() == "train"
     assert "being trained" in next_context.start_problem()
     before = next_context.live.progress.step
-    qtbot.waitUntil(lambda: next_context.live.progress.step > before, timeout=10000)
+    qtbot.waitUntil(lambda: next_context.live.progress.step > before)
     next_context.live.ask(Command.STOP)
-    qtbot.waitUntil(lambda: next_context.live.state is RunState.STOPPED, timeout=10000)
-    qtbot.waitUntil(lambda: not psutil.pid_exists(owner["pid"]), timeout=20000)
-    with qtbot.waitSignal(next_window.closed, timeout=20000):
+    qtbot.waitUntil(lambda: next_context.live.state is RunState.STOPPED)
+    qtbot.waitUntil(lambda: not psutil.pid_exists(owner["pid"]))
+    with qtbot.waitSignal(next_window.closed):
         next_window.close()  # a run of the background asks nothing
     next_context.background.close()
 
@@ -135,26 +135,26 @@ def test_closing_while_training_can_leave_it_in_the_background_and_the_next_wind
 def test_an_interrupted_run_is_offered_at_the_next_start(
     qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
 ) -> None:
-    folder = begin_training(qtbot, context, config(epochs=100, milliseconds=10))
+    folder = begin_training(qtbot, context, config(epochs=ENDLESS, milliseconds=10))
     context.live.ask(Command.SAVE)
-    qtbot.waitUntil(lambda: any(folder.checkpoints.glob("*/manifest.json")), timeout=10000)
+    qtbot.waitUntil(lambda: any(folder.checkpoints.glob("*/manifest.json")))
     owner = owner_of(folder)
     assert owner is not None
     psutil.Process(owner["pid"]).kill()
-    qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED, timeout=10000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED)
     context.live.detach()
     window = open_window(qtbot, context, "setup")
     context.library.refresh()
-    qtbot.waitUntil(lambda: bool(window.conduct.notices.findChildren(Banner)), timeout=10000)
+    qtbot.waitUntil(lambda: bool(window.conduct.notices.findChildren(Banner)))
     banner = window.conduct.notices.findChildren(Banner)[0]
     assert banner.accessibleName().startswith("“lab” was interrupted")
-    qtbot.waitUntil(lambda: context.start_problem() == "", timeout=20000)
+    qtbot.waitUntil(lambda: context.start_problem() == "")
     buttons = {button.text(): button for button in banner.findChildren(QPushButton)}
     qtbot.mouseClick(buttons["Resume"], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
     assert not banner.isVisible()
     send(folder.path, Command.STOP)
-    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED)
 
 
 def test_a_run_that_dies_while_the_list_is_read_is_offered(
@@ -175,7 +175,7 @@ def test_a_run_that_dies_while_the_list_is_read_is_offered(
         )  # read, not yet delivered
         owner.kill()
         owner.wait()
-    qtbot.waitUntil(lambda: bool(window.conduct.notices.findChildren(Banner)), timeout=10000)
+    qtbot.waitUntil(lambda: bool(window.conduct.notices.findChildren(Banner)))
     (banner,) = window.conduct.notices.findChildren(Banner)
     assert banner.accessibleName().startswith("“lab” was interrupted")
 
@@ -193,7 +193,7 @@ def test_a_notice_put_away_does_not_come_back_for_the_same_run(
 
     def offered() -> list[Banner]:
         window = open_window(qtbot, context, "setup")
-        with qtbot.waitSignal(context.library.refreshed, timeout=10000):
+        with qtbot.waitSignal(context.library.refreshed):
             context.library.refresh()
         return window.conduct.notices.findChildren(Banner)
 
@@ -210,7 +210,7 @@ def test_a_dead_engine_is_shown_and_can_be_tried_again(
 ) -> None:
     broken = AppContext(workspace, context.settings, make_host(["/no/such/python"]))
     window = open_window(qtbot, broken)
-    qtbot.waitUntil(lambda: window.status.retry.isVisible(), timeout=10000)
+    qtbot.waitUntil(lambda: window.status.retry.isVisible())
     assert "could not be started" in window.status.text.text()
     assert "could not be started" in broken.start_problem()
     assert not train_page(window).empty.button.isEnabled()
@@ -255,7 +255,7 @@ def test_starting_the_program_loads_neither_qt_nor_pyqtgraph_too_early() -> None
 def test_everything_the_keyboard_reaches_has_a_name(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     window = open_window(qtbot, context)
     context.start_run(config())
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     for entry in PAGES:
         window.show_page(entry.key)
         qtbot.wait(50)
@@ -294,8 +294,8 @@ def test_a_minimised_window_looks_at_the_run_less_often(
         show(monitor, shown)
 
     monkeypatch.setattr(RunMonitor, "set_visible", noted)
-    context.start_run(config(epochs=50))
-    qtbot.waitUntil(lambda: context.live.folder is not None, timeout=20000)
+    context.start_run(config(epochs=ENDLESS, milliseconds=10))
+    qtbot.waitUntil(lambda: context.live.folder is not None)
     assert paces[-1]
     window.showMinimized()
     qtbot.waitUntil(lambda: not paces[-1])
@@ -306,4 +306,4 @@ def test_a_minimised_window_looks_at_the_run_less_often(
     window.show_page("train")
     assert paces[-1]
     context.live.ask(Command.STOP)
-    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED, timeout=20000)
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED)
