@@ -1,4 +1,4 @@
-"""The arrays of numbers in a MATLAB file of level 5, without a program in it being able to do anything.
+"""The arrays in a MATLAB file of level 5, without a program in it being able to do anything.
 
 Format: "MAT-File Format", The MathWorks (mathworks.com/help/pdf_doc/matlab/matfile_format.pdf), level 5.
 """
@@ -9,7 +9,7 @@ import math
 import struct
 import zlib
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,13 @@ _MATRIX, _COMPRESSED = 14, 15
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 """How numbers lie in the file, which may take fewer bytes than what they are."""
 _NUMBERS = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
-"""What an array of numbers consists of; other classes are texts, lists and objects."""
+"""What an array of numbers consists of."""
+_CELLS, _STRUCT, _TEXT = 1, 2, 4
+_LETTERS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16"}
+"""How a text lies in the file; its order of bytes is that of the file."""
 _COMPLEX = 0x08
+_MOST_NESTED = 8  # arrays within one another
+_MOST_INSIDE = 1_000_000  # arrays in one that holds others
 
 
 class _Stream(Protocol):
@@ -63,8 +68,25 @@ class _Damaged(ValueError):
 
 
 def read_arrays(path: Path, names: tuple[str, ...]) -> list[NDArray[np.generic]]:
-    """The arrays of those ``names``, in MATLAB's order of dimensions. Raises InputError."""
-    found: dict[str, NDArray[np.generic]] = {}
+    """The arrays of numbers of those ``names``, in MATLAB's order of dimensions. Raises InputError."""
+    found = _read(path, names)
+    missing = [name for name in names if not isinstance(found.get(name), np.ndarray)]
+    if missing:
+        raise InputError(f"{path} holds no array of numbers called {missing[0]}.", "Get the file again.")
+    return [found[name] for name in names]
+
+
+def read_list(path: Path, name: str) -> list[Any]:
+    """What the array ``name`` of cells or records holds, in the file's order: each a text, an array of numbers, such a list
+    again, or for a record the dict of its fields. Raises InputError."""
+    found = _read(path, (name,)).get(name)
+    if not isinstance(found, list):
+        raise InputError(f"{path} holds no list called {name}.", "Get the file again.")
+    return found
+
+
+def _read(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     try:
         with open_file(path, _MOST_BYTES) as stream:
             head = stream.read(128)
@@ -79,39 +101,74 @@ def read_arrays(path: Path, names: tuple[str, ...]) -> list[NDArray[np.generic]]
                     inside = _Inflated(stream, length)
                     kind, length = struct.unpack(f"{order}II", _exactly(inside.read(8), 8))
                 if kind == _MATRIX:
-                    array = _matrix(inside, order, names)
-                    if array is not None:
-                        found[array[0]] = array[1]
-                        if isinstance(inside, _Inflated):
+                    of, shape, name = _head(inside, order)
+                    if name in names:
+                        found[name] = _content(inside, order, of, shape, 0)
+                        if isinstance(inside, _Inflated) and found[name] is not None:
                             inside.finish()
                 stream.seek(end)
     except (_Damaged, zlib.error) as error:
         raise InputError(f"{path} cannot be read: {error}.", "Delete the file, and get it again.") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.", "Get the file again.") from error
-    missing = [name for name in names if name not in found]
-    if missing:
-        raise InputError(f"{path} holds no array of numbers called {missing[0]}.", "Get the file again.")
-    return [found[name] for name in names]
+    return found
 
 
-def _matrix(stream: _Stream, order: str, names: tuple[str, ...]) -> tuple[str, NDArray[np.generic]] | None:
-    """Name and numbers of the array that begins here; None for another one, or no numbers."""
-    flags = _element(stream, order, 8)[1]
+def _head(stream: _Stream, order: str) -> tuple[int, tuple[int, ...], str]:
+    """Class, sizes and name of the array that begins here; class 0 for one of complex numbers."""
+    flags = _exactly(_element(stream, order, 8)[1], 8)
     _, sizes = _element(stream, order, _MOST_SHORT)
     name = _element(stream, order, _MOST_SHORT)[1].decode("ascii", "replace")
     of, marks = (flags[0], flags[1]) if order == "<" else (flags[3], flags[2])
-    if name not in names or of not in _NUMBERS or marks & _COMPLEX:
-        return None
     shape = tuple(int(size) for size in np.frombuffer(sizes[: len(sizes) // 4 * 4], f"{order}i4"))
+    return (0 if marks & _COMPLEX else of), shape, name
+
+
+def _content(stream: _Stream, order: str, of: int, shape: tuple[int, ...], level: int) -> Any:
+    """What the array holds whose head was read; None for what is neither number, text nor list."""
     count = math.prod(shape)
     if not shape or min(shape) < 0 or count * 8 > _MOST_BYTES:
-        raise _Damaged(f"array {name} has impossible sizes")
+        raise _Damaged("an array has impossible sizes")
+    if of in (_CELLS, _STRUCT):
+        return _inside(stream, order, of, count, level)
+    if of == _TEXT:
+        kind, data = _element(stream, order, _MOST_SHORT)
+        letters = _LETTERS.get(kind, "ascii") + ({"<": "-le", ">": "-be"}[order] if kind in (4, 17) else "")
+        return data.decode(letters, "replace")
+    if of not in _NUMBERS:
+        return None
     kind, data = _element(stream, order, count * 8)
     stored = np.dtype(f"{order}{_STORED[kind]}") if kind in _STORED else None
     if stored is None or len(data) != count * stored.itemsize:
-        raise _Damaged(f"array {name} does not hold what its sizes promise")
-    return name, np.frombuffer(data, stored).astype(_NUMBERS[of], copy=False).reshape(shape, order="F")
+        raise _Damaged("an array does not hold what its sizes promise")
+    return np.frombuffer(data, stored).astype(_NUMBERS[of], copy=False).reshape(shape, order="F")
+
+
+def _inside(stream: _Stream, order: str, of: int, count: int, level: int) -> list[Any]:
+    """The ``count`` cells or records of an array."""
+    fields = [""]
+    if of == _STRUCT:
+        size = int.from_bytes(_element(stream, order, 4)[1], "little" if order == "<" else "big")
+        packed = _element(stream, order, _MOST_SHORT)[1]
+        starts = range(0, len(packed), size) if size else ()
+        fields = [packed[start : start + size].split(b"\0")[0].decode("ascii", "replace") for start in starts]
+    if level >= _MOST_NESTED or count * max(1, len(fields)) > _MOST_INSIDE:
+        raise _Damaged("an array holds more than it can")
+    every: list[Any] = []
+    for _ in range(count):
+        values = [_inner(stream, order, level + 1) for _ in fields]
+        every.append(dict(zip(fields, values, strict=True)) if of == _STRUCT else values[0])
+    return every
+
+
+def _inner(stream: _Stream, order: str, level: int) -> Any:
+    kind, length = struct.unpack(f"{order}II", _exactly(stream.read(8), 8))
+    if kind != _MATRIX:
+        raise _Damaged("an array holds something that is none")
+    if not length:  # an empty one
+        return None
+    of, shape, _ = _head(stream, order)
+    return _content(stream, order, of, shape, level)
 
 
 def _element(stream: _Stream, order: str, most: int) -> tuple[int, bytes]:

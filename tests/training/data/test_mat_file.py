@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.training.data.known_trees import mat
-from training.data.mat_file import read_arrays
+from tests.training.data.mat_files import mat
+from training.data.mat_file import read_arrays, read_list
 from training.errors import InputError
 
 # scipy 1.17.1, savemat(..., do_compression=False and True) of a list of texts, bytes, floats and whole numbers.
@@ -30,6 +30,17 @@ IOYAYl4GCGCF8hmBmBlMMzLkQdXxQMULBBnBciAAADJHAYM=
 """
 
 
+# The same, of a list of records, a list of texts and one record with numbers, compressed.
+NESTED = """
+TUFUTEFCIDUuMCBNQVQtZmlsZSAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgIC
+AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAAAAAAAAAAAAABSU0PAAAAhAAAAHic42NgYIhgZGBgA9IcQMzEAAGsUD4jVAxEcwNx
+Yl5efkliSWZ+XjFUHQtYL0ieB4jT8hJzUxmScxKLIfJ8QOzAgDCfBYv5nFAaBASgfAMgMNTLKkiHioPMMUAyhxOLOYxI5jABWXxE2s+LZj+IH1
+xQmZ1aFO9sAXUDOfYzA2kA2zwSrQ8AAABpAAAAeJzjY2BguADEbEDMAcSMDBDAisRngtLcQJyck1hcHJ+XmJtaDFbHB8QeSPpZsOgXRDJXAMp3
+9FVwT81LLUrMUfAozc1NLYLKg8xzIGAeH5p5/EBcnJtYVKKQll9UUp6vcHglAwB1phNGDwAAAFMAAAB4nONjYGCYAMRsQMwBxEwMEMAK5TMiYZ
+CYe0hyTjGYzcLACxUH0cGp6bmpeSWJJZn5eSD9fEBsgWQuJ5q5IHuYofoZoHyQWgZmRhYmoCIAwBoIOg==
+"""
+
+
 @pytest.mark.parametrize("text", [PLAIN, PACKED], ids=["plain", "packed"])
 def test_arrays_are_those_that_scipy_wrote(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.mat").write_bytes(base64.b64decode(text))
@@ -41,6 +52,25 @@ def test_arrays_are_those_that_scipy_wrote(text: str, tmp_path: Path) -> None:
     assert whole.tolist() == [[1, 70000, 3]]
     with pytest.raises(InputError, match="holds no array of numbers called names"):
         read_arrays(tmp_path / "a.mat", ("X", "names"))
+
+
+def test_records_and_texts_are_those_that_scipy_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "a.mat"
+    path.write_bytes(base64.b64decode(NESTED))
+    cars = read_list(path, "annotations")
+    assert [(car["fname"], car["class"].tolist()) for car in cars] == [("00001.jpg", [[14]]), ("Spyker_C8.jpg", [[3]])]
+    assert read_list(path, "class_names") == ["AM General Hummer", "smart fortwo é"]
+    assert read_list(path, "GTcls")[0]["Segmentation"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    with pytest.raises(InputError, match="holds no list called pixels"):
+        read_list(path, "pixels")
+    data = path.read_bytes()
+    for place in range(124, len(data), 3):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 0x81]) + data[place + 1 :])
+        for name in ("annotations", "class_names", "GTcls"):
+            try:
+                read_list(path, name)
+            except InputError:
+                continue
 
 
 @pytest.mark.parametrize("text", [PLAIN, PACKED], ids=["plain", "packed"])
