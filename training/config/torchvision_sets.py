@@ -56,12 +56,28 @@ class TorchvisionDataset(KnownSetSection):
         "SUN397",
         "Country211",
         "RenderedSST2",
+        "ImageNet",
+        "CelebA",
+        "Places365",
+        "StanfordCars",
+        "INaturalist2017",
+        "INaturalist2018",
+        "INaturalist2019",
+        "INaturalist2021",
+        "INaturalist2021Mini",
+        "FER2013",
+        "LFWPeople",
+        "Omniglot",
+        "SEMEION",
     ] = setting(
         "MNIST",
         title="Dataset",
-        help="MNIST, QMNIST, USPS, SVHN: digits. EMNIST: letters, too. FashionMNIST, KMNIST: clothes, Japanese letters. CIFAR10, "
+        help="MNIST, QMNIST, USPS, SEMEION, SVHN: digits. EMNIST: letters, too. FashionMNIST, KMNIST: clothes, Japanese letters. CIFAR10, "
         "CIFAR100, STL10: small photographs. EuroSAT: land from above. Imagenette: ten classes of ImageNet. DTD: textures. "
-        "GTSRB: traffic signs. RenderedSST2: pictures of sentences. The others say what they show, in photographs.",
+        "GTSRB: traffic signs. RenderedSST2: pictures of sentences. Omniglot: characters of 30 alphabets. INaturalist: plants and "
+        "animals. Places365: scenes. FER2013: what faces feel. LFWPeople: whose they are. CelebA: 40 attributes of faces, a task of "
+        "labels. The others say what they show, in photographs. ImageNet, CelebA, StanfordCars, FER2013 and LFWPeople you fetch "
+        "yourself; Check says from where.",
     )
     image_size: int | None = setting(
         None,
@@ -97,6 +113,10 @@ class TorchvisionDataset(KnownSetSection):
         le=10,
     )
 
+    @property
+    def target(self) -> Target | None:
+        return "labels" if self.name == "CelebA" else "class"
+
 
 class TorchvisionSegmentationDataset(KnownSetSection):
     """Datasets with masks that torchvision knows by name."""
@@ -107,10 +127,11 @@ class TorchvisionSegmentationDataset(KnownSetSection):
     cutmix_alpha: ClassVar[float] = 0.0  # type: ignore[misc]
 
     kind: Literal["torchvision_segmentation"] = "torchvision_segmentation"
-    name: Literal["OxfordIIITPet", "VOC2007", "VOC2012"] = setting(
+    name: Literal["OxfordIIITPet", "VOC2007", "VOC2012", "Cityscapes"] = setting(
         "OxfordIIITPet",
         title="Dataset",
         help="OxfordIIITPet: a cat or dog and what is behind it. VOC2007, VOC2012: photographs of twenty kinds of things. "
+        "Cityscapes: streets, which you fetch yourself; Check says from where. "
         "Outlines that their makers left undecided are not learnt from.",
     )
     image_size: Sides = size_with_masks()

@@ -20,7 +20,7 @@ from training.errors import InputError
 
 _TIMEOUT = 30.0  # seconds without a byte
 _CHUNK = 1 << 20
-_MOST = 64 * 10**9  # bytes: no file that is fetched here is nearly as large
+_MOST = 400 * 10**9  # bytes: no file that is fetched here is nearly as large
 _MOST_TRIES = 50  # at one address, each of which got further than the one before
 MAKE_ROOM = "Make room, or choose a folder on another drive."
 _FAULTS = (urllib.error.URLError, http.client.HTTPException, OSError)
@@ -31,7 +31,8 @@ class Remote:
     """A file and where it is to be had; ``digest`` is "sha256:..." or "md5:...", as its makers publish it.
 
     An archive ``makes`` what tells that it is unpacked, a path below its folder; it may come out of another archive ``inner``
-    that the first one holds. An ``extra`` one is fetched with the others, but nobody who lacks it is asked for it.
+    that the first one holds, or be called ``packed_as`` in it. An ``extra`` one is fetched with the others, but nobody who
+    lacks it is asked for it. ``instead`` are other names under which the same may lie there.
     """
 
     name: str
@@ -40,6 +41,8 @@ class Remote:
     makes: str = ""
     inner: str = ""
     extra: bool = False
+    packed_as: str = ""
+    instead: tuple[str, ...] = ()
 
 
 def is_whole(path: Path, remote: Remote) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.training.catalog.whole_way import content, export, train_and_resume
 from tests.training.data.conftest import picture, write_idx
-from tests.training.data.known_trees import pets
+from tests.training.data.known_trees import celebrities, pets
 from tests.training.data.pairs_of_pictures import write_pairs
 from training.config import RunConfig, parse_config
 from training.engine.run import resume_run, start_run
@@ -45,6 +45,10 @@ def dataset(kind: str, place: Path) -> dict[str, Any]:
         for prefix, count in (("train", 24), ("t10k", 9)):
             write_idx(place / "MNIST" / "raw", prefix, count, gzipped=True, size=(12, 12))
         return {"dataset": {"kind": kind, "path": str(place)}, "model": CNN}
+    if kind == "attributes":
+        celebrities(place)
+        named = {"kind": "torchvision", "name": "CelebA", "path": str(place)}
+        return {"dataset": named, "model": CNN, "objective": {"kind": "multi_label"}}
     if kind == "torchvision_segmentation":
         pets(place)
         return {
@@ -73,7 +77,7 @@ def config(sections: dict[str, Any], **others: Any) -> RunConfig:
     return parse_config(whole | sections | varied | others)
 
 
-KINDS = ["segmentation", "torchvision", "torchvision_segmentation", "classes", "labels", "values"]
+KINDS = ["segmentation", "torchvision", "torchvision_segmentation", "attributes", "classes", "labels", "values"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

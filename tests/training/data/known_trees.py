@@ -1,12 +1,12 @@
-"""Small sets as torchvision leaves them on the disk, made on the spot; and MATLAB files."""
+"""Small sets as torchvision leaves them on the disk, made on the spot."""
 
 from __future__ import annotations
 
 import bz2
 import json
 import struct
-import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.training.data.conftest import idx_bytes, picture
+from tests.training.data.mat_files import HEAD, Arrays, mat, nested
 
 RANDOM = np.random.default_rng(0)
 SIDE = (20, 24)
-Arrays = dict[str, NDArray[Any]]
 
 
 def photograph(path: Path) -> None:
@@ -30,23 +30,6 @@ def photograph(path: Path) -> None:
 def text(path: Path, *lines: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n")
-
-
-def mat(path: Path, arrays: Arrays, packed: bool = True) -> None:
-    """A MATLAB file of level 5; ``test_mat_file`` compares with what scipy writes."""
-    data = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack("<HH", 0x0100, 0x4D49)
-    for name, array in arrays.items():
-        of, stored = {"u1": (9, 2), "u2": (11, 4), "f8": (6, 9)}[array.dtype.str[1:]]
-        shape = np.array(array.shape, "<i4").tobytes()
-        body = element(6, struct.pack("<II", of, 0)) + element(5, shape) + element(1, name.encode())
-        whole = element(14, body + element(stored, array.tobytes(order="F")))
-        data += struct.pack("<II", 15, len(zlib.compress(whole))) + zlib.compress(whole) if packed else whole
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-
-
-def element(kind: int, content: bytes) -> bytes:
-    return struct.pack("<II", kind, len(content)) + content + b"\0" * (-len(content) % 8)
 
 
 def pixels(*shape: int) -> NDArray[np.uint8]:
@@ -224,6 +207,137 @@ def voc(root: Path, year: int = 2012, parts: tuple[str, ...] = ("train", "val"))
             mask.save(base / "SegmentationClass" / f"{name}.png")
 
 
+def imagenet(root: Path) -> None:
+    for part in ("train", "val"):
+        for kind in ("n01440764", "n01443537"):
+            for number in range(2):
+                photograph(root / "imagenet" / part / kind / f"{part}_{kind}_{number}.JPEG")
+
+
+def places(root: Path) -> None:
+    base = root / "places365"
+    text(base / "categories_places365.txt", "/a/abbey 0", "/b/bar/indoor 1")
+    trained = ["/b/bar/indoor/00000002.jpg", "/a/abbey/00000001.jpg", "/a/abbey/00000002.jpg"]
+    text(base / "places365_train_standard.txt", *(f"{path} {int('bar' in path)}" for path in trained))
+    text(base / "places365_val.txt", *(f"Places365_val_0000000{number}.jpg {number % 2}" for number in range(3)))
+    for path in trained:
+        photograph(base / "data_256_standard" / path[1:])
+    for number in range(3):
+        photograph(base / "val_256" / f"Places365_val_0000000{number}.jpg")
+
+
+def species_before(year: int, root: Path) -> None:
+    named = {"Aves": ["0002", "10"], "Plantae": ["1", "0"]} if year > 2017 else {"Aves": ["b", "a"], "Plantae": ["c"]}
+    if year > 2017:
+        named["Fungi"] = [str(number) for number in range(3, 10)]
+    for group, kinds in named.items():
+        for kind in kinds:
+            for number in (1, 2):
+                photograph(root / "inaturalist" / str(year) / group / kind / f"{kind}{number}.jpg")
+
+
+def species(root: Path, version: str = "2021_train") -> None:
+    for part in (version, "2021_valid"):
+        for place, kind in enumerate(("Animalia_Annelida_C_O_F_G_worm", "Plantae_P_C_O_F_G_moss")):
+            for number in (1, 2):
+                photograph(root / "inaturalist" / part / f"{place:05d}_{kind}" / f"{part}{place}{number}.jpg")
+
+
+CARS: dict[str, Any] = {
+    "cars_meta": {"class_names": np.array(["AM General Hummer SUV 2000", "Acura RL Sedan 2012", "smart fortwo"])},
+    "cars_train_annos": {
+        "annotations": [{"fname": f"0000{number}.jpg", "class": 3 - number % 3} for number in range(4)]
+    },
+    "cars_test_annos_withlabels": {"annotations": [{"fname": f"0100{number}.jpg", "class": 2} for number in range(2)]},
+}
+
+
+def cars(root: Path) -> None:
+    base = root / "stanford_cars"
+    for name, arrays in CARS.items():
+        path = base / ("" if "withlabels" in name else "devkit") / f"{name}.mat"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for array, values in arrays.items():
+            path.write_bytes(HEAD + nested(values, array))
+        for car in arrays.get("annotations", ()):
+            photograph(base / ("cars_train" if "train" in name else "cars_test") / car["fname"])
+
+
+def celebrities(root: Path) -> None:
+    base = root / "celeba"
+    names = [f"{number:06d}.jpg" for number in range(1, 8)]
+    signs = RANDOM.choice(["1", "-1"], (7, 4)).tolist()
+    signs[0] = ["1"] * 4
+    text(
+        base / "list_attr_celeba.txt",
+        "7",
+        "5_o_Clock_Shadow Bald Smiling Young ",
+        *(f"{name}  {'  '.join(row)}" for name, row in zip(names, signs, strict=True)),
+    )
+    text(
+        base / "list_eval_partition.txt", *(f"{name} {int(part)}" for name, part in zip(names, "0022011", strict=True))
+    )
+    text(base / "identity_CelebA.txt", *(f"{name} 5" for name in names))
+    for file, columns in (("list_bbox_celeba", 4), ("list_landmarks_align_celeba", 10)):
+        text(base / f"{file}.txt", "7", "x", *(f"{name} {'1 ' * columns}".strip() for name in names))
+    for name in names:
+        photograph(base / "img_align_celeba" / name)
+
+
+def faces(root: Path, name: str = "fer2013.csv") -> None:
+    rows = [
+        (number % 7, " ".join(map(str, pixels(48 * 48).tolist())), usage)
+        for number, usage in enumerate(["Training", "PublicTest", "Training", "PrivateTest"])
+    ]
+    own = {
+        "fer2013.csv": ("emotion,pixels,Usage", "{0},{1},{2}"),
+        "icml_face_data.csv": ("emotion, Usage, pixels", "{0},{2},{1}"),
+        "train.csv": ("emotion,pixels", "{0},{1}"),
+    }
+    header, line = own[name]
+    text(root / "fer2013" / name, header, *(line.format(*row) for row in rows))
+
+
+def people(root: Path) -> None:
+    base = root / "lfw-py"
+    text(base / "lfw-names.txt", "AJ_Cook\t1", "Aaron_Peirsol\t2", "Zico\t3")
+    text(base / "people.txt", "2", "2", "Zico\t3", "AJ_Cook\t1", "1", "Aaron_Peirsol\t2")
+    for name, count in (("AJ_Cook", 1), ("Aaron_Peirsol", 2), ("Zico", 3)):
+        for number in range(1, count + 1):
+            photograph(base / "lfw_funneled" / name / f"{name}_{number:04d}.jpg")
+
+
+def characters(root: Path) -> None:
+    for alphabet in ("Tengwar", "Arcadian"):
+        for kind in ("character02", "character01"):
+            for number in (1, 2):
+                path = root / "omniglot-py" / "images_background" / alphabet / kind / f"{alphabet}{kind}_{number}.png"
+                photograph(path)
+                Image.open(path).convert("1").save(path)
+
+
+def semeion(root: Path) -> None:
+    points, classes = RANDOM.integers(0, 2, (12, 256)), np.eye(10, dtype=int)[np.arange(12) % 10]
+    text(
+        root / "semeion.data",
+        *(
+            " ".join(f"{point:.4f}" for point in row[:256]) + " " + " ".join(map(str, row[256:])) + " "
+            for row in np.concatenate([points, classes], 1).tolist()
+        ),
+    )
+
+
+def streets(root: Path) -> None:
+    for part in ("train", "val", "test"):
+        for city in ("ulm", "aachen"):
+            for shot in (f"{city}_000000_000019", f"{city}_000001_000019"):
+                photograph(root / "cityscapes" / "leftImg8bit" / part / city / f"{shot}_leftImg8bit.png")
+                labels = RANDOM.integers(0, 34, SIDE[::-1], dtype=np.uint8)
+                path = root / "cityscapes" / "gtFine" / part / city / f"{shot}_gtFine_labelIds.png"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                Image.fromarray(labels).save(path)
+
+
 TREES: dict[str, Callable[[Path], None]] = {
     "EMNIST": emnist,
     "QMNIST": qmnist,
@@ -241,4 +355,21 @@ TREES: dict[str, Callable[[Path], None]] = {
     "SUN397": scenes,
     "Country211": countries,
     "RenderedSST2": sentences,
+    "ImageNet": imagenet,
+    "Places365": places,
+    "INaturalist2017": partial(species_before, 2017),
+    "INaturalist2018": partial(species_before, 2018),
+    "INaturalist2019": partial(species_before, 2019),
+    "INaturalist2021": species,
+    "INaturalist2021Mini": partial(species, version="2021_train_mini"),
+    "LFWPeople": people,
+    "Omniglot": characters,
 }
+
+OWN_FORMS: dict[str, Callable[[Path], None]] = {
+    "StanfordCars": cars,
+    "CelebA": celebrities,
+    "FER2013": faces,
+    "SEMEION": semeion,
+}
+"""Which no script reads."""

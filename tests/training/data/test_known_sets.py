@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 import torch
 import torchvision.datasets
-from numpy.typing import NDArray
 from PIL import Image
 
 from tests.training.data import known_trees
-from tests.training.data.known_trees import TREES, text
+from tests.training.data.known_trees import OWN_FORMS, TREES, text
+from tests.training.data.mat_files import mat
 from tests.training.data.test_torchvision_set import opened, put, serve
 from training.config.torchvision_sets import TorchvisionDataset, TorchvisionSegmentationDataset
 from training.data.known import KNOWN_SETS, MASKED
@@ -51,18 +51,45 @@ def theirs(name: str, root: Path, part: str) -> Any:
         options = {"split": "valid"}
     if name in ("Caltech101", "Caltech256", "SUN397"):
         options = {}
+    if name in ("ImageNet", "Places365"):
+        root /= name.lower()
+    if name == "Places365":
+        options = {"split": {"train": "train-standard", "validation": "val"}[part], "small": True}
+    if name == "CelebA" and part == "validation":
+        options = {"split": "valid"}
+    if name.startswith("INaturalist"):
+        version = name.removeprefix("INaturalist").replace("2021Mini", "2021_train_mini")
+        version = {"2021": "2021_train"}.get(version, version) if part == "train" else "2021_valid"
+        name, root, options = "INaturalist", root / "inaturalist", {"version": version}
+    if name in ("LFWPeople", "Omniglot", "SEMEION"):
+        options = {"download": False}
     more: dict[str, dict[str, Any]] = {"DTD": {"partition": 3}, "FGVCAircraft": {"annotation_level": "family"}}
     return getattr(torchvision.datasets, name)(root, **options, **more.get(name, {}))
 
 
+def names_of(reference: Any) -> tuple[Any, ...]:
+    """What torchvision calls its classes; none where it has no names."""
+    for each in ("classes", "categories", "all_categories", "_characters", "attr_names", "class_to_idx"):
+        if names := getattr(reference, each, None):
+            return tuple(name for name in names if name)  # after a space at the end of a line, one without letters
+    return ()
+
+
 @pytest.fixture
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """torchvision does not ask for the digests of the real files, and has scipy, which reads the arrays written here."""
-    for each in ("SVHN", "STL10", "Flowers102"):
-        monkeypatch.setattr(getattr(torchvision.datasets, each), "_check_integrity", lambda self: True)
+    """torchvision does not ask for the digests of the real files, has what it would unpack of ImageNet, and scipy, which reads
+    the arrays written here."""
+    for each in ("SVHN", "STL10", "Flowers102", "CelebA", "LFWPeople", "Omniglot", "SEMEION", "Places365"):
+        monkeypatch.setattr(getattr(torchvision.datasets, each), "_check_integrity", lambda *_: True)
+    monkeypatch.setattr("torchvision.datasets.fer2013.check_integrity", lambda *_, **__: True)
+    monkeypatch.setattr(torchvision.datasets.ImageNet, "parse_archives", lambda _: None)
+    names = {name: name for name in ("n01440764", "n01443537")}
+    monkeypatch.setattr("torchvision.datasets.imagenet.load_meta_file", lambda _: (names, []))
 
-    def loadmat(path: Any, squeeze_me: bool = False) -> dict[str, NDArray[np.generic]]:
+    def loadmat(path: Any, squeeze_me: bool = False) -> dict[str, Any]:
         name = Path(path).name
+        if name.startswith("cars"):
+            return known_trees.CARS[Path(path).stem]
         arrays = known_trees.FLOWERS.get(name) or known_trees.SVHN[name.partition("_")[0]]
         return {key: array.squeeze() if squeeze_me else array.copy() for key, array in arrays.items()}
 
@@ -72,25 +99,31 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy.io", io)
 
 
-def samples(source: Source, rows: torch.Tensor) -> list[tuple[bytes, int]]:
-    return [(source.read(rows[i : i + 1]).numpy().tobytes(), int(source.targets[rows[i]])) for i in range(len(rows))]
+def samples(source: Source, rows: torch.Tensor) -> list[tuple[bytes, Any]]:
+    return [
+        (source.read(rows[i : i + 1]).numpy().tobytes(), source.targets[rows[i]].tolist()) for i in range(len(rows))
+    ]
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", [*TREES, *OWN_FORMS])
 def test_a_folder_of_torchvisions_gives_the_same_samples(name: str, tmp_path: Path, unchecked: None) -> None:
-    TREES[name](tmp_path)
+    (TREES | OWN_FORMS)[name](tmp_path)
     source = opened(name, tmp_path, download=False, **SETTINGS.get(name, {}))
-    assert set(source.parts) in ({"train"}, {"train", "test"}, {"train", "validation", "test"})
+    parts = ({"train"}, {"train", "test"}, {"train", "validation"}, {"train", "validation", "test"})
+    assert set(source.parts) in parts
     for part, rows in source.parts.items():
         reference = theirs(name, tmp_path, part)
-        expected = [(np.asarray(image).tobytes(), int(label)) for image, label in reference]
+        classes, order = names_of(reference), source.classes
+        if name == "Omniglot":  # whose characters torchvision takes in any order, too, and in grey
+            assert sorted(order) == sorted(classes)
+            reference = [(image.convert("RGB"), order.index(classes[label])) for image, label in reference]
+        elif classes and name != "QMNIST":  # "7 - seven" there
+            assert order == classes
+        expected = [(np.asarray(image).tobytes(), torch.as_tensor(label).tolist()) for image, label in reference]
         found = samples(source, rows)
-        if name == "SUN397":  # which torchvision takes in any order
+        if name in ("SUN397", "Omniglot") or name.startswith("INaturalist"):  # which torchvision takes in any order
             expected, found = sorted(expected), sorted(found)
         assert found == expected
-        classes = getattr(reference, "classes", getattr(reference, "categories", None))
-        if classes and name != "QMNIST":  # "7 - seven" there
-            assert source.classes == tuple(classes)
     assert len({data for data, _ in samples(source, torch.arange(len(source.targets)))}) > 1
     assert source.skipped == ()
     assert source.fingerprint
@@ -184,6 +217,21 @@ def test_masks_of_pets_are_torchvisions(tmp_path: Path) -> None:
             assert np.array_equal(sample[..., 3], np.array([99, 0, 1, 255])[np.asarray(mask)])
 
 
+def test_masks_of_streets_are_torchvisions(tmp_path: Path) -> None:
+    known_trees.streets(tmp_path)
+    for path in (tmp_path, tmp_path / "cityscapes"):
+        source = masked("Cityscapes", path)
+        assert (len(source.classes), source.classes[13], set(source.parts)) == (19, "car", {"train", "validation"})
+    known = [kind for kind in torchvision.datasets.Cityscapes.classes if kind.train_id not in (255, -1)]
+    assert source.classes == tuple(kind.name for kind in sorted(known, key=lambda kind: kind.train_id))
+    numbers = np.array([kind.train_id for kind in torchvision.datasets.Cityscapes.classes[:34]], np.uint8)
+    for part, split in (("train", "train"), ("validation", "val")):
+        theirs = torchvision.datasets.Cityscapes(tmp_path / "cityscapes", split=split, target_type="semantic")
+        expected = [np.dstack([np.asarray(image), numbers[np.asarray(mask)]]).tobytes() for image, mask in theirs]
+        found = [source.read(source.parts[part][i : i + 1]).numpy().tobytes() for i in range(4)]
+        assert sorted(found) == sorted(expected)  # torchvision takes the cities in any order
+
+
 def test_voc_2007_has_a_test_part_where_its_archive_was_fetched(tmp_path: Path) -> None:
     known_trees.voc(tmp_path / "two", 2007)
     assert set(masked("VOC2007", tmp_path / "two").parts) == {"train", "validation"}
@@ -207,14 +255,17 @@ def test_a_mask_that_is_gone_or_of_another_size_leaves_its_picture_out(tmp_path:
 
 
 def test_addresses_and_digests_stand_in_torchvisions_source() -> None:
-    own = {"CIFAR10", "CIFAR100", "FGVCAircraft"}  # in binary form; without a digest there
-    for name, known in (KNOWN_SETS | MASKED).items():
+    own = {"CIFAR10", "CIFAR100", "FGVCAircraft", "Cityscapes"}  # in binary form; without a digest; put together there
+    for called, known in (KNOWN_SETS | MASKED).items():
+        name = "INaturalist" if called.startswith("INaturalist") else called
         theirs = torchvision.datasets.VOCSegmentation if name.startswith("VOC") else getattr(torchvision.datasets, name)
         source = inspect.getsource(sys.modules[theirs.__module__])
         for remote in known.files:
             assert name in own or remote.digest.removeprefix("md5:") in source
-            assert name in own or remote.urls[0].rpartition("/")[2] in source, remote.name
-            assert remote.name == remote.urls[0].rpartition("/")[2]
+            published = remote.urls[0].rpartition("/")[2] if remote.urls else remote.name
+            assert name in own or published.removesuffix(".zip") in source, remote.name
+            assert name == "INaturalist" or remote.name == published
+            assert bool(remote.urls) != bool(known.by_hand)
     assert set(KNOWN_SETS) == set(TorchvisionDataset.model_fields["name"].annotation.__args__)  # type: ignore[union-attr]
     assert set(MASKED) == set(TorchvisionSegmentationDataset.model_fields["name"].annotation.__args__)  # type: ignore[union-attr]
 
@@ -247,6 +298,18 @@ def test_what_a_list_names_is_left_out_unless_it_is_a_file_of_the_set(tmp_path: 
         ("Flowers102", "flowers-102/setid.mat", "MATLAB", "is no MATLAB file"),
         ("SVHN", "test_32x32.mat", "", "is no MATLAB file"),
         ("USPS", "usps.t.bz2", "BZ", "cannot be read"),
+        ("SEMEION", "semeion.data", "1 0 1\n", "line 1: is no digit of 256 points"),
+        ("SEMEION", "semeion.data", "1 " * 266, "something else than points and one class"),
+        ("FER2013", "fer2013/fer2013.csv", "emotion,pixels,Usage\n1,2 3,Training\n", "line 2: is no class with 48"),
+        ("FER2013", "fer2013/fer2013.csv", "emotion,pixels,Usage\n", "holds no picture to train on"),
+        ("CelebA", "celeba/list_attr_celeba.txt", "1\nBald Young\n000001.jpg 1 2\n", "'000001.jpg 1 2'"),
+        ("CelebA", "celeba/list_eval_partition.txt", "000001.jpg 3\n", "'000001.jpg is of no part'"),
+        ("StanfordCars", "stanford_cars/devkit/cars_meta.mat", "MATLAB", "is no MATLAB file"),
+        ("Places365", "places365/categories_places365.txt", "/a/abbey 1\n", "are not numbered from 0"),
+        ("Places365", "places365/places365_val.txt", "a.jpg 2\n", "names no class, 'a.jpg 2'"),
+        ("LFWPeople", "lfw-py/people.txt", "1\nNobody\t2\n", "names no class, 'Nobody"),
+        ("INaturalist2018", "inaturalist/2018/Aves/x/a.jpg", "", "names no class, 'Aves/x'"),
+        ("INaturalist2021", "inaturalist/2021_valid/moss/a.jpg", "", "names no class, 'moss'"),
         ("QMNIST", "QMNIST/raw/qmnist-test-labels-idx2-int", "", "is damaged"),
         ("STL10", "stl10_binary/test_y.bin", "\1\2", "has not one class for each of 4 pictures"),
         ("STL10", "stl10_binary/test_y.bin", "\0\1\1\1", "has a class -1"),
@@ -254,7 +317,8 @@ def test_what_a_list_names_is_left_out_unless_it_is_a_file_of_the_set(tmp_path: 
     ],
 )
 def test_a_damaged_file_is_named(name: str, file: str, content: str, message: str, tmp_path: Path) -> None:
-    TREES[name](tmp_path)
+    (TREES | OWN_FORMS)[name](tmp_path)
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).write_text(content)
     with pytest.raises(InputError, match=message):
         opened(name, tmp_path, download=False, **SETTINGS.get(name, {}))
@@ -264,6 +328,6 @@ def test_a_file_that_changes_while_it_is_trained_on_is_noticed(tmp_path: Path) -
     known_trees.svhn(tmp_path)
     sent = pickle.dumps(opened("SVHN", tmp_path))
     assert len(sent) < 10_000
-    known_trees.mat(tmp_path / "test_32x32.mat", known_trees.SVHN["train"])
+    mat(tmp_path / "test_32x32.mat", known_trees.SVHN["train"])
     with pytest.raises(TrainingError, match="was good when the run began, but has changed"):
         pickle.loads(sent).read(torch.arange(3))

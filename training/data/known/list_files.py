@@ -15,7 +15,7 @@ from training.reading import MEGABYTE, parse_json, read_bytes, visible
 
 __all__ = ["class_number", "entries", "names_by_class", "read_arrays", "read_lines", "read_text", "read_words", "wrong"]
 
-_MOST_LIST = 64 * MEGABYTE
+_MOST_LIST = 256 * MEGABYTE
 
 
 def read_text(path: Path) -> str:

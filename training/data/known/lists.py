@@ -121,6 +121,73 @@ def scenes(place: Path) -> Listed:
     return listed
 
 
+def places(place: Path) -> Listed:
+    """The pictures of 256 pixels."""
+    path = place / "categories_places365.txt"
+    numbered = sorted((int(label) if label.isdecimal() else -1, name) for name, label in read_words(path, 2))
+    listed = Listed(tuple(name for _, name in numbered))
+    if [number for number, _ in numbered] != list(range(len(numbered))):
+        raise wrong(path, "the classes are not numbered from 0")
+    parts = (("train", "train_standard", "data_256_standard"), ("validation", "val", "val_256"))
+    for part, file, folder in parts:
+        if part == "validation" and not (place / folder).exists():  # torchvision fetches the two parts one by one
+            continue
+        path = place / f"places365_{file}.txt"
+        for picture, label in read_words(path, 2):
+            if not label.isdecimal() or int(label) >= len(listed.classes):
+                raise wrong(path, f"{picture} {label}")
+            listed.rows.append((part, int(label), f"{folder}/{picture.lstrip('/')}"))
+    return listed
+
+
+def species(place: Path, name: str) -> Listed:
+    """From 2021 on a folder for each species; before that in folders of larger groups, in 2018 and 2019 with numbers."""
+    version = {"INaturalist2021": "2021_train", "INaturalist2021Mini": "2021_train_mini"}.get(name, name[-4:])
+    if not version.startswith("2021"):
+        return grouped_folders(place, version, ".jpg", version != "2017")
+    listed = class_folders(place, version, ".jpg")
+    if (place / "2021_valid").exists():
+        held = class_folders(place, "2021_valid", ".jpg")
+        numbers = [class_number(listed.classes, kind, place / "2021_valid") for kind in held.classes]
+        listed.rows += [("validation", numbers[number], picture) for _, number, picture in held.rows]
+    return listed
+
+
+def characters(place: Path) -> Listed:
+    """Those of the alphabets to learn from: the makers' others have no character in common with them."""
+    return grouped_folders(place, "images_background", ".png", False)
+
+
+def people(place: Path) -> Listed:
+    listed = Listed(tuple(line.split()[0] for line in read_lines(place / "lfw-names.txt")))
+    numbers = {name: number for number, name in enumerate(listed.classes)}
+    for line in read_lines(place / "people.txt"):
+        name, *count = line.split()
+        if not count:  # how many parts there are, or how many people in one
+            continue
+        if name not in numbers or not count[0].isdecimal():
+            raise wrong(place / "people.txt", line)
+        for number in range(1, int(count[0]) + 1):
+            listed.rows.append(("train", numbers[name], f"lfw_funneled/{name}/{name}_{number:04d}.jpg"))
+    return listed
+
+
+def grouped_folders(place: Path, folder: str, ending: str, numbered: bool) -> Listed:
+    """Folders of classes in folders of groups, in the order of their paths, or of the numbers that the classes are called."""
+    groups = {name: entries(place / folder / name, Path.is_dir) for name in entries(place / folder, Path.is_dir)}
+    names = [f"{group}/{name}" for group, within in groups.items() for name in within]
+    if numbered:
+        for name in names:
+            if not name.rpartition("/")[2].isdecimal():
+                raise wrong(place / folder, name)
+        names.sort(key=lambda name: int(name.rpartition("/")[2]))
+    listed = Listed(tuple(names))
+    for number, name in enumerate(names):
+        pictures = entries(place / folder / name, lambda entry: entry.suffix == ending)
+        listed.rows += [("train", number, f"{folder}/{name}/{picture}") for picture in pictures]
+    return listed
+
+
 def class_folders(place: Path, folder: str, ending: str, *but: str) -> Listed:
     """Folders of classes in ``folder``, without those called ``but``."""
     listed = Listed(tuple(name for name in entries(place / folder, Path.is_dir) if name not in but))
@@ -148,6 +215,14 @@ LISTS: dict[str, Callable[..., Listed]] = {
     "SUN397": scenes,
     "Caltech101": caltech101,
     "Caltech256": caltech256,
+    "Places365": places,
+    "INaturalist2017": species,
+    "INaturalist2018": species,
+    "INaturalist2019": species,
+    "INaturalist2021": species,
+    "INaturalist2021Mini": species,
+    "LFWPeople": people,
+    "Omniglot": characters,
 }
 
 
@@ -168,10 +243,21 @@ def voc_masks(place: Path, name: str) -> Iterator[tuple[str, str, str]]:
             yield role, f"{base}/JPEGImages/{picture}.jpg", f"{base}/SegmentationClass/{picture}.png"
 
 
+def street_masks(place: Path) -> Iterator[tuple[str, str, str]]:
+    """Without the test part, whose masks its makers keep."""
+    for part, role in (("train", "train"), ("val", "validation")):
+        for city in entries(place / "leftImg8bit" / part, Path.is_dir):
+            folder = f"leftImg8bit/{part}/{city}"
+            for picture in entries(place / folder, lambda entry: entry.suffix == ".png"):
+                shot = picture.partition("_leftImg8bit")[0]
+                yield role, f"{folder}/{picture}", f"gtFine/{part}/{city}/{shot}_gtFine_labelIds.png"
+
+
 MASK_LISTS: dict[str, Callable[..., Iterator[tuple[str, str, str]]]] = {
     "OxfordIIITPet": pet_masks,
     "VOC2007": voc_masks,
     "VOC2012": voc_masks,
+    "Cityscapes": street_masks,
 }
 
 

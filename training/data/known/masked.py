@@ -38,6 +38,29 @@ def _voc(year: int, name: str, digest: str, part: str) -> Remote:
     return Remote(name, (f"{_VOC}voc{year}/{name}",), f"md5:{digest}", makes, extra=part == "test")
 
 
+_STREET_CLASSES = (
+    "road",
+    "sidewalk",
+    "building",
+    "wall",
+    "fence",
+    "pole",
+    "traffic light",
+    "traffic sign",
+    "vegetation",
+    "terrain",
+    "sky",
+    "person",
+    "rider",
+    "car",
+    "truck",
+    "bus",
+    "train",
+    "motorcycle",
+    "bicycle",
+)
+"""Those of Cityscapes that its makers judge by, in the order of their numbers for training."""
+
 MASKED: dict[str, KnownSet] = {
     "OxfordIIITPet": KnownSet(
         "masks", "oxford-iiit-pet", PETS, PETS_BYTES, ("pet", "background"), unpacked=850_000_000
@@ -60,5 +83,18 @@ MASKED: dict[str, KnownSet] = {
         1_999_639_040,
         _VOC_CLASSES,
         2_010_000_000,
+    ),
+    "Cityscapes": KnownSet(
+        "masks",
+        "cityscapes",
+        (
+            Remote("gtFine_trainvaltest.zip", (), "", "gtFine"),
+            Remote("leftImg8bit_trainvaltest.zip", (), "", "leftImg8bit"),
+        ),
+        0,
+        _STREET_CLASSES,
+        11_900_000_000,
+        by_hand="Get leftImg8bit_trainvaltest.zip and gtFine_trainvaltest.zip from https://www.cityscapes-dataset.com/downloads, "
+        "which asks for a registration, and put them into",
     ),
 }

@@ -10,11 +10,25 @@ _FLOWERS = "https://www.robots.ox.ac.uk/~vgg/data/flowers/102/"
 _SIGNS = "https://sid.erda.dk/public/archives/daaeac0d7ce1152aea9b61d9f1e19370/"
 _CLIP = "https://openaipublic.azureedge.net/clip/data/"
 _PETS = "https://www.robots.ox.ac.uk/~vgg/data/pets/data/"
+_PLACES = "http://data.csail.mit.edu/places/places365/"
+_SPECIES = "https://ml-inat-competition-datasets.s3.amazonaws.com/"
 
 
 def _one(address: str, digest: str, makes: str = "", *, inner: str = "", extra: bool = False) -> Remote:
     return Remote(address.rpartition("/")[2], (address,), digest, makes, inner, extra)
 
+
+def _put(name: str, makes: str = "", digest: str = "", *, extra: bool = False) -> Remote:
+    """What only a person can get."""
+    return Remote(name, (), digest, makes, extra=extra)
+
+
+def _species(year: str, name: str, digest: str, version: str, *, extra: bool = False) -> Remote:
+    packed_as = name.removesuffix(".tar.gz")
+    return Remote(f"{version}.tgz", (f"{_SPECIES}{year}/{name}",), f"md5:{digest}", version, "", extra, packed_as)
+
+
+_SPECIES_2021 = _species("2021", "val.tar.gz", "f6f6e0e242e3d4c9569ba56400938afc", "2021_valid", extra=True)
 
 PETS = (
     _one(f"{_PETS}images.tar.gz", "md5:5c4f3ee8e5d25df40f4fd59a7f44e54c", "images"),
@@ -188,5 +202,122 @@ PHOTOGRAPHS: dict[str, KnownSet] = {
         (_one(f"{_CLIP}rendered-sst2.tgz", "md5:2384d08e9dcfa4bd55b324e610496ee5", "rendered-sst2"),),
         131_000_000,
         unpacked=140_000_000,
+    ),
+    "ImageNet": KnownSet(
+        "folder",
+        "imagenet",
+        (_put("train"),),
+        0,
+        by_hand="Get ILSVRC2012_img_train.tar and ILSVRC2012_img_val.tar from https://image-net.org/challenges/LSVRC/2012, which asks "
+        "for a registration, and unpack them as torchvision does, into train and val with a folder for each class "
+        "(train/n01440764, ...), in",
+    ),
+    "Places365": KnownSet(
+        "list",
+        "places365",
+        (
+            _one(
+                f"{_PLACES}filelist_places365-standard.tar",
+                "md5:35a0585fee1fa656440f3ab298f8479c",
+                "categories_places365.txt",
+            ),
+            _one(f"{_PLACES}val_256.tar", "md5:e27b17d8d44f4af9a78502beb927f808", "val_256", extra=True),
+            Remote(
+                "train_256_places365standard.tar",
+                (f"{_PLACES}train_256_places365standard.tar",),
+                "md5:53ca1c756c3d1e7809517cc47c5561c5",
+                "data_256_standard",
+                packed_as="data_256",
+            ),
+        ),
+        24_700_000_000,
+        unpacked=29_000_000_000,
+    ),
+    "StanfordCars": KnownSet(
+        "cars",
+        "stanford_cars",
+        (
+            _put("devkit"),
+            _put("cars_train"),
+            _put("cars_test_annos_withlabels.mat", extra=True),
+            _put("cars_test", extra=True),
+        ),
+        0,
+        by_hand="Its makers offer it no more: get copies of car_devkit.tgz, cars_train.tgz, cars_test.tgz and "
+        "cars_test_annos_withlabels.mat elsewhere, for example at Kaggle, and unpack the archives in",
+    ),
+    "INaturalist2017": KnownSet(
+        "list",
+        "inaturalist",
+        (_species("2017", "train_val_images.tar.gz", "7c784ea5e424efaec655bd392f87301f", "2017"),),
+        186_000_000_000,
+        unpacked=190_000_000_000,
+    ),
+    "INaturalist2018": KnownSet(
+        "list",
+        "inaturalist",
+        (_species("2018", "train_val2018.tar.gz", "b1c6952ce38f31868cc50ea72d066cc3", "2018"),),
+        120_000_000_000,
+        unpacked=122_000_000_000,
+    ),
+    "INaturalist2019": KnownSet(
+        "list",
+        "inaturalist",
+        (_species("2019", "train_val2019.tar.gz", "c60a6e2962c9b8ccbd458d12c8582644", "2019"),),
+        82_000_000_000,
+        unpacked=84_000_000_000,
+    ),
+    "INaturalist2021": KnownSet(
+        "list",
+        "inaturalist",
+        (_SPECIES_2021, _species("2021", "train.tar.gz", "e0526d53c7f7b2e3167b2b43bb2690ed", "2021_train")),
+        232_400_000_000,
+        unpacked=240_000_000_000,
+    ),
+    "INaturalist2021Mini": KnownSet(
+        "list",
+        "inaturalist",
+        (_SPECIES_2021, _species("2021", "train_mini.tar.gz", "db6ed8330e634445efc8fec83ae81442", "2021_train_mini")),
+        50_400_000_000,
+        unpacked=52_000_000_000,
+    ),
+    "CelebA": KnownSet(
+        "faces",
+        "celeba",
+        (
+            _put("list_attr_celeba.txt"),
+            _put("list_eval_partition.txt"),
+            _put("img_align_celeba.zip", "img_align_celeba", "md5:00d2c5bc6d35e252742224ab0c1e8fcb"),
+        ),
+        0,
+        unpacked=1_750_000_000,
+        by_hand="Get img_align_celeba.zip, list_attr_celeba.txt and list_eval_partition.txt from "
+        "https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html, which keeps them at Google Drive, and put them into",
+    ),
+    "LFWPeople": KnownSet(
+        "list",
+        "lfw-py",
+        (
+            _put("lfw-names.txt"),
+            _put("people.txt"),
+            _put("lfw-funneled.tgz", "lfw_funneled", "md5:1b42dfed7d15c9b2dd63d5e5840c86ad"),
+        ),
+        0,
+        unpacked=250_000_000,
+        by_hand="Get lfw-funneled.tgz, people.txt and lfw-names.txt from a copy of http://vis-www.cs.umass.edu/lfw, which "
+        "offers them no more, and put them into",
+    ),
+    "Omniglot": KnownSet(
+        "list",
+        "omniglot-py",
+        (
+            _one(
+                "https://raw.githubusercontent.com/brendenlake/omniglot/master/python/images_background.zip",
+                "md5:68d2efa1b9178cc56df9314c21c6e718",
+                "images_background",
+            ),
+        ),
+        9_464_212,
+        unpacked=80_000_000,
     ),
 }

@@ -13,7 +13,7 @@ from training.data.source import Opening
 from training.data.unpack import unpack
 from training.errors import InputError
 
-AGAIN = "Delete the file, and start again to download it anew."
+AGAIN = "Delete the file, and get it again."
 
 
 def root_of(dataset: KnownSetSection) -> Path:
@@ -70,11 +70,14 @@ def _wanted(dataset: KnownSetSection, known: KnownSet, place: Path) -> list[Remo
 def _is_there(place: Path, remote: Remote) -> bool:
     if remote.makes:
         return (place / remote.makes).exists()
-    return (place / remote.name).exists() or (place / remote.name.removesuffix(".gz")).exists()
+    names = (remote.name, remote.name.removesuffix(".gz"), *remote.instead)
+    return any((place / name).exists() for name in names)
 
 
 def _unpack(archive: Path, remote: Remote, place: Path, opening: Opening) -> None:
-    unpack(archive, place, opening.report_progress, remote.inner or remote.makes)
+    unpack(archive, place, opening.report_progress, remote.inner or remote.packed_as or remote.makes)
+    if remote.packed_as:
+        (place / remote.packed_as).rename(place / remote.makes)
     if remote.inner:
         unpack(place / remote.inner, place, opening.report_progress, remote.makes)
         shutil.rmtree(place / Path(remote.inner).parts[0])
@@ -83,10 +86,13 @@ def _unpack(archive: Path, remote: Remote, place: Path, opening: Opening) -> Non
 def _require_download(
     dataset: KnownSetSection, known: KnownSet, place: Path, absent: list[Remote], opening: Opening
 ) -> None:
-    """Raise InputError where nothing is to be fetched: the settings say so, or this is only a preview."""
+    """Raise InputError where nothing is to be fetched: nobody can, the settings say so, or this is only a preview."""
     root, names = root_of(dataset), ", ".join(remote.name for remote in absent)
-    begun = any(_is_there(place, remote) for remote in known.files)
+    begun = any(_is_there(place, remote) or (place / remote.name).exists() for remote in known.files)
     missing = f"{dataset.name} is not whole in {place}" if begun else f"{dataset.name} is not in {root} yet"
+    if known.by_hand:
+        lacks = f" ({names} missing)" if begun else ""
+        raise InputError(f"{missing}{lacks}, and no program can fetch it.", f"{known.by_hand} {place}.")
     if not dataset.download:
         pickled = {"CIFAR10": "cifar-10-batches-py", "CIFAR100": "cifar-100-python"}.get(dataset.name)
         theirs = pickled is not None and (root / pickled).is_dir()
@@ -102,7 +108,7 @@ def _require_download(
 def _require_whole(path: Path, remote: Remote) -> None:
     """Raise InputError for a file that is not the one its makers published."""
     try:
-        whole = is_whole(path, remote)
+        whole = not remote.digest or is_whole(path, remote)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.", AGAIN) from error
     if not whole:

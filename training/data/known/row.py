@@ -10,13 +10,14 @@ from platformdirs import user_data_path
 
 from training.data.download import Remote
 
-Form = Literal["idx", "records", "qmnist", "usps", "svhn", "folder", "list", "masks"]
+Form = Literal["idx", "records", "qmnist", "usps", "svhn", "semeion", "fer", "folder", "list", "cars", "faces", "masks"]
 
 
 @dataclass(frozen=True)
 class KnownSet:
     """``folder`` lies below the folder that the settings name, as torchvision has it; what ``form`` it has decides how it is
-    read. ``files`` are to be fetched, ``bytes`` in all, and those that are archives unpacked to about ``unpacked`` more."""
+    read. ``files`` are to be fetched, ``bytes`` in all, and those that are archives unpacked to about ``unpacked`` more.
+    ``by_hand`` is what a person has to do where no program can fetch them: a sentence up to where they belong."""
 
     form: Form
     folder: str
@@ -24,6 +25,7 @@ class KnownSet:
     bytes: int
     classes: tuple[str, ...] = ()
     unpacked: int = 0
+    by_hand: str = ""
 
 
 def own_folder() -> Path:

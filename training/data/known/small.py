@@ -137,6 +137,27 @@ SMALL_PICTURES: dict[str, KnownSet] = {
         8_411_109,
         tuple(string.digits),
     ),
+    "SEMEION": KnownSet(
+        "semeion",
+        "",
+        (
+            _one(
+                "http://archive.ics.uci.edu/ml/machine-learning-databases/semeion/semeion.data",
+                "md5:cb545d371d2ce14ec121470795a77432",
+            ),
+        ),
+        2_800_000,
+        tuple(string.digits),
+    ),
+    "FER2013": KnownSet(
+        "fer",
+        "fer2013",
+        (Remote("fer2013.csv", (), "", instead=("icml_face_data.csv", "train.csv")),),
+        0,
+        ("angry", "disgust", "fear", "happy", "sad", "surprise", "neutral"),
+        by_hand="Get fer2013.csv from https://www.kaggle.com/c/challenges-in-representation-learning-facial-expression-"
+        "recognition-challenge, which asks for a registration, and put it into",
+    ),
     "CIFAR10": KnownSet(
         "records",
         "",

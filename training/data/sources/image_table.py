@@ -33,8 +33,8 @@ _ADVICE = "Look at the column of the files (dataset.file_column) and at the fold
 
 
 @dataclass(frozen=True)
-class _Labels:
-    """What the table says of each of its rows that can be used."""
+class Labels:
+    """What the table says of each of its rows that can be used: ``targets`` for ``target``, whose names are ``names``."""
 
     target: Target
     names: tuple[str, ...]
@@ -45,7 +45,7 @@ class _Labels:
 class ImageTable(Pictures):
     """Pictures whose classes, labels or values stand in a table."""
 
-    def __init__(self, opened: Opened, labels: _Labels) -> None:
+    def __init__(self, opened: Opened, labels: Labels) -> None:
         good = torch.from_numpy(opened.good)
         self.target: Target = labels.target
         self.classes = labels.names
@@ -166,9 +166,7 @@ def _list(
     return listing, np.array(rows, dtype=np.int64)
 
 
-def _labels(
-    frame: pl.DataFrame, rows: NDArray[np.int64], names: tuple[str, ...], dataset: ImageTableDataset
-) -> _Labels:
+def _labels(frame: pl.DataFrame, rows: NDArray[np.int64], names: tuple[str, ...], dataset: ImageTableDataset) -> Labels:
     import polars as pl
 
     groups = group_numbers(frame.get_column(dataset.group_column)) if dataset.group_column else None
@@ -183,11 +181,11 @@ def _labels(
         targets = torch.zeros(len(found), len(known))
         for row, labels in enumerate(found):
             targets[row, [places[label] for label in labels]] = 1.0
-        return _Labels("labels", tuple(known), targets, groups)
+        return Labels("labels", tuple(known), targets, groups)
     target = target_kind(frame, names, dataset.task, rows)
     if target == "class":
         codes, known = dense_codes(frame.get_column(names[0]))
-        return _Labels(target, known, codes - 1, groups)
+        return Labels(target, known, codes - 1, groups)
     require_numbers(frame, names, rows)
     columns = [frame.get_column(name).cast(pl.Float64).to_numpy().astype(np.float32) for name in names]
-    return _Labels(target, names, torch.from_numpy(np.stack(columns, axis=1)), groups)
+    return Labels(target, names, torch.from_numpy(np.stack(columns, axis=1)), groups)

@@ -14,7 +14,7 @@ from training.data.pictures import Opened, Pictures, choose_form, open_pictures
 from training.data.source import Opening
 from training.errors import InputError
 
-_ADVICE = "Delete the set, and start again to download it anew."
+_ADVICE = "Delete the set, and get it again."
 
 
 class ListedPictures(Pictures):
@@ -35,6 +35,12 @@ class ListedPictures(Pictures):
 
 def open_listed(listed: Listed, place: Path, side: int | None, opening: Opening) -> ListedPictures:
     """``side`` of the square that each picture becomes; None as ``choose_form`` does."""
+    opened, numbers = open_rows(listed, place, side, opening)
+    return ListedPictures(opened, listed.classes, numbers)
+
+
+def open_rows(listed: Listed, place: Path, side: int | None, opening: Opening) -> tuple[Opened, list[int]]:
+    """The pictures that are there, and the number that each has in its row."""
     opening.report_progress("listing the pictures", None)
     parts = list(dict.fromkeys(part for part, _, _ in listed.rows))
     listing = Listing(place, groups=[(part, "") for part in parts])
@@ -48,4 +54,4 @@ def open_listed(listed: Listed, place: Path, side: int | None, opening: Opening)
         listing.owners[-1] = parts.index(part)
         numbers.append(number)
     size = None if side is None else (side, side)
-    return ListedPictures(open_pictures(listing, choose_form(listing, size, "rgb"), opening), listed.classes, numbers)
+    return open_pictures(listing, choose_form(listing, size, "rgb"), opening), numbers

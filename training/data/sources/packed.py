@@ -15,7 +15,7 @@ from training.data.source import AtHand, Skipped
 from training.errors import InputError, TrainingError
 from training.facts import Layout
 
-_AGAIN = "Delete it, and start again to download it anew."
+_AGAIN = "Delete it, and get it again."
 
 
 @dataclass(frozen=True)

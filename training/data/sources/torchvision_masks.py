@@ -16,10 +16,15 @@ from training.facts import IGNORED_PIXEL
 _TRIMAP = MaskForm((UNKNOWN, 0, 1, IGNORED_PIXEL))
 """Of the pets: 1 is the animal, 2 what is behind it, 3 the outline, which is neither."""
 
+_LEARNT = (7, 8, 11, 12, 13, 17, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 31, 32, 33)
+_STREETS = MaskForm(tuple(_LEARNT.index(label) if label in _LEARNT else IGNORED_PIXEL for label in range(34)))
+"""Of Cityscapes: the labels that its makers judge by; the others are ignored."""
+
 
 def mask_form(dataset: TorchvisionSegmentationDataset) -> MaskForm:
     """What the masks' values mean."""
-    return _TRIMAP if dataset.name == "OxfordIIITPet" else MaskForm.of(len(MASKED[dataset.name].classes))
+    own = {"OxfordIIITPet": _TRIMAP, "Cityscapes": _STREETS}
+    return own.get(dataset.name) or MaskForm.of(len(MASKED[dataset.name].classes))
 
 
 def open_torchvision_masks(dataset: TorchvisionSegmentationDataset, opening: Opening) -> Segmentation:

@@ -8,30 +8,47 @@ from pathlib import Path
 from training.config.dataset import ImageFolderDataset
 from training.config.torchvision_sets import TorchvisionDataset
 from training.data.known import KNOWN_SETS, KnownSet
+from training.data.known.cars import cars
+from training.data.known.faces import faces
+from training.data.known.fer import Fer
 from training.data.known.lists import LISTS, asked_for
-from training.data.known.place import bring, root_of
+from training.data.known.place import AGAIN, bring, root_of
 from training.data.known.qmnist import Qmnist
 from training.data.known.records import Cifar, Stl
+from training.data.known.semeion import Semeion
 from training.data.known.small import EMNIST_CLASSES
 from training.data.known.svhn import Svhn
 from training.data.known.usps import Usps
 from training.data.source import Opening
 from training.data.sources.idx import FORMS, MNIST_FILES, Idx, find_idx
 from training.data.sources.image_folder import ImageFolder, open_image_folder
-from training.data.sources.listed import ListedPictures, open_listed
+from training.data.sources.image_table import ImageTable, Labels
+from training.data.sources.listed import ListedPictures, open_listed, open_rows
 from training.data.sources.packed import Packed, Reader
 from training.errors import InputError
 
-_READERS: dict[str, Callable[[Path], Reader]] = {"svhn": Svhn, "usps": Usps, "qmnist": Qmnist}
+_READERS: dict[str, Callable[[Path], Reader]] = {
+    "svhn": Svhn,
+    "usps": Usps,
+    "qmnist": Qmnist,
+    "semeion": Semeion,
+    "fer": Fer,
+}
 
 
-def open_torchvision_set(dataset: TorchvisionDataset, opening: Opening) -> Idx | Packed | ImageFolder | ListedPictures:
+def open_torchvision_set(
+    dataset: TorchvisionDataset, opening: Opening
+) -> Idx | Packed | ImageFolder | ListedPictures | ImageTable:
     known = KNOWN_SETS[dataset.name]
     if known.form == "idx":
         return _open_idx(dataset, known, opening)
     place = bring(dataset, known, opening)
     if known.form == "folder":
         return _open_folder(dataset, known, place, opening)
+    if known.form == "cars":
+        return open_listed(cars(place), place, dataset.image_size, opening)
+    if known.form == "faces":
+        return _open_faces(dataset, place, opening)
     if known.form == "list":
         listed = LISTS[dataset.name](place, **asked_for(LISTS[dataset.name], dataset))
         listed.classes = listed.classes or known.classes
@@ -89,9 +106,25 @@ def _open_folder(dataset: TorchvisionDataset, known: KnownSet, place: Path, open
     folder = place / known.files[0].makes
     settings = {"path": str(folder), "image_size": dataset.image_size, "validation": dataset.validation}
     source = open_image_folder(ImageFolderDataset.model_validate(settings), opening)
-    if len(source.classes) == len(known.classes):
-        source.classes = known.classes  # in the order of their folders
+    classes = _imagenet() if dataset.name == "ImageNet" else known.classes
+    if len(source.classes) == len(classes):
+        source.classes = classes  # in the order of their folders
     return source
+
+
+def _imagenet() -> tuple[str, ...]:
+    """The classes as torchvision's weights have learnt them."""
+    from torchvision.models import ResNet18_Weights
+
+    return tuple(ResNet18_Weights.IMAGENET1K_V1.meta["categories"])
+
+
+def _open_faces(dataset: TorchvisionDataset, place: Path, opening: Opening) -> ImageTable:
+    listed, signs = faces(place)
+    opened, rows = open_rows(listed, place, dataset.image_size, opening)
+    if "train" not in opened.parts():
+        raise InputError(f"{place} holds no picture to train on that can be read.", AGAIN)
+    return ImageTable(opened, Labels("labels", listed.classes, signs[rows], None))
 
 
 def _open_packed(dataset: TorchvisionDataset, known: KnownSet, place: Path, opening: Opening) -> Packed:
