@@ -131,7 +131,7 @@ def _prepare(place: Workplace, config: RunConfig, restore: Restore | None, sourc
     session = assemble(config, report, choices, place.hooks.kept, loads, _code(folder, config, restore))
     try:
         with stored(folder.data_file):
-            check_data(folder, session)
+            check_data(folder, session, restore.manifest if isinstance(restore, Resume) else {})
         place.emit(DataPrepared(report=in_short(session.data.report)))
         _report_left_out(session.data.report, place.emit)
         if restore is not None:

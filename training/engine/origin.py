@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from collections.abc import Mapping
+from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
@@ -12,23 +14,24 @@ from torch import Tensor
 
 from training.atomic import write_bytes, write_text
 from training.engine.session import Session
-from training.engine.teacher import became_of
 from training.errors import InputError
 from training.runs.folder import RunFolder
 from training.runs.manifest import read_sealed, seal
+from training.runs.teachers import became_of
 
 logger = logging.getLogger(__name__)
 
 
-def check_data(folder: RunFolder, session: Session) -> None:
-    """Note the dataset and its split, or compare them with what the run began with; raises InputError when they differ.
+def check_data(folder: RunFolder, session: Session, manifest: Mapping[str, Any]) -> None:
+    """Note the dataset, its split and the teacher, or compare them with what the run began with; raises InputError when they
+    differ. ``manifest`` is that of the checkpoint it goes on from, which knows the teacher, too; empty where there is none.
 
     Files of a folder that are lost or damaged are written anew: the data itself and the other file tell what they said.
     """
     known = read_sealed(folder.data_file)
     if known:
         _compare_data(known, session)
-        _compare_teacher(known, session)
+    refuse_other_teacher(known.get("teacher", manifest.get("teacher")), session.data.report.get("teacher"))
     parts = {name: indices.cpu().contiguous() for name, indices in session.data.splits.items()}
     digest = hashlib.sha256(b"".join(parts[name].numpy().tobytes() for name in sorted(parts))).hexdigest()
     _check_split(folder, parts, same=known["split_sha256"] == digest if "split_sha256" in known else None)
@@ -52,9 +55,10 @@ def _compare_data(known: dict[str, object], session: Session) -> None:
     )
 
 
-def _compare_teacher(known: dict[str, object], session: Session) -> None:
-    """Of a run that distils: other answers would be another run."""
-    became = became_of(known.get("teacher"), session.data.report.get("teacher"))
+def refuse_other_teacher(before: object, now: object) -> None:
+    """Raise InputError where the teacher that a run is about to go on with would give other answers than the one it began
+    with: it would be another run. Both are records of it, or None."""
+    became = became_of(before, now)
     if became:
         raise InputError(
             f"{next(iter(became))}: {' and '.join(became.values())}, so it is another teacher than the run began with; put the old "

@@ -16,7 +16,6 @@ from training.config.diff import Change, diff
 from training.config.sheet import Sheet, branch_sheet, keeps_run
 from training.engine.environment import earlier_environment
 from training.engine.session import Progress, Session
-from training.engine.teacher import became_of
 from training.errors import CheckpointError, InputError
 from training.events import EpochEnded, Event, Found, Validated
 from training.optim.optimizers import load_optimizer
@@ -24,6 +23,7 @@ from training.runs.folder import RunFolder
 from training.runs.history import read_history
 from training.runs.places import remember
 from training.runs.series import STEP_ROW, SeriesWriter, read_series
+from training.runs.teachers import became_of
 
 _NO_SETTINGS = ("params", "fused", "foreach", "capturable")
 """What an optimizer's groups hold besides settings: which form of kernels runs came with the state."""

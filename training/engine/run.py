@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,15 @@ from training.config.sheet import Sheet, branch_sheet, keeps_run, resume_sheet
 from training.engine.attempt import work_on
 from training.engine.device import choose_device, device_here
 from training.engine.hooks import Hooks
+from training.engine.origin import refuse_other_teacher
 from training.engine.restore import Anew, Branch, FromStart, Resume, refuse_by_sheet, refuse_other_settings
 from training.errors import CheckpointError, ConfigError, InputError
 from training.events import Found
 from training.runs.folder import RunFolder, claim, create_run, release
-from training.runs.manifest import verify
+from training.runs.manifest import read_sealed, verify
 from training.runs.mending import mend_config, refuse_changed_config, standing
 from training.runs.places import DATA, DEVICE, KEPT, config_here
+from training.runs.teachers import teacher_as_it_is, teacher_since
 from training.runs.workspace import find_target
 
 OWN = "model."
@@ -67,8 +70,11 @@ class Intent:
         checkpoint, manifest, _ = _pick(self.folder, self.checkpoint, ahead=not self.same_run)
         if checkpoint is None:
             return None, None
-        make = resume_sheet if self.same_run else branch_sheet
-        sheet = make(parse_config(manifest["config"], str(checkpoint), paths=False), self.wanted, manifest)
+        before = parse_config(manifest["config"], str(checkpoint), paths=False)
+        if self.same_run:
+            sheet = resume_sheet(before, self.wanted, manifest)
+        else:
+            sheet = branch_sheet(before, self.wanted, manifest, teacher=teacher_since(manifest, self.wanted))
         refuse_by_sheet(checkpoint, sheet)
         return checkpoint, sheet
 
@@ -107,6 +113,7 @@ def resume_run(
         choose_device(intent.wanted.precision.device)  # asked for just now: not having it is a mistake
     config, moved = _on_this_machine(intent.wanted)
     moved = [*intent.mended, *moved]
+    _refuse_other_code(folder, config)
     _refuse_missing_files(folder, config)
     claim(folder)
     try:
@@ -193,6 +200,15 @@ def _on_this_machine(config: RunConfig) -> tuple[RunConfig, list[Found]]:
     advice = "To wait for such a device, stop and resume where there is one; to stay here, resume with --set "
     found = Found(level="warning", title=sentence, advice=f"{advice}precision.device={name}.")
     return config.model_copy(update={"precision": precision}), [found]
+
+
+def _refuse_other_code(folder: RunFolder, config: RunConfig) -> None:
+    """Raise InputError where the Python file of the teacher was changed: to agree to it would not make it the old one."""
+    known = read_sealed(folder.data_file).get("teacher")
+    now = None
+    with suppress(InputError, OSError):  # what is not there, or cannot be read, is said next
+        now = teacher_as_it_is(config) if isinstance(known, dict) and "code" in known else None
+    refuse_other_teacher(known, now)
 
 
 def _refuse_missing_files(folder: RunFolder, config: RunConfig) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,6 @@ from training.models.taking import take
 from training.models.user_file import misfit
 from training.models.weights import IMAGENET, read_weights
 from training.objectives.distillation import with_answers
-from training.reading import visible
 from training.runs.manifest import MANIFEST, digest
 from training.runs.workspace import teacher_checkpoint
 
@@ -104,24 +103,6 @@ def make_teacher(
     with _told_of_teacher():
         model, record = _of_file(network, facts, config.seed)
     return Teacher(model, normalisation, theirs, len(facts.names), device, record)
-
-
-def became_of(before: object, now: object) -> dict[str, str]:
-    """What became of a teacher's files, by setting, where they decide other answers than ``before``; both are records."""
-    if not isinstance(before, Mapping) or not isinstance(now, Mapping):
-        return {}
-    found = {}
-    if before.get("code") != now.get("code"):
-        found["objective.teacher"] = f"{now['source']} has changed"
-    if before.get("digest") != now.get("digest"):
-        name, setting = (
-            ("weights", "objective.teacher_weights") if "weights" in now else ("source", "objective.teacher")
-        )
-        same = before.get(name) == now[name]
-        found[setting] = f"{now[name]} has " + (
-            "changed" if same else f"taken the place of {visible(str(before.get(name)), 300)}"
-        )
-    return found
 
 
 # ----------------------------------------------------------------------------------------------- a person's own file

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
@@ -10,7 +12,12 @@ from studio.panels.sheet_view import SheetView, telling
 from studio.state.context import AppContext, BranchSource
 from studio.theme import SPACING, icon
 from studio.widgets import Card, button, label, scroll_area
+from training.config import RunConfig
+from training.config.objective import Distillation
 from training.config.sheet import Sheet, branch_sheet
+from training.runs.teachers import teacher_since
+
+logger = logging.getLogger(__name__)
 
 _MOST_HEIGHT = 230
 _LEAST_HEIGHT = 64
@@ -31,26 +38,30 @@ class BranchSheet(QWidget):
         super().__init__()
         self._context = context
         self._sheet: Sheet | None = None
-        self._unfolded = self._unfolded_by_size = False
+        self._asked: object = None  # of which branch and teacher it was asked what became of the teacher's files
+        self._teacher = ""  # the answer
+        self._roomy = False  # whether the page has room for the whole sheet
+        self._chosen: bool | None = None  # whether the person wants it unfolded; None: where there is room
         self.card = Card("Branch", "branch")
         self.summary = label("", wrap=True)
         self.view = SheetView()
         self._area = scroll_area(self.view)
         self.more = button("Show sheet", "chevron-down", "ghost", tooltip="What is restored, changed and ignored")
-        self.more.clicked.connect(lambda: self._unfold(not self._unfolded))
+        self.more.clicked.connect(lambda: self._choose(not self._unfolded))
         cancel = button("Cancel", tooltip="Start anew instead")
         cancel.clicked.connect(context.cancel_branch)
         self.card.add_action(self.more)
         self.card.add_action(cancel)
         self.card.add(self.summary)
         self.card.add(self._area)
-        self._unfold(False)
+        self._show_area()
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACING.l, SPACING.m, SPACING.l, 0)
         column.addWidget(self.card)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         context.branch_changed.connect(self._update)
         context.draft.changed.connect(self._update)
+        context.draft.looked_again.connect(self._ask_about_teacher)
         self._update()
 
     def refusal(self) -> str:
@@ -68,34 +79,70 @@ class BranchSheet(QWidget):
             self.view.show_sheet(self._sheet)
             self._show_area()
             self.card.setAccessibleDescription(self.view.text())
-            QTimer.singleShot(0, self, self.fit_height)  # rows are laid out by then
+            QTimer.singleShot(0, self, self._fit_height)  # rows are laid out by then
         if self._sheet != before:
             self.changed.emit()
 
     def _sheet_of(self, branch: BranchSource) -> Sheet | None:
         config = self._context.draft.usable_config()
-        return branch_sheet(branch.config, config, branch.manifest) if config is not None else self._sheet
+        if config is None:
+            return self._sheet
+        self._look_at_teacher(branch, config)
+        return branch_sheet(branch.config, config, branch.manifest, teacher=self._teacher)
+
+    def _look_at_teacher(self, branch: BranchSource, config: RunConfig) -> None:
+        """Ask whether its files were changed in place, unless that was asked of this teacher."""
+        asked = (branch, _teacher_of(config))
+        if asked != self._asked:
+            self._asked, self._teacher = asked, ""
+            self._ask_about_teacher()
+
+    def _ask_about_teacher(self) -> None:
+        asked, branch, config = self._asked, self._context.branch, self._context.draft.usable_config()
+        if branch is not None and config is not None and _teacher_of(config):
+            self._context.background.submit(
+                lambda: teacher_since(branch.manifest, config),
+                lambda became: self._on_looked_at_teacher(asked, became),
+                lambda error: logger.warning("Nothing can be told of the teacher: %s", error),
+            )
+
+    def _on_looked_at_teacher(self, asked: object, became: str) -> None:
+        if asked == self._asked and became != self._teacher:
+            self._teacher = became
+            self._update()
 
     def make_room(self) -> None:
         """Something else has to be seen on this page: fold, unless there is room for both."""
-        page = self.parentWidget()
-        if page is not None and page.height() < _ROOMY:
-            self._unfold(False)
+        if not self._roomy:
+            self._choose(None)
 
-    def _unfold(self, unfolded: bool) -> None:
-        self._unfolded = unfolded
-        self.more.setText("Hide sheet" if unfolded else "Show sheet")
-        self.more.setIcon(icon("chevron-up" if unfolded else "chevron-down"))
+    def follow_page(self) -> None:
+        """The page has another size. What was unfolded on a large one would hide a small one."""
+        page = self.parentWidget()
+        roomy = page is not None and page.height() >= _ROOMY
+        if roomy != self._roomy:
+            self._roomy = roomy
+            self._choose(None if self._chosen else self._chosen)
+        self._fit_height()
+
+    @property
+    def _unfolded(self) -> bool:
+        return self._roomy if self._chosen is None else self._chosen
+
+    def _choose(self, unfolded: bool | None) -> None:
+        self._chosen = unfolded
         self._show_area()
 
     def _show_area(self) -> None:
         """A refusal is told whole in the summary: there is nothing to unfold."""
         refused = self._sheet is not None and bool(self._sheet.refused)
+        self.more.setText("Hide sheet" if self._unfolded else "Show sheet")
+        self.more.setIcon(icon("chevron-up" if self._unfolded else "chevron-down"))
         self.more.setVisible(not refused)
         self._area.setVisible(self._unfolded and not refused)
-        self.fit_height()
+        self._fit_height()
 
-    def fit_height(self) -> None:
+    def _fit_height(self) -> None:
         """As high as the lines at this width, within reason and as far as the page has room; then they scroll."""
         width = max(self.card.width() - 4 * SPACING.l, 320)
         wanted = min(max(self.view.heightForWidth(width), 24) + 4, _MOST_HEIGHT)
@@ -113,14 +160,19 @@ class BranchSheet(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
-            self.fit_height()
+            self._fit_height()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        page = self.parentWidget()
-        if not self._unfolded_by_size and page is not None and page.height() >= _ROOMY:
-            self._unfolded_by_size = True
-            self._unfold(True)
+        self.follow_page()
+
+
+def _teacher_of(config: RunConfig) -> tuple[str | None, ...]:
+    """The settings that name a teacher's files; empty of a run that has none."""
+    objective = config.objective
+    if not isinstance(objective, Distillation):
+        return ()
+    return objective.teacher, objective.teacher_weights, objective.teacher_trusted
 
 
 def _summary(sheet: Sheet) -> str:

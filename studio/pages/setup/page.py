@@ -233,7 +233,7 @@ class SetupPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.sheet.fit_height()
+        self.sheet.follow_page()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)

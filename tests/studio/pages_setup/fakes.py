@@ -172,13 +172,13 @@ def answer(context: FakeContext, train: int = 4800) -> None:
     context.engine.summaries[-1].done(model_summary())
 
 
-def branch_from_draft(context: FakeContext) -> None:
+def branch_from_draft(context: FakeContext, **manifest: Any) -> None:
     """Let the page be about to branch from step 1,400 of a run with the draft's settings."""
     config = context.draft.config()
     assert config is not None
     checkpoint = CheckpointInfo.__new__(CheckpointInfo)
     object.__setattr__(checkpoint, "step", 1400)
-    manifest = {"step": 1400, "epoch": 3, "averaged": False}
+    manifest = {"step": 1400, "epoch": 3, "averaged": False, **manifest}
     context.set_branch(BranchSource(cast("object", None), checkpoint, config, manifest))  # type: ignore[arg-type]
 
 

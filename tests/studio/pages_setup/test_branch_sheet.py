@@ -1,10 +1,15 @@
 """The sheet of a branch on the Setup page: what is restored, changed and ignored, as the draft stands."""
 
+from pathlib import Path
+
 import pytest
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
 from tests.studio.pages_setup.fakes import FakeContext, branch_from_draft, words
+from training.config.consent import agree
+from training.runs.manifest import digest
+from training.runs.teachers import teacher_as_it_is
 
 
 @pytest.fixture
@@ -60,6 +65,28 @@ def test_what_cannot_be_done_cannot_be_started(branching: SetupPage, context: Fa
     assert branching.bar.start_button.isEnabled()
 
 
+def test_a_teacher_that_was_changed_in_place_is_told(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path
+) -> None:
+    code, weights = tmp_path / "teacher.py", tmp_path / "teacher.pth"
+    code.write_text("def build(features: int, classes: int): ...\n", encoding="utf-8")
+    weights.write_bytes(b"numbers")
+    agree(digest(code), str(code))
+    context.draft.set_kind("objective", "distillation")
+    for name, value in (("", code), ("_trusted", digest(code)), ("_weights", weights)):
+        context.draft.set(f"objective.teacher{name}", str(value))
+    branch_from_draft(context, teacher=teacher_as_it_is(context.draft.config() or pytest.fail("it cannot be used")))
+    assert "teacher" not in said_by(page)
+    weights.write_bytes(b"others!")
+    context.draft.recheck()  # what coming back to the window asks for
+    assert f"The teacher is another from here on ({weights} has changed), so the loss's curve may jump." in said_by(
+        page
+    )
+    weights.write_bytes(b"numbers")
+    context.draft.recheck()
+    assert "teacher" not in said_by(page)
+
+
 def test_folding_and_making_room(qtbot: QtBot, branching: SetupPage) -> None:
     view = branching.sheet.view
     assert view.isVisible(), "a page this high has room for the sheet"
@@ -68,8 +95,27 @@ def test_folding_and_making_room(qtbot: QtBot, branching: SetupPage) -> None:
     branching.sheet.more.click()
     assert view.isVisible()
     branching.resize(700, 540)
+    branching.sheet.more.click()
+    assert view.isVisible()
     branching.bar.check_asked.emit()
     assert not view.isVisible()
+
+
+def test_a_sheet_unfolded_in_a_large_window_does_not_hide_a_small_page(branching: SetupPage) -> None:
+    sheet = branching.sheet
+    assert sheet.view.isVisible()
+    branching.resize(700, 540)
+    assert not sheet.view.isVisible()
+    assert sheet.more.text() == "Show sheet"
+    sheet.more.click()
+    branching.resize(690, 520)
+    assert sheet.view.isVisible(), "what was asked for in a small window stays"
+    branching.resize(700, 900)
+    assert sheet.view.isVisible()
+    sheet.more.click()
+    branching.resize(700, 540)
+    branching.resize(700, 900)
+    assert not sheet.view.isVisible(), "what was put away stays so"
 
 
 def test_a_small_page_cuts_no_line_off(qtbot: QtBot, branching: SetupPage, context: FakeContext) -> None:
@@ -83,6 +129,8 @@ def test_a_small_page_cuts_no_line_off(qtbot: QtBot, branching: SetupPage, conte
 
     for height in (900, 540, 500, 900):
         branching.resize(700, height)
+        if not area.isVisible():
+            branching.sheet.more.click()
         qtbot.waitUntil(lambda: hidden() == 0)
         scrolled = area.verticalScrollBar().maximum()
         assert area.viewport().height() + scrolled >= branching.sheet.view.heightForWidth(area.viewport().width())

@@ -34,7 +34,12 @@ def folder(workspace: Path, tmp_path: Path) -> RunFolder:
     teacher.write_text(TEACHER, encoding="utf-8")
     model = {"kind": "user_file", "path": str(tmp_path / "gone.py"), "trusted": DIGEST}
     objective = {"kind": "distillation", "teacher": str(teacher), "teacher_trusted": TEACHERS}
-    data: dict[str, Any] = {"name": "own", "model": model, "objective": objective, "loop": {"batch_size": 10, "epochs": 1000}}
+    data: dict[str, Any] = {
+        "name": "own",
+        "model": model,
+        "objective": objective,
+        "loop": {"batch_size": 10, "epochs": 1000},
+    }
     made = create_run(workspace, parse_config(data, paths=False))
     made.code_file.write_text(CODE, encoding="utf-8")
     made.write_status({**made.status(), "status": "running"})

@@ -16,7 +16,7 @@ from tests.training.catalog.task_samples import small
 from training.config.consent import agree
 from training.doctor.preflight import preflight
 from training.engine.assemble import assemble
-from training.engine.run import resume_run, start_run
+from training.engine.run import intend_resume, resume_run, start_run
 from training.errors import ConfigError, InputError
 from training.runs.folder import RunFolder
 from training.runs.history import read_history
@@ -106,6 +106,8 @@ def test_goes_on_to_the_same_bits_and_with_no_other_teacher(own: Own, tmp_path: 
 
     assert "the teacher is another" not in branched_note(before, tmp_path / "runs")
 
+    assert told_beforehand(before, tmp_path / "runs") == ""
+
     other = "has changed, so it is another teacher than the run began with; put the old one back"
     save_file({name: tensor + 0.5 for name, tensor in network().state_dict().items()}, own.weights)
     with pytest.raises(InputError, match=rf"objective\.teacher_weights: {re.escape(str(own.weights))} {other}"):
@@ -113,16 +115,32 @@ def test_goes_on_to_the_same_bits_and_with_no_other_teacher(own: Own, tmp_path: 
     assert f"the teacher is another from here on ({own.weights} has changed)" in branched_note(
         before, tmp_path / "runs"
     )
+    assert f"the teacher is another from here on ({own.weights} has changed)" in told_beforehand(
+        before, tmp_path / "runs"
+    )
+    known = Path(record["folder"]) / "data.json"
+    kept = known.read_bytes()
+    known.write_text("{", encoding="utf-8")  # the checkpoint knows the teacher as well
+    with pytest.raises(InputError, match=rf"objective\.teacher_weights: {re.escape(str(own.weights))} {other}"):
+        resume_run(before, tmp_path / "runs")
+    known.write_bytes(kept)
     save_file(network().state_dict(), own.weights)
     changed = own.write(TEACHER.replace("Tanh", "ReLU"))
-    with pytest.raises(InputError, match=r"objective\.teacher_trusted: the file teacher\.py has changed"):
-        resume_run(before, tmp_path / "runs")
+    with pytest.raises(InputError, match=rf"objective\.teacher: {re.escape(str(own.file))} {other}"):
+        resume_run(before, tmp_path / "runs")  # to agree to it would not make it the old one
     agreed = f"objective.teacher_trusted={changed}"
     with pytest.raises(InputError, match=rf"objective\.teacher: {re.escape(str(own.file))} {other}"):
         resume_run(before, tmp_path / "runs", [agreed])
     assert f"the teacher is another from here on ({own.file} has changed)" in branched_note(
         before, tmp_path / "runs", agreed
     )
+
+
+def told_beforehand(checkpoint: str, workspace: Path) -> str:
+    """What a branch says of its teacher before it begins, as ``resume --dry-run`` shows it."""
+    _, sheet = intend_resume(checkpoint, workspace, ["loop.epochs=3"]).sheet()
+    assert sheet is not None
+    return "; ".join(note for note in sheet.notes if "teacher" in note)
 
 
 def branched_note(checkpoint: str, workspace: Path, *overrides: str) -> str:
