@@ -19,6 +19,11 @@ _TARGETS: dict[Target, str] = {
     "tokens": "text",
     "ranks": "items to rank",
 }
+_MEANT: dict[Target, str] = {
+    "class": "each of its values is a class",
+    "labels": "it is 0 or 1 throughout",
+    "values": "what it holds are numbers",
+}
 
 
 def task_problems(config: RunConfig, found_target: Target | None = None) -> list[Problem]:
@@ -36,6 +41,9 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> list
             if set(targets) & set(section.takes) and kind != "binary"  # which needs exactly two classes
         ]
         advice = f"choose {_listed(others)}" if others else "choose other data"
+        meant = [each for each in objective.takes if each in dataset.possible_targets]
+        if found_target and meant:  # the data was guessed to be something else
+            advice += f", or set dataset.task to {meant[0]} if {_MEANT[meant[0]]}"
         fix |= {"objective.kind": others[0]} if others else {}
         given = f"gives {_TARGETS[targets[0]]}" if len(targets) == 1 else "gives none"
         found.append(

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 _MANY_TEXTS = 100
+_FEW_ROWS = 10
+"""Of fewer rows nothing is said: there it is chance."""
 PARTS = {
     "train": "train",
     "training": "train",
@@ -83,6 +85,12 @@ def find_roles(frame: pl.DataFrame, dataset: TableSection) -> Roles:
     coded = tuple(
         name for name in features if name in dataset.categorical or sorts[name] in ("text", "dates", "yes or no")
     )
+    notes += _said_of_little_use(frame, features, sorts)
+    notes += [
+        f"column '{visible(name, 60)}' differs only in its last digits, which float32 rounds; subtract what all have in common"
+        for name in (*targets, *features)
+        if _is_coarse(frame.get_column(name))
+    ]
     return Roles(targets, features, coded, tuple(notes))
 
 
@@ -124,7 +132,9 @@ def _require_usable(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableS
         elif name in dataset.categorical and sort == "numbers":
             faults[name] = "holds fractions, which are no categories"
         elif sort == "dates" and name not in dataset.categorical:
-            faults[name] = "holds dates: split it into numbers (year, month, weekday) first, or leave it out"
+            faults[name] = (
+                "holds dates or times: split it into numbers (year, month, weekday, hour) first, or leave it out"
+            )
         elif sort == "text" and name not in dataset.categorical and mostly_different(column):
             faults[name] = "has another text in most rows"
         elif sort == "numbers" and (row := _first_infinite(column)) is not None:
@@ -138,6 +148,31 @@ def _require_usable(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableS
             "Leave out what is not needed, with dataset.ignored.",
             {"dataset.ignored": wanted} if not dataset.features else {},
         )
+
+
+def _said_of_little_use(frame: pl.DataFrame, features: tuple[str, ...], sorts: dict[str, Sort]) -> list[str]:
+    """Columns that tell nothing of one row that they do not tell of all, or name or number each row."""
+    if frame.height < _FEW_ROWS:
+        return []
+    notes = []
+    for name in features:
+        column = frame.get_column(name)
+        different = int(column.drop_nulls().n_unique())
+        if sorts[name] == "whole numbers" and bool((column.diff().drop_nulls() == 1).all()) and not column.null_count():
+            notes.append(f"column '{visible(name, 60)}' numbers the rows; dataset.ignored leaves it out")
+        elif different == 1 and not column.null_count():
+            notes.append(f"column '{visible(name, 60)}' holds the same in every row and tells nothing")
+        elif sorts[name] == "text" and different == frame.height:
+            notes.append(f"column '{visible(name, 60)}' has another text in every row and tells nothing of new rows")
+    return notes
+
+
+def _is_coarse(column: pl.Series) -> bool:
+    """Whether numbers lie so close together, far from 0, that float32 tells fewer than about 1,600 of them apart."""
+    if sort_of(column) not in ("numbers", "whole numbers"):
+        return False
+    low, high = float(column.min()), float(column.max())  # type: ignore[arg-type]
+    return low < high and high - low < 1e-4 * max(abs(low), abs(high))
 
 
 def _first_infinite(column: pl.Series) -> int | None:
@@ -186,7 +221,7 @@ def target_kind(
     sorts = [sort_of(column) for column in columns]
     for name, sort in zip(targets, sorts, strict=True):
         if sort in ("dates", "nothing", "something else"):
-            what = {"dates": "holds dates", "nothing": "is empty"}.get(sort, "holds neither numbers nor text")
+            what = {"dates": "holds dates or times", "nothing": "is empty"}.get(sort, "holds neither numbers nor text")
             raise InputError(f"dataset.targets: column '{visible(name, 60)}' {what}; choose another column to predict.")
     if asked != "class":
         _require_unmixed([column for column, sort in zip(columns, sorts, strict=True) if sort == "text"], asked, rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,6 +20,7 @@ _MOST_SAMPLES = 8192
 _LEAST_SAMPLES = 1024
 _MOST_VALUES = 1 << 28
 _AT_ONCE = 512
+_ROWS_AT_ONCE = 8192
 _LONG_ROW = 4096
 _SMALLEST_STD = 1 / 255
 
@@ -70,20 +71,20 @@ def measure(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts, g
     """Mean and spread of the training samples ``train`` (int64 sample numbers), read by ``read`` as a Source does. The codes
     of categories and tokens are no amounts: they stay what they are.
 
-    At most 8,192 samples, evenly spaced, are looked at; fewer of large pictures. Pictures are summed in whole numbers and
-    vectors one after the other, so the result does not depend on threads, device or how batches are prepared. ``gaps`` says
-    that NaN is among the samples, even where it is in none of those.
+    All vectors and lists are looked at; of pictures at most 8,192, evenly spaced, and fewer large ones. Pictures are summed in
+    whole numbers and vectors one after the other, so the result does not depend on threads, device or how batches are
+    prepared. ``gaps`` says that NaN is among the samples, even where it is in none of ``train``.
 
     Raises InputError when a feature's mean or spread is no finite number.
     """
     shape = facts.shape
     if facts.layout == "tokens":
         return Normalisation((), (), "tokens")
+    if facts.layout != "image":
+        return _measure_vectors(read, train, facts, gaps)
     most = min(_MOST_SAMPLES, max(_LEAST_SAMPLES, _MOST_VALUES // math.prod(shape)))
     count = min(len(train), most)
     some = train[torch.arange(count) * len(train) // count]
-    if facts.layout != "image":
-        return _measure_vectors(read(some), facts, gaps)
     return _measure_pictures(read, some, shape[0], masked=facts.target == "mask")
 
 
@@ -104,20 +105,45 @@ def _measure_pictures(read: Callable[[Tensor], Tensor], some: Tensor, channels: 
     return Normalisation(tuple(mean), tuple(std))
 
 
-def _measure_vectors(values: Tensor, facts: DataFacts, gaps: bool) -> Normalisation:
-    features = values.flatten(0, -2).numpy().astype(np.float64)
-    missing = bool(np.isnan(features).any())
-    with np.errstate(invalid="ignore"):  # an infinite number minus itself
-        mean, std = _known_mean_and_std(features) if missing else (features.mean(axis=0), features.std(axis=0))
+def _measure_vectors(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts, gaps: bool) -> Normalisation:
+    mean, std, missing = _mean_and_std(read, train)
     _require_finite(mean, std, facts.columns)
     # A feature that never changes tells nothing; it becomes 0 instead of a division by 0.
     std[std <= 1e-6 * np.maximum(1e-6, np.abs(mean))] = 1.0
     if facts.categories:
         coded = np.array(facts.categories) > 0
         mean[coded], std[coded] = 0.0, 1.0
-    # Others than those looked at may have gaps, too, and rows that come later: of columns with names, NaN is always a gap.
+    # Samples that are not trained on may have gaps, too, and rows that come later: of columns with names, NaN is always a gap.
     missing = missing or gaps or bool(facts.columns)
     return Normalisation(tuple(mean.tolist()), tuple(std.tolist()), facts.layout, missing)
+
+
+def _mean_and_std(
+    read: Callable[[Tensor], Tensor], train: Tensor
+) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    """Of the numbers that are there, 0 and 0 where a feature has none; and whether any is missing. In two passes: the square of
+    a large mean would leave nothing of a small spread."""
+    total, counts = np.float64(0.0), np.int64(0)
+    size = 0
+    with np.errstate(invalid="ignore"):  # an infinite number minus itself
+        for features in _numbers(read, train):
+            known = ~np.isnan(features)
+            total = total + np.where(known, features, 0.0).sum(axis=0)
+            counts = counts + known.sum(axis=0)
+            size += len(features)
+        there = np.maximum(counts, 1)
+        mean = total / there
+        squares = np.zeros_like(mean)
+        for features in _numbers(read, train):
+            spread = np.where(np.isnan(features), 0.0, features - mean)
+            squares += (spread * spread).sum(axis=0)
+        return mean, np.sqrt(squares / there), bool((counts < size).any())
+
+
+def _numbers(read: Callable[[Tensor], Tensor], train: Tensor) -> Iterator[NDArray[np.float64]]:
+    """(n, features) at a time."""
+    for indices in train.split(_ROWS_AT_ONCE):
+        yield read(indices).flatten(0, -2).numpy().astype(np.float64)
 
 
 def _require_finite(mean: NDArray[np.float64], std: NDArray[np.float64], columns: tuple[str, ...]) -> None:
@@ -129,12 +155,3 @@ def _require_finite(mean: NDArray[np.float64], std: NDArray[np.float64], columns
             "large.",
             "Correct the value, or leave its sample out.",
         )
-
-
-def _known_mean_and_std(features: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of the numbers that are there; 0 and 1 where a feature has none."""
-    known = ~np.isnan(features)
-    count = np.maximum(known.sum(axis=0), 1)
-    mean = np.where(known, features, 0.0).sum(axis=0) / count
-    spread = np.where(known, features - mean, 0.0)
-    return mean, np.sqrt((spread * spread).sum(axis=0) / count)

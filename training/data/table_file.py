@@ -24,7 +24,13 @@ UNNAMED = "(row)"
 
 _HEAD = 1 << 20
 _SEPARATORS = {",": ",", ";": ";", "tab": "\t", "|": "|"}
-_DATE = r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([ T]\d{1,2}:.*)?$"
+_TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[ap]\.?m\.?)?"
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DAY = (
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2}|\d{2}\.\d{2}\.\d{2}"
+    rf"|{_MONTH}[ -]\d{{1,2}},?[ -]\d{{2,4}}|\d{{1,2}}\.?[ -]{_MONTH},?[ -]\d{{2,4}}"
+)
+_DATE = rf"(?i)^(({_DAY})([ T,]+\d{{1,2}}:.*)?|{_TIME})$"
 _READING = 2  # times the size of a CSV file that reading it takes, measured
 _CELL = 8  # bytes: what a cell takes while the file is read, about
 

@@ -71,6 +71,12 @@ def refuse_nothing_to_learn(facts: DataFacts, targets: Tensor) -> None:
             "Look at the masks, at the value that is ignored (255, and dataset.ignore_index where there is one), and at the "
             "class list.",
         )
+    if facts.target == "values" and len(targets) > 1 and bool((targets == targets[0]).all()):
+        raise InputError(
+            f"dataset.targets: every training sample has the same {visible(', '.join(facts.names), 60)}, so there is nothing to "
+            "learn.",
+            "Choose another column, or add samples that differ.",
+        )
     if facts.target == "ranks":
         highest = targets.nan_to_num(nan=-math.inf).amax(1)
         lowest = targets.nan_to_num(nan=math.inf).amin(1)

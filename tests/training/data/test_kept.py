@@ -284,6 +284,6 @@ def test_another_task_is_refused_over_data_that_is_there_already(tmp_path: Path)
     room = Room()
     room.prepare(RunConfig.model_validate(data))[0].close()
     other = RunConfig.model_validate({**data, "objective": {"kind": "regression"}})
-    with pytest.raises(ConfigError, match=r"objective.kind: regression needs numbers to predict"):
+    with pytest.raises(ConfigError, match=r"regression needs numbers .* or set dataset.task to values if"):
         room.prepare(other)
     assert room.prepare(RunConfig.model_validate(data))[1]

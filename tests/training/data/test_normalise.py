@@ -85,11 +85,22 @@ def test_a_feature_with_an_infinite_number_is_refused_instead_of_wiped(gap: bool
         measure(lambda some: store[some], torch.arange(20), sample_facts((3,)))
 
 
-def test_a_gap_that_no_measured_sample_has_becomes_the_mean() -> None:
+def test_all_vectors_are_looked_at() -> None:
+    """Every second sample, as evenly spaced ones would be, is not like the others, and one alone has a large number."""
+    store = torch.randn(16_384, 2, generator=torch.Generator().manual_seed(0))
+    store[1::2, 0] += 1000
+    store[5001, 1] = 1e5
+    normalisation = measure(lambda some: store[some], torch.arange(16_384), sample_facts((2,)))
+    values = store.numpy().astype(np.float64)
+    assert normalisation.mean == pytest.approx(values.mean(0).tolist(), rel=1e-12)
+    assert normalisation.std == pytest.approx(values.std(0).tolist(), rel=1e-12)
+
+
+def test_a_gap_that_no_trained_sample_has_becomes_the_mean() -> None:
     store = torch.randn(20_000, 2, generator=torch.Generator().manual_seed(0))
     store[1, 0] = torch.nan
-    unseen = measure(lambda some: store[some], torch.arange(20_000), sample_facts((2,)))
-    told = measure(lambda some: store[some], torch.arange(20_000), sample_facts((2,)), gaps=True)
+    unseen = measure(lambda some: store[some], torch.arange(2, 20_000), sample_facts((2,)))
+    told = measure(lambda some: store[some], torch.arange(2, 20_000), sample_facts((2,)), gaps=True)
     assert (unseen.missing, told.missing) == (False, True)
     assert (told.mean, told.std) == (unseen.mean, unseen.std)
     assert told.apply(store[1:2])[0, 0] == 0

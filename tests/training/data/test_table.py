@@ -47,7 +47,10 @@ def test_roles_default_to_the_last_column_from_all_others(tmp_path: Path) -> Non
     assert table.columns == ("a", "b")
     assert table.target == "class"
     assert table.classes == ("blue", "green", "red")
-    assert table.notes == ("predicts the last column, 'kind'; dataset.targets chooses another",)
+    assert table.notes == (
+        "predicts the last column, 'kind'; dataset.targets chooses another",
+        "column 'a' numbers the rows; dataset.ignored leaves it out",
+    )
     assert table.targets[:3].tolist() == [2, 1, 0]
     assert table.read(torch.tensor([5, 0])).tolist() == [[5.0, 5.5], [0.0, 0.5]]
     assert table.name(5) == "row 6"
@@ -103,13 +106,41 @@ def test_rows_without_a_target_are_left_out_and_told(tmp_path: Path) -> None:
     assert [table.name(number) for number in (0, 1)] == ["row 1", "row 3"]
 
 
+def test_what_looks_a_little_like_a_date_is_a_category(tmp_path: Path) -> None:
+    table = opened(tmp_path, "version,size,month,y\n1.2.3,10-12,May,x\n1.2.4,11-12,June,y\n1.2.3,10-12,May,x\n")
+    assert table.columns == ("version", "size", "month")
+    assert table.categories == (3, 3, 3)
+
+
+def test_columns_that_tell_nothing_are_named(tmp_path: Path) -> None:
+    table = opened(
+        tmp_path, "a,id,same,who,y\n" + "".join(f"{i % 7},{i + 5},7,name {i},{'xy'[i % 2]}\n" for i in range(12))
+    )
+    assert "column 'id' numbers the rows; dataset.ignored leaves it out" in table.notes
+    assert "column 'same' holds the same in every row and tells nothing" in table.notes
+    assert "column 'who' has another text in every row and tells nothing of new rows" in table.notes
+    assert not any("column 'a'" in note for note in table.notes)
+
+
+def test_numbers_that_float32_cannot_tell_apart_are_named(tmp_path: Path) -> None:
+    table = opened(
+        tmp_path, "time,fine,y\n" + "".join(f"{1.7e9 + i},{1.7e9 + i * i * 1e6},{i % 7}.5\n" for i in range(12))
+    )
+    assert "column 'time' differs only in its last digits, which float32 rounds" in "\n".join(table.notes)
+    assert not any("'fine'" in note or "'y' differs" in note for note in table.notes)
+
+
 SENTENCES = [
     ({"targets": "knd"}, rows(), "dataset.targets: the table has no column 'knd'; did you mean 'kind'"),
     ({"features": "a, zzz"}, rows(), "dataset.features: the table has no column 'zzz'; its columns are a, b, kind"),
     ({"group_column": "who"}, rows(), "dataset.group_column: the table has no column 'who'"),
     ({}, "kind\nx\ny\n", "dataset.features: no column is left to predict from"),
-    ({}, "a,when,y\n1,2020-01-02,x\n2,2020-01-03,y\n", r"column 'when' holds dates: split it into numbers .*leave it out"),
+    ({}, "a,when,y\n1,2020-01-02,x\n2,2020-01-03,y\n", r"column 'when' holds dates or times: split it into numbers .*leave it out"),
     ({}, "a,when,y\n1,31.12.2020,x\n2,1.1.2021 10:30,y\n", "column 'when' holds dates"),
+    ({}, "a,when,y\n1,01/05/24,x\n2,12/31/24,y\n", "column 'when' holds dates or times"),
+    ({}, "a,when,y\n1,\"Jan 5, 2024\",x\n2,\"December 31, 2024\",y\n", "column 'when' holds dates or times"),
+    ({}, "a,when,y\n1,5 May 2024 10:30,x\n2,05-Jun-24,y\n", "column 'when' holds dates or times"),
+    ({}, "a,when,y\n1,10:30,x\n2,9:15 pm,y\n", "column 'when' holds dates or times"),
     ({}, "a,gap,y\n1,,x\n2,,y\n", "column 'gap' is empty"),
     ({}, "a,far,y\n1,1.5,x\n2,inf,y\n", "column 'far' holds an infinite number in row 2"),
     ({}, "a,far,y\n1,1.5,x\n2,1e39,y\n", r"column 'far' holds the number 1e\+39, which is too large, in row 2"),
@@ -120,7 +151,7 @@ SENTENCES = [
     ({"task": "values"}, rows(), "column 'kind' holds text, which is no number to predict"),
     ({"task": "labels", "targets": "b"}, rows(), "column 'b' holds more than 0 and 1, so it is no label"),
     ({"task": "class", "targets": "a, b"}, rows(), "a class is one column; name one, or set dataset.task to labels"),
-    ({"targets": "y"}, "a,y\n1,2020-01-02\n2,2020-01-03\n", "column 'y' holds dates; choose another column to predict"),
+    ({"targets": "y"}, "a,y\n1,2020-01-02\n2,2020-01-03\n", "column 'y' holds dates or times; choose another column to predict"),
     ({}, "a,n,y\n" + "".join(f"1,name {i},{i % 2}\n" for i in range(300)), "column 'n' has another text in most rows"),
     ({}, "a,y\n" + "".join(f"1,name {i}\n" for i in range(300)), "'y' has another text in most rows; choose a column of"),
     ({"split_column": "s"}, "a,s,y\n1,train,x\n2,holdout,y\n", "column 's' says 'holdout'; write train, validation or test"),
@@ -227,6 +258,12 @@ def test_a_class_that_does_not_train_is_told(make_config: MakeConfig, tmp_path: 
         prepared(make_config, tmp_path, content, dataset={"split_column": "part", "targets": "y"})
     with pytest.raises(InputError, match=r"The target has one class only \(x\)"):
         prepared(make_config, tmp_path, "a,y\n1,x\n2,x\n3,x\n", dataset={})
+
+
+def test_a_target_that_never_changes_is_refused(make_config: MakeConfig, tmp_path: Path) -> None:
+    content = "a,y\n" + "".join(f"{i},2.5\n" for i in range(20))
+    with pytest.raises(InputError, match="dataset.targets: every training sample has the same y, so there is nothing"):
+        prepared(make_config, tmp_path, content, objective={"kind": "regression"})
 
 
 def test_groups_stay_together_and_a_gap_is_a_group_of_its_own(make_config: MakeConfig, tmp_path: Path) -> None:

@@ -151,7 +151,8 @@ def test_rows_are_read_as_in_training(tmp_path: Path) -> None:
     source = open_source(config.dataset)
     source = source.fit(split_source(source, config.dataset)["train"])
     np.testing.assert_array_equal(code["read_rows"](facts, given), source.take().numpy())
-    unknown = code["read_rows"](facts, [{"colour": "violet"}])
+    row = {"size": None, "colour": "violet", "ripe": "", "code": float("nan")}
+    unknown = code["read_rows"](facts, [row])
     names = [feature["name"] for feature in facts["input"]["features"]]
     assert np.isnan(unknown[0][names.index("size")])
     assert unknown[0][names.index("size missing")] == 1.0
@@ -160,6 +161,10 @@ def test_rows_are_read_as_in_training(tmp_path: Path) -> None:
     (answer,) = code["predict"](model, facts, unknown)
     assert list(answer) == ["price"]
     assert np.isfinite(list(answer.values())).all()
+    with pytest.raises(KeyError, match="a row has no 'size'; give None where it is not known"):
+        code["read_rows"](facts, [{"sise": 3, "colour": "red", "ripe": True, "code": 1}])
+    with pytest.raises(ValueError, match="'size' is 'big', which is no number"):
+        code["read_rows"](facts, [row | {"size": "big"}])
 
 
 def test_a_threshold_goes_along(tmp_path: Path) -> None:

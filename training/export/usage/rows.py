@@ -7,18 +7,25 @@ import numpy as np
 
 
 def read_rows(facts: dict[str, Any], rows: Iterable[Mapping[str, Any]]) -> Any:
-    """float32 (n, features) of rows that give each column's value by its name. A number that is missing or None becomes NaN,
-    a category that training did not see becomes 0: the model takes both. A feature that marks gaps follows by itself."""
+    """float32 (n, features) of rows that give each column's value by its name, None where it is not known. A number that is
+    not known becomes NaN, a category that training did not see 0: the model takes both. A feature that marks gaps follows by
+    itself. Raises KeyError for a row without one of the columns, ValueError for text where a number belongs."""
     features = facts["input"]["features"]
     return np.array([[_value(feature, row) for feature in features] for row in rows], np.float32)
 
 
 def _value(feature: dict[str, Any], row: Mapping[str, Any]) -> float:
     if feature["marks"] is not None:
-        return float(_is_missing(row.get(feature["marks"])))
-    given = row.get(feature["name"])
+        return float(_is_missing(row[feature["marks"]]))
+    name = feature["name"]
+    if name not in row:
+        raise KeyError(f"a row has no {name!r}; give None where it is not known")
+    given = row[name]
     if feature["categories"] is None:
-        return float("nan") if given is None or _is_missing(given) else float(given)
+        try:
+            return float("nan") if _is_missing(given) else float(given)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name!r} is {given!r}, which is no number; give None where it is not known") from None
     known = {text: number for number, text in enumerate(feature["categories"], 1)}
     return float(known.get(_text(given), 0))
 
