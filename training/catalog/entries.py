@@ -58,14 +58,14 @@ DATASETS: tuple[Entry, ...] = (
     Entry(
         "torchvision",
         "torchvision's datasets",
-        "MNIST, CIFAR, Food-101 and twenty others by name, downloaded once or found on the disk.",
+        "MNIST, CIFAR, ImageNet, CelebA and thirty others by name, downloaded once or found on the disk.",
         torchvision_sets.TorchvisionDataset,
         "training.data.sources.torchvision_set:open_torchvision_set",
     ),
     Entry(
         "torchvision_segmentation",
         "torchvision's datasets with masks",
-        "Pascal VOC and the pets of Oxford with the outline of each thing, downloaded once or found on the disk.",
+        "Pascal VOC, Cityscapes and the pets of Oxford with the outline of each thing, downloaded once or found on the disk.",
         torchvision_sets.TorchvisionSegmentationDataset,
         "training.data.sources.torchvision_masks:open_torchvision_masks",
     ),
