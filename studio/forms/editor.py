@@ -16,10 +16,14 @@ EDITOR_WIDTH = 300
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """A column of the dataset's table, and what it holds in a word or two."""
+    """A column of the dataset's table: what it holds in a word or two, how many values are missing and how many differ (None
+    of what cannot be compared), and what it is for as the settings stand ("" where that cannot be told)."""
 
     name: str
     holds: str
+    missing: int
+    distinct: int | None
+    role: str
 
 
 class Editor(QWidget):

@@ -209,7 +209,7 @@ class SetupPage(QWidget):
     def _offer_columns(self) -> None:
         table = self.facts.dataset.table
         if table is not None:
-            self._dataset_form.set_columns([ColumnChoice(each["name"], each["holds"]) for each in table["columns"]])
+            self._dataset_form.set_columns([ColumnChoice(**each) for each in table["columns"]])
 
     def _focus_search(self) -> None:
         self.header.search.setFocus()

@@ -107,11 +107,19 @@ def test_columns_are_ticked_in_a_list(qtbot: QtBot, page: SetupPage, context: Fa
     assert isinstance(editor, NamesEditor)
     qtbot.mouseClick(editor.choose_button, Qt.MouseButton.LeftButton)
     assert editor.list.isVisible()
-    items = {editor.list.view.item(row).data(Qt.ItemDataRole.UserRole): editor.list.view.item(row) for row in range(5)}
-    assert [name for name, item in items.items() if item.checkState() == Qt.CheckState.Checked] == ["when"]
-    items["gappy"].setCheckState(Qt.CheckState.Checked)
+    assert page.window().geometry().contains(editor.list.geometry())
+    items = {item.text(0): item for item in editor.list.view.findItems("", Qt.MatchFlag.MatchContains)}
+    assert [name for name, item in items.items() if item.checkState(0) == Qt.CheckState.Checked] == ["when"]
+    assert [[item.text(at) for at in range(1, 5)] for item in items.values()] == [
+        ["numbers", "9", "none", "target"],
+        ["whole numbers", "60", "none", "feature"],
+        ["numbers", "59", "1", "feature"],
+        ["text", "3", "none", "category"],
+        ["dates", "28", "none", "left out"],
+    ]
+    items["gappy"].setCheckState(0, Qt.CheckState.Checked)
     assert context.draft.value("dataset.ignored") == ["when", "gappy"]
-    items["when"].setCheckState(Qt.CheckState.Unchecked)
+    items["when"].setCheckState(0, Qt.CheckState.Unchecked)
     assert context.draft.value("dataset.ignored") == ["gappy"]
     qtbot.keyClick(editor.list, Qt.Key.Key_Escape)
     assert not editor.list.isVisible()

@@ -1,0 +1,173 @@
+"""The columns of the dataset's table to tick: their names, what they hold, what is missing, and what they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPoint, QRect, Qt, Signal
+from PySide6.QtGui import QBrush, QColor, QHideEvent, QKeyEvent
+from PySide6.QtWidgets import QFrame, QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+
+from studio.forms.editor import ColumnChoice
+from studio.theme import SPACING, theme
+
+_MOST_ROWS = 14
+_LEAST_ROWS = 3
+_SEARCHED = 12  # from so many columns on there is a field to find one
+_WIDEST_NAME, _NARROWEST = 260, 320
+_NAME, _HOLDS, _DISTINCT, _MISSING, _ROLE = range(5)
+_TITLES = ("Column", "Holds", "Different", "Missing", "Role")
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+class ColumnList(QFrame):
+    """A list that opens beside an editor and stays while columns are ticked.
+
+    Signals: `ticked(name, on)` by the person, `closed()`.
+    """
+
+    ticked = Signal(str, bool)
+    closed = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self._columns: tuple[ColumnChoice, ...] = ()
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Find a column")
+        self.search.setAccessibleName("Find a column")
+        self.search.setClearButtonEnabled(True)
+        self.view = QTreeWidget()
+        self._dress()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACING.s, SPACING.s, SPACING.s, SPACING.s)
+        column.setSpacing(SPACING.s)
+        column.addWidget(self.search)
+        column.addWidget(self.view)
+        self.search.textChanged.connect(self._find)
+        self.view.itemChanged.connect(self._on_changed)
+
+    def _dress(self) -> None:
+        view = self.view
+        view.setProperty("flat", True)
+        view.setAccessibleName("Columns")
+        view.setHeaderLabels(_TITLES)
+        view.setRootIsDecorated(False)
+        view.setUniformRowHeights(True)
+        view.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        header = view.header()
+        header.setSectionsMovable(False)
+        header.setStretchLastSection(False)
+        for column in range(len(_TITLES)):
+            stretches = column == _NAME
+            mode = QHeaderView.ResizeMode.Stretch if stretches else QHeaderView.ResizeMode.ResizeToContents
+            header.setSectionResizeMode(column, mode)
+        for column in (_DISTINCT, _MISSING):
+            view.headerItem().setTextAlignment(column, _RIGHT)
+
+    def set_columns(self, columns: Sequence[ColumnChoice]) -> None:
+        """Offer other columns; the same ones stay ticked as they are."""
+        self.view.blockSignals(True)
+        if [column.name for column in columns] != [self._name(item) for item in self._items()]:
+            self.view.clear()
+            self.view.addTopLevelItems([_row(column.name) for column in columns])
+        self._columns = tuple(columns)
+        self._tell()
+        self.view.blockSignals(False)
+
+    def _tell(self) -> None:
+        for item, column in zip(self._items(), self._columns, strict=True):
+            _tell(item, column)
+
+    def open_beside(self, widget: QWidget, ticked: Sequence[str]) -> None:
+        """Show the list below ``widget`` with those ticked; above it, where the window has more room there."""
+        items = self._items()
+        self.view.blockSignals(True)
+        self._tell()  # in the colours of the theme as it is now
+        for item in items:
+            on = self._name(item) in ticked
+            item.setCheckState(_NAME, Qt.CheckState.Checked if on else Qt.CheckState.Unchecked)
+        self.view.blockSignals(False)
+        many = len(items) >= _SEARCHED
+        self.search.clear()
+        self.search.setVisible(many)
+        self._place(widget, widget.window().geometry())
+        self.show()
+        (self.search if many else self.view).setFocus()
+
+    def _place(self, widget: QWidget, window: QRect) -> None:
+        """Within ``window``, as large as the columns need."""
+        view, top = self.view, widget.mapToGlobal(QPoint(0, 0))
+        row = max(view.sizeHintForRow(0), 20)
+        head = view.header().sizeHint().height() + 4
+        edges = (
+            2 * SPACING.s + 2 + (self.search.sizeHint().height() + SPACING.s if self.search.isVisibleTo(self) else 0)
+        )
+        wanted = max(1, min(len(self._items()), _MOST_ROWS)) * row
+        below, above = window.bottom() - (top.y() + widget.height() + 2), top.y() - 2 - window.top()
+        upwards = below < edges + head + wanted and above > below
+        room = (above if upwards else below) - edges - head
+        view.setFixedHeight(head + max(min(wanted, room), _LEAST_ROWS * row))
+        self.setFixedWidth(min(max(widget.width(), self._width_needed(), _NARROWEST), window.width()))
+        self.adjustSize()
+        left = min(top.x(), window.right() - self.width())
+        self.move(max(left, window.left()), top.y() - 2 - self.height() if upwards else top.y() + widget.height() + 2)
+
+    def _width_needed(self) -> int:
+        view = self.view
+        name = min(view.sizeHintForColumn(_NAME), _WIDEST_NAME)
+        others = (
+            max(view.sizeHintForColumn(column), view.header().sectionSizeHint(column))
+            for column in range(_HOLDS, len(_TITLES))
+        )
+        return name + sum(others) + view.verticalScrollBar().sizeHint().width() + 2 * SPACING.s + 2
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Escape):
+            self.hide()
+        else:
+            super().keyPressEvent(event)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.closed.emit()
+
+    def _items(self) -> list[QTreeWidgetItem]:
+        items = (self.view.topLevelItem(row) for row in range(self.view.topLevelItemCount()))
+        return [item for item in items if item is not None]
+
+    @staticmethod
+    def _name(item: QTreeWidgetItem) -> str:
+        return str(item.data(_NAME, Qt.ItemDataRole.UserRole))
+
+    def _find(self, text: str) -> None:
+        for item in self._items():
+            item.setHidden(text.strip().lower() not in self._name(item).lower())
+
+    def _on_changed(self, item: QTreeWidgetItem, column: int) -> None:
+        if column == _NAME:
+            self.ticked.emit(self._name(item), item.checkState(_NAME) == Qt.CheckState.Checked)
+
+
+def _row(name: str) -> QTreeWidgetItem:
+    item = QTreeWidgetItem([name])
+    item.setData(_NAME, Qt.ItemDataRole.UserRole, name)
+    item.setToolTip(_NAME, name)
+    item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsUserCheckable)
+    item.setCheckState(_NAME, Qt.CheckState.Unchecked)
+    for column in (_DISTINCT, _MISSING):
+        item.setTextAlignment(column, _RIGHT)
+    return item
+
+
+def _tell(item: QTreeWidgetItem, column: ColumnChoice) -> None:
+    palette = theme().palette
+    item.setText(_HOLDS, column.holds)
+    item.setText(_DISTINCT, "" if column.distinct is None else f"{column.distinct:,}")
+    item.setText(_MISSING, f"{column.missing:,}" if column.missing else "none")
+    item.setText(_ROLE, column.role)
+    inks = {"target": palette.accent_text, "left out": palette.faint}
+    for at in (_HOLDS, _DISTINCT, _MISSING, _ROLE):
+        warns = at == _MISSING and column.missing
+        ink = palette.warning if warns else inks.get(column.role, palette.muted) if at == _ROLE else palette.muted
+        item.setForeground(at, QBrush(QColor(ink)))
