@@ -44,7 +44,7 @@ class Section(BaseModel):
     @classmethod
     def _empty_text_is_unset(cls, data: Any) -> Any:
         """TOML has no null: an optional setting is emptied by writing ""."""
-        if not isinstance(data, dict):
+        if not isinstance(data, dict) or "" not in data.values():
             return data
         optional = {name for name, info in cls.model_fields.items() if NoneType in get_args(info.annotation)}
         return {key: None if value == "" and key in optional else value for key, value in data.items()}
