@@ -48,7 +48,7 @@ def test_a_real_launcher_starts_the_program_in_such_a_folder(folder: str, tmp_pa
     desktop_file, *_ = linux.install([str(program), "100%", "two words"], tmp_path / "share")
     subprocess.run(["gio", "launch", str(desktop_file)], check=True, capture_output=True)
     started = program.with_name("started")
-    for _ in range(200):  # gio does not wait for what it starts
+    for _ in range(1200):  # gio does not wait for what it starts
         if started.exists():
             break
         time.sleep(0.05)

@@ -34,7 +34,7 @@ def test_ctrl_c_stops_after_the_step_and_the_run_can_be_resumed(config: Path) ->
             if "step" in line and "val/loss" in line:
                 break
         process.send_signal(2)
-        output, _error = process.communicate(timeout=60)
+        output, _error = process.communicate(timeout=200)
     assert process.returncode == 130
     record = json.loads(output.strip().splitlines()[-1])
     assert record["status"] == "stopped"
@@ -91,7 +91,7 @@ def test_two_signals_to_a_real_process_end_in_one_record(config: Path) -> None:
                     break
             process.send_signal(signal.SIGINT)
             process.send_signal(signal.SIGINT)
-            output, error = process.communicate(timeout=120)
+            output, error = process.communicate(timeout=200)
         finally:
             process.kill()
     assert process.returncode == 130
