@@ -372,4 +372,4 @@ OWN_FORMS: dict[str, Callable[[Path], None]] = {
     "FER2013": faces,
     "SEMEION": semeion,
 }
-"""Which no script reads."""
+"""Those of which each has a form of its own."""
