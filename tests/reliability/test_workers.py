@@ -125,8 +125,8 @@ def test_the_third_death_without_a_batch_in_between_is_the_last(tmp_path: Path, 
 def test_an_engine_stopped_for_a_while_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
     """SIGSTOP, as a laptop's lid or a debugger does it; its workers go on, fill their queues and wait. 35 seconds are more
     than any part of the engine looks back."""
-    config = shapes("loader.mode=streamed", "loader.workers=2", "loop.epochs=5")
-    undisturbed = outcome(run(shapes("loader.mode=resident", "loop.epochs=5"), tmp_path / "whole"))
+    config = shapes("loader.mode=streamed", "loader.workers=2", "loop.epochs=15")
+    undisturbed = outcome(run(shapes("loader.mode=resident", "loop.epochs=15"), tmp_path / "whole"))
     save_config(config, tmp_path / "config.toml")
     command = [sys.executable, "-m", "training", "run", str(tmp_path / "config.toml"), "--workspace", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
