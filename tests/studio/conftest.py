@@ -20,6 +20,7 @@ from studio.services.app_settings import AppSettings
 from studio.services.background import Background
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext
+from studio.window.main_window import MainWindow
 from training.config import RunConfig, parse_config
 
 FAKE_ENGINE = Path(__file__).with_name("fake_engine.py")
@@ -55,8 +56,12 @@ def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
 
 @pytest.fixture(autouse=True)
 def widgets_of_one_test(qapp: QApplication) -> Iterator[None]:
-    """Closed widgets are deleted at once; kept until some loop runs, all of them would follow every change of theme."""
+    """Widgets are deleted at once, closed or not: a window that stays, and its thousand parts, would follow every change of
+    theme in all tests to come."""
     yield
+    for widget in qapp.topLevelWidgets():
+        if isinstance(widget, MainWindow):
+            widget.deleteLater()
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
