@@ -191,6 +191,7 @@ def test_an_engine_that_dies_is_explained_with_what_it_wrote(
     killed = time.monotonic()
     qtbot.waitUntil(page.outcome.isVisible, timeout=LONG)
     sys.stderr.write(f"{number.name} said after {time.monotonic() - killed:.2f} s\n")
+    qtbot.waitUntil(lambda: context.live.death is not None, timeout=LONG)  # the run's owner may be missed first
     death = context.live.death
     assert death is not None
     assert number.name in death.sentence
