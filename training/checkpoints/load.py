@@ -64,7 +64,10 @@ def load_weights(checkpoint: Path, model: nn.Module, averaged: bool = False) -> 
     name = AVERAGED if averaged and (checkpoint / AVERAGED).is_file() else WEIGHTS
     tensors = load_tensors(checkpoint / name)
     own = model.state_dict()
-    missing, foreign = sorted(set(own) - set(tensors)), sorted(set(tensors) - set(own))
+    # A tied layer has two names for one tensor, of which averages are saved under the first alone.
+    held = {_memory(own[key]) for key in tensors if key in own}
+    missing = sorted(key for key in own if key not in tensors and _memory(own[key]) not in held)
+    foreign = sorted(set(tensors) - set(own))
     shapes = [
         f"{key} is {tuple(tensors[key].shape)} there and {tuple(own[key].shape)} here"
         for key in own
@@ -88,6 +91,11 @@ def load_weights(checkpoint: Path, model: nn.Module, averaged: bool = False) -> 
     with torch.no_grad():
         for key, tensor in tensors.items():
             own[key].copy_(tensor)
+
+
+def _memory(tensor: Tensor) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """What two names of one tensor have in common."""
+    return tensor.data_ptr(), tuple(tensor.shape), tensor.stride()
 
 
 def _name(dtype: torch.dtype) -> str:

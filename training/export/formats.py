@@ -78,7 +78,10 @@ def _require(form: Format) -> None:
 
 
 def _write_safetensors(material: Material, path: Path) -> None:
-    tensors = {name: tensor.contiguous() for name, tensor in material.model.state_dict().items()}
+    # A copy of each: safetensors refuses tensors that share memory, as tied layers do. Both names are written, as in a
+    # checkpoint, so that whoever loads the file finds all that the network asks for.
+    state = material.model.state_dict()
+    tensors = {name: tensor.clone(memory_format=torch.contiguous_format) for name, tensor in state.items()}
     save_file(tensors, path, metadata={"format": "pt"})
 
 
