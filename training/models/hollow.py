@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from training.facts import DataFacts
 from training.models.example import example_input
@@ -16,29 +16,46 @@ from training.models.example import example_input
 def forward_hollow(model: nn.Module, facts: DataFacts, samples: int = 2) -> Any:
     """What ``model`` returns for ``samples`` samples of such data, as tensors without content (torch's meta device).
 
-    Raises whatever the network raises for samples it cannot take. Weights, buffers and random state stay as they were.
+    A network that looks at what it computes finds nothing there: such a one is given zeros on the processor instead. Raises
+    whatever the network raises for samples it cannot take. Weights, buffers, attributes and random state stay as they were.
     """
-    with torch.no_grad(), torch.random.fork_rng(devices=[]), _without_content(model):
-        return model(example_input(facts, samples, "meta"))
+    try:
+        return _forward(model, facts, samples, "meta", lambda tensor: torch.empty_like(tensor, device="meta"))
+    except Exception as error:  # torch has a type of its own for hardly any of these
+        if "meta" not in str(error).lower():
+            raise
+    return _forward(model, facts, samples, "cpu", lambda tensor: tensor.detach().to("cpu", copy=True))
+
+
+def _forward(model: nn.Module, facts: DataFacts, samples: int, device: str, made: Callable[[Tensor], Tensor]) -> Any:
+    with torch.no_grad(), torch.random.fork_rng(devices=[]), _with_other_tensors(model, made):
+        return model(example_input(facts, samples, device))
 
 
 @contextmanager
-def _without_content(model: nn.Module) -> Iterator[None]:
-    """Inside, every parameter and buffer is an empty tensor of its shape; afterwards each is itself again.
+def _with_other_tensors(model: nn.Module, made: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """Inside, every parameter and buffer is what ``made`` makes of it; afterwards each is itself again, and so are the
+    attributes, in which a network may keep what it computed.
 
-    Not ``torch.func.functional_call``: for a module that occurs twice it puts the empty tensors back as the model's own.
+    Not ``torch.func.functional_call``: for a module that occurs twice it puts the other tensors back as the model's own.
     """
-    kept: list[tuple[dict[str, Any], str, torch.Tensor]] = [
+    modules = list(model.modules())
+    kept: list[tuple[dict[str, Any], str, Tensor]] = [
         (store, name, tensor)
-        for module in model.modules()
+        for module in modules
         for store in (module._parameters, module._buffers)
         for name, tensor in store.items()
         if tensor is not None
     ]
+    plain = [module for module in modules if not isinstance(module, torch.jit.ScriptModule)]
+    attributes = [(module.__dict__, dict(module.__dict__)) for module in plain]
     try:
         for store, name, tensor in kept:
-            store[name] = torch.empty_like(tensor, device="meta")
+            store[name] = made(tensor)
         yield
     finally:
         for store, name, tensor in kept:
             store[name] = tensor
+        for changed, before in attributes:
+            changed.clear()
+            changed.update(before)

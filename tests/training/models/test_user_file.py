@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from tests.training.commands import json_line
 from training.cli import main
@@ -95,6 +96,38 @@ def test_the_whole_way_without_the_original(tmp_path: Path) -> None:
         resume_run(str(run / "checkpoints" / "step-00000002"), tmp_path / "runs")
 
 
+TIED = """
+import torch
+from torch import nn
+
+
+class Tied(nn.Module):
+    def __init__(self, features: int, classes: int):
+        super().__init__()
+        self.first, self.middle, self.again = nn.Linear(features, 6), nn.Linear(6, 6), nn.Linear(6, 6)
+        self.again.weight = self.middle.weight
+        self.last = nn.Linear(6, classes)
+
+    def forward(self, x):
+        return self.last(torch.relu(self.again(torch.relu(self.middle(torch.relu(self.first(x)))))))
+
+
+def build(features: int, classes: int):
+    return Tied(features, classes)
+"""
+
+
+def test_weights_that_share_memory_are_exported_under_each_name(tmp_path: Path) -> None:
+    config = small_run(written(tmp_path, TIED))
+    config = config.model_copy(update={"loop": config.loop.model_copy(update={"max_steps": 2})})
+    last = Path(start_run(config, tmp_path / "runs")["last_checkpoint"])
+    assert export_checkpoint(last, "safetensors", tmp_path / "out")["max_difference"] == 0.0
+    exported, averaged = load_file(tmp_path / "out" / "model.safetensors"), load_file(last / "ema.safetensors")
+    assert exported.keys() == load_file(last / "model.safetensors").keys()
+    assert all(torch.equal(exported[name], averaged[name]) for name in averaged)
+    assert torch.equal(exported["again.weight"], averaged["middle.weight"])
+
+
 def test_nothing_is_run_without_consent(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     text = f"open({str(trace)!r}, 'w')\n{NETWORK}"
@@ -166,6 +199,41 @@ def test_faults_are_told_by_line_and_reason(tmp_path: Path, text: str, sentence:
     model = written(tmp_path, HEAD + text)
     with pytest.raises(InputError, match=sentence):
         make_model(model, FACTS, 3, 0)
+
+
+LOOKS = """
+import torch
+from torch import nn
+
+
+class Looks(nn.Module):
+    def __init__(self, features: int, classes: int):
+        super().__init__()
+        self.norm, self.last, self.mask = nn.BatchNorm1d(features), nn.Linear(features, classes), None
+
+    def forward(self, x):
+        if self.mask is None:
+            self.mask = torch.ones(x.shape[1], device=x.device)
+        x = self.norm(x) * self.mask
+        return self.last(x * 2 if x.mean() > 0.1 else x * int(1 + x.abs().sum().item() % 2))
+
+
+def build(features: int, classes: int, wrong: int = 0):
+    return Looks(features, classes + wrong)
+"""
+
+
+def test_a_network_may_look_at_its_numbers(tmp_path: Path) -> None:
+    vectors = DataFacts("vector", (2,), "class", ("a", "b"))
+    model = make_model(written(tmp_path, LOOKS), vectors, 2, 0)
+    assert model.mask is None  # what a trial leaves behind would be on its device
+    assert int(dict(model.named_buffers())["norm.num_batches_tracked"]) == 0
+    assert model(torch.ones(3, 2)).shape == (3, 2)
+    wrong = written(tmp_path, LOOKS).model_copy(update={"arguments": {"wrong": 1}})
+    with pytest.raises(
+        InputError, match=r"network\.py: for 2 samples the network answers a tensor of 2 x 3, but a tensor"
+    ):
+        make_model(wrong, vectors, 2, 0)
 
 
 def test_batch_norm_is_tried_with_a_single_sample_too(tmp_path: Path) -> None:
