@@ -59,8 +59,7 @@ class RunMonitor(QObject):
 
     def start(self) -> None:
         """Begin to look; the first look happens now."""
-        self.check_owner()
-        self.look()
+        self.look_closely()
         self._timer.start()
 
     def stop(self) -> None:
@@ -77,15 +76,24 @@ class RunMonitor(QObject):
         if self._timer.interval() != wanted:
             self._timer.setInterval(wanted)
 
+    def look_closely(self) -> None:
+        """``look``, and ask the system whether a process works on the run, however lately that was asked."""
+        self._owner_checked = -math.inf
+        self.look()
+
     @Slot()
     def look(self) -> None:
         """Read what is new and say it."""
-        if time.monotonic() - self._owner_checked >= _OWNER_CHECK:
-            self.check_owner()
+        owner = self._owner_now() if time.monotonic() - self._owner_checked >= _OWNER_CHECK else self.owner
         try:
-            events = self.history.poll()
-            if any(isinstance(event, (AttemptStarted, *FINAL_EVENTS)) for event in events):
-                self.check_owner()
+            # A process writes its last event before it lets go of the run. Who asks for the owner first and reads after
+            # that never sees a run that ended well as one that was left without a word.
+            events = news = self.history.poll()
+            while any(isinstance(event, (AttemptStarted, *FINAL_EVENTS)) for event in news):
+                owner = self._owner_now()
+                news = self.history.poll()
+                events = events + news
+            self._tell_owner(owner)
             for event in events:
                 # Events before rows: a resumed run's event says which rows are void, also when it is read much later.
                 if isinstance(event, AttemptStarted) and event.step < self._last_step:
@@ -96,6 +104,7 @@ class RunMonitor(QObject):
         except (OSError, InputError) as error:
             logger.warning("The run folder %s cannot be read: %s", self.folder.path, error)
             self.stop()
+            self._tell_owner(owner)
             return
         if len(telemetry):
             self.telemetry_arrived.emit(telemetry)
@@ -118,11 +127,13 @@ class RunMonitor(QObject):
             self._last_step = int(rows["step"][-1])
             self.rows_arrived.emit(rows)
 
-    def check_owner(self) -> None:
-        """Ask the system whether a process works on the run."""
+    def _owner_now(self) -> int | None:
+        """Ask the system which process works on the run."""
         self._owner_checked = time.monotonic()
         owner = owner_of(self.folder)
-        pid = int(owner["pid"]) if owner else None
+        return int(owner["pid"]) if owner else None
+
+    def _tell_owner(self, pid: int | None) -> None:
         if pid != self.owner:
             self.owner, self.alive = pid, pid is not None
             self._set_pace()

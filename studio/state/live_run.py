@@ -186,8 +186,7 @@ class LiveRun(QObject):
         self._starting = False
         self.death = death
         if self._monitor is not None:
-            self._monitor.check_owner()
-            self._monitor.look()
+            self._monitor.look_closely()
         before = self.state
         self._update()
         if self.state is before:  # its owner was missed before its end was explained: say it again, with the reason

@@ -46,6 +46,9 @@ __all__ = [
     "release",
 ]
 
+_AT_WORK = ("running", "paused", "created")
+"""What a status record says while a process works on the run."""
+
 
 @dataclass(frozen=True)
 class RunFolder:
@@ -146,19 +149,28 @@ class RunFolder:
 
         A record that is lost or damaged is begun anew from the configuration; empty when that cannot be read either.
         """
-        record = read_json(self.status_file)
-        if "run" not in record:
-            try:
-                record = first_record(self, self.config(), self.config_file.stat().st_mtime)
-            except (InputError, OSError):
-                return {}
-        if record.get("status") in ("running", "paused", "created") and owner_of(self) is None:
-            record["status"] = "interrupted"
+        record = self._written_status()
+        if record.get("status") in _AT_WORK and owner_of(self) is None:
+            # A process writes how the run ended before it lets go of it: it may have done both since the record was read.
+            record = self._written_status()
+            if record.get("status") in _AT_WORK:
+                record["status"] = "interrupted"
+        if not record:
+            return {}
         record = sound_record(record) | {"run": self.id, "folder": str(self.path)}  # folders may have been moved since
         record["last_checkpoint"] = self._here(record.get("last_checkpoint"))
         if record.get("best"):
             record["best"] = {**record["best"], "checkpoint": self._here(record["best"].get("checkpoint"))}
         return record
+
+    def _written_status(self) -> dict[str, Any]:
+        record = read_json(self.status_file)
+        if "run" in record:
+            return record
+        try:
+            return first_record(self, self.config(), self.config_file.stat().st_mtime)
+        except (InputError, OSError):
+            return {}
 
     def _here(self, checkpoint: Any) -> str | None:
         """The place of a checkpoint whose path was written where the run lay then, on whatever system."""

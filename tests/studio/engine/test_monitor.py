@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +14,11 @@ from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
 from studio.engine.monitor import RunMonitor
+from studio.engine.state import RunState
+from studio.state.live_run import LiveRun
 from training.config import RunConfig
 from training.events import AttemptStarted, Completed, PhaseChanged
-from training.runs.folder import RunFolder, claim, create_run, release
+from training.runs.folder import RunFolder, claim, create_run, owner_of, release
 from training.runs.history import EventLog
 from training.runs.series import STEP_ROW, SeriesWriter
 
@@ -108,6 +111,43 @@ def test_life_and_death_of_the_owner_are_told(qtbot: QtBot, folder: RunFolder) -
     (folder.path / "owner.json").write_text(record)
     qtbot.waitUntil(lambda: told.alive[-1] is False)
     monitor.stop()
+
+
+@pytest.mark.parametrize("ends", ["before it is looked at", "while its owner is asked for", "as soon as it is seen"])
+def test_a_run_that_completes_is_never_taken_for_one_whose_process_vanished(
+    qtbot: QtBot, folder: RunFolder, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    """Its last word and its owner's leave come at any moment between what a look reads."""
+    monkeypatch.setattr("studio.engine.monitor._OWNER_CHECK", 0.0)  # each look asks for the owner
+    log = EventLog(folder.events_file)
+
+    def complete() -> None:
+        log.emit(Completed(step=7))
+        release(folder)
+
+    def owner_of_one_that_ends(asked: RunFolder) -> dict[str, Any] | None:
+        if owner_of(asked):
+            complete()
+        return owner_of(asked)
+
+    claim(folder)
+    live = LiveRun()
+    if ends != "as soon as it is seen":
+        log.emit(attempt(0))
+    live.attach(folder.path)
+    states: list[RunState] = []
+    live.state_changed.connect(states.append)
+    if ends == "as soon as it is seen":
+        log.emit(attempt(0))
+        monkeypatch.setattr("studio.engine.monitor._OWNER_CHECK", math.inf)
+    if ends == "before it is looked at":
+        complete()
+    else:
+        monkeypatch.setattr("studio.engine.monitor.owner_of", owner_of_one_that_ends)
+    live.look()
+    assert states == [RunState.COMPLETED]
+    live.detach()
+    log.close()
 
 
 def test_the_end_is_told_after_every_row(qtbot: QtBot, folder: RunFolder) -> None:

@@ -34,6 +34,20 @@ def test_status_says_interrupted_when_nobody_works_on_it(run: RunFolder) -> None
     assert run.status()["status"] == "interrupted"
 
 
+def test_a_run_that_ends_while_its_status_is_read_is_not_called_interrupted(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim(run)
+    run.write_status(run.status() | {"status": "running"})
+
+    def owner_of_one_that_ends(asked: RunFolder) -> None:
+        asked.write_status({"run": asked.id, "status": "completed", "step": 7})
+        release(asked)
+
+    monkeypatch.setattr("training.runs.folder.owner_of", owner_of_one_that_ends)
+    assert run.status()["status"] == "completed"
+
+
 @pytest.mark.parametrize("content", [None, "", "{", '{"status": "running"}'])
 def test_a_run_whose_status_was_lost_is_still_listed(run: RunFolder, content: str | None) -> None:
     index = Index(run.path.parent.parent)
