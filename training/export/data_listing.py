@@ -12,10 +12,9 @@ from training.config import RunConfig
 from training.config.dataset import ShapesDataset
 from training.config.dataset_section import DatasetSection, PartsSection
 from training.config.text import TextDataset
-from training.config.torchvision_sets import TorchvisionDataset
 from training.config.zoo import StartingWeights
 from training.errors import InputError
-from training.export.known_listing import describe_known_set, refuse_known_set
+from training.export.known_listing import describe_known_masks, describe_known_set
 from training.export.material import Material
 from training.export.picture_listing import (
     describe_idx,
@@ -39,6 +38,7 @@ _DESCRIBED: dict[str, Callable[[Material, Any], Described]] = {
     "idx": describe_idx,
     "image_folder": describe_image_folder,
     "torchvision": describe_known_set,
+    "torchvision_segmentation": describe_known_masks,
     "image_table": describe_image_table,
     "segmentation": describe_segmentation,
     "npz": describe_npz,
@@ -51,7 +51,8 @@ _PACKAGES = {
     "image_folder": ["pillow", "numpy"],
     "image_table": ["pillow", "numpy", "polars"],
     "segmentation": ["pillow", "numpy"],
-    "cifar": ["numpy"],
+    "listed": ["pillow", "numpy"],
+    "packed": ["numpy"],
     "npz": ["numpy"],
     "table": ["polars"],
     "ranking": ["polars"],
@@ -64,8 +65,6 @@ def refuse_data(config: RunConfig, instead: str) -> None:
     templates = {path.name for path in (files("training.export") / "templates").iterdir()}
     if dataset.kind not in _DESCRIBED and f"data_{dataset.kind}.jinja" not in templates:
         raise InputError(f"dataset.kind: a script cannot read data of kind {dataset.kind} yet; {instead}.")
-    if isinstance(dataset, TorchvisionDataset):
-        refuse_known_set(dataset, instead)
 
 
 def describe_data(material: Material) -> dict[str, Any]:
@@ -81,6 +80,7 @@ def describe_data(material: Material) -> dict[str, Any]:
         "image": material.facts.layout == "image",
         "channels": material.facts.shape[0],
         "picture_bytes": torch.Size(material.facts.shape).numel(),
+        "decoded_by_gpu": material.config.loader.decoder == "gpu",
         "alike": material.config.loader.sampling == "balanced",
         "data_settings": settings,
         "data_packages": facts["packages"] or _PACKAGES.get(facts["dataset"], []),
@@ -145,8 +145,6 @@ def data_settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
         settings.append(("The folders of each part: pictures and masks.", "PARTS", facts["parts"]))
     elif facts["dataset"] in ("npz", "npz_pictures"):
         settings.append(("Inputs and targets of each part.", "ARRAYS", facts["parts"]))
-    elif facts["dataset"] == "cifar":
-        settings.append(("", "FILES", facts["parts"]))
     if facts["split_column"]:
         settings.append(
             ("The column that says which part a row belongs to.", "SPLIT_COLUMN", code(facts["split_column"]))

@@ -9,6 +9,7 @@ from training.config.pictures import ImageTableDataset, SegmentationDataset
 from training.config.tables import MISSING_MARKS
 from training.data.folder import Listing, list_folder
 from training.data.mask_folder import ENDINGS, find_places
+from training.data.masks import Color
 from training.data.source import Opening, silent
 from training.data.sources.idx import MNIST_FILES
 from training.data.sources.image_table import find_image_roles, open_image_table
@@ -51,7 +52,7 @@ def folder_facts(material: Material, listing: Listing, classes: list[str]) -> De
         part = listing.groups[owner][0]
         parts.setdefault(part, Path(path).parts[0])
     divided = any(note.startswith("parts found") for note in listing.notes)
-    return {"parts": parts if divided else {"train": "."}}, [("", "CLASSES", classes), *_size(material)]
+    return {"parts": parts if divided else {"train": "."}}, [("", "CLASSES", classes), *size_settings(material)]
 
 
 def describe_image_table(material: Material, dataset: ImageTableDataset) -> Described:
@@ -82,7 +83,7 @@ def describe_image_table(material: Material, dataset: ImageTableDataset) -> Desc
     named = {"class": "CLASSES", "labels": "LABELS"}.get(material.facts.target)
     if named:
         settings.append(("", named, list(material.facts.names)))
-    return facts, [*settings, *_size(material)]
+    return facts, [*settings, *size_settings(material)]
 
 
 def describe_segmentation(material: Material, dataset: SegmentationDataset) -> Described:
@@ -101,17 +102,22 @@ def describe_segmentation(material: Material, dataset: SegmentationDataset) -> D
     if dataset.ignore_index is not None:
         numbers[dataset.ignore_index] = IGNORED_PIXEL
     numbers[IGNORED_PIXEL] = IGNORED_PIXEL
+    of_color = {color: numbers[value] for value, color in enumerate(colors)}
+    more, settings = mask_facts(of_color, numbers, dataset.unknown == "ignore")
+    settings.append(("What may follow a picture's name in that of its mask.", "MASK_ENDINGS", ["", *ENDINGS]))
+    return {"parts": parts, **more}, [*settings, *size_settings(material)]
+
+
+def mask_facts(colors: dict[Color, int], indices: dict[int, int], ignores_unknown: bool) -> Described:
+    """Of masks that are read by ``colors``, if any, else by ``indices``: the class number of each."""
     grey = all(red == green == blue for red, green, blue in colors)
     settings: list[Setting] = []
     if colors:
-        of_color = {color: numbers[value] for value, color in enumerate(colors)}
-        settings.append(("The class of each colour in the masks; 255 is none that is learnt.", "COLORS", of_color))
+        settings.append(("The class of each colour in the masks; 255 is none that is learnt.", "COLORS", colors))
     if not colors or not grey:
-        settings.append(("The class of each value in the masks; 255 is none that is learnt.", "INDICES", numbers))
-    settings.append(("What may follow a picture's name in that of its mask.", "MASK_ENDINGS", ["", *ENDINGS]))
-    facts = {"parts": parts, "colors": bool(colors), "grey": grey, "ignores_unknown": dataset.unknown == "ignore"}
-    return facts, [*settings, *_size(material)]
+        settings.append(("The class of each value in the masks; 255 is none that is learnt.", "INDICES", indices))
+    return {"colors": bool(colors), "grey": grey, "ignores_unknown": ignores_unknown}, settings
 
 
-def _size(material: Material) -> list[Setting]:
+def size_settings(material: Material) -> list[Setting]:
     return [("", "HEIGHT", material.facts.shape[1]), ("", "WIDTH", material.facts.shape[2])]

@@ -65,6 +65,10 @@ _IMPORTS = {
 """What a script may need, by the name it uses; only what it does use is written."""
 
 _TRIED_STEPS = 1000
+_OTHER_PIXELS = (
+    " It decodes JPEGs on the processor, the run had them decoded on a GPU (loader.decoder): some pixels differ a little, and "
+    "so do its losses and weights."
+)
 
 
 def export_script(load: Callable[[], Material], out: Path) -> dict[str, Any]:
@@ -81,13 +85,14 @@ def export_script(load: Callable[[], Material], out: Path) -> dict[str, Any]:
     except OSError as error:
         remove_made(made)
         raise InputError(f"{out}: cannot be written ({error.strerror}); choose another place.") from error
+    pixels = _OTHER_PIXELS if material.config.loader.decoder == "gpu" else ""
     return {
         "format": "script",
         "path": str(out),
         "files": [str(out)],
         "max_difference": difference,
         "summary": f"Exported the run as a script to {out}; its initial weights, order, rates and weight decay equal the "
-        f"run's, and its model on {SAMPLES} samples: largest difference {difference:.3g}.",
+        f"run's, and its model on {SAMPLES} samples: largest difference {difference:.3g}.{pixels}",
     }
 
 
@@ -121,6 +126,8 @@ def render(material: Material, file: str) -> str:
     text = environment.get_template("script.jinja").render(facts)
     used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     lines = [line for name, line in _IMPORTS.items() if name in used or not name]
+    if "data_imports" in facts:
+        lines = joined(lines, facts["data_imports"])
     if "own_imports" in facts:
         refuse_clash("\n".join([*lines, text]), facts["network_code"])
         lines = joined(lines, facts["own_imports"])
@@ -147,7 +154,7 @@ def prove_script(material: Material, text: str) -> float:
     """
     config = material.config
     script: dict[str, Any] = {"__name__": "exported_script"}
-    exec(compile(text, "exported script", "exec"), script)
+    exec(compile(text, "exported script", "exec", dont_inherit=True), script)
     torch_state = torch.get_rng_state()
     try:
         torch.default_generator.manual_seed(config.seed)

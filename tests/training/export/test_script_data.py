@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -16,14 +15,12 @@ from tests.training.catalog.test_every_dataset import small
 from tests.training.catalog.test_every_picture_dataset import config as picture_config
 from tests.training.catalog.test_every_picture_dataset import dataset as picture_dataset
 from tests.training.data.conftest import picture
-from tests.training.data.known_trees import countries, emnist, usps
 from tests.training.data.pairs_of_pictures import write_pairs
 from tests.training.export.conftest import Train
 from tests.training.export.test_script import assert_same_run, check_source, export, train_by_script
 from tests.training.export.test_script_tasks import WORDS, assert_same_score
 from tests.training.tiny import tiny_pictures
 from training.config import RunConfig, apply_overrides, parse_config
-from training.errors import InputError
 from training.runs.folder import RunFolder, read_json
 
 
@@ -192,37 +189,6 @@ def test_texts(way: str, train: Train, tmp_path: Path) -> None:
     config = catalog_small("language_model", tmp_path)
     settings = (setting.format(folder=folder) for setting in ("path={folder}/train/b.txt", *TEXTS[way]))
     assert_repeated(train(changed(config, *(f"dataset.{setting}" for setting in settings))), tmp_path)
-
-
-def write_cifar(root: Path) -> None:
-    folder = root / "cifar-100-binary"
-    folder.mkdir(parents=True)
-    (folder / "fine_label_names.txt").write_text("apple\nfish\nbaby\n")
-    draw = np.random.default_rng(0)
-    for part, count in (("train", 24), ("test", 6)):
-        records = draw.integers(0, 256, (count, 2 + 3 * 32 * 32), dtype=np.uint8)
-        records[:, 1] %= 3
-        records.tofile(folder / f"{part}.bin")
-
-
-KNOWN: dict[str, Callable[[Path], None]] = {"EMNIST": emnist, "CIFAR100": write_cifar, "Country211": countries}
-
-
-@pytest.mark.parametrize("name", ["MNIST", *KNOWN])
-def test_sets_that_torchvision_knows(name: str, train: Train, tmp_path: Path) -> None:
-    sections = picture_dataset("torchvision", tmp_path / "data")
-    sections["dataset"] |= {"name": name, "download": False, "crop_padding": 1, "emnist_split": "letters"}
-    if name in KNOWN:
-        KNOWN[name](tmp_path / "data")
-    assert_repeated(train(picture_config(sections)), tmp_path)
-
-
-def test_another_set_is_refused_by_its_name(train: Train, tmp_path: Path) -> None:
-    sections = picture_dataset("torchvision", tmp_path / "data")
-    sections["dataset"] |= {"name": "USPS", "download": False, "validation": "test"}
-    usps(tmp_path / "data")
-    with pytest.raises(InputError, match=r"dataset\.name: a script cannot read USPS yet; export"):
-        export(train(picture_config(sections)), tmp_path / "train.py")
 
 
 RANKED: dict[str, tuple[str, ...]] = {
