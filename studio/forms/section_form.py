@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
@@ -10,6 +11,7 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 from studio.forms.editor import ColumnChoice
 from studio.forms.field_row import TITLE_INDENT, FieldRow
 from studio.forms.kind_chooser import KindChooser
+from studio.forms.sentences import with_titles
 from studio.state.draft import Draft
 from studio.state.setting_specs import RUN, kinds, specs, table_key, table_specs
 from studio.theme import SPACING, icon
@@ -221,7 +223,8 @@ class SectionForm(Card):
         for problem in self._draft.problems():
             first.setdefault(self._stem(problem.path), problem)
         for path, row in self._rows.items():
-            row.set_problem(first.get(path))
+            wrong = first.get(path)
+            row.set_problem(wrong and replace(wrong, message=with_titles(wrong.message, self._draft.kind)))
         if self.chooser:
             self.chooser.set_problem(first.get(self.chooser.path))
         self._name_fold()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -16,26 +17,39 @@ from training.errors import Problem
 _NAMED = ("dataset", "model", "objective")  # sections whose kinds other sections' sentences name
 
 
-def as_sentence(message: str) -> str:
+KindOf = Callable[[str], str]
+"""What is chosen in a section: ``Draft.kind``."""
+
+
+def as_sentence(message: str, kind_of: KindOf | None = None) -> str:
     """A problem's message as a sentence of its own: it stands under the field, so the field's name is not repeated."""
-    message = with_titles(message)
+    message = with_titles(message, kind_of)
     return message[:1].upper() + message[1:]
 
 
-def with_titles(message: str) -> str:
-    """``message`` with settings called as the forms call them: files name them by dotted keys, ``dataset.task``."""
-    return re.sub(r"(?<![\w./])[a-z]+\.[a-z_]+(?![\w/])", lambda key: _titles().get(key[0], key[0]), message)
+def with_titles(message: str, kind_of: KindOf | None = None) -> str:
+    """``message`` with settings called as the forms call them: files name them by dotted keys, ``dataset.task``. What is to be
+    typed on the command line stays as it is. ``kind_of`` tells titles apart that each kind has of its own."""
+
+    def title(key: re.Match[str]) -> str:
+        section = key[0].partition(".")[0]
+        titles = _titles().get(key[0], {})
+        if len(set(titles.values())) == 1:
+            return next(iter(titles.values()))
+        return titles.get(kind_of(section), key[0]) if kind_of and titles else key[0]
+
+    return re.sub(r"(?<![\w./])(?<!--set )[a-z]+\.[a-z_]+(?![\w/=])", title, message)
 
 
 @cache
-def _titles() -> dict[str, str]:
-    """Dotted key -> title, of those that are called the same in every kind of their section."""
-    found: dict[str, set[str]] = {}
+def _titles() -> Mapping[str, Mapping[str, str]]:
+    """Dotted key -> title, by the kind of its section."""
+    found: dict[str, dict[str, str]] = {}
     for section in SECTIONS:
         for kind in kinds(section) or ("",):
             for spec in specs(section, kind).values():
-                found.setdefault(f"{section}.{spec.name}", set()).add(spec.title)
-    return {key: titles.pop() for key, titles in found.items() if len(titles) == 1}
+                found.setdefault(f"{section}.{spec.name}", {})[kind] = spec.title
+    return found
 
 
 def kind_sentence(section: str, message: str) -> str:

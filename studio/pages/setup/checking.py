@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import QObject
 
 from studio.engine.host import Inquiry
 from studio.engine.messages import Refusal
+from studio.forms.sentences import with_titles
 from studio.pages.setup.facts import Facts
 from studio.pages.setup.findings import FindingsPanel
 from studio.state.context import AppContext
@@ -41,11 +42,19 @@ class Checking(QObject):
         self._inquiry = self._context.engine.check(data, self._on_done, self._on_refused, self._panel.show_busy)
 
     def _on_done(self, result: dict[str, Any]) -> None:
-        self._panel.show_findings(result.get("findings", ()))
+        self._show(result.get("findings", ()))
 
     def _on_refused(self, refusal: Refusal) -> None:
-        self._panel.show_findings([{"level": "error", "title": refusal.message, "advice": refusal.advice}])
+        self._show([{"level": "error", "title": refusal.message, "advice": refusal.advice}])
         self._context.draft.set_engine_problems(refusal.problems)
+
+    def _show(self, findings: Sequence[Mapping[str, Any]]) -> None:
+        """With settings called as the forms beside call them."""
+        kind_of = self._context.draft.kind
+        said = [
+            {key: with_titles(str(found.get(key) or ""), kind_of) for key in ("title", "advice")} for found in findings
+        ]
+        self._panel.show_findings([{**found, **words} for found, words in zip(findings, said, strict=True)])
 
     def _apply(self, settings: Mapping[str, Any]) -> None:
         """Write what a finding proposes into the draft, and look again."""

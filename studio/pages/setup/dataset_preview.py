@@ -90,8 +90,8 @@ class DatasetPreview(QWidget):
         self._show_values(report)
         self._show_left_out(report)
         self._facts.set_rows(fact_rows(report))
-        self._notes.setText("\n".join(map(str, report.get("notes", ()))))
-        self._notes.setVisible(bool(report.get("notes")))
+        self._notes.setText("\n".join(self._question.notes))
+        self._notes.setVisible(bool(self._question.notes))
 
     def _show_pictures(self) -> None:
         self.grid.set_thumbnails(thumbnails(self._report, varied=self.variation.current() == "varied"))

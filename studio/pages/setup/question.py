@@ -51,6 +51,7 @@ class Question(QObject):
         super().__init__(parent)
         self.answer: dict[str, Any] | None = None
         self.table: dict[str, Any] | None = None  # of a dataset that is one; also while its columns' roles are refused
+        self.notes: list[str] = []  # of the answer, with settings called as the forms call them
         self.refusal = ""
         self.problems: tuple[Problem, ...] = ()  # the settings that the refusal is about
         self.busy = False
@@ -116,13 +117,14 @@ class Question(QObject):
             if serial == self._serial:
                 refused = answer.get("refused", "")
                 self.problems, self._refused = problems_from(answer), bool(refused)
-                self.answer, self.refusal = (None, _without_setting(refused)) if refused else (answer, "")
+                self.answer, self.refusal = (None, self._without_setting(refused)) if refused else (answer, "")
+                self.notes = [with_titles(str(note), self._draft.kind) for note in answer.get("notes", ())]
                 self.table = answer.get("table")
                 self._finish()
 
         def failed(refusal: Refusal) -> None:
             if serial == self._serial:
-                self.answer, self.table, self.refusal = None, None, _without_path(refusal)
+                self.answer, self.table, self.refusal = None, None, self._without_path(refusal)
                 self.problems, self._refused = refusal.problems, True
                 self._finish()
 
@@ -157,15 +159,13 @@ class Question(QObject):
             self.busy = busy
             self.changed.emit()
 
+    def _without_path(self, refusal: Refusal) -> str:
+        """The refusal for a reader who looks at the very panel: the dotted path of the setting says nothing to them."""
+        if len(refusal.problems) == 1:
+            return as_sentence(f"{refusal.problems[0].message} {refusal.advice}".strip(), self._draft.kind)
+        return with_titles(str(refusal), self._draft.kind)
 
-def _without_path(refusal: Refusal) -> str:
-    """The refusal for a reader who looks at the very panel: the dotted path of the setting says nothing to them."""
-    if len(refusal.problems) == 1:
-        return as_sentence(f"{refusal.problems[0].message} {refusal.advice}".strip())
-    return with_titles(str(refusal))
-
-
-def _without_setting(sentence: str) -> str:
-    """``dataset.targets: the table has`` as ``The table has``, for the same reader."""
-    path, colon, message = sentence.partition(": ")
-    return as_sentence(message if colon and " " not in path else sentence)
+    def _without_setting(self, sentence: str) -> str:
+        """``dataset.targets: the table has`` as ``The table has``, for the same reader."""
+        path, colon, message = sentence.partition(": ")
+        return as_sentence(message if colon and " " not in path else sentence, self._draft.kind)

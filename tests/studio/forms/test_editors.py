@@ -20,6 +20,7 @@ from studio.forms.editors import (
     absolute_path,
     make_editor,
 )
+from studio.forms.sentences import with_titles
 from studio.state.setting_specs import default_value, specs
 from studio.widgets import Segmented, Switch
 from tests.studio.every_setting import EVERY_KIND, named, other_value, settings, wrong_value
@@ -196,3 +197,10 @@ def test_pasted_paths(isolated_home: Path) -> None:
     assert absolute_path('"/a b/c"') == str(Path("/a b/c"))
     assert absolute_path("file:///a%20b/c") == str(Path("/a b/c"))
     assert absolute_path("  ") == ""
+
+
+def test_sentences_name_settings_as_the_form_of_the_kind_does() -> None:
+    said = "choose dataset.targets; see loop.batch_size, a.b, net.model.hidden, or type --set dataset.targets=x"
+    for kind, title in (("npz", "Targets"), ("table", "Target")):
+        shown = f"choose {title}; see Batch size, a.b, net.model.hidden, or type --set dataset.targets=x"
+        assert with_titles(said, {"dataset": kind}.__getitem__) == shown

@@ -106,9 +106,15 @@ def test_the_samples_can_be_seen_varied_and_as_they_are() -> None:
     assert varied.image.format() == QImage.Format.Format_RGB888
 
 
+NOTES = [
+    "The folder val validates.",
+    "Classes are left out; see dataset.task and dataset.color, or --set loader.cache=off.",
+]
+
+
 def test_the_dataset_preview_lists_classes_and_what_was_left_out(page: SetupPage, context: FakeContext) -> None:
     skipped = [{"path": "Müll/leer.png", "reason": "the file is empty"}]
-    context.engine.inspections[-1].done(report(skipped=skipped, skipped_total=3, notes=["The folder val validates."]))
+    context.engine.inspections[-1].done(report(skipped=skipped, skipped_total=3, notes=NOTES))
     preview = page.findChild(DatasetPreview)
     assert isinstance(preview, DatasetPreview)
     assert preview.grid.model().rowCount() == 1
@@ -116,7 +122,9 @@ def test_the_dataset_preview_lists_classes_and_what_was_left_out(page: SetupPage
     listed = [preview.left_out_list.item(row).text() for row in range(preview.left_out_list.count())]
     assert listed == ["Müll/leer.png\nthe file is empty", "and 2 more"]
     assert "4,800 for training, 1,200 for validation." in words(preview)
-    assert "The folder val validates." in words(preview)
+    assert "The folder val validates.\nClasses are left out; see Task and Colour, or --set loader.cache=off." in words(
+        preview
+    )
 
 
 def test_points_are_drawn_as_points(page: SetupPage, context: FakeContext) -> None:
