@@ -17,7 +17,7 @@ from typing import Any
 
 from training.arguments import Parser, parse_words
 from training.config import RunConfig, load_config
-from training.config.files import overrides_of, read_config_text
+from training.config.files import overrides_of, read_config_text, read_toml
 from training.console import (
     Console,
     format_attempt,
@@ -174,10 +174,11 @@ def _workspace(arguments: argparse.Namespace) -> Path:
 
 def _load(arguments: argparse.Namespace) -> RunConfig:
     name: str = arguments.config
-    beside = Path() if name.startswith("preset:") else Path(name).parent
-    arguments.overrides = with_teacher_found(arguments.overrides, _workspace(arguments), beside)
     if name.startswith("preset:"):
+        arguments.overrides = with_teacher_found(arguments.overrides, _workspace(arguments), Path())
         return load_preset(name.removeprefix("preset:"), arguments.overrides, arguments.trust)
+    data = read_toml(read_config_text(Path(name)), name)
+    arguments.overrides = with_teacher_found(arguments.overrides, _workspace(arguments), Path(name).parent, data)
     overrides = [*arguments.overrides, *trust_file(Path(name), arguments.overrides, arguments.trust)]
     return load_config(Path(name), overrides)
 

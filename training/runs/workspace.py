@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from platformdirs import user_documents_path
 from training.errors import InputError
 from training.runs.folder import RunFolder, read_json
 from training.runs.manifest import BEST, LAST, MANIFEST, WEIGHTS, read_labels
+
+_TEACHER = "objective.teacher"
 
 
 def default_workspace() -> Path:
@@ -129,16 +131,23 @@ def teacher_checkpoint(folder: Path) -> Path:
     return folder / "checkpoints" / str(name)
 
 
-def with_teacher_found(overrides: Sequence[str], workspace: Path, folder: Path) -> list[str]:
+def with_teacher_found(
+    overrides: Sequence[str], workspace: Path, folder: Path, data: Mapping[str, Any] | None = None
+) -> list[str]:
     """``overrides`` ("section.key=value") in which a run that teaches may be called by its name or id, as everywhere else,
-    where nothing of that name lies in ``folder`` or here."""
-    return [_teacher_found(each, workspace, folder) for each in overrides]
+    where nothing of that name lies in ``folder`` or here; so may the settings ``data`` of a file, which another override then
+    puts right."""
+    objective = (data or {}).get("objective")
+    name = objective.get("teacher") if isinstance(objective, Mapping) else None
+    own = f"{_TEACHER}={name}" if isinstance(name, str) else ""
+    found = _teacher_found(own, workspace, folder)
+    return [*([found] if found != own else []), *(_teacher_found(each, workspace, folder) for each in overrides)]
 
 
 def _teacher_found(override: str, workspace: Path, folder: Path) -> str:
     key, _, value = override.partition("=")
     text = value.strip().strip("'\"")
-    if key.strip() != "objective.teacher" or not text or Path(text).name != text or text.endswith(".py"):
+    if key.strip() != _TEACHER or not text or Path(text).name != text or text.endswith(".py"):
         return override
     try:
         there = typed_path(text).exists() or (folder / text).exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -81,10 +82,22 @@ def test_a_run_may_be_called_by_its_name(
     words = [str(config), "--workspace", str(taught.parent.parent), "--set"]
     for name in (taught.name, str(RunFolder(taught).status()["name"])):
         assert main(["check", *words, f"objective.teacher={name}", "--json"]) == 0
+    named = tmp_path / "named.toml"
+    own = f'teacher = "{taught.as_posix()}"'
+    assert own in config.read_text(encoding="utf-8")
+    named.write_text(config.read_text(encoding="utf-8").replace(own, f'teacher = "{taught.name}"'), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["run", str(named), *words[1:-1], "--json"]) == 0
+    record = json.loads(capsys.readouterr().out.splitlines()[-1])
+    stored = RunFolder(Path(record["folder"])).config().objective
+    assert isinstance(stored, Distillation)
+    assert stored.teacher == str(taught)  # so a resume is exact
     assert main(["check", *words, "objective.teacher=nobody"]) == 2
     assert "nobody does not exist; check the spelling or choose the folder of a run" in capsys.readouterr().err
     (tmp_path / taught.name).mkdir()  # a folder beside the configuration is meant before a run
     assert main(["check", *words, f"objective.teacher={taught.name}"]) == 2
+    assert "is neither a run nor a checkpoint" in "".join(capsys.readouterr())
+    assert main(["check", str(named), *words[1:-1]]) == 2
     assert "is neither a run nor a checkpoint" in "".join(capsys.readouterr())
 
 
