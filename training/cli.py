@@ -317,7 +317,11 @@ def _export(arguments: argparse.Namespace) -> int:
 
     checkpoint = find_checkpoint(arguments.checkpoint, _workspace(arguments))
     if arguments.trust:
-        trust_run(RunFolder(checkpoint.absolute().parent.parent))
+        folder = RunFolder(checkpoint.absolute().parent.parent)
+        if arguments.to == "script":
+            trust_resume(folder, ())  # a teacher goes with it
+        else:
+            trust_run(folder)
     result = export_checkpoint(checkpoint, arguments.to, arguments.out)
     sys.stderr.write(f"{visible(result['summary'])}\n")
     if arguments.json:

@@ -44,11 +44,17 @@ class Teacher:
     ) -> None:
         """``model`` knows inputs as ``theirs`` makes them and is given such as the run has them, by ``ours``. ``record`` says
         which network it is."""
-        self._model = model.to(device).eval().requires_grad_(False)
+        self.model = model.to(device).eval().requires_grad_(False)
+        self.normalisation = theirs
         self._between = _between(ours, theirs, device)
         self._record = record
         self._classes = classes
         self._tried = False
+
+    @property
+    def knows_other_inputs(self) -> bool:
+        """Whether the run's inputs are changed before it gets them."""
+        return self._between is not None
 
     @torch.no_grad()
     def logits(self, inputs: Tensor) -> Tensor:
@@ -57,7 +63,7 @@ class Teacher:
         if self._between is not None:
             scale, shift = self._between
             inputs = inputs * scale + shift
-        logits: Tensor = self._model(inputs)
+        logits: Tensor = self.model(inputs)
         fault = misfit(logits, (len(inputs), self._classes))
         if fault:
             raise TrainingError(f"objective.teacher: {self._record['source']}: {fault}")
@@ -84,7 +90,7 @@ class Teacher:
     def record(self) -> dict[str, Any]:
         """Which it is, as JSON can hold it: ``source``, the SHA-256 of what decides its answers (``digest``, and ``code`` of a
         person's file), and the ``bytes`` of its weights."""
-        size = sum(tensor.nbytes for tensor in self._model.state_dict().values())
+        size = sum(tensor.nbytes for tensor in self.model.state_dict().values())
         return {**self._record, "bytes": size}
 
 
@@ -100,7 +106,7 @@ def make_teacher(
     if network is None:
         return _of_checkpoint(objective, facts, normalisation, device)
     theirs = _as_told(objective.teacher_inputs, normalisation)
-    with _told_of_teacher():
+    with told_of_teacher():
         model, record = _of_file(network, facts, config.seed)
     return Teacher(model, normalisation, theirs, len(facts.names), device, record)
 
@@ -147,7 +153,7 @@ def _as_told(inputs: str, ours: Normalisation) -> Normalisation:
 
 
 @contextmanager
-def _told_of_teacher() -> Iterator[None]:
+def told_of_teacher() -> Iterator[None]:
     """What is wrong with a network inside is said of the teacher's settings."""
     try:
         yield

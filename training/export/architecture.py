@@ -58,7 +58,7 @@ def describe_architecture(material: Material) -> dict[str, Any]:
     facts["parameters"] = sum(parameter.numel() for parameter in model.parameters())
     outputs = material.objective.outputs
     if isinstance(config, UserFile):
-        code = text_of(config, material.run.code_file)
+        code = text_of(config, material.code_file)
         arguments = arguments_of(config, code, material.facts, outputs)
         return facts | {"builder": "file", "file": FILE, "call": "build", "arguments": arguments, "parts": []}
     if isinstance(config, TorchvisionModel):
@@ -88,7 +88,7 @@ def write_network(material: Material, folder: Path) -> None:
         return
     config = material.config.model
     if isinstance(config, UserFile):
-        text = text_of(config, material.run.code_file).text
+        text = text_of(config, material.code_file).text
     else:
         text = source_of(material.model)
     (folder / FILE).write_text(text, encoding="utf-8")

@@ -8,9 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from training.config.objective import Distillation
 from training.export.material import SAMPLES, Material
 from training.facts import IGNORED
 from training.objectives import Totals
+from training.objectives.distillation import with_answers
 
 
 def judged_alike(material: Material, script: dict[str, Any]) -> bool:
@@ -18,12 +20,15 @@ def judged_alike(material: Material, script: dict[str, Any]) -> bool:
     generator = torch.Generator().manual_seed(1)
     targets = _targets(material, generator)
     outputs = torch.randn(_answers(material, targets), generator=generator)
+    taught = torch.randn(outputs.shape, generator=generator)
+    distils = isinstance(material.config.objective, Distillation)
+    by_teacher = material.config.monitor == "val/agreement"
     totals, score, loss, weight = Totals(material.objective), script["Score"](), 0.0, 0.0
     with torch.inference_mode():
-        for some, truth in zip(outputs.split(SAMPLES), targets.split(SAMPLES), strict=True):
-            totals.add(some, truth)
-            score.add(some, truth)
-            loss += script["loss_sum"](some, truth).double()
+        for some, truth, theirs in zip(*(each.split(SAMPLES) for each in (outputs, targets, taught)), strict=True):
+            totals.add(some, with_answers(truth, theirs) if distils else truth)
+            score.add(some, theirs if by_teacher else truth)
+            loss += script["loss_sum"](some, truth, *[theirs] * distils).double()
             weight += script["weigh"](truth).double() if "weigh" in script else len(truth)
     found = totals.metrics("val/")
     wanted = next(name for name in (material.config.monitor, *found) if name in found and name != "val/loss")

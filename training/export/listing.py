@@ -17,6 +17,7 @@ from training.export.model_listing import describe_model
 from training.export.optimizer_listing import clipping, describe_averaging, describe_optimizer
 from training.export.refusals import refuse_what_no_template_says
 from training.export.task_listing import CURVES, describe_task, task_settings
+from training.export.teacher_listing import describe_teacher, teacher_settings
 from training.export.variation import describe_variation
 from training.export.weights_listing import beginning_settings, describe_beginning
 from training.export.written import Setting, code, prose, setting
@@ -38,10 +39,11 @@ def describe_run(material: Material, file: str) -> dict[str, Any]:
         | describe_beginning(material)
         | describe_task(material)
     )
+    facts |= describe_teacher(material, file) | {"makes": "make_model"}
     facts |= describe_freezing(material) | describe_optimizer(material) | _schedule(material)
     facts |= _loop(material, facts)
     slug = re.sub(r"[^a-z0-9]+", "-", config.name.lower()).strip("-") or "run"
-    packages = ["torch", *_network_packages(facts)] + ["torchmetrics"] * (facts["score"] in CURVES)
+    packages = ["torch", *_network_packages(facts, facts["teacher"])] + ["torchmetrics"] * (facts["score"] in CURVES)
     facts |= {
         "name": prose(config.name),
         "version": training.__version__,
@@ -56,8 +58,8 @@ def describe_run(material: Material, file: str) -> dict[str, Any]:
     return facts
 
 
-def _network_packages(facts: dict[str, Any]) -> list[str]:
-    text = f"{facts.get('function')} {facts.get('known')}"
+def _network_packages(*networks: dict[str, Any]) -> list[str]:
+    text = " ".join(f"{facts.get('function')} {facts.get('known')}" for facts in networks)
     packages = [name for name in ("torchvision", "timm") if f"{name}." in text]
     return packages + ["safetensors"] * ("load_file" in text)
 
@@ -84,7 +86,9 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
     train_input = "normalise(vary(samples[batch], batch, epoch))" if facts["varied"] else "normalise(samples[batch])"
     by_name = made or (facts["target"] == "mask" and loop.accumulation == 1)
     scaler = precision.compute == "fp16"
-    arguments = ["model", "optimizer"] + ["scaler"] * scaler + ["samples", facts["truth"]]
+    arguments = (
+        ["model"] + ["teacher"] * facts["distils"] + ["optimizer"] + ["scaler"] * scaler + ["samples", facts["truth"]]
+    )
     arguments.append("micro_batches" if loop.accumulation > 1 else "batch")
     return {
         "accumulation": loop.accumulation,
@@ -162,6 +166,7 @@ def _settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
         settings.append(("The optimizer's groups of parameters.", "GROUPS", facts["listed"]))
     settings += [setting(config.objective, "label_smoothing")] if facts["label_smoothing"] else []
     settings += task_settings(material)
+    settings += teacher_settings(material, facts)
     names = _present(loop, "clip_norm", "clip_value", "ema_decay", "swa_every_steps", "swa_lr")
     names += ["swa_start"] if facts["swa"] else []  # 0 is a share, too
     names += _present(loop, "validate_every_steps", "early_stopping_patience")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from training.checkpoints.trained import Trained, load_trained
+from training.config.objective import Distillation
+from training.engine.teacher import Teacher, make_teacher
+from training.errors import InputError
 from training.runs.folder import RunFolder
+from training.runs.teachers import became_of
 
 SAMPLES = 16
 """Inputs that every proof compares on."""
@@ -22,6 +27,29 @@ class Material(Trained):
     def run(self) -> RunFolder:
         """The run the checkpoint was made by; its folder may be gone when the checkpoint was copied elsewhere."""
         return RunFolder(self.checkpoint.parent.parent)
+
+    @property
+    def code_file(self) -> Path | None:
+        """Where the run keeps its copy of a network that is a person's file."""
+        return self.run.code_file
+
+    @cached_property
+    def teacher(self) -> Teacher | None:
+        """The network that the run learns from, where it distils. Raises InputError when it is gone or became another."""
+        objective, known = self.config.objective, self.manifest.get("teacher")
+        if not isinstance(objective, Distillation):
+            return None
+        if isinstance(known, dict) and "code" not in known:  # a run that teaches may have a better checkpoint by now
+            objective = objective.model_copy(update={"teacher": str(known.get("source"))})
+        config = self.config.model_copy(update={"objective": objective})
+        teacher = make_teacher(config, self.facts, self.normalisation, torch.device("cpu"))
+        became = became_of(known, None if teacher is None else teacher.record())
+        if became:
+            raise InputError(
+                f"{next(iter(became))}: {' and '.join(became.values())}, so it is another teacher than the run learnt from; put the "
+                "old one back."
+            )
+        return teacher
 
     def samples(self) -> Tensor:
         """(SAMPLES, *shape) seeded inputs as the data holds them: uint8 pixels, or float32 values as spread as the

@@ -34,7 +34,7 @@ def describe_model(material: Material) -> dict[str, Any]:
         "channels_last": material.facts.layout == "image" and _channels_last(material),
     }
     if isinstance(config.model, UserFile):
-        facts["own_imports"], facts["network_code"] = taken_apart(text_of(config.model, material.run.code_file).text)
+        facts["own_imports"], facts["network_code"] = taken_apart(text_of(config.model, material.code_file).text)
     else:
         facts["network_code"] = definitions_of(material.model).text
     if architecture["builder"] == "torch.nn.Sequential":
@@ -87,7 +87,7 @@ def _layer(layer: dict[str, Any]) -> str:
 def _draws(material: Material) -> bool:
     """Whether the model draws random numbers while training (dropout, stochastic depth)."""
     config = material.config
-    code_file = material.run.code_file
+    code_file = material.code_file
     model = make_model(config.model, material.facts, material.objective.outputs, config.seed, code_file).train()
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         before = torch.get_rng_state()

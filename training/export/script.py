@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from torch import Tensor, nn
 
 from training import random
-from training.atomic import write_text
+from training.atomic import write_bytes
 from training.data.augment import Augmenter
+from training.engine.teacher import told_of_teacher
 from training.errors import InputError, TrainingError
 from training.export.freezing_listing import frozen_alike
 from training.export.judgement import judged_alike
@@ -24,6 +26,7 @@ from training.export.material import SAMPLES, Material
 from training.export.own_file import joined, refuse_clash
 from training.export.place import make_parents, remove_made
 from training.export.rows_listing import rows_alike
+from training.export.teacher_listing import SecondFile, describe_teacher, importable, taught_alike, teacher_bytes
 from training.export.weights_listing import begun_alike
 from training.models import make_model
 from training.models.stages import stages
@@ -53,7 +56,8 @@ _IMPORTS = {
     "Image": "from PIL import Image, ImageOps",
     "load_file": "from safetensors.torch import load_file",
     "Tokenizer": "from tokenizers import Tokenizer, models, pre_tokenizers, trainers",
-    "Tensor": "from torch import Tensor, nn",
+    "Tensor": "from torch import Tensor",
+    "nn": "from torch import nn",
     "functional": "from torch.nn import functional",
     "binary_auroc": "from torchmetrics.functional.classification import binary_auroc",
     "binary_average_precision": "from torchmetrics.functional.classification import binary_average_precision",
@@ -72,28 +76,49 @@ _OTHER_PIXELS = (
 
 
 def export_script(load: Callable[[], Material], out: Path) -> dict[str, Any]:
-    """Write the run of a checkpoint as a script to ``out``, a path ending in .py. Raises InputError when it cannot be."""
+    """Write the run of a checkpoint as a script to ``out``, a path ending in .py, and beside it the teacher of a run that
+    distils. Raises InputError when it cannot be."""
     out = out.expanduser().absolute()
     _refuse_to_overwrite(out)
     material = load()
     text = render(material, out.name)
-    difference = prove_script(material, text)
-    made: list[Path] = []
-    try:
-        made = make_parents(out.parent)
-        write_text(out, text)
-    except OSError as error:
-        remove_made(made)
-        raise InputError(f"{out}: cannot be written ({error.strerror}); choose another place.") from error
+    files, teacher = {out: text.encode()}, None
+    if material.teacher is not None:
+        teacher = render_teacher(material, out.name)
+        beside, weights = (out.with_name(f"{teacher.module}{suffix}") for suffix in (".py", ".pt"))
+        _refuse_to_overwrite(beside)
+        if weights.exists() and not beside.exists():
+            raise InputError(
+                f"{weights}: is there already and not an export of ours; choose another name for the script."
+            )
+        files = {weights: teacher_bytes(material), beside: teacher.text.encode()} | files
+    difference = prove_script(material, text, teacher)
+    _write(files)
     pixels = _OTHER_PIXELS if material.config.loader.decoder == "gpu" else ""
     return {
         "format": "script",
         "path": str(out),
-        "files": [str(out)],
+        "files": [str(path) for path in reversed(files)],
         "max_difference": difference,
         "summary": f"Exported the run as a script to {out}; its initial weights, order, rates and weight decay equal the "
         f"run's, and its model on {SAMPLES} samples: largest difference {difference:.3g}.{pixels}",
     }
+
+
+def _write(files: dict[Path, bytes]) -> None:
+    """All of them in one folder, or none that was not there before."""
+    new, made = [path for path in files if not path.exists()], []
+    out = [*files][-1]
+    try:
+        made = make_parents(out.parent)
+        for path, data in files.items():
+            write_bytes(path, data)
+    except OSError as error:
+        for path in new:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+        remove_made(made)
+        raise InputError(f"{out}: cannot be written ({error.strerror}); choose another place.") from error
 
 
 def _refuse_to_overwrite(out: Path) -> None:
@@ -114,6 +139,20 @@ def _is_ours(out: Path) -> bool:
 
 def render(material: Material, file: str) -> str:
     """The script's text; ``file`` is the name it will have."""
+    facts = describe_run(material, file)
+    last = f"from {facts['teacher_module']} import make_teacher" if facts["distils"] else ""
+    return _rendered("script.jinja", facts, last)
+
+
+def render_teacher(material: Material, file: str) -> SecondFile:
+    """What goes beside the script ``file`` of a run that distils."""
+    with told_of_teacher():
+        facts = describe_teacher(material, file)
+        return SecondFile(facts["teacher_module"], _rendered("teacher.jinja", facts["teacher"]))
+
+
+def _rendered(template: str, facts: dict[str, Any], last: str = "") -> str:
+    """The text with what it imports; ``last`` is one more such line."""
     environment = Environment(
         loader=PackageLoader("training.export"),
         undefined=StrictUndefined,
@@ -122,16 +161,15 @@ def render(material: Material, file: str) -> str:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    facts = describe_run(material, file)
-    text = environment.get_template("script.jinja").render(facts)
+    text = environment.get_template(template).render(facts)
     used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     lines = [line for name, line in _IMPORTS.items() if name in used or not name]
     if "data_imports" in facts:
         lines = joined(lines, facts["data_imports"])
     if "own_imports" in facts:
-        refuse_clash("\n".join([*lines, text]), facts["network_code"])
+        refuse_clash("\n".join([*lines, last, text]), facts["network_code"])
         lines = joined(lines, facts["own_imports"])
-    imports = "\n".join(_together(lines))
+    imports = "\n".join(_together([*lines, "", last] if last else lines)).strip("\n")
     text = text.replace("\n#IMPORTS#\n", f"\n{imports}\n")  # a line of its own, which no name can be
     text = re.sub(r"\n{3,}(?=[ ])", "\n\n", text)  # where a part was left out, its blank lines stay behind
     return re.sub(r"\n{4,}", "\n\n\n", text).rstrip("\n") + "\n"
@@ -146,22 +184,24 @@ def _together(lines: Iterable[str]) -> list[str]:
     return [f"{start} import {', '.join(names)}" if names else start.strip() for start, names in found.items()]
 
 
-def prove_script(material: Material, text: str) -> float:
-    """Compare what the script computes with the engine, part by part; returns the largest difference of a logit.
+def prove_script(material: Material, text: str, teacher: SecondFile | None = None) -> float:
+    """Compare what the script computes with the engine, part by part; returns the largest difference of a logit. ``teacher``
+    is its second file.
 
     Initial weights, order of samples, learning rates, weight decay and normalisation must be equal to the bit; so must
     the logits of the checkpoint's weights in the script's model. Raises TrainingError, naming the part, when they are not.
     """
     config = material.config
     script: dict[str, Any] = {"__name__": "exported_script"}
-    exec(compile(text, "exported script", "exec", dont_inherit=True), script)
+    with importable(teacher):
+        exec(compile(text, "exported script", "exec", dont_inherit=True), script)
     torch_state = torch.get_rng_state()
     try:
         torch.default_generator.manual_seed(config.seed)
         model = script["make_model"]()
     finally:
         torch.set_rng_state(torch_state)
-    ours = make_model(config.model, material.facts, material.objective.outputs, config.seed, material.run.code_file)
+    ours = make_model(config.model, material.facts, material.objective.outputs, config.seed, material.code_file)
     _require(_same(model.state_dict(), ours.state_dict()), "initial weights")
     _require(begun_alike(material, script, model, ours), "known weights")
     order = random.permutation(config.seed, 1, _TRIED_STEPS)
@@ -175,6 +215,7 @@ def prove_script(material: Material, text: str) -> float:
     _require(_by_name(groups, model, "weight_decay") == _by_name(wanted, ours, "weight_decay"), "weight decay")
     _require(_by_name(groups, model, "lr_scale") == _by_name(wanted, ours, "lr_scale"), "factors of the learning rate")
     difference = _compare_logits(material, script, model)
+    _require(taught_alike(material, script), "teacher")
     _require(judged_alike(material, script), "loss or score")
     return difference
 

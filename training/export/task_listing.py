@@ -6,19 +6,19 @@ from typing import Any
 
 import torch
 
-from training.config import RunConfig
 from training.config.metrics import metric
 from training.config.objective import (
     Binary,
     Classification,
+    Distillation,
     LanguageModel,
     MultiLabel,
     Ranking,
     Regression,
     Segmentation,
 )
-from training.errors import InputError
 from training.export.material import Material
+from training.export.written import setting
 from training.objectives.numbers import class_weights
 
 _TRUTH = {
@@ -42,14 +42,6 @@ _WORDS = {
     "huber": "Huber loss",
     "weighted_sum": "A weighted sum of errors",
 }
-
-
-def refuse_task(config: RunConfig, instead: str) -> None:
-    """Raise InputError where no template says the task; ``instead`` is what to do."""
-    objective = config.objective
-    known = Classification | Binary | MultiLabel | Regression | LanguageModel | Segmentation | Ranking
-    if not isinstance(objective, known):
-        raise InputError(f"objective.kind: a script cannot train for {objective.kind} yet; {instead}.")
 
 
 def describe_task(material: Material) -> dict[str, Any]:
@@ -104,6 +96,8 @@ def task_settings(material: Material) -> list[tuple[str, str, Any]]:
         settings.append(("From this probability on the answer is yes.", "THRESHOLD", section.threshold))
     if isinstance(section, Regression) and "delta" in " ".join(_loss_lines(section)).lower():
         settings.append(("Where the Huber loss turns from squared to absolute.", "DELTA", section.delta))
+    if isinstance(section, Distillation):
+        settings += [setting(section, "temperature"), setting(section, "alpha")]
     if isinstance(section, Ranking):
         settings.append(("How much higher the better item has to score.", "MARGIN", section.margin))
         if (

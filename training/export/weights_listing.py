@@ -35,7 +35,7 @@ def describe_beginning(material: Material) -> dict[str, Any]:
     if not (getattr(config, "pretrained", None) or getattr(config, "weights", None)):
         return {"begins": False}
     weights = _weights(material)
-    model = make_model(config, facts, material.objective.outputs, material.config.seed, material.run.code_file)
+    model = make_model(config, facts, material.objective.outputs, material.config.seed, material.code_file)
     own = model.state_dict()
     taken = take(model, weights, _is_headless(material, weights))
     names = renamed(weights.tensors, own)

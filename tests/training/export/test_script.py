@@ -36,7 +36,7 @@ def train_by_script(file: Path, out: Path, *arguments: str, save: Any = None) ->
     """Run the script's ``main`` here; ``save`` takes the place of its own."""
     threads, random_state = torch.get_num_threads(), torch.get_rng_state()
     argv, tf32 = sys.argv, torch.backends.cudnn.allow_tf32
-    names: dict[str, Any] = {"__name__": "script"}
+    names: dict[str, Any] = {"__name__": "script", "__file__": str(file)}
     exec(compile(file.read_text(encoding="utf-8"), str(file), "exec", dont_inherit=True), names)
     if save is not None:
         names["save"] = save(names["save"])
@@ -79,7 +79,7 @@ def check_source(file: Path) -> None:
     assert not {name for name in imported if name.partition(".")[0] in ("training", "studio")}
     subprocess.run([sys.executable, "-m", "py_compile", file], check=True)
     ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", str(file)]
-    done = subprocess.run(ruff, capture_output=True, text=True, check=False)
+    done = subprocess.run(ruff, cwd=file.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 

@@ -152,6 +152,11 @@ def test_a_teachers_code_needs_a_word_too(
     short = f"objective.teacher={os.path.relpath(teacher)}"
     assert main(["resume", taught, "--set", "loop.max_steps=3", "--set", short, "--trust", "--json"]) == 0
     assert json_line(capsys)["step"] == 3
+    forget(isolated_home)
+    export = ["export", taught, "--to", "script", "--out", str(tmp_path / "script.py")]
+    assert main(export) == 2
+    assert "nobody has agreed on this computer to run network.py" in capsys.readouterr().err
+    assert main([*export, "--trust"]) == 0
 
 
 def test_a_teacher_in_a_file_needs_a_word_too(stranger: Path, tmp_path: Path, capsys: Captured) -> None:
