@@ -11,7 +11,6 @@ from torch import nn
 from training.config import RunConfig
 from training.config.optimizer import Adafactor, Muon, OptimizerSection, RMSprop, Sgd
 from training.config.schedule import OneCycle
-from training.errors import InputError
 from training.export.material import Material
 from training.models.stages import stages
 from training.optim import Freezing, make_optimizer, muon
@@ -128,15 +127,10 @@ def clipping(clip_norm: float | None, clip_value: float | None, divides: bool) -
 
 
 def describe_averaging(material: Material) -> dict[str, Any]:
-    """How weights are averaged, and which are judged. Raises InputError for frozen batch norms under SWA."""
+    """How weights are averaged, and which are judged."""
     loop = material.config.loop
     swa = loop.swa_start is not None
     norms = any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in material.model.modules())
-    if swa and norms and material.config.optimizer.freeze != "off":
-        raise InputError(
-            "loop.swa_start: a script cannot measure the statistics of batch norms of which some are frozen yet; export "
-            "safetensors, torch-export or onnx instead."
-        )
     ema = loop.ema_decay is not None
     return {
         "ema": ema,

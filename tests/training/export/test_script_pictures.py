@@ -13,16 +13,23 @@ from training.errors import TrainingError
 from training.export import script
 from training.export.material import load_material
 
-
-def test_equal_averages_measure_batch_norm(idx_folder: Path, train: Train, tmp_path: Path) -> None:
-    averaged = (
-        "model.norm=batch",
-        "loop.ema_decay=none",
-        "loop.swa_start=0.3",
-        "loop.swa_every_steps=2",
+MEASURED = {
+    "all": ("loop.swa_start=0.3", "loop.epochs=2", "dataset.erasing=0.5"),
+    "but frozen ones": ("loop.swa_start=0.3", "loop.epochs=2", "optimizer.freeze=stages"),
+    "as the epoch that comes trains them": (
+        "loop.swa_start=0.0",
         "loop.epochs=2",
-    )
-    checkpoint = train(tiny_pictures(idx_folder, CPU, *averaged, "dataset.erasing=0.5"))
+        "loop.max_steps=4",
+        "optimizer.freeze=stages",
+        "optimizer.unfreeze_epoch=1",
+    ),
+}
+
+
+@pytest.mark.parametrize("choice", MEASURED)
+def test_equal_averages_measure_batch_norm(choice: str, idx_folder: Path, train: Train, tmp_path: Path) -> None:
+    averaged = ("model.norm=batch", "loop.ema_decay=none", "loop.swa_every_steps=2", "loop.epochs=1")
+    checkpoint = train(tiny_pictures(idx_folder, CPU, *averaged, *MEASURED[choice]))
     file = export(checkpoint, tmp_path / "train.py")
     check_source(file)
     train_by_script(file, tmp_path / "run")
