@@ -34,7 +34,7 @@ def evaluate(session: Session, part: str, prefix: str, shortage: Shortage) -> tu
 
     model.eval()
     try:
-        with averaged, torch.inference_mode():
+        with averaged, torch.inference_mode(), session.draws(part):
             totals = shortage.evaluate(measure)
             return totals.metrics(prefix), totals.tables()
     finally:

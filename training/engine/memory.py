@@ -59,7 +59,8 @@ class Shortage:
         session = self._session
         random = _random_state(session.device) if self._goes_on else None
         try:
-            return train_step(session, window)
+            with session.draws("step"):
+                return train_step(session, window)
         except (RuntimeError, MemoryError) as error:
             if not ran_out_of_memory(error):
                 raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
@@ -10,9 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from training.config import RunConfig
+from training.config.objective import Distillation
+from training.config.user_file import UserFile
 from training.data import Data, Window
 from training.data.plan import plan
 from training.engine.device import Numerics
+from training.models.own_draws import own_draws
 from training.models.pretrained import Beginning
 from training.models.work import samples_at_once
 from training.objectives import Objective
@@ -91,6 +95,13 @@ class Session:
     forward: Callable[[Tensor], Any] | None = None  # in training, where it is not the model itself
     compiled: WholeStep | None = None  # takes the place of ``train_step``
     lr: float = 0.0  # the rate of the step that comes next, by ``apply_schedule``
+
+    def draws(self, what: str) -> AbstractContextManager[None]:
+        """For what comes next: Python's and NumPy's random numbers, where code of a person's own (the network's, a teacher's)
+        may draw some. torch's are saved."""
+        if isinstance(self.config.model, UserFile) or isinstance(self.config.objective, Distillation):
+            return own_draws(self.config.seed, what, self.progress.step)
+        return nullcontext()
 
     def evaluation_size(self, batch_size: int) -> int:
         """Samples to a batch where no gradients are kept, beside training batches of ``batch_size``."""

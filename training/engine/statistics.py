@@ -31,7 +31,7 @@ def measure_statistics(session: Session) -> None:
         return
     data, momenta = session.data, [norm.momentum for norm in norms]
     try:
-        with undisturbed(session), average.swapped(model), torch.no_grad():
+        with undisturbed(session), average.swapped(model), torch.no_grad(), session.draws("statistics"):
             model.eval()
             for norm in norms:
                 norm.reset_running_stats()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from training.config.user_file import UserFile
 from training.config.zoo import StartingWeights
 from training.errors import InputError
 from training.facts import DataFacts
+from training.models.own_draws import own_draws
 from training.models.whitened_cnn import PICTURES, whiten
 
 
@@ -31,7 +33,8 @@ def make_model(config: Model, facts: DataFacts, outputs: int, seed: int, code: P
         make = partial(make, code=code)
     if not isinstance(config, StartingWeights):  # those have a known size
         _refuse_more_than_memory(lambda: make(config, facts, outputs))
-    with torch.random.fork_rng(devices=[]):
+    own = own_draws(seed, "build", 0) if isinstance(config, UserFile) else nullcontext()
+    with torch.random.fork_rng(devices=[]), own:
         # Not torch.manual_seed, which would reach into every GPU's generator as well.
         torch.default_generator.manual_seed(seed)
         return make(config, facts, outputs)

@@ -244,6 +244,42 @@ def test_batch_norm_is_tried_with_a_single_sample_too(tmp_path: Path) -> None:
     assert not any(part._forward_hooks or part._forward_pre_hooks for part in model.modules())
 
 
+DRAWS = """
+import random
+
+import numpy as np
+import torch
+from torch import nn
+
+
+class Draws(nn.Module):
+    def __init__(self, features: int, classes: int):
+        super().__init__()
+        self.first, self.last = nn.Linear(features, 8), nn.Linear(8, classes)
+        with torch.no_grad():
+            self.last.weight.mul_(random.random() + np.random.rand())
+
+    def forward(self, x):
+        return self.last(torch.relu(self.first(x)) * (0.5 + random.random()) * (0.5 + np.random.rand()))
+
+
+def build(features: int, classes: int):
+    return Draws(features, classes)
+"""
+
+
+def test_what_own_code_draws_by_python_and_numpy_is_the_same_on_a_resume(tmp_path: Path) -> None:
+    config = small_run(written(tmp_path, DRAWS))
+    runs = [start_run(config, tmp_path / "runs") for _ in range(2)]
+    one, other = (Path(record["last_checkpoint"]) for record in runs)
+    whole, validated = (one / "model.safetensors").read_bytes(), runs[0]["metrics"]
+    assert (other / "model.safetensors").read_bytes() == whole
+    assert runs[1]["metrics"] == validated
+    resumed = resume_run(str(other.parent / "step-00000002"), tmp_path / "runs")
+    assert (other / "model.safetensors").read_bytes() == whole
+    assert resumed["metrics"] == validated
+
+
 def test_a_fault_in_the_middle_of_a_run_names_the_line(tmp_path: Path) -> None:
     record = start_run(small_run(written(tmp_path, NETWORK), fail_at=2), tmp_path / "runs")
     assert record["status"] == "failed"
