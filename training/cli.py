@@ -41,6 +41,7 @@ from training.presets import load_preset
 from training.presets.command import add_presets
 from training.process import tune_process
 from training.reading import visible, visible_lines
+from training.runs.complete import told_complete
 from training.runs.folder import RunFolder, read_json
 from training.runs.profile_record import read_profile
 from training.runs.trust import add_trust, trust_file, trust_resume, trust_run
@@ -215,7 +216,14 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _resume(arguments: argparse.Namespace) -> int:
     workspace = _workspace(arguments)
-    folder, _ = find_target(arguments.target, workspace)  # a wrong name is told before torch is loaded
+    folder, checkpoint = find_target(arguments.target, workspace)  # a wrong name is told before torch is loaded
+    asks_more = arguments.overrides or arguments.dry_run or arguments.profile
+    if not asks_more and (complete := told_complete(folder, checkpoint)):
+        sys.stderr.write(f"{visible(complete)}\n")
+        if arguments.json:
+            record = folder.status()
+            _print_json({key: record.get(key) for key in CONTRACT})
+        return 0
     arguments.overrides = with_teacher_found(arguments.overrides, workspace, Path())
     if arguments.trust:
         arguments.overrides = [*arguments.overrides, *trust_resume(folder, arguments.overrides)]

@@ -106,7 +106,7 @@ class Console:
         """The run's last word."""
         best, step = record.get("best"), record["step"]
         loss = (record.get("metrics") or {}).get("train/loss")
-        last = self._started is not None and step == self._started.total_steps
+        last = self._started is not None and self._started.step < step == self._started.total_steps
         if loss is not None and last and step != self._epoch_end:  # of an epoch that was not gone through
             self._line(f"epoch {record['epoch'] + 1:>3}  step {step:>7,}  train/loss {loss:.4f}")
         words = [f"{record['status']} at step {record['step']:,}"]

@@ -31,7 +31,8 @@ def _can_start(context: AppContext) -> bool:
 
 
 def _can_resume(context: AppContext) -> bool:
-    return context.live.folder is not None and is_enabled(RunAction.RESUME, context.live.state) and _can_start(context)
+    live = context.live  # of a run that completed nothing is left after its last checkpoint
+    return live.folder is not None and live.done_at is None and when(RunAction.RESUME)(context) and _can_start(context)
 
 
 def _resume(context: AppContext) -> None:

@@ -18,6 +18,9 @@ from studio.widgets import Card, button, icon_button, label
 from training.runs.folder import RunFolder
 from training.runs.manifest import CheckpointInfo
 
+_GO_ON = "Continue this run from the chosen checkpoint"
+_LONGER = "To train longer, press Branch and raise Epochs."
+
 
 class CheckpointPanel(Card):
     """A card with the list and its buttons. The person's choice stays while the list grows."""
@@ -26,6 +29,7 @@ class CheckpointPanel(Card):
         super().__init__("Checkpoints", parent=parent)
         self._context = context
         self._run_state = RunState.IDLE
+        self._done_at: int | None = None  # the step at which the run completed
         self._picked = ""  # the name of the one chosen by the person; until then the newest one is selected
         self._selecting = False
         self.model = CheckpointListModel(context.background, self)
@@ -47,7 +51,7 @@ class CheckpointPanel(Card):
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.view)
         self._export_best = button("Export best", "export", tooltip="Write the best model to a file for use elsewhere")
-        self._resume = button("Resume", "resume", tooltip="Continue this run from the chosen checkpoint")
+        self._resume = button("Resume", "resume", tooltip=_GO_ON)
         self._branch = button(
             "Branch", "branch", tooltip="Start a new run from the chosen checkpoint, with other settings"
         )
@@ -66,18 +70,19 @@ class CheckpointPanel(Card):
         context.start_problem_changed.connect(self._update_buttons)
         self._update_buttons()
 
-    def set_run(self, folder: RunFolder | None, state: RunState) -> None:
-        """Show the checkpoints of ``folder``; ``state`` decides what can be done with them."""
-        self._run_state = state
+    def set_run(self, folder: RunFolder | None, state: RunState, done_at: int | None = None) -> None:
+        """Show the checkpoints of ``folder``; ``state`` decides what can be done with them, and so does ``done_at``, the
+        step at which the run completed."""
+        self._run_state, self._done_at = state, done_at
         if folder != self.model.folder:
             self.view.clearSelection()
             self._picked = ""
         self.model.set_folder(folder)
         self._update_buttons()
 
-    def set_state(self, state: RunState) -> None:
+    def set_state(self, state: RunState, done_at: int | None = None) -> None:
         """The run went on or ended."""
-        self._run_state = state
+        self._run_state, self._done_at = state, done_at
         self._update_buttons()
 
     def refresh(self) -> None:
@@ -143,9 +148,11 @@ class CheckpointPanel(Card):
 
     @Slot()
     def _update_buttons(self) -> None:
-        chosen, state = self.chosen() is not None, self._run_state
-        free = not self._context.start_problem()
-        self._resume.setEnabled(chosen and free and is_enabled(RunAction.RESUME, state))
+        info, state = self.chosen(), self._run_state
+        chosen, free = info is not None, not self._context.start_problem()
+        done = info is not None and info.step == self._done_at
+        self._resume.setEnabled(chosen and free and not done and is_enabled(RunAction.RESUME, state))
+        self._resume.setToolTip(f"The run is complete at step {self._done_at:,}. {_LONGER}" if done else _GO_ON)
         self._branch.setEnabled(chosen and is_enabled(RunAction.BRANCH, state))
         self._export.setEnabled(chosen and is_enabled(RunAction.EXPORT, state))
         self._export_best.setEnabled(bool(self.model.checkpoints) and is_enabled(RunAction.EXPORT, state))

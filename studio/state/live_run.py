@@ -14,7 +14,7 @@ from studio.state.progress import Progress, ProgressMeter
 from training.config import RunConfig
 from training.control import Command, send
 from training.errors import InputError, TrainingError
-from training.events import FINAL_EVENTS, AttemptStarted, Event, PhaseChanged
+from training.events import FINAL_EVENTS, AttemptStarted, Completed, Event, PhaseChanged
 from training.runs.folder import RunFolder
 from training.runs.history import History
 
@@ -81,6 +81,12 @@ class LiveRun(QObject):
     def live(self) -> bool:
         """Whether work is going on, or about to."""
         return self.state in LIVE
+
+    @property
+    def done_at(self) -> int | None:
+        """The step at which the run completed; None for one that did not."""
+        final = self.history.final if self.history else None
+        return final.step if isinstance(final, Completed) else None
 
     def config(self) -> RunConfig | None:
         """The configuration as it runs; None when there is none, or it cannot be read."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,19 @@ def test_runs_show_and_resume_know_a_run_by_its_id(config: Path, capsys: Capture
     shown = json_line(capsys)
     assert shown["checkpoints"][0]["labels"]
     assert shown["environment"]["torch"]
+    capsys.readouterr()
     assert main(["resume", run, "--json"]) == 0
-    assert json_line(capsys)["step"] == 24
+    again = capsys.readouterr()
+    record = json.loads(again.out)
+    assert (tuple(record), record["step"], record["status"]) == (CONTRACT, 24, "completed")
+    begun, _, command = again.err.strip().partition("python -m training ")
+    assert begun == f"The run {run} is complete at step 24 (all steps done); to train longer, branch from it: "
+    assert main(["resume", run, "--set", "loader.workers=0"]) == 0  # changes nothing, so there is nothing to do either
+    assert "epoch   4" not in capsys.readouterr().err
+    assert main([*shlex.split(command), "--json"]) == 0  # as it was told
+    longer = json_line(capsys)
+    assert (longer["step"], longer["run"] != run) == (48, True)
+    shutil.rmtree(longer["folder"])
     assert main(["show", run]) == 0
     text = capsys.readouterr().out
     assert "[dataset]" in text

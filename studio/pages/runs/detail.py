@@ -98,7 +98,8 @@ class RunDetail(QWidget):
         self._facts.setText(_facts(run))
         record = run.record
         self.outcome.show_outcome(state, _final(record, state), can_resume=False, config=_proposed_for(run))
-        self.checkpoints.set_run(run.folder, state)
+        done_at = int(record.get("step") or 0) if state is RunState.COMPLETED else None
+        self.checkpoints.set_run(run.folder, state, done_at)
         if another:
             self.curves.clear("Reading the curves …")
             self.config.show_run(run)

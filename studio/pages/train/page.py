@@ -121,7 +121,7 @@ class TrainPage(QWidget):
         self.header.show_run(self._live)
         self._show_owner()
         self.curves.board.set_growing(self._live.state in LIVE)
-        self.checkpoints.set_run(self._live.folder, self._live.state)
+        self.checkpoints.set_run(self._live.folder, self._live.state, self._live.done_at)
         self.evaluation.set_run(self._live.folder)
         self.profile.set_run(self._live.folder, self._live.state)
         self._show_outcome()
@@ -139,7 +139,7 @@ class TrainPage(QWidget):
         self.header.show_run(self._live)
         self._show_owner()
         self.curves.board.set_growing(state in LIVE)
-        self.checkpoints.set_state(state)
+        self.checkpoints.set_state(state, self._live.done_at)
         self.profile.set_state(state)
         self._show_outcome()
 

@@ -143,6 +143,8 @@ def test_branching_opens_the_setup_page(qtbot: QtBot, context: AppContext, confi
     listed(qtbot, page, ["completed"])
     context.show_page("runs")
     page.choose(run_id)
+    qtbot.waitUntil(page.detail.checkpoints._export_best.isEnabled)
+    assert "The run is complete at step 40." in page.detail.checkpoints._resume.toolTip()
     click(qtbot, page.detail.branch)
     assert window.rail.current() == "setup"
     assert context.branch is not None

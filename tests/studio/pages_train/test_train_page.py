@@ -121,10 +121,15 @@ def test_stop_without_saving_writes_no_checkpoint(qtbot: QtBot, context: AppCont
 def test_resuming_from_a_chosen_checkpoint_continues_one_curve(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
-    page = train_page(open_window(qtbot, context))
+    window = open_window(qtbot, context)
+    page = train_page(window)
     context.start_run(config(epochs=3))
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
     qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 3)
+    assert not page.checkpoints._resume.isEnabled()  # nothing is left after the last one
+    told = "The run is complete at step 60. To train longer, press Branch and raise Epochs."
+    assert page.checkpoints._resume.toolTip() == told
+    assert not window.conduct.actions.actions["resume"].isEnabled()
     page.checkpoints.choose("step-00000020")
     qtbot.waitUntil(page.checkpoints._resume.isEnabled)
     click(qtbot, page.checkpoints._resume)
