@@ -118,10 +118,17 @@ def test_check_lists_findings_until_a_setting_changes(qtbot: QtBot, page: SetupP
     assert page.findings.isVisible()
     findings = [
         {"level": "ok", "title": "The data opens.", "advice": ""},
-        {"level": "warning", "title": "The disk is nearly full.", "advice": "Free some space, or set checkpoints.keep_last."},
+        {
+            "level": "warning",
+            "title": "The disk is nearly full.",
+            "advice": "Free some space, or set checkpoints.keep_last.",
+        },
     ]
     context.engine.checks[-1].done({"findings": findings})
-    assert page.findings.texts() == ["ok: The data opens.", "warning: The disk is nearly full. Free some space, or set Keep."]
+    assert page.findings.texts() == [
+        "ok: The data opens.",
+        "warning: The disk is nearly full. Free some space, or set Keep.",
+    ]
     assert "Worth a look" in words(page.findings)
     context.draft.set("seed", 9)
     assert not page.findings.isVisible()

@@ -96,7 +96,7 @@ def test_what_cannot_be_is_said_above_the_table_that_shows_it(
     card = shown(qtbot, page, context, table)
     assert card.isVisible()
     frame = frame_of(page)
-    assert "Column 'when' holds dates: split it into numbers" in frame.message()
+    assert "Column 'when' holds dates or times: split it into numbers" in frame.message()
     assert "dataset.features" not in frame.message()
     assert "price" in [card.model.headerData(number, Qt.Orientation.Horizontal) for number in range(5)]
 
