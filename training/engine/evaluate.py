@@ -28,7 +28,7 @@ def evaluate(session: Session, part: str, prefix: str, shortage: Shortage) -> tu
         totals = Totals(session.objective)
         for batch in session.data.evaluation_batches(part):
             with session.numerics.autocast():
-                outputs = model(batch.inputs)
+                outputs = session.told(batch.inputs, model(batch.inputs))
             totals.add(outputs, batch.targets)
         return totals
 

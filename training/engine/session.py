@@ -18,6 +18,7 @@ from training.data.plan import plan
 from training.engine.device import Numerics
 from training.models.own_draws import own_draws
 from training.models.pretrained import Beginning
+from training.models.user_file import refuse_misfit
 from training.models.work import samples_at_once
 from training.objectives import Objective
 from training.optim.ema import Average
@@ -102,6 +103,12 @@ class Session:
         if isinstance(self.config.model, UserFile) or isinstance(self.config.objective, Distillation):
             return own_draws(self.config.seed, what, self.progress.step)
         return nullcontext()
+
+    def told(self, inputs: Tensor, outputs: Any) -> Any:
+        """``outputs``, the network's answer to ``inputs``. Raises TrainingError for what a person's own may answer in the end."""
+        if isinstance(self.config.model, UserFile):
+            refuse_misfit(self.config.model, self.data.facts, self.objective.outputs, inputs, outputs)
+        return outputs
 
     def evaluation_size(self, batch_size: int) -> int:
         """Samples to a batch where no gradients are kept, beside training batches of ``batch_size``."""

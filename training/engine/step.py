@@ -25,7 +25,7 @@ def train_step(session: Session, window: Window) -> tuple[Tensor, Tensor]:
     for batch in window:
         session.lap("data")
         with numerics.autocast():
-            outputs = (session.forward or session.model)(batch.inputs)
+            outputs = session.told(batch.inputs, (session.forward or session.model)(batch.inputs))
         part = session.objective.loss(outputs, batch.targets, weight)
         session.lap("forward")
         numerics.backward(part)

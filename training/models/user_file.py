@@ -7,6 +7,7 @@ import linecache
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,7 +19,7 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from training.atomic import write_text
 from training.config.signature import FILLED, FUNCTION, Signature, read_signature, signature_of
 from training.config.user_file import UserFile, argument_problems, untrusted
-from training.errors import ConfigError, InputError, Problem, counted
+from training.errors import ConfigError, InputError, Problem, TrainingError, counted
 from training.facts import DataFacts
 from training.models.hollow import forward_hollow
 from training.models.refusing_layer import entered_layers, refusal
@@ -143,6 +144,14 @@ def misfit(answer: Any, wanted: tuple[int, ...]) -> str:
         f"for {counted(wanted[0], 'sample')} the network answers {_kind(answer)}, but a tensor of "
         f"{' x '.join(map(str, wanted))} is wanted; {advice}."
     )
+
+
+def refuse_misfit(config: UserFile, facts: DataFacts, outputs: int, inputs: Tensor, answer: Any) -> None:
+    """Raise TrainingError where the network answers ``inputs`` in another form than when it was tried: that may depend on what
+    it computes, or on how often it was asked."""
+    fault = misfit(answer, answer_shape(replace(facts, shape=tuple(inputs.shape[1:])), outputs, len(inputs)))
+    if fault:
+        raise TrainingError(f"{visible(config.path)}: {fault}", "Correct the file, and start a new run with it.")
 
 
 def answer_shape(facts: DataFacts, outputs: int, samples: int) -> tuple[int, ...]:

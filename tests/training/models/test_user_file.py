@@ -287,6 +287,18 @@ def test_a_fault_in_the_middle_of_a_run_names_the_line(tmp_path: Path) -> None:
     assert record["reason"].endswith(f"network.py, line {line}: ValueError: enough of it.")
 
 
+@pytest.mark.parametrize("part", ["training", "validation"])
+def test_an_answer_of_another_form_later_on_is_told_with_the_file(tmp_path: Path, part: str) -> None:
+    asks = "self.calls > 2" if part == "training" else "self.calls and not self.training"
+    text = NETWORK.replace("return self.last", "answer = self.last")
+    text = text.replace("\n\n\ndef build", f"\n        return answer[:, :2] if {asks} else answer\n\n\ndef build")
+    record = start_run(small_run(written(tmp_path, text)), tmp_path / "runs")
+    assert record["status"] == "failed"
+    assert (
+        "network.py: for 12 samples the network answers a tensor of 12 x 2, but a tensor of 12 x 3" in record["reason"]
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
