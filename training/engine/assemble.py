@@ -29,6 +29,7 @@ from training.models.norms import refuse_single_samples
 from training.models.pretrained import Beginning, begin
 from training.models.recompute import recompute_activations
 from training.models.stages import stages
+from training.models.strides import refuse_long_strides
 from training.objectives import Objective, make_objective
 from training.optim import Average, Ema, Freezing, Swa, make_guard, make_optimizer
 from training.process import give_back_memory
@@ -97,6 +98,8 @@ def _build(
         recompute_activations(model)
     if data.plan.batch_size == 1:
         refuse_single_samples(model, data.facts)
+    if device.type == "cpu" and precision.compute == "bf16":
+        refuse_long_strides(model, data.facts)
     torch.manual_seed(config.seed)  # dropout's stream; initial weights, order and augmentation have their own
     total_steps = config.loop.epochs * data.steps_per_epoch
     if config.loop.max_steps is not None:
