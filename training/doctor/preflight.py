@@ -16,6 +16,7 @@ from training.data.placement import in_words
 from training.doctor.duplicates import duplicate_findings
 from training.doctor.memory import Trial, memory_findings, try_step
 from training.doctor.norms import norm_findings
+from training.doctor.unmeasurable import unmeasurable
 from training.engine.assemble import assemble
 from training.engine.compiled import compile_session
 from training.engine.device import describe_device, ran_out_of_memory
@@ -112,7 +113,9 @@ def _data(session: Session) -> list[Found]:
         )
     if facts.target == "mask":
         return [*found, *_absent_in_masks(facts), *_nameless(session)]
-    return [*found, *_classes(session)] if facts.target in ("class", "labels") else found
+    if facts.target in ("class", "labels"):
+        return [*found, *_classes(session)]
+    return [*found, *unmeasurable(facts, session.data.source.targets[session.data.splits["validation"]])]
 
 
 def _few_steps(session: Session) -> list[Found]:
@@ -153,7 +156,7 @@ def _named(facts: DataFacts) -> str:
     """``10 classes``"""
     count = len(facts.names)
     if facts.target == "ranks":
-        return "items to rank"
+        return "queries whose items are ranked"
     if facts.target == "values":
         return f"{counted(count, 'value')} to predict"
     words = {"class": "classes", "mask": "classes", "labels": "labels", "tokens": "tokens"}

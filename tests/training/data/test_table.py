@@ -262,7 +262,7 @@ def test_a_class_that_does_not_train_is_told(make_config: MakeConfig, tmp_path: 
 
 def test_a_target_that_never_changes_is_refused(make_config: MakeConfig, tmp_path: Path) -> None:
     content = "a,y\n" + "".join(f"{i},2.5\n" for i in range(20))
-    with pytest.raises(InputError, match="dataset.targets: every training sample has the same y, so there is nothing"):
+    with pytest.raises(InputError, match=r"dataset.targets: every training sample has the same y, so there is nothing"):
         prepared(make_config, tmp_path, content, objective={"kind": "regression"})
 
 

@@ -147,3 +147,35 @@ def test_a_class_of_what_nobody_named_may_be_left_out(tmp_path: Path) -> None:
     assert told.fix == {"dataset.ignore_index": 1}
     ignored = masked(tmp_path, "dataset.ignore_index=1")
     assert not [item for item in ignored if "dataset.ignore_index" in item.fix]
+
+
+@pytest.mark.parametrize(
+    ("objective", "content", "said"),
+    [
+        ("ranking", [(n // 4, n % 4, -(n % 4) - 1) for n in range(80)], "No validation item has a rank above 0"),
+        (
+            "ranking",
+            [(n // 4, n % 4, n % 2 if n < 4 else 1) for n in range(80)],
+            "No validation query has two items of",
+        ),
+        (
+            "regression",
+            [(n, n % 4, 5.5 if n < 79 else 7.5) for n in range(80)],
+            "All validation samples have the same y",
+        ),
+    ],
+)
+def test_what_validation_cannot_measure_is_told(
+    tmp_path: Path, objective: str, content: list[tuple[float, ...]], said: str
+) -> None:
+    rows = "".join(",".join(map(str, row)) + "\n" for row in content)
+    (tmp_path / "t.csv").write_text("query,a,y\n" + rows, encoding="utf-8")
+    kind = "ranking" if objective == "ranking" else "table"
+    data = {
+        "dataset": {"kind": kind, "path": str(tmp_path / "t.csv"), "split_seed": 1},
+        "model": {"kind": "tabular", "hidden": [4]},
+        "objective": {"kind": objective},
+        "loop": {"epochs": 1, "batch_size": 8},
+    }
+    [told] = [found for found in preflight(parse_config(data), tmp_path / "workspace") if found.title.startswith(said)]
+    assert told.level == "warning"

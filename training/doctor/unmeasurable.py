@@ -1,0 +1,43 @@
+"""Metrics that the validation samples cannot give, whatever the model learns."""
+
+from __future__ import annotations
+
+import math
+
+from torch import Tensor
+
+from training.events import Found
+from training.facts import DataFacts
+from training.reading import visible
+
+
+def unmeasurable(facts: DataFacts, targets: Tensor) -> list[Found]:
+    """What there is to say of ``targets``, those of the validation samples."""
+    if facts.target == "ranks":
+        return _of_ranks(targets)
+    if facts.target != "values":
+        return []
+    same = [
+        visible(name, 60)
+        for name, column in zip(facts.names, targets.unbind(1), strict=True)
+        if bool((column == column[0]).all())
+    ]
+    if not same:
+        return []
+    title = (
+        f"All validation samples have the same {', '.join(same[:10])}, so val/r2 and val/spearman cannot be measured."
+    )
+    return [Found(level="warning", title=title, advice="Hold back more samples, or others.")]
+
+
+def _of_ranks(targets: Tensor) -> list[Found]:
+    highest = targets.nan_to_num(nan=-math.inf).amax(1)
+    lowest = targets.nan_to_num(nan=math.inf).amin(1)
+    if not bool((highest > lowest).any()):
+        title = "No validation query has two items of different rank, so the order cannot be judged."
+        return [Found(level="warning", title=title, advice="Hold back more queries, or others.")]
+    if not bool((highest > 0).any()):
+        title = "No validation item has a rank above 0, and those below count as 0: val/ndcg cannot be measured."
+        advice = "Add a constant to all ranks, or let the best checkpoint be chosen by val/pair_accuracy."
+        return [Found(level="warning", title=title, advice=advice, fix={"checkpoints.monitor": "val/pair_accuracy"})]
+    return []
