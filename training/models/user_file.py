@@ -51,6 +51,12 @@ def make_user_model(config: UserFile, facts: DataFacts, outputs: int, code: Path
         raise InputError(
             f"{visible(str(path))}: the network that {FUNCTION} returns has no weights to train; add some."
         )
+    imaginary = [name for name, weight in model.named_parameters() if weight.requires_grad and weight.is_complex()]
+    if imaginary:
+        raise InputError(
+            f"{visible(str(path))}: the weights {visible(imaginary[0], 100)} are complex, and a run that trains such could not be "
+            "resumed; keep their real and imaginary parts, and join them in forward (torch.view_as_complex)."
+        )
     lazy = [(name, type(part)) for name, part in model.named_modules() if isinstance(part, LazyModuleMixin)]
     if lazy:
         name, kind = lazy[0]

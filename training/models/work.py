@@ -94,10 +94,13 @@ def _count(model: nn.Module, facts: DataFacts) -> _Multiplications:
     """Of one sample's forward pass."""
     counted = _Multiplications()
     modes = {module: module.training for module in model.modules()}
-    parameter = next(model.parameters())
+    parameters = list(model.parameters())
+    kind = next(
+        (each.dtype for each in parameters if each.is_floating_point()), torch.float32
+    )  # some may be whole or complex
     try:
         with torch.no_grad(), counted:
-            model.eval()(example_input(facts, 1, parameter.device, parameter.dtype))
+            model.eval()(example_input(facts, 1, parameters[0].device, kind))
     finally:
         for module, mode in modes.items():
             module.training = mode

@@ -15,6 +15,7 @@ from training.config import RunConfig, load_config
 from training.config.consent import agree
 from training.config.files import dump_config
 from training.config.user_file import UserFile
+from training.doctor.preflight import preflight
 from training.engine.run import resume_run, start_run
 from training.errors import ConfigError, InputError, TrainingError
 from training.export import export_checkpoint
@@ -236,6 +237,35 @@ def test_a_network_may_look_at_its_numbers(tmp_path: Path) -> None:
         make_model(wrong, vectors, 2, 0)
 
 
+COMPLEX = """
+import torch
+from torch import nn
+
+
+class Turned(nn.Module):
+    def __init__(self, features: int, classes: int, trained: bool):
+        super().__init__()
+        self.turn = nn.Parameter(torch.ones(features, dtype=torch.complex64), requires_grad=trained)
+        self.last = nn.Linear(features, classes)
+
+    def forward(self, x):
+        return self.last((x * self.turn).real)
+
+
+def build(features: int, classes: int, trained: bool = False):
+    return Turned(features, classes, trained)
+"""
+
+
+def test_complex_weights_may_be_there_but_not_be_trained(tmp_path: Path) -> None:
+    network = written(tmp_path, COMPLEX)
+    assert not [found.title for found in preflight(small_run(network), tmp_path) if found.level == "error"]
+    last = Path(start_run(small_run(network), tmp_path / "runs")["last_checkpoint"])
+    assert resume_run(str(last.parent / "step-00000002"), tmp_path / "runs")["status"] == "completed"
+    (refusal,) = preflight(small_run(network, trained=True), tmp_path)
+    assert "network.py: the weights turn are complex, and a run that trains such could not be resumed" in refusal.title
+
+
 def test_batch_norm_is_tried_with_a_single_sample_too(tmp_path: Path) -> None:
     text = "def build(features, classes):\n    return nn.Sequential(nn.BatchNorm1d(features), nn.Linear(features, classes))\n"
     model = make_model(written(tmp_path, HEAD + text), DataFacts("vector", (2,), "class", ("a", "b")), 2, 0)
@@ -312,6 +342,15 @@ def test_wrong_arguments(tmp_path: Path, arguments: dict[str, float], sentence: 
     model = written(tmp_path, NETWORK).model_copy(update={"arguments": arguments})
     with pytest.raises(ConfigError, match=sentence):
         make_model(model, FACTS, 3, 0)
+
+
+def test_a_network_that_its_arguments_break_is_told_with_them(tmp_path: Path) -> None:
+    text = "def build(classes, width=64):\n    return nn.Sequential(nn.Flatten(), nn.Linear(width, classes))\n"
+    model = written(tmp_path, HEAD + text)
+    make_model(model, FACTS, 3, 0)
+    with pytest.raises(InputError) as refused:
+        make_model(model.model_copy(update={"arguments": {"width": 100}}), FACTS, 3, 0)
+    assert str(refused.value).endswith("Correct the file. Or correct what it was given: width = 100.")
 
 
 def test_weights_are_a_function_of_the_seed(tmp_path: Path) -> None:
