@@ -221,7 +221,7 @@ class SectionForm(Card):
     def _show_problems(self) -> None:
         first: dict[str, Problem] = {}
         for problem in self._draft.problems():
-            first.setdefault(self._stem(problem.path), problem)
+            first.setdefault(self.stem(problem.path), problem)
         for path, row in self._rows.items():
             wrong = first.get(path)
             row.set_problem(wrong and replace(wrong, message=with_titles(wrong.message, self._draft.kind)))
@@ -239,13 +239,13 @@ class SectionForm(Card):
         self._more.setIcon(icon("chevron-down" if self._more.isChecked() else "chevron-right", "muted"))
 
     def _owner(self, path: str) -> FieldRow | KindChooser | None:
-        stem = self._stem(path)
+        stem = self.stem(path)
         if self.chooser and stem == self.chooser.path:
             return self.chooser
         return self._rows.get(stem)
 
-    def _stem(self, path: str) -> str:
-        """ "model.channels.1" -> "model.channels"; a setting inside a table has a row of its own."""
+    def stem(self, path: str) -> str:
+        """The setting whose row shows ``path``: "model.channels.1" -> "model.channels"; a setting inside a table has a row of its own."""
         return path if path in self._rows else ".".join(path.split(".")[:2])
 
     def _on_edited(self, path: str) -> None:

@@ -42,6 +42,16 @@ def make_user_model(config: UserFile, facts: DataFacts, outputs: int, code: Path
         raise ConfigError(problems)
     arguments = arguments_of(config, signature, facts, outputs)
     module = _run(signature, path)
+    try:
+        return _built(path, module, arguments, facts, outputs)
+    except InputError as error:
+        if not config.arguments:
+            raise
+        given = ", ".join(f"{name} = {visible(repr(value), 60)}" for name, value in config.arguments.items())
+        raise InputError(error.message, f"Or correct what it was given: {given}.") from error
+
+
+def _built(path: Path, module: ModuleType, arguments: Mapping[str, Any], facts: DataFacts, outputs: int) -> nn.Module:
     model = _told(path, "cannot build the network", lambda: getattr(module, FUNCTION)(**arguments))
     if not isinstance(model, nn.Module):
         raise InputError(

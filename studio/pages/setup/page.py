@@ -174,8 +174,8 @@ class SetupPage(QWidget):
         """(path, sentence with the field's name) of everything wrong, as the forms say it."""
         sentences: dict[str, str] = {}
         for problem in self.draft.problems():
-            path = ".".join(problem.path.split(".")[:2])
             for form in self.forms:
+                path = form.stem(problem.path)
                 if form.knows(path):
                     sentences.setdefault(path, with_title(*form.sentence(path)))
         return list(sentences.items())

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.engine.host import Done, Failed, Inquiry, Progress
 from studio.engine.messages import Refusal, problems_from
 from studio.forms.sentences import as_sentence, with_titles
+from studio.pages.setup.blame import settings_blamed
 from studio.state.draft import Draft
 from training.config import RunConfig
 from training.errors import Problem
@@ -69,19 +70,24 @@ class Question(QObject):
         self._timer = QTimer(self, singleShot=True, interval=delay)
         self._timer.timeout.connect(self._ask_now)
         draft.changed.connect(self.follow)
+        draft.looked_again.connect(self._look_again)
 
     def set_active(self, active: bool) -> None:
         """Ask only while somebody can see the answer."""
         self._active = active
-        if active and self._refused:
-            self._key = None  # what was wrong may have been put right elsewhere
         if active:
-            self.follow()
+            self._look_again()
         elif self._timer.isActive():
             # Not asked yet: a run that begins now would have to share its cores with the answer.
             self._timer.stop()
             self._key = None
             self._set_busy(False)
+
+    @Slot()
+    def _look_again(self) -> None:
+        if self._refused:
+            self._key = None  # what was wrong may have been put right elsewhere
+        self.follow()
 
     def ask_again(self) -> None:
         """Ask although nothing changed (the files may have)."""
@@ -125,7 +131,7 @@ class Question(QObject):
         def failed(refusal: Refusal) -> None:
             if serial == self._serial:
                 self.answer, self.table, self.refusal = None, None, self._without_path(refusal)
-                self.problems, self._refused = refusal.problems, True
+                self.problems, self._refused = settings_blamed(refusal, config), True
                 self._finish()
 
         def progress(text: str, fraction: float | None) -> None:

@@ -1,6 +1,8 @@
 """The previews: asked late, dropped when stale, true to what the engine answers."""
 
 from base64 import b64encode
+from hashlib import sha256
+from pathlib import Path
 from typing import cast
 
 from PySide6.QtGui import QColor, QImage
@@ -18,6 +20,7 @@ from studio.state.context import AppContext
 from studio.widgets import KeyValueTable
 from studio.widgets.bars import BarModel
 from tests.studio.pages_setup.fakes import FakeContext, answer, model_summary, refusal, report, words
+from training.config.consent import agree
 from training.errors import Problem
 
 
@@ -269,6 +272,34 @@ def test_what_the_engine_refuses_to_build_is_marked_with_its_way_out(
     qtbot.waitUntil(lambda: len(context.engine.summaries) == 3)
     context.engine.summaries[-1].done(model_summary())
     assert context.draft.config() is not None
+
+
+def test_a_folder_and_an_argument_that_the_engine_refuses_are_marked_with_their_tab(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path
+) -> None:
+    code = tmp_path / "network.py"
+    code.write_text("def build(channels: int, outputs: int, width: int = 8): ...")
+    context.draft.set_kind("dataset", "image_folder")
+    context.draft.set("dataset.path", str(tmp_path))
+    context.draft.set_kind("model", "user_file")
+    context.draft.set("model.path", str(code))
+    digest = sha256(code.read_bytes()).hexdigest()
+    agree(digest, code.name)
+    context.draft.set("model.trusted", digest)
+    context.draft.set("model.arguments.width", 0)
+    qtbot.waitUntil(lambda: context.engine.inspections[-1].config["dataset"]["kind"] == "image_folder")
+    qtbot.waitUntil(lambda: context.engine.summaries[-1].config["model"].get("arguments") == {"width": 0})
+    context.engine.inspections[-1].failed(refusal(f"{tmp_path} holds pictures of one class only."))
+    context.engine.summaries[-1].failed(refusal(f"{tmp_path}/network.py, line 3: cannot build the network."))
+    marked = [path for path, _ in page.problem_sentences()]
+    assert marked == ["dataset.path", "model.arguments.width"]
+    assert context.draft.config() is None
+    asked = len(context.engine.inspections)
+    context.draft.recheck()  # the person comes back from the file manager
+    qtbot.waitUntil(lambda: len(context.engine.inspections) > asked)
+    context.engine.inspections[-1].done(report())
+    context.engine.summaries[-1].failed(refusal("The engine ended."))  # no setting's fault
+    assert not context.draft.engine_problems()
 
 
 def test_another_task_builds_another_network(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
