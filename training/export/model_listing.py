@@ -15,7 +15,7 @@ from training.export.architecture import describe_architecture
 from training.export.definitions import Definitions
 from training.export.material import Material
 from training.export.network import definitions_of
-from training.export.own_file import taken_apart
+from training.export.own_file import refuse_other_draws, taken_apart
 from training.export.written import code
 from training.models import make_model, whitened_cnn
 from training.models.user_file import text_of
@@ -34,7 +34,9 @@ def describe_model(material: Material) -> dict[str, Any]:
         "channels_last": material.facts.layout == "image" and _channels_last(material),
     }
     if isinstance(config.model, UserFile):
-        facts["own_imports"], facts["network_code"] = taken_apart(text_of(config.model, material.code_file).text)
+        text = text_of(config.model, material.code_file).text
+        refuse_other_draws(text)
+        facts["own_imports"], facts["network_code"] = taken_apart(text)
     else:
         facts["network_code"] = definitions_of(material.model).text
     if architecture["builder"] == "torch.nn.Sequential":

@@ -13,6 +13,39 @@ from training.errors import InputError
 _INSTEAD = "rename it and train with that, or export safetensors, torch-export or onnx instead"
 
 
+def refuse_other_draws(text: str) -> None:
+    """Raise InputError for a file that draws with Python's or NumPy's random numbers. In a run they follow from seed and step;
+    a script has torch's alone."""
+    nodes = list(ast.walk(ast.parse(text)))
+    drawing = {"random", "numpy.random"}
+    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    taken = {
+        name
+        for node in nodes
+        if isinstance(node, ast.ImportFrom)
+        for name in (str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names))
+    }
+    of_numpy = {
+        alias.asname or alias.name
+        for node in nodes
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.name == "numpy"
+    }
+    used = any(
+        isinstance(node, ast.Attribute)
+        and node.attr == "random"
+        and isinstance(node.value, ast.Name)
+        and node.value.id in of_numpy
+        for node in nodes
+    )
+    if used or drawing & (imported | taken):
+        raise InputError(
+            "model.path: the file draws with Python's or NumPy's random numbers, which a script does not repeat; draw with torch "
+            "and train with that, or export safetensors, torch-export or onnx instead."
+        )
+
+
 def taken_apart(text: str) -> tuple[list[str], str]:
     """The lines that import something at the top of the file, and the rest of ``text``."""
     lines, imports, left_out = text.splitlines(), [], set()

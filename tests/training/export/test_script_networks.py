@@ -102,6 +102,21 @@ def test_own_network_that_calls_something_as_a_script_does(
         export(train(tiny(*settings, "loop.max_steps=1")), tmp_path / "train.py")
 
 
+@pytest.mark.parametrize(
+    "line", ["import random", "from random import choice", "import numpy.random", "import numpy as np"]
+)
+def test_own_network_with_other_random_numbers_than_torchs(
+    tmp_path: Path, train: Train, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    use = "\nDRAWN = np.random.rand\n" if line.endswith("np") else ""
+    first = "from torch import Tensor, nn\n"
+    settings = agreed(NETWORK.replace(first, f"{first}{line}\n{use}"), tmp_path, monkeypatch)
+    with pytest.raises(
+        InputError, match=r"model\.path: the file draws with Python's or NumPy's random numbers, which a"
+    ):
+        export(train(tiny(*settings, "loop.max_steps=1")), tmp_path / "train.py")
+
+
 @pytest.mark.parametrize("form", ["torchvision", "timm"])
 def test_zoo_with_the_weights_of_a_file(form: str, train: Train, tmp_path: Path) -> None:
     if form == "timm" and find_spec("timm") is None:
