@@ -29,6 +29,7 @@ class LiveRun(QObject):
         state_changed(RunState)
         progress_changed(Progress): after each look at a run that moved.
         truncated(int), rows_arrived(ndarray), telemetry_arrived(ndarray), event_arrived(Event): see RunMonitor.
+        owner_changed(): a process works on the run, or no longer, or another one.
         looked(): after each look, when all of the above was said.
         asked(Command): a request was passed on.
         refused(str): a request could not be passed on.
@@ -41,6 +42,7 @@ class LiveRun(QObject):
     rows_arrived = Signal(object)
     telemetry_arrived = Signal(object)
     event_arrived = Signal(object)
+    owner_changed = Signal()
     looked = Signal()
     asked = Signal(object)
     refused = Signal(str)
@@ -157,6 +159,7 @@ class LiveRun(QObject):
             heard.connect(told)
         monitor.event_arrived.connect(self._on_event)
         monitor.alive_changed.connect(self._update)
+        monitor.alive_changed.connect(self.owner_changed)
         monitor.looked.connect(self._on_looked)
         self._monitor = monitor
         self.attached.emit()

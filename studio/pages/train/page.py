@@ -91,6 +91,7 @@ class TrainPage(QWidget):
         live.event_arrived.connect(self._on_event)
         live.telemetry_arrived.connect(self.system.add_telemetry)
         live.looked.connect(self.numbers.refresh)
+        live.owner_changed.connect(self._show_owner)
         self.empty.action_triggered.connect(context.start_sample)
         live.asked.connect(self._on_asked)
         self.header.asked.connect(live.ask)
@@ -173,6 +174,8 @@ class TrainPage(QWidget):
             self.findings.clear()  # an attempt begins; what it finds in its data comes before it is announced
         elif isinstance(event, Found):
             self.findings.add(event, config)
+        if isinstance(event, (AttemptStarted, *FINAL_EVENTS)):
+            self.checkpoints.set_state(self._live.state, self._live.done_at)  # also for a late page
         if isinstance(event, (CheckpointSaved, AttemptStarted, *FINAL_EVENTS)):
             self.checkpoints.refresh()
         if isinstance(event, (Validated, *FINAL_EVENTS)):
@@ -204,6 +207,7 @@ class TrainPage(QWidget):
         self.empty.button.setEnabled(not problem)
         self.empty.button.setToolTip(problem)
 
+    @Slot()
     def _show_owner(self) -> None:
         elsewhere = self._live.live and not self._context.engine.training
         self.header.show_owner(self._live.owner if elsewhere else None)

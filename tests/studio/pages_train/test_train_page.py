@@ -279,6 +279,8 @@ def test_a_page_made_late_shows_the_whole_run(qtbot: QtBot, context: AppContext,
     curve = page.curves.board.plot("loss")._curves["train/loss"].series.raw
     assert list(curve.x) == list(range(1, 41))
     assert page.header.export.isVisible()
+    qtbot.waitUntil(page.checkpoints._export_best.isEnabled)
+    assert "The run is complete at step 40." in page.checkpoints._resume.toolTip()
 
 
 def test_numbers_tell_mean_best_and_skipped_steps(qtbot: QtBot) -> None:
