@@ -76,8 +76,8 @@ class Launch(QObject):
         self.crashes.reported.connect(conduct.crashes.show)
         self._signals.asked.connect(conduct.closing.stop_and_close)
         conduct.crashes.offer_unread(self.crashes.reports)
-        if config is not None and self.context.open_config(config) and start:
-            self.context.start_draft()
+        if config is not None:
+            self.context.open_config(config, start)
         self.context.library.refresh()
         # Start brings the Train page to the front: it should not have to be built then.
         QTimer.singleShot(_AT_LEISURE, self, lambda: self.window.build_page("train"))

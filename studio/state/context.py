@@ -173,8 +173,9 @@ class AppContext(QObject):
 
     # -------------------------------------------------------------------------------------------- drafting
 
-    def open_config(self, text: str) -> bool:
-        """Put a TOML file or ``preset:name`` into the forms, wrong values included; False when it is no readable file."""
+    def open_config(self, text: str, start: bool = False) -> bool:
+        """Put a TOML file or ``preset:name`` into the forms, wrong values included; False when it is no readable file.
+        ``start``: train it, unless something had to be left out, with which it would be another run than the file's."""
         try:
             if text.startswith(PRESET_PREFIX):
                 data = read_toml(preset_text(text.removeprefix(PRESET_PREFIX)), text)
@@ -188,9 +189,11 @@ class AppContext(QObject):
         self.cancel_branch()
         if left_out:
             names = ", ".join(left_out)
-            self.notifier.notify(
-                f"{names}: unknown here and left out; check the spelling.", "warning", title=Path(text).name
-            )
+            words = f"{names}: unknown here and left out; check the spelling."
+            words += " Training was not started." if start else ""
+            self.notifier.notify(words, "warning", title=Path(text).name)
+        elif start:
+            self.start_draft()
         return True
 
     def branch_from(self, folder: RunFolder, checkpoint: CheckpointInfo) -> None:

@@ -160,6 +160,21 @@ def test_a_configuration_file_is_opened_with_its_faults(qtbot: QtBot, context: A
     assert "did you mean 'sample'?" in heard[-1].text
 
 
+def test_a_file_with_what_no_form_knows_is_opened_but_not_started(
+    qtbot: QtBot, context: AppContext, tmp_path: Path
+) -> None:
+    heard = messages(context)
+    path = tmp_path / "lab.toml"
+    path.write_text('[dataset]\nkind = "spirals"\n')
+    assert context.open_config(str(path), start=True)
+    assert heard[-1].text == "dataset.kind: unknown here and left out; check the spelling. Training was not started."
+    assert not context.engine.training
+    assert context.live.state is RunState.IDLE
+    path.write_text('[dataset]\nkind = "spiral"\n[loop]\nepochs = 1\nbatch_size = 1\n')
+    assert context.open_config(str(path), start=True)
+    ended(qtbot, context, RunState.COMPLETED)
+
+
 def test_a_preset_whose_data_are_not_here_is_opened_and_says_so(qtbot: QtBot, context: AppContext) -> None:
     assert context.open_config("preset:cifar10")
     assert context.draft.kind("model") == "whitened_cnn"
