@@ -170,7 +170,7 @@ def test_a_file_with_what_no_form_knows_is_opened_but_not_started(
     assert heard[-1].text == "dataset.kind: unknown here and left out; check the spelling. Training was not started."
     assert not context.engine.training
     assert context.live.state is RunState.IDLE
-    path.write_text('[dataset]\nkind = "spiral"\n[loop]\nepochs = 1\nbatch_size = 1\n')
+    path.write_text('[dataset]\nkind = "shapes"\n[loop]\nepochs = 1\nbatch_size = 1\n')
     assert context.open_config(str(path), start=True)
     ended(qtbot, context, RunState.COMPLETED)
 
