@@ -217,13 +217,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _resume(arguments: argparse.Namespace) -> int:
     workspace = _workspace(arguments)
     folder, checkpoint = find_target(arguments.target, workspace)  # a wrong name is told before torch is loaded
-    asks_more = arguments.overrides or arguments.dry_run or arguments.profile
-    if not asks_more and (complete := told_complete(folder, checkpoint)):
-        sys.stderr.write(f"{visible(complete)}\n")
-        if arguments.json:
-            record = folder.status()
-            _print_json({key: record.get(key) for key in CONTRACT})
-        return 0
+    complete = "" if arguments.overrides else told_complete(folder, checkpoint)
     arguments.overrides = with_teacher_found(arguments.overrides, workspace, Path())
     if arguments.trust:
         arguments.overrides = [*arguments.overrides, *trust_resume(folder, arguments.overrides)]
@@ -236,7 +230,10 @@ def _resume(arguments: argparse.Namespace) -> int:
     _stop_on_signals(hooks)
     if arguments.while_held:
         stop_with_input(hooks.control)
-    return _ended(arguments, resume_run(arguments.target, workspace, arguments.overrides, hooks), console)
+    code = _ended(arguments, resume_run(arguments.target, workspace, arguments.overrides, hooks), console)
+    if complete and not code:
+        sys.stderr.write(f"{visible(complete)}\n")
+    return code
 
 
 def _dry_run(arguments: argparse.Namespace, workspace: Path) -> int:

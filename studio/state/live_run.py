@@ -31,8 +31,7 @@ class LiveRun(QObject):
         truncated(int), rows_arrived(ndarray), telemetry_arrived(ndarray), event_arrived(Event): see RunMonitor.
         owner_changed(): a process works on the run, or no longer, or another one.
         looked(): after each look, when all of the above was said.
-        asked(Command): a request was passed on.
-        refused(str): a request could not be passed on.
+        asked(Command), refused(str): a request was passed on, or could not be.
     """
 
     attached = Signal()
@@ -147,7 +146,6 @@ class LiveRun(QObject):
             self._follow(folder)
 
     def _follow(self, folder: Path) -> None:
-        expected = self._starting
         monitor = RunMonitor(folder, self)
         monitor.set_visible(self._page_shown and self._window_shown)
         for heard, counted, told in (
@@ -167,7 +165,7 @@ class LiveRun(QObject):
         monitor.start()
         self._caught_up = True
         history = monitor.history
-        self._starting = expected and not (history.attempts and history.final is None)
+        self._starting = self._starting and not (history.attempts and history.final is None)
         self._update()
 
     def detach(self) -> None:
@@ -227,11 +225,8 @@ class LiveRun(QObject):
     def _forget(self) -> None:
         self._drop_monitor()
         self.title = ""
-        self.death = None
         self._starting = False
-        self._asked = None
-        self._old_phase = None
-        self._config = None
+        self.death = self._asked = self._old_phase = self._config = None
 
     def _drop_monitor(self) -> None:
         if self._monitor is not None:

@@ -52,7 +52,7 @@ def test_runs_show_and_resume_know_a_run_by_its_id(config: Path, capsys: Capture
     again = capsys.readouterr()
     record = json.loads(again.out)
     assert (tuple(record), record["step"], record["status"]) == (CONTRACT, 24, "completed")
-    begun, _, command = again.err.strip().partition("python -m training ")
+    begun, _, command = again.err.splitlines()[-1].partition("python -m training ")
     assert begun == f"The run {run} is complete at step 24 (all steps done); to train longer, branch from it: "
     assert main(["resume", run, "--set", "loader.workers=0"]) == 0  # changes nothing, so there is nothing to do either
     assert "epoch   4" not in capsys.readouterr().err

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from training.errors import InputError
 from training.runs.folder import RunFolder
-from training.runs.manifest import checkpoint_name, verify
+from training.runs.manifest import checkpoint_name
 
 
 def told_complete(folder: RunFolder, checkpoint: Path | None) -> str:
     """That nothing is left to train from ``checkpoint`` (None: the newest), and how to train longer; "" where something
-    is left: the run did not complete, the checkpoint is an earlier one, or the last one is damaged or gone."""
+    is left: the run did not complete, or the checkpoint is an earlier one."""
     record = folder.status()
     if record.get("status") != "completed":
         return ""
@@ -20,7 +20,6 @@ def told_complete(folder: RunFolder, checkpoint: Path | None) -> str:
     if checkpoint is not None and checkpoint.name != last.name:
         return ""
     try:
-        verify(last)
         loop = folder.config().loop
     except InputError:  # the resume mends what can be mended and says the rest
         return ""
