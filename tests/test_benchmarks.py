@@ -100,6 +100,7 @@ def test_the_warm_up_is_left_out_of_the_time() -> None:
     assert clock.seconds == 7.0
 
 
+@pytest.mark.slow
 def test_contestants_do_the_same_work_and_one_that_fails_is_left_out(tmp_path: Path) -> None:
     job = scaled(JOBS["shapes"], 0.1)
     folder = make(job, tmp_path, tmp_path)

@@ -33,6 +33,7 @@ print(json.dumps({"codes": codes, "grown": (after - before) // 1024}))
 """
 
 
+@pytest.mark.slow
 def test_bombs_end_in_time_and_take_no_memory(run: Run, tmp_path: Path) -> None:
     workspace = ["--workspace", str(tmp_path / "elsewhere")]
     commands: list[list[str]] = []
