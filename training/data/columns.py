@@ -157,12 +157,12 @@ def _said_of_little_use(frame: pl.DataFrame, features: tuple[str, ...], sorts: d
     notes = []
     for name in features:
         column = frame.get_column(name)
-        different = int(column.drop_nulls().n_unique())
-        if sorts[name] == "whole numbers" and bool((column.diff().drop_nulls() == 1).all()) and not column.null_count():
+        whole = not column.null_count()
+        if whole and sorts[name] == "whole numbers" and bool((column.diff().drop_nulls() == 1).all()):
             notes.append(f"column '{visible(name, 60)}' numbers the rows; dataset.ignored leaves it out")
-        elif different == 1 and not column.null_count():
+        elif whole and column.min() == column.max():
             notes.append(f"column '{visible(name, 60)}' holds the same in every row and tells nothing")
-        elif sorts[name] == "text" and different == frame.height:
+        elif whole and sorts[name] == "text" and int(column.n_unique()) == frame.height:
             notes.append(f"column '{visible(name, 60)}' has another text in every row and tells nothing of new rows")
     return notes
 

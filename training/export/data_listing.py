@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.resources import files
 from typing import Any
 
 import torch
 
-from training.config import RunConfig
 from training.config.dataset import ShapesDataset
 from training.config.dataset_section import DatasetSection, PartsSection
 from training.config.text import TextDataset
 from training.config.zoo import StartingWeights
-from training.errors import InputError
 from training.export.known_listing import describe_known_masks, describe_known_set
 from training.export.material import Material
 from training.export.picture_listing import (
@@ -57,14 +54,6 @@ _PACKAGES = {
     "table": ["polars"],
     "ranking": ["polars"],
 }
-
-
-def refuse_data(config: RunConfig, instead: str) -> None:
-    """Raise InputError for data that no template says; ``instead`` is what to do."""
-    dataset = config.dataset
-    templates = {path.name for path in (files("training.export") / "templates").iterdir()}
-    if dataset.kind not in _DESCRIBED and f"data_{dataset.kind}.jinja" not in templates:
-        raise InputError(f"dataset.kind: a script cannot read data of kind {dataset.kind} yet; {instead}.")
 
 
 def describe_data(material: Material) -> dict[str, Any]:

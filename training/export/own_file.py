@@ -17,29 +17,19 @@ def refuse_other_draws(text: str) -> None:
     """Raise InputError for a file that draws with Python's or NumPy's random numbers. In a run they follow from seed and step;
     a script has torch's alone."""
     nodes = list(ast.walk(ast.parse(text)))
-    drawing = {"random", "numpy.random"}
-    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    taken = {
-        name
-        for node in nodes
-        if isinstance(node, ast.ImportFrom)
-        for name in (str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names))
-    }
-    of_numpy = {
-        alias.asname or alias.name
-        for node in nodes
-        if isinstance(node, ast.Import)
+    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    named = [
+        f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
+        for node in imports
         for alias in node.names
-        if alias.name == "numpy"
-    }
-    used = any(
-        isinstance(node, ast.Attribute)
-        and node.attr == "random"
-        and isinstance(node.value, ast.Name)
-        and node.value.id in of_numpy
+    ]
+    bound = {name: meaning for node in imports for line in _single(node) for name, meaning in _meanings(line).items()}
+    used = [
+        f"{bound.get(node.value.id)}.{node.attr}"
         for node in nodes
-    )
-    if used or drawing & (imported | taken):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    ]
+    if any(f"{name}.".startswith(("random.", "numpy.random.")) for name in (*named, *used)):
         raise InputError(
             "model.path: the file draws with Python's or NumPy's random numbers, which a script does not repeat; draw with torch "
             "and train with that, or export safetensors, torch-export or onnx instead."
