@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from tests.training.commands import Captured, json_line, stopped_run
-from training.cli import CONTRACT, main
+from training.cli import main
+from training.cli.train import CONTRACT
 from training.runs.manifest import digest, seal
 
 

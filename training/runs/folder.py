@@ -140,6 +140,13 @@ class RunFolder:
         """The run's configuration; raises InputError when the file is missing or damaged."""
         return parse_config(self.settings(), str(self.config_file), paths=False)
 
+    def readable_config(self) -> RunConfig | None:
+        """The run's configuration; None when the file is missing or damaged, for what can be told without it."""
+        try:
+            return self.config()
+        except InputError:
+            return None
+
     def settings(self) -> dict[str, Any]:
         """What the run's configuration file says, whatever it means; raises InputError as ``config`` does."""
         return read_toml(read_config_text(self.config_file), str(self.config_file))

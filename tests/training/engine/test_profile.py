@@ -14,7 +14,8 @@ import pytest
 import torch
 
 from tests.training.tiny import tiny, tiny_pictures, write_idx
-from training.cli import CONTRACT, main
+from training.cli import main
+from training.cli.train import CONTRACT
 from training.config import RunConfig, save_config
 from training.control import Command, send
 from training.engine.profile import ASKED_SECONDS, ASKED_STEPS, Watch

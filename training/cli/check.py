@@ -1,0 +1,43 @@
+"""``python -m training check``: what would be wrong with a run, without training."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from training.cli.options import add_config, add_set, add_workspace, load_given, workspace_of
+from training.cli.output import print_json
+from training.config.files import overrides_of
+from training.reading import visible
+from training.runs.trust import add_trust
+
+
+def add_check(commands: Any) -> None:
+    """Put the command into the parser's ``commands``."""
+    check = commands.add_parser("check", help="look for problems without training")
+    add_config(check)
+    add_set(check)
+    add_trust(check)
+    add_workspace(check)
+    check.set_defaults(command=_check)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    config = load_given(arguments)
+    from training.doctor import preflight
+
+    findings = preflight(config, workspace_of(arguments))
+    marks = {"ok": "ok     ", "info": "note   ", "warning": "warning", "error": "ERROR  "}
+    for finding in findings:
+        advice = f" {finding.advice}" if finding.advice else ""
+        tried = f" Try {' '.join(f'--set {text}' for text in overrides_of(finding.fix))}." if finding.fix else ""
+        sys.stderr.write(visible(f"{marks[finding.level]}  {finding.title}{advice}{tried}") + "\n")
+    healthy = all(finding.level != "error" for finding in findings)
+    if arguments.json:
+        shown = [
+            {"level": item.level, "title": item.title, "advice": item.advice, "fix": dict(item.fix)}
+            for item in findings
+        ]
+        print_json({"ok": healthy, "findings": shown})
+    return 0 if healthy else 2

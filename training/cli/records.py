@@ -1,0 +1,88 @@
+"""``python -m training runs|show``: what there is to be told of runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from training.cli.options import add_workspace, workspace_of
+from training.cli.output import print_json, show_path
+from training.config.files import read_config_text
+from training.console import (
+    format_attempt,
+    format_checkpoint,
+    format_evaluation,
+    format_origin,
+    format_profile,
+    format_run,
+    format_runs,
+    format_skips,
+    format_value,
+    last_attempt,
+    shown_history,
+)
+from training.reading import visible, visible_lines
+from training.runs.folder import read_json
+from training.runs.profile_record import read_profile
+from training.runs.workspace import find_run
+
+
+def add_runs(commands: Any) -> None:
+    """Put the command into the parser's ``commands``."""
+    runs = commands.add_parser("runs", help="list all runs")
+    add_workspace(runs)
+    runs.set_defaults(command=_runs)
+
+
+def add_show(commands: Any) -> None:
+    """Put the command into the parser's ``commands``."""
+    show = commands.add_parser("show", help="tell everything about one run")
+    show.add_argument("run", metavar="RUN")
+    add_workspace(show)
+    show.set_defaults(command=_show)
+
+
+def _runs(arguments: argparse.Namespace) -> int:
+    from training.runs.index import Index
+
+    index = Index(workspace_of(arguments))
+    records = index.runs()
+    index.close()
+    if arguments.json:
+        print_json({"runs": records})
+    elif not records:
+        sys.stdout.write(f"No runs in {show_path(workspace_of(arguments))} yet.\n")
+    else:
+        sys.stdout.write("".join(f"{visible(line)}\n" for line in format_runs(records)))
+    return 0
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    from training.runs.evaluation import PARTS, read_evaluation
+    from training.runs.history import History
+    from training.runs.manifest import list_checkpoints
+
+    folder = find_run(arguments.run, workspace_of(arguments))
+    record, checkpoints = folder.status(), list_checkpoints(folder)
+    history = History(folder.events_file)
+    events = last_attempt(history.poll())
+    began = [event.environment for event in history.attempts if event.environment]
+    facts, config = read_json(folder.environment_file), read_config_text(folder.config_file)
+    profile = read_profile(folder)
+    kept = {part: evaluation for part in PARTS if (evaluation := read_evaluation(folder, part))}
+    if arguments.json:
+        shown = shown_history(history, checkpoints, events)
+        shown["profile"] = profile.model_dump() if profile else None
+        shown["evaluation"] = {part: evaluation.model_dump() for part, evaluation in kept.items()}
+        print_json(record | shown | {"environment": began[-1] if began else facts, "config": config})
+        return 0
+    lines = [format_run(record), f"folder     {folder.path}", *format_origin(record)]
+    lines += format_attempt(events, began[-1] if began else facts)
+    lines += format_skips(history.skipped)
+    lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.get("metrics", {}).items()]
+    lines += [line for part, evaluation in kept.items() for line in format_evaluation(part, evaluation)]
+    lines += [format_checkpoint(info) for info in checkpoints]
+    lines += format_profile(profile, folder.readable_config()) if profile else []
+    sys.stdout.write("\n".join(visible(line) for line in lines) + "\n\n" + visible_lines(config))
+    return 0
