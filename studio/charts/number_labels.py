@@ -9,21 +9,13 @@ def tick_labels(values: Sequence[float], spacing: float) -> list[str]:
     largest = max((abs(value) for value in values), default=0.0)
     if largest == 0 or spacing <= 0:
         return [f"{value:g}" for value in values]
-    if largest >= 1e4 and spacing >= 100:
+    if 1e4 <= largest < 1e12 and spacing >= 100:
         return [_with_suffix(value) for value in values]
     if largest < 1e-3 or largest >= 1e6:
         digits = max(0, math.floor(math.log10(largest)) - math.floor(math.log10(spacing) + 1e-9))
         return [_scientific(value, digits) for value in values]
     places = max(0, -math.floor(math.log10(spacing) + 1e-9))
     return [f"{value:.{places}f}" for value in values]
-
-
-def decade_label(exponent: float) -> str:
-    """The text of a tick on a logarithmic axis that stands for 10**exponent; "" between decades."""
-    if abs(exponent - round(exponent)) > 1e-6:
-        return ""
-    value = 10.0 ** round(exponent)
-    return f"{value:g}" if 1e-3 <= value < 1e4 else f"1e{round(exponent)}"
 
 
 def reading(value: float) -> str:

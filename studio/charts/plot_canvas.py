@@ -1,7 +1,5 @@
 """pyqtgraph's plot, dressed by the theme: quiet axes, a faint grid, the mouse moves only along x."""
 
-import math
-
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
@@ -9,12 +7,13 @@ from PySide6.QtCore import QEvent, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent
 from PySide6.QtWidgets import QGraphicsItem, QWidget
 
-from studio.charts.number_labels import decade_label, tick_labels
+from studio.charts.log_ticks import log_labels, log_ticks
+from studio.charts.number_labels import tick_labels
 from studio.theme import Palette, font
 
 Floats = NDArray[np.float64]
 
-AXIS_WIDTH = 58  # one width for all, so that plots above each other line up
+AXIS_WIDTH = 66  # one width for all, so that plots above each other line up; room for 1.002e-12
 
 
 class ValueAxis(pg.AxisItem):
@@ -22,19 +21,16 @@ class ValueAxis(pg.AxisItem):
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         if self.logMode:
-            return [decade_label(value) for value in values]
+            return log_labels(values, spacing)
         return tick_labels([value * scale for value in values], spacing * scale)
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float | None, list[float]]]:
+        if self.logMode:
+            ticks = log_ticks(minVal, maxVal, self.geometry().height() or size)  # `size` is in device pixels
+            return [(ticks.step, ticks.at)]
         levels: list[tuple[float | None, list[float]]] = super().tickValues(minVal, maxVal, size)
-        # Only decades and ordinary major ticks get a line: minor ones are noise at this size.
-        return [level for level in levels[:1] if level[1]] if not self.logMode else _decades(minVal, maxVal)
-
-
-def _decades(low: float, high: float) -> list[tuple[float | None, list[float]]]:
-    first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
-    every = max(1, -(-(last - first) // 6))
-    return [(float(every), [float(exponent) for exponent in range(first, last + 1, every)])]
+        # Only ordinary major ticks get a line: minor ones are noise at this size.
+        return [level for level in levels[:1] if level[1]]
 
 
 class CurveItem(pg.PlotCurveItem):

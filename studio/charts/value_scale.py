@@ -13,6 +13,7 @@ _FAR = 3.0
 """Heights of what most steps do: a curve that reaches no further beyond it is shown whole, as are slow descents."""
 _SMALLEST_SPAN = 1e-300
 """Of what is drawn. A plot of less has a height of 0, or more pixels to a unit than there are numbers for."""
+_SMALLEST_LOG_SPAN = 0.012  # decades: the numbers beside an axis of less have too many digits for the room there
 
 
 class ValueScale:
@@ -78,7 +79,10 @@ class ValueScale:
         low, high = float(heights.min()), float(heights.max())
         if self._from_zero and not self.is_log:
             low, high = min(low, 0.0), max(high, 0.0)
-        span = max(high - low or abs(high) or 1.0, _SMALLEST_SPAN)
+        if self.is_log:
+            span = max(high - low or 1.0, _SMALLEST_LOG_SPAN)
+        else:
+            span = max(high - low or abs(high) or 1.0, _SMALLEST_SPAN)
         if self._is_chosen and self.bottom <= low and high <= self.top and span > 0.5 * (self.top - self.bottom):
             return
         self._is_chosen = True

@@ -1,11 +1,14 @@
 """The plots as a person and a page use them: data come at any time, drawing only when seen, markers are clicked."""
 
+import itertools
 import math
+import random
 
 import numpy as np
 import pyqtgraph as pg
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRectF, Qt
+from PySide6.QtGui import QPainter, QPixmap
 from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -197,6 +200,50 @@ def test_a_log_scale_leaves_out_what_has_no_logarithm(plot: CurvePlot) -> None:
     plot.set_log(False)
     plot.refresh()
     assert len(curve.raw_item.getData()[1]) == 6
+
+
+def drawn_numbers(plot: CurvePlot) -> list[tuple[QRectF, str]]:
+    """What is written beside the y axis, and where."""
+    axis = plot._canvas.getAxis("left")
+    pixmap = QPixmap(10, 10)
+    painter = QPainter(pixmap)
+    _line, _ticks, texts = axis.generateDrawSpecs(painter)
+    painter.end()
+    return [(rect, text) for rect, _flags, text in texts]
+
+
+def be_high(qtbot: QtBot, plot: CurvePlot, height: int) -> None:
+    plot.resize(600, height)
+    qtbot.waitUntil(lambda: 0 < height - plot._canvas.height() < 40)
+
+
+def test_numbers_beside_a_log_axis_tell_its_values_at_every_range(qtbot: QtBot, plot: CurvePlot) -> None:
+    draw = random.Random(12)
+    ranges = [(1.1, 1.6), (2.5, 4.2), (0.05, 1.2), (1e-9, 10.0), (3e-12, 4e-12), (2.3026, 2.3027), (5.0, 5.0)]
+    for _ in range(300):
+        low = 10 ** draw.uniform(-40, 8)
+        ranges.append((low, low * 10 ** (10 ** draw.uniform(-6, 1.1))))
+    plot.set_log(True)
+    for height in (120, 240):  # 200 pixels of axis, and as small as a plot may become
+        be_high(qtbot, plot, height)
+        for low, high in ranges:
+            plot.set_curve("train", [1, 2], [low, high])
+            plot.fit()
+            plot.refresh()
+            numbers = drawn_numbers(plot)
+            assert len(numbers) >= 2, (low, high, numbers)
+            axis = plot._canvas.getAxis("left")
+            bottom, top = axis.range
+            for rect, text in numbers:
+                figure = float(text.replace("k", "e3").replace("M", "e6").replace("G", "e9"))
+                at = 1 - rect.center().y() / axis.geometry().height()
+                # As precise as a pixel, so the text says the value that the place stands for.
+                assert math.log10(figure) == pytest.approx(
+                    bottom + at * (top - bottom), abs=1.5 * (top - bottom) / height
+                )
+            for one, other in itertools.combinations([rect for rect, _ in numbers], 2):
+                assert not one.intersects(other), (low, high, numbers)
+            assert len({text for _, text in numbers}) == len(numbers)
 
 
 def test_samples_that_come_one_by_one_are_drawn_as_those_that_come_together(plot: CurvePlot) -> None:
