@@ -26,10 +26,12 @@ def _of_the_split(dataset: DatasetSection, given: Collection[str]) -> dict[str, 
     why = ""
     if getattr(dataset, "validation_path", None):
         why = "No effect: the validation data is given."
-    elif isinstance(dataset, PartsSection) and dataset.validation == "test":
+    elif not isinstance(dataset, PartsSection):
+        return {}  # whatever parts it has were made by these very settings
+    elif dataset.validation == "test":
         why = "No effect: the test part is validated on."
-    elif "validation" in given and not (isinstance(dataset, PartsSection) and dataset.validation == "split"):
+    elif dataset.validation == "auto" and "validation" in given:
         by_column = getattr(dataset, "split_column", None)
         why = f"No effect: {'a column says what to validate on' if by_column else 'the data has a validation part of its own'}."
     names = ["validation_fraction"] if dataset.test_fraction else ["validation_fraction", "split_seed"]
-    return {f"dataset.{name}": why for name in names} if why else {}
+    return {f"dataset.{name}": why for name in names if name in type(dataset).model_fields} if why else {}
