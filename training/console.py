@@ -120,7 +120,9 @@ class Console:
         if record["status"] != "completed" and record.get("reason"):
             self._line(f"{record['reason']} {record.get('advice') or ''}".rstrip())
         if record["status"] == "stopped" or record.get("fix"):
-            self._line(f"Go on with: {resume_command(record['folder'], record.get('fix') or {})}")
+            known = record.get("last_checkpoint") or record.get("fix")
+            on = "Go on with" if known else "No checkpoint was saved. Start over with"
+            self._line(f"{on}: {resume_command(record['folder'], record.get('fix') or {})}")
 
     def profile(self, profile: Profile | None, config: RunConfig | None) -> None:
         """Where the time went; None where no step was measured."""

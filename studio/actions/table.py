@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from studio.actions.runs import pause_or_continue
 from studio.engine.state import RunAction, is_enabled
 from studio.state.context import AppContext
+from studio.state.way_on import RESUME, way_on
 from training.control import Command
 
 
@@ -32,7 +33,8 @@ def _can_start(context: AppContext) -> bool:
 
 def _can_resume(context: AppContext) -> bool:
     live = context.live  # of a run that completed nothing is left after its last checkpoint
-    return live.folder is not None and live.done_at is None and when(RunAction.RESUME)(context) and _can_start(context)
+    possible = live.folder is not None and live.done_at is None and when(RunAction.RESUME)(context)
+    return possible and _can_start(context) and way_on(live.folder) is RESUME
 
 
 def _resume(context: AppContext) -> None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from studio.panels.pills import paint_pill
-from studio.state.checkpoint_list import CHECKPOINT_ROLE
-from studio.state.formats import format_metric, format_size
+from studio.state.checkpoint_list import CHECKPOINT_ROLE, FACTS_ROLE
 from studio.theme import RADIUS, Tone, font, theme
-from training.errors import counted
 from training.runs.manifest import CheckpointInfo
 
 _TONES: dict[str, Tone] = {"best": "success", "last": "info", "keep": "neutral"}
@@ -49,20 +45,9 @@ class CheckpointDelegate(QStyledItemDelegate):
         painter.setFont(font("caption"))
         painter.setPen(QColor(palette.muted))
         lower = QRectF(inner.left(), upper.bottom() + 1, inner.width(), 18)
-        text = painter.fontMetrics().elidedText(facts(info), Qt.TextElideMode.ElideRight, int(lower.width()))
+        text = painter.fontMetrics().elidedText(index.data(FACTS_ROLE), Qt.TextElideMode.ElideRight, int(lower.width()))
         painter.drawText(lower, Qt.AlignmentFlag.AlignVCenter, text)
         painter.restore()
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(160, 56)
-
-
-def facts(info: CheckpointInfo) -> str:
-    """The second line: whole epochs, the metric it is judged by, size, time."""
-    parts = [counted(info.epoch, "epoch")] if info.epoch else []
-    judged = [name for name in info.metrics if name.startswith("val/")]
-    if judged:
-        name = next((name for name in judged if name != "val/loss"), judged[0])
-        parts.append(format_metric(name, float(info.metrics[name])))
-    parts += [format_size(info.size), time.strftime("%H:%M", time.localtime(info.time))]
-    return " · ".join(parts)

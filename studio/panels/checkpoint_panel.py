@@ -9,10 +9,11 @@ from PySide6.QtWidgets import QAbstractItemView, QGridLayout, QListView, QStacke
 
 from studio.actions.checkpoints import export_checkpoint
 from studio.actions.files import reveal
-from studio.engine.state import RunAction, RunState, is_enabled
+from studio.engine.state import LIVE, RunAction, RunState, is_enabled
 from studio.panels.checkpoint_delegate import CheckpointDelegate
 from studio.state.checkpoint_list import CHECKPOINT_ROLE, CheckpointListModel
 from studio.state.context import AppContext
+from studio.state.way_on import START_OVER, way_on
 from studio.theme import SPACING, set_property
 from studio.widgets import Card, button, icon_button, label
 from training.runs.folder import RunFolder
@@ -42,9 +43,7 @@ class CheckpointPanel(Card):
         self.view.setUniformItemSizes(True)
         self.view.setMinimumHeight(120)
         set_property(self.view, "flat", True)
-        self._empty = label(
-            "None yet. The first one is saved at the end of an epoch, or when you press Save now.", "help", wrap=True
-        )
+        self._empty = label("", "help", wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         stack_host = QWidget()
         self._stack = QStackedLayout(stack_host)
@@ -125,6 +124,18 @@ class CheckpointPanel(Card):
             grid.addWidget(made, at // 2, at % 2)
         return host
 
+    def _why_empty(self) -> str:
+        """What stands in the place of the list."""
+        if self.model.folder is None:
+            return ""
+        if not self.model.loaded:
+            return "Reading the checkpoints …"
+        if self._run_state not in LIVE:
+            way = way_on(self.model.folder)
+            return way.kept if way is START_OVER else "None of its checkpoints can be read."
+        when = self.model.when_saved()
+        return f"None yet. {when}, or when you press Save now." if when else "None yet. Press Save now to have one."
+
     @Slot()
     def _on_refreshed(self) -> None:
         self._stack.setCurrentWidget(self.view if self.model.checkpoints else self._empty)
@@ -148,6 +159,7 @@ class CheckpointPanel(Card):
 
     @Slot()
     def _update_buttons(self) -> None:
+        self._empty.setText(self._why_empty())
         info, state = self.chosen(), self._run_state
         chosen, free = info is not None, not self._context.start_problem()
         done = info is not None and info.step == self._done_at

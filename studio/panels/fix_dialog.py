@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 from studio.panels.sheet_view import SheetView
 from studio.state.context import AppContext
 from studio.state.fixes import changes, fixed
+from studio.state.way_on import START_OVER
 from studio.theme import SPACING
 from studio.widgets import button, label, scroll_area
 from training.config import RunConfig
@@ -100,7 +101,7 @@ def _sheet(folder: RunFolder, before: RunConfig, after: RunConfig, live: bool) -
     """What will be taken over, and from where, in a sentence."""
     checkpoints = list_checkpoints(folder)
     if not checkpoints and not live:
-        return None, "The run has no checkpoint yet: a new run begins from the start with these settings."
+        return None, f"{START_OVER.kept} A new run begins from the start with these settings."
     stop = "The run is stopped and kept first. " if live else ""
     if not checkpoints:
         return None, f"{stop}Then it goes on with these settings."

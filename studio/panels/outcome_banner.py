@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 from studio.actions.files import copy_text
 from studio.engine.messages import EngineDeath
 from studio.engine.state import RunState
-from studio.panels.fix_dialog import APPLY, proposed_changes
+from studio.panels.fix_dialog import APPLY, APPLY_ANEW, proposed_changes
 from studio.services.crash import system_summary
+from studio.state.way_on import RESUME, START_OVER, WayOn
 from studio.theme import SPACING, Tone, font
 from studio.widgets import Banner
 from training.config import RunConfig
@@ -20,19 +21,22 @@ from training.events import Completed, Event, Failed, Stopped
 
 
 class OutcomeBanner(QWidget):
-    """Says why a run failed, was cut off, or ended early; hidden while there is nothing to say.
+    """Says why a run failed, was cut off, ended early or left no checkpoint; hidden while there is nothing to say.
 
     Signals:
-        resume_asked(): go on from the last checkpoint.
+        resume_asked(): go on from the last checkpoint, or from the beginning where there is none.
         apply_asked(Mapping): go on with the settings that the failure proposes.
+        delete_asked(): remove a run that left nothing to go on from.
     """
 
     resume_asked = Signal()
     apply_asked = Signal(object)
+    delete_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._banner: Banner | None = None
+        self._way = RESUME
         self._log = QPlainTextEdit()
         self._log.setReadOnly(True)
         self._log.setFont(font("mono"))
@@ -52,25 +56,31 @@ class OutcomeBanner(QWidget):
         death: EngineDeath | None = None,
         can_resume: bool = True,
         config: RunConfig | None = None,
+        way: WayOn = RESUME,
     ) -> None:
         """Say what ``state`` means; ``final`` is the run's last event, ``death`` how its engine ended, ``can_resume``
-        whether Resume is offered here, ``config`` what a proposal is compared with."""
+        whether the ``way`` on is offered here, ``config`` what a proposal is compared with."""
         self._clear()
+        self._way = way
+        lost = way is START_OVER
         if state is RunState.FAILED and isinstance(final, Failed):
             proposal = proposed_changes(config, final.fix)
-            text = "\n".join(part for part in (f"{final.reason} {final.advice}".strip(), proposal) if part)
+            words = (f"{final.reason} {final.advice}".strip(), way.kept if lost else "", proposal)
+            text = "\n".join(part for part in words if part)
             fix = final.fix if proposal else {}
             self._say("danger", "The run failed", text, final.log, can_resume, fix)
-        elif state is RunState.STOPPED and isinstance(final, Stopped) and final.reason:
-            self._say("info", "The run was stopped", final.reason, "", False)
+        elif state is RunState.STOPPED and isinstance(final, Stopped) and (final.reason or lost):
+            text = " ".join(part for part in (final.reason, way.kept if lost else "") if part)
+            self._say("info", "The run was stopped", text, "", False)
         elif state is RunState.INTERRUPTED:
             text = (
                 str(death)
                 if death
                 else "Its process ended without a word: the computer was switched off, or it was killed."
             )
-            text += " Everything up to the last checkpoint is kept."
-            self._say("warning", "The run was interrupted", text, death.log if death else "", can_resume)
+            self._say(
+                "warning", "The run was interrupted", f"{text} {way.kept}", death.log if death else "", can_resume
+            )
         elif state is RunState.COMPLETED and isinstance(final, Completed) and "early" in final.reason:
             self._say("info", "Stopped early by its own rule", final.reason, "", False)
 
@@ -84,10 +94,17 @@ class OutcomeBanner(QWidget):
         if tone != "info":
             report = "\n\n".join(part for part in (f"{title}. {text}", system_summary(), log) if part)
             self._banner.add_action("Copy", lambda: copy_text(report))
+        anew = self._way is START_OVER
+        if anew:
+            self._banner.add_action("Delete", self.delete_asked.emit)
         if can_resume:
-            self._banner.add_action("Resume", self.resume_asked.emit, variant="secondary" if fix else "primary")
+            way_on = self._banner.add_action(
+                self._way.verb, self.resume_asked.emit, variant="secondary" if fix else "primary"
+            )
+            way_on.setToolTip(self._way.tooltip)
         if fix:
-            self._banner.add_action(APPLY, lambda: self.apply_asked.emit(fix), variant="primary")
+            apply = APPLY_ANEW if anew else APPLY
+            self._banner.add_action(apply, lambda: self.apply_asked.emit(fix), variant="primary")
         self._column.insertWidget(0, self._banner)
         self.show()
 

@@ -1,21 +1,26 @@
-"""The checkpoints of one run as a list model; the folder is read in the background."""
+"""The checkpoints of one run as a list model; the folder is read in the background, and what each is worth said in words."""
 
 from __future__ import annotations
 
 import logging
+import time
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from studio.services.background import Background
-from training.errors import counted
+from studio.state.formats import format_metric, format_size, metric_title
+from training.config import RunConfig
+from training.errors import TrainingError, counted
 from training.runs.folder import RunFolder
 from training.runs.manifest import CheckpointInfo, Stamp, list_checkpoints
 
 logger = logging.getLogger(__name__)
 
 CHECKPOINT_ROLE = Qt.ItemDataRole.UserRole
+FACTS_ROLE = Qt.ItemDataRole.UserRole + 1
+"""What a checkpoint is worth, in one line."""
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -37,6 +42,8 @@ class CheckpointListModel(QAbstractListModel):
         self._folder: RunFolder | None = None
         self._checkpoints: list[CheckpointInfo] = []
         self._known: dict[Path, tuple[Stamp, CheckpointInfo]] = {}  # the background thread's: as read last
+        self._config: RunConfig | None = None
+        self.loaded = False  # whether the folder was read since it was set
         self.replacing = False  # rows come and go: a view moves its selection by itself then
 
     @property
@@ -48,6 +55,14 @@ class CheckpointListModel(QAbstractListModel):
     def checkpoints(self) -> tuple[CheckpointInfo, ...]:
         """All of them, newest first."""
         return tuple(self._checkpoints)
+
+    def when_saved(self) -> str:
+        """When the run's own settings save one, as the beginning of a sentence; "" while they are not known."""
+        if self._config is None:
+            return ""
+        every = self._config.checkpoints.every_steps
+        rhythm = f"every {counted(every, 'step')}" if every else "at the end of each epoch"
+        return f"One is saved {rhythm}, whenever a validation is the best so far"
 
     def labelled(self, label: str) -> CheckpointInfo | None:
         """The checkpoint that carries ``label`` ("best", "last")."""
@@ -61,27 +76,30 @@ class CheckpointListModel(QAbstractListModel):
         """Show another run's checkpoints."""
         if folder != self._folder:
             self._folder = folder
+            self._config, self.loaded = None, False
             self._replace([])
         self.refresh()
 
     def refresh(self) -> None:
         """Read the folder again."""
-        folder = self._folder
+        folder, config = self._folder, self._config
         if folder is not None:
             self._background.submit(
-                lambda: list_checkpoints(folder, self._known),
-                lambda found: self._on_read(folder, found),
-                self._on_failed,
+                lambda: (list_checkpoints(folder, self._known), config or _config_of(folder)),
+                lambda read: self._on_read(folder, *read),
+                lambda error: self._on_failed(folder, error),
             )
 
-    def _on_read(self, folder: RunFolder, found: list[CheckpointInfo]) -> None:
+    def _on_read(self, folder: RunFolder, found: list[CheckpointInfo], config: RunConfig | None) -> None:
         if folder == self._folder:
+            self._config, self.loaded = config, True
             if found != self._checkpoints:
                 self._replace(found)
             self.refreshed.emit()
 
-    def _on_failed(self, error: Exception) -> None:
+    def _on_failed(self, folder: RunFolder, error: Exception) -> None:
         logger.warning("The checkpoints could not be listed: %s", error)
+        self._on_read(folder, [], self._config)
 
     def _replace(self, found: list[CheckpointInfo]) -> None:
         self.replacing = True
@@ -111,10 +129,34 @@ class CheckpointListModel(QAbstractListModel):
         info = self._checkpoints[index.row()]
         if role == CHECKPOINT_ROLE:
             return info
+        if role == FACTS_ROLE:
+            return facts(info, self._config.monitor if self._config else "")
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            labels = f", {', '.join(info.labels)}" if info.labels else ""
-            epochs = f", {counted(info.epoch, 'epoch')}" if info.epoch else ""
-            return f"Step {info.step:,}{epochs}{labels}"
+            return ", ".join([f"Step {info.step:,}", *info.labels, *self.data(index, FACTS_ROLE).split(" · ")])
         if role == Qt.ItemDataRole.ToolTipRole:
-            return str(info.path)
+            return f"{self.data(index, FACTS_ROLE)}\n{info.path}"
+        return None
+
+
+def facts(info: CheckpointInfo, monitor: str) -> str:
+    """What the run's ``monitor`` was at this very step, whole epochs, size, time."""
+    parts = [_worth(info, monitor)]
+    parts += [counted(info.epoch, "epoch")] if info.epoch else []
+    parts += [format_size(info.size), time.strftime("%H:%M", time.localtime(info.time))]
+    return " · ".join(parts)
+
+
+def _worth(info: CheckpointInfo, monitor: str) -> str:
+    judged = [name for name in info.metrics if name.startswith("val/")]
+    if not judged or not info.validated:
+        return "not validated"
+    name = monitor if monitor in judged else next((name for name in judged if name != "val/loss"), judged[0])
+    return f"{metric_title(name).removeprefix('validation ')} {format_metric(name, float(info.metrics[name]))}"
+
+
+def _config_of(folder: RunFolder) -> RunConfig | None:
+    try:
+        return folder.config()
+    except TrainingError as error:
+        logger.warning("The settings of a run cannot be read: %s", error)
         return None

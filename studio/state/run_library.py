@@ -114,13 +114,13 @@ class RunLibrary(QObject):
         self._busy = True
         self._background.submit(self._read, self._on_read, self._on_failed)
 
-    def delete(self, run: RunSummary, failed: Callable[[Exception], object]) -> None:
+    def delete(self, folder: RunFolder, failed: Callable[[Exception], object]) -> None:
         """Remove a run and its folder for good; a run that is being trained is refused."""
 
         def work() -> None:
-            delete_run(run.folder)
+            delete_run(folder)
             index = self._open_index()
-            index.forget(run.id)
+            index.forget(folder.id)
             index.close()
 
         self._background.submit(work, lambda _none: self.refresh(), failed)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from studio.actions.runs import delete_run
 from studio.state.context import AppContext
 from studio.state.run_library import RunSummary
+from studio.state.way_on import START_OVER, way_on
 from studio.theme import SPACING
 from studio.widgets import Banner
 
@@ -59,20 +61,30 @@ class StartNotices(QWidget):
         run = runs[0]
         name, step = run.record.get("name", run.id), int(run.record.get("step") or 0)
         more = f" {len(runs) - 1} more under Runs." if len(runs) > 1 else ""
+        way = way_on(run.folder)
+        lost = way is START_OVER
         if run.cut_short:
-            title, text = f"“{name}” was stopped", f"{run.record['reason']} It waits at step {step:,}.{more}"
+            title = f"“{name}” was stopped"
+            text = f"{run.record['reason']} {way.kept if lost else f'It waits at step {step:,}.'}{more}"
         else:
             title = f"“{name}” was interrupted"
-            text = f"Its process ended without a word at step {step:,} or later. Everything up to the last checkpoint is kept.{more}"
+            text = f"Its process ended without a word at step {step:,} or later. {way.kept}{more}"
         banner = Banner("warning", title, text)
         banner.closed.connect(lambda: self._context.settings.update(left_alone=run.id))
         banner.add_action("Look at it", lambda: self._look(run))
-        banner.add_action("Resume", lambda: self._resume(run), variant="primary")
+        if lost:
+            banner.add_action("Delete", lambda: self._delete(run))
+        banner.add_action(way.verb, lambda: self._resume(run), variant="primary").setToolTip(way.tooltip)
         self._interrupted = banner
         self.add(banner)
 
     def _look(self, run: RunSummary) -> None:
         self._context.watch(run.folder.path)
+
+    def _delete(self, run: RunSummary) -> None:
+        if self._interrupted is not None and delete_run(self._context, self, run.folder):
+            self._interrupted.hide()
+            self.fold()
 
     def _resume(self, run: RunSummary) -> None:
         self._context.resume(run.folder.path)

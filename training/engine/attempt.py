@@ -49,7 +49,7 @@ from training.runs.storage import stored
 logger = logging.getLogger(__name__)
 
 SHOWN_LEFT_OUT = 20
-AT_ONCE = "Stopped at once, without saving: it goes on from its last checkpoint."
+AT_ONCE = "Stopped at once, without saving."
 
 
 class StopRequested(Exception):
@@ -107,7 +107,7 @@ def _begin(
         raise
     except Exception as error:
         logger.exception("The run could not begin")
-        failed = failure(error, 0, config, place.phase)
+        failed = failure(error, 0, config, place.phase, place.saved)
         place.emit(failed)
         raise TrainingError(failed.reason, failed.advice, failed.fix) from error
 
@@ -202,7 +202,7 @@ def _work(place: Workplace, session: Session, restore: Restore | None) -> None:
         final = Stopped(step=session.progress.step, reason=AT_ONCE)
     except Exception as error:
         logger.exception("The run failed")
-        final = failure(error, session.progress.step, session.config, place.phase)
+        final = failure(error, session.progress.step, session.config, place.phase, place.saved)
     place.emit(final)
 
 

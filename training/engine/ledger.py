@@ -57,6 +57,10 @@ class Ledger:
         self._facts = _model_facts(session)
         self._phase = ""
         self._prepared = False
+        self._looked: tuple[int, dict[str, float]] = (
+            -1,
+            {},
+        )  # where one that was only asked for was made, and its figures
 
     def phase(self, name: str) -> None:
         """Tell what the engine is busy with."""
@@ -89,6 +93,7 @@ class Ledger:
         last = progress.step >= session.total_steps
         epoch_ended = progress.window == 0
         improved = False
+        self._looked = -1, {}
         if not self._prepared:  # not sooner: optimizers make their state in their first step
             self._prepared = True
             self._keeper.prepare(self._content())
@@ -122,6 +127,7 @@ class Ledger:
         loop = config.loop
         metrics, tables = self._measure()
         progress.metrics.update(metrics)
+        progress.metrics_step = progress.step
         value = metrics[config.monitor]
         sign = 1.0 if config.maximize else -1.0
         best = progress.best_value
@@ -148,7 +154,9 @@ class Ledger:
     def _look(self) -> None:
         """A validation that was asked for in between: shown, but it decides nothing, or the run would differ by it."""
         progress = self._session.progress
-        self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=self._measure()[0], improved=False))
+        metrics = self._measure()[0]
+        self._looked = progress.step, metrics
+        self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=False))
 
     def _measure(self) -> tuple[dict[str, float], Tables]:
         self._recorder.flush()
@@ -178,6 +186,8 @@ class Ledger:
 
     def _snapshot(self, planned: bool) -> Snapshot:
         progress, memory = self._session.progress, self._keeper.memory
+        looked_at, looks = self._looked
+        asked = looked_at == progress.step
         copied = memory.copy(self._content())
         averaged, weights, state = copied.content
         return Snapshot(
@@ -186,9 +196,10 @@ class Ledger:
             weights=weights,
             averaged=averaged,
             state=state,
-            metrics=dict(progress.metrics),
+            metrics=progress.metrics | looks if asked else dict(progress.metrics),
             facts={
                 **self._facts,
+                "metrics_step": progress.step if asked else progress.metrics_step,
                 "averaged": bool(averaged),
                 "planned": planned,
                 "series": self._recorder.evidence(),

@@ -12,9 +12,9 @@ from training.events import Failed
 from training.models.user_file import place_of
 
 
-def failure(error: Exception, step: int, config: RunConfig, phase: str) -> Failed:
-    """The final event for ``error`` at ``step`` in ``phase``; to be called while it is handled, so that its traceback is
-    known."""
+def failure(error: Exception, step: int, config: RunConfig, phase: str, saved: bool) -> Failed:
+    """The final event for ``error`` at ``step`` in ``phase`` of a run that has a checkpoint or not (``saved``); to be called
+    while it is handled, so that its traceback is known."""
     log = traceback.format_exc(limit=-12)
     if ran_out_of_memory(error):
         error = shortage_outside_steps(error, phase, config)
@@ -25,7 +25,7 @@ def failure(error: Exception, step: int, config: RunConfig, phase: str) -> Faile
         reason = f"{place[0]}, line {place[1]}: {_told(error)}"
         return Failed(step=step, reason=reason, advice="Correct the file, and start a new run with it.", log=log)
     reason = f"An unexpected fault ended the run: {_told(error)}"
-    advice = "Resume to go on from the last checkpoint; the log has details." if step else "The log has details."
+    advice = "Resume to go on from the last checkpoint; the log has details." if saved else "The log has details."
     return Failed(step=step, reason=reason, advice=advice, log=log)
 
 

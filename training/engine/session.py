@@ -44,6 +44,7 @@ class Progress:
     loss_samples: int = 0
     samples: int = 0  # seen in all
     metrics: dict[str, float] = field(default_factory=dict)
+    metrics_step: int = 0  # of the validation they are from
     best_value: float | None = None
     best_step: int = 0
     counted_value: float | None = None  # the monitored metric when early stopping last saw enough of a gain

@@ -81,6 +81,11 @@ class Workplace:
         self.control.give_up(fault)
 
     @property
+    def saved(self) -> bool:
+        """Whether the run has a checkpoint to go on from."""
+        return bool(self.book.record.get("last_checkpoint"))
+
+    @property
     def control(self) -> Control:
         """What the person asks for."""
         return self.hooks.control

@@ -29,7 +29,8 @@ _MOST_MANIFEST = 16 * MEGABYTE
 
 @dataclass(frozen=True)
 class CheckpointInfo:
-    """A checkpoint in a list; ``size`` in bytes, ``time`` in seconds since 1970, ``metrics`` of its last validation."""
+    """A checkpoint in a list; ``size`` in bytes, ``time`` in seconds since 1970, ``metrics`` of the last validation before
+    it, at ``metrics_step`` (None: an earlier version did not say)."""
 
     path: Path
     step: int
@@ -39,11 +40,17 @@ class CheckpointInfo:
     metrics: Mapping[str, float]
     labels: tuple[str, ...]
     planned: bool = False  # saved by the run's own rules, not because a person asked
+    metrics_step: int | None = None
 
     @property
     def name(self) -> str:
         """The folder's name."""
         return self.path.name
+
+    @property
+    def validated(self) -> bool:
+        """Whether ``metrics`` are its own, not those of an earlier step."""
+        return self.metrics_step in (None, self.step)
 
 
 def checkpoint_name(step: int) -> str:
@@ -105,6 +112,8 @@ def _fault(manifest: Mapping[str, Any]) -> str:
         return "is incomplete"
     if not all(is_count(manifest.get(name)) for name in ("step", "epoch")):
         return "is incomplete"
+    if "metrics_step" in manifest and not is_count(manifest["metrics_step"]):
+        return "holds a step that is no number"
     if not is_time(manifest.get("time", 0.0)) or not is_metrics(manifest.get("metrics", {})):
         return "holds a time or a metric that is no number"
     data = manifest.get("data")
@@ -207,4 +216,5 @@ def _info(path: Path, manifest: Mapping[str, Any]) -> CheckpointInfo:
         metrics=dict(manifest.get("metrics", {})),
         labels=(),
         planned=bool(manifest.get("planned")),
+        metrics_step=manifest.get("metrics_step"),
     )

@@ -26,7 +26,7 @@ def stored(path: Path) -> Iterator[None]:
 def storage_error(error: BaseException, path: Path) -> TrainingError:
     """The sentence for ``error``, met while ``path`` in (or below) a run's folder was written."""
     number, why = getattr(error, "errno", None), getattr(error, "strerror", None) or str(error)
-    kept = "then resume; everything up to the last checkpoint is kept."
+    kept = "then resume; what was saved as a checkpoint is kept."
     if is_gone(path.parent):
         return folder_gone(path.parent)
     if number in _FULL or "No space left" in why:

@@ -26,6 +26,7 @@ from studio.state.formats import format_duration, format_metric, kind_title, met
 from studio.state.progress import best_of
 from studio.state.run_library import RunSummary
 from studio.state.run_reading import RunReader, RunReading
+from studio.state.way_on import RESUME, way_on
 from studio.theme import SPACING, set_role
 from studio.widgets import Card, ElidedLabel, StatusPill, button, icon_button, label
 from training.config import RunConfig
@@ -63,11 +64,12 @@ class RunDetail(QWidget):
         self._context = context
         self._run: RunSummary | None = None
         self._reader: RunReader | None = None
+        self._way = RESUME
         self._name = ElidedLabel("", Qt.TextElideMode.ElideRight)
         set_role(self._name, "title")
         self._pill = StatusPill()
         self._facts = label("", "help", wrap=True)
-        self.resume = button("Resume", "resume", tooltip="Go on from the last checkpoint")
+        self.resume = button(RESUME.verb, "resume", tooltip=RESUME.tooltip)
         self.branch = button(
             "Branch", "branch", tooltip="Start a new run from the best checkpoint, with other settings"
         )
@@ -97,7 +99,10 @@ class RunDetail(QWidget):
         self._pill.set_status(*status_words(run.status))
         self._facts.setText(_facts(run))
         record = run.record
-        self.outcome.show_outcome(state, _final(record, state), can_resume=False, config=_proposed_for(run))
+        self._way = way_on(run.folder)
+        self.outcome.show_outcome(
+            state, _final(record, state), can_resume=False, config=_proposed_for(run), way=self._way
+        )
         done_at = int(record.get("step") or 0) if state is RunState.COMPLETED else None
         self.checkpoints.set_run(run.folder, state, done_at)
         if another:
@@ -155,10 +160,11 @@ class RunDetail(QWidget):
         self.branch.clicked.connect(self._on_branch_clicked)
         self.watch.clicked.connect(self._with_run(lambda run: self._context.watch(run.folder.path)))
         self.open.clicked.connect(self._with_run(lambda run: reveal(run.folder.path)))
-        self.delete.clicked.connect(self._with_run(lambda run: delete_run(self._context, self, run)))
+        self.delete.clicked.connect(self._with_run(lambda run: delete_run(self._context, self, run.folder)))
         self.resume.clicked.connect(self._with_run(lambda run: self._context.resume(run.folder.path)))
         self.close_button.clicked.connect(self.closed)
         self.outcome.apply_asked.connect(self._apply)
+        self.outcome.delete_asked.connect(self.delete.click)
         self._profile_view.apply_asked.connect(self._apply)
         self.curves.checkpoint_clicked.connect(self.checkpoints.choose)
         self.checkpoints.model.refreshed.connect(self._update_buttons)
@@ -192,8 +198,8 @@ class RunDetail(QWidget):
         self.watch.setEnabled(not self._context.engine.training)
         self.resume.setVisible(not working and status != "completed")
         self.resume.setEnabled(not problem)
-        if problem:
-            self.resume.setToolTip(problem)
+        self.resume.setText(self._way.verb)
+        self.resume.setToolTip(problem or self._way.tooltip)
         self.branch.setEnabled(not working and bool(self.checkpoints.model.checkpoints))
         self.delete.setEnabled(not working)
 

@@ -11,6 +11,7 @@ from studio.panels.run_words import STATE_WORDS
 from studio.state.formats import format_duration, format_rate
 from studio.state.live_run import LiveRun
 from studio.state.progress import Progress
+from studio.state.way_on import RESUME, way_on
 from studio.theme import SPACING, icon, set_property, set_role
 from studio.widgets import Card, ElidedLabel, ProgressLine, StatusPill, button, label
 from training.control import Command
@@ -49,7 +50,7 @@ class RunHeader(Card):
         self.stop = button("Stop", "stop", "danger", tooltip="End the run; it can be resumed (Ctrl+.)")
         self.save = button("Save now", "save", tooltip="Write a checkpoint after this step (Ctrl+S)")
         self.validate = button("Validate now", "check", tooltip="Measure the validation set after this step")
-        self.resume = button("Resume", "resume", "primary", tooltip="Go on from the last checkpoint")
+        self.resume = button(RESUME.verb, "resume", "primary", tooltip=RESUME.tooltip)
         self.export = button(
             "Export best", "export", "primary", tooltip="Write the best model to a file for use elsewhere"
         )
@@ -63,6 +64,9 @@ class RunHeader(Card):
         """Take name, state and progress from ``run``."""
         config = run.config()
         self._name.setText(config.name if config else run.title or (run.folder.id if run.folder else ""))
+        way = way_on(run.folder)
+        self.resume.setText(way.verb)
+        self.resume.setToolTip(way.tooltip)
         self.show_state(run.state)
         self.show_progress(run.state, run.progress)
 
@@ -73,7 +77,7 @@ class RunHeader(Card):
             f"It trains in the background or in another window (process {process}). It can be watched and steered here."
         )
 
-    def show_state(self, state: RunState, resumable: bool = True) -> None:
+    def show_state(self, state: RunState) -> None:
         """Pill and buttons."""
         self._pill.set_status(*STATE_WORDS[state])
         self._paused = is_enabled(RunAction.CONTINUE, state)
@@ -87,7 +91,6 @@ class RunHeader(Card):
         for made in (self.pause, self.stop, self.save, self.validate):
             made.setVisible(not ended)
         self.resume.setVisible(state is RunState.STOPPED)  # after a failure the banner offers it
-        self.resume.setEnabled(resumable)
         self.export.setVisible(state is RunState.COMPLETED)
         self._make_room_for_name()
 

@@ -9,6 +9,7 @@ from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QStackedLayout, QVBoxLayout, QWidget
 
+from studio.actions.runs import delete_run
 from studio.engine.state import LIVE, RunState
 from studio.pages.train.findings import FindingList
 from studio.pages.train.header import RunHeader
@@ -23,6 +24,7 @@ from studio.panels.outcome_banner import OutcomeBanner
 from studio.panels.run_curves import RunCurves
 from studio.state.context import AppContext
 from studio.state.progress import Progress
+from studio.state.way_on import way_on
 from studio.theme import SPACING
 from studio.widgets import Card, EmptyState, scroll_area
 from training.control import Command
@@ -99,6 +101,7 @@ class TrainPage(QWidget):
         self.header.export_asked.connect(self.checkpoints.export_best)
         self.outcome.resume_asked.connect(self._resume)
         self.outcome.apply_asked.connect(self._apply)
+        self.outcome.delete_asked.connect(self._delete)
         self.findings.apply_asked.connect(self._apply)
         self.profile.asked.connect(live.ask)
         self.profile.apply_asked.connect(self._apply)
@@ -198,6 +201,11 @@ class TrainPage(QWidget):
         if self._live.folder is not None:
             self._context.resume(self._live.folder.path)
 
+    @Slot()
+    def _delete(self) -> None:
+        if self._live.folder is not None:
+            delete_run(self._context, self, self._live.folder)
+
     @Slot(object)
     def _apply(self, fix: Mapping[str, Any]) -> None:
         apply_fix(self._context, self, fix, self._live.folder, self._live.config())
@@ -214,7 +222,8 @@ class TrainPage(QWidget):
 
     def _show_outcome(self) -> None:
         final = self._live.history.final if self._live.history else None
-        self.outcome.show_outcome(self._live.state, final, self._live.death, config=self._live.config())
+        live = self._live
+        self.outcome.show_outcome(live.state, final, live.death, config=live.config(), way=way_on(live.folder))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.state import RunState
 from studio.pages.runs.page import RunsPage
-from studio.panels.fix_dialog import APPLY, APPLY_ANEW, FixDialog
+from studio.panels.fix_dialog import APPLY_ANEW, FixDialog
 from studio.state.context import AppContext
 from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, runs_page
@@ -103,7 +103,9 @@ def test_a_run_shows_its_evaluation_class_by_class(qtbot: QtBot, context: AppCon
     qtbot.waitUntil(card.isHidden)
 
 
-def test_an_interrupted_run_can_be_resumed_from_here(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+def test_a_run_that_was_killed_before_its_first_checkpoint_is_started_over_from_here(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
     page = runs_page(open_window(qtbot, context))
     context.start_run(config("dies"))
     qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED)
@@ -112,11 +114,21 @@ def test_an_interrupted_run_can_be_resumed_from_here(qtbot: QtBot, context: AppC
     page.choose(page.model.run_at(0).id)
     qtbot.waitUntil(page.detail.outcome.isVisible)
     qtbot.waitUntil(lambda: not context.start_problem())  # the engine's end was told, too
+    assert page.detail.outcome._banner is not None
+    assert page.detail.outcome._banner.accessibleName().endswith("it was killed. No checkpoint was saved.")
+    assert page.detail.resume.text() == "Start over"
+    qtbot.waitUntil(lambda: page.detail.checkpoints._empty.text() == "No checkpoint was saved.")
     seen: list[RunState] = []
     context.live.state_changed.connect(seen.append)
     click(qtbot, page.detail.resume)
     assert seen[0] is RunState.STARTING
-    qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED)
+    qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED and not context.engine.training)
+    run = context.live.folder
+    assert run is not None
+    context.show_page("runs")
+    answer_next_question(qtbot, "Delete")
+    press(page.detail.outcome, "Delete")
+    qtbot.waitUntil(lambda: not run.path.exists())
 
 
 def test_what_a_failure_proposes_is_applied_from_here(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
@@ -131,7 +143,7 @@ def test_what_a_failure_proposes_is_applied_from_here(qtbot: QtBot, context: App
     assert page.detail.outcome._banner is not None
     assert "Proposed: name: fails → better" in page.detail.outcome._banner.accessibleName()
     answer_next_dialog(qtbot, FixDialog, APPLY_ANEW)
-    press(page.detail.outcome, APPLY)
+    press(page.detail.outcome, APPLY_ANEW)
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     assert context.live.folder not in (None, failed)
 

@@ -17,14 +17,14 @@ from studio.engine.messages import EngineDeath
 from studio.engine.state import RunState
 from studio.pages.train.header import RunHeader
 from studio.pages.train.numbers import NumbersRow
-from studio.panels.fix_dialog import APPLY, APPLY_ANEW, FixDialog
+from studio.panels.fix_dialog import APPLY_ANEW, FixDialog
 from studio.panels.outcome_banner import OutcomeBanner
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.state.live_run import LiveRun
 from studio.widgets import Banner, Toast
 from tests.studio.conftest import ENDLESS
-from tests.studio.window_driver import answer_next_dialog, open_window, press, train_page
+from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, train_page
 from training.config import RunConfig
 from training.control import Command
 from training.events import AttemptStarted, Failed, Found, PhaseChanged, Stopped, Validated
@@ -108,14 +108,39 @@ def test_buttons_go_below_a_name_that_has_no_room_beside_them(qtbot: QtBot) -> N
     assert header._name.elided_text() == "digits-with-all-augmentations"
 
 
-def test_stop_without_saving_writes_no_checkpoint(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
-    page = train_page(open_window(qtbot, context))
+def test_a_run_stopped_without_saving_is_started_over_or_deleted(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    window = open_window(qtbot, context)
+    page = train_page(window)
     context.start_run(config(epochs=ENDLESS, milliseconds=500))
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
+    qtbot.waitUntil(lambda: page.checkpoints._empty.text().startswith("None yet. One is saved every "))
+    for _ in range(2):  # also after it was started over
+        page.header.stop.menu().actions()[1].trigger()
+        qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.start_problem())
+        folder = context.live.folder
+        assert folder is not None
+        assert not list(folder.checkpoints.iterdir())
+        assert page.outcome._banner is not None
+        assert page.outcome._banner.accessibleName() == "The run was stopped. No checkpoint was saved."
+        assert page.checkpoints._empty.text() == "No checkpoint was saved."
+        assert page.header.resume.text() == "Start over"
+        assert "from its beginning" in page.header.resume.toolTip()
+        assert not window.conduct.actions.actions["resume"].isEnabled()  # it goes on from the last checkpoint
+        click(qtbot, page.header.resume)
+        qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
+        assert page.outcome.isHidden()
+        assert context.live.folder == folder
     page.header.stop.menu().actions()[1].trigger()
-    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED)
-    assert context.live.folder is not None
-    assert not list(context.live.folder.checkpoints.iterdir())
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.engine.training)
+    run = context.live.folder
+    assert run is not None
+    asked = answer_next_question(qtbot, "Delete")
+    press(page.outcome, "Delete")
+    assert asked == ["Delete the run “lab”?"]
+    qtbot.waitUntil(lambda: not run.path.exists())
+    assert page.empty.isVisible()
 
 
 def test_resuming_from_a_chosen_checkpoint_continues_one_curve(
@@ -144,14 +169,14 @@ def test_a_failed_run_says_why_and_offers_to_go_on(qtbot: QtBot, context: AppCon
     context.start_run(config("fails"))
     qtbot.waitUntil(lambda: page.outcome.isVisible())
     buttons = {button.text(): button for button in page.outcome.findChildren(QPushButton)}
-    assert set(buttons) == {"Show log", "Copy", "Resume", "Apply and resume"}
+    assert set(buttons) == {"Show log", "Copy", "Delete", "Start over", "Apply and start"}
     click(qtbot, buttons["Copy"])
     copied = QApplication.clipboard().text()
-    assert "Oh no: the numbers ran out. Buy more numbers." in copied
+    assert "Oh no: the numbers ran out. Buy more numbers.\nNo checkpoint was saved." in copied
     assert "line 2" in copied
     click(qtbot, buttons["Show log"])
     qtbot.waitUntil(lambda: not context.start_problem())
-    click(qtbot, buttons["Resume"])
+    click(qtbot, buttons["Start over"])
     qtbot.waitUntil(lambda: context.live.state is not RunState.FAILED)
     assert not page.outcome.isVisible()
     qtbot.waitUntil(lambda: context.live.state is RunState.FAILED and not context.engine.training)
@@ -166,12 +191,12 @@ def test_what_a_failure_proposes_is_shown_and_applied(qtbot: QtBot, context: App
     assert page.outcome._banner is not None
     assert "Proposed: name: fails → better" in page.outcome._banner.accessibleName()
     answer_next_dialog(qtbot, FixDialog, "Cancel")
-    press(page.outcome, APPLY)
+    press(page.outcome, APPLY_ANEW)
     assert context.live.folder == failed
     shown = answer_next_dialog(qtbot, FixDialog, APPLY_ANEW)
-    press(page.outcome, APPLY)
+    press(page.outcome, APPLY_ANEW)
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
-    assert "The run has no checkpoint yet: a new run begins from the start with these settings." in shown[0]
+    assert "No checkpoint was saved. A new run begins from the start with these settings." in shown[0]
     assert "name: fails → better" in shown[0]
     assert context.live.folder != failed
     assert context.live.folder.status()["parent"]["run"] == failed.id

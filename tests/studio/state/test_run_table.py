@@ -37,12 +37,12 @@ def make_run(workspace: Path, config: RunConfig, status: str, **record: Any) -> 
     return folder
 
 
-def checkpoint(folder: RunFolder, step: int) -> Path:
+def checkpoint(folder: RunFolder, step: int, **measured: Any) -> Path:
     path = folder.checkpoints / checkpoint_name(step)
     path.mkdir()
     files = {name: {"bytes": size, "sha256": "0" * 64} for name, size in ((WEIGHTS, 1000), (STATE, 500))}
     origin: dict[str, Any] = {"config": {}, "data": {"fingerprint": ""}}
-    manifest = seal({"format": FORMAT, "step": step, "epoch": 1, "time": 0.0, "files": files, **origin})
+    manifest = seal({"format": FORMAT, "step": step, "epoch": 1, "time": 0.0, "files": files, **origin, **measured})
     (path / MANIFEST).write_text(json.dumps(manifest))
     return path
 
@@ -98,12 +98,12 @@ def test_deleting_removes_the_folder_and_refuses_a_run_at_work(
     run = library.runs[0]
     assert library.running_elsewhere() == [run]
     failures: list[Exception] = []
-    library.delete(run, failures.append)
+    library.delete(run.folder, failures.append)
     qtbot.waitUntil(lambda: len(failures) == 1)
     assert "stop it first" in str(failures[0])
     release(folder)
     with qtbot.waitSignal(library.refreshed):
-        library.delete(run, failures.append)
+        library.delete(run.folder, failures.append)
     assert not folder.path.exists()
     assert library.runs == ()
 
@@ -131,9 +131,10 @@ def test_checkpoints_come_and_go_without_losing_the_selection(
     model = CheckpointListModel(background)
     tester = QAbstractItemModelTester(model, FATAL)
     assert tester
-    folder = create_run(workspace, config())
-    for step in (10, 20, 30):
-        checkpoint(folder, step)
+    folder = create_run(workspace, config(checkpoints={"monitor": "val/loss"}))
+    checkpoint(folder, 10, metrics={"val/loss": 0.5, "val/accuracy": 0.25})  # of an earlier version
+    checkpoint(folder, 20, metrics={"val/loss": 0.25, "val/accuracy": 0.5}, metrics_step=20)
+    checkpoint(folder, 30, metrics={"val/loss": 0.25, "val/accuracy": 0.5}, metrics_step=20)
     write_labels(folder, {"last": checkpoint_name(30), "best": checkpoint_name(20)})
     with qtbot.waitSignal(model.refreshed):
         model.set_folder(folder)
@@ -141,7 +142,12 @@ def test_checkpoints_come_and_go_without_losing_the_selection(
     best = model.labelled("best")
     assert best is not None
     assert best.step == 20
-    assert model.index(1).data() == "Step 20, 1 epoch, best"
+    said = [model.index(row).data().rpartition(",")[0] for row in range(3)]  # but the time
+    assert said == [
+        "Step 30, last, not validated, 1 epoch, 1.5 kB",
+        "Step 20, best, loss 0.25, 1 epoch, 1.5 kB",
+        "Step 10, loss 0.5, 1 epoch, 1.5 kB",
+    ]
     removed: list[tuple[int, int]] = []
     inserted: list[tuple[int, int]] = []
     model.rowsRemoved.connect(lambda _parent, first, last: removed.append((first, last)))

@@ -56,7 +56,7 @@ def test_the_banner_of_the_start_asks_for_each_file_and_a_no_changes_nothing(
     files = sorted(path.relative_to(folder.path) for path in folder.path.rglob("*"))
 
     shown = answer_next_dialog(qtbot, ConsentDialog, "Cancel")
-    press(banner, "Resume")
+    press(banner, "Start over")
     assert "Run the code in network.py?" in shown[0]
     assert DIGEST in shown[0]
     assert not agreed(DIGEST)
@@ -66,7 +66,7 @@ def test_the_banner_of_the_start_asks_for_each_file_and_a_no_changes_nothing(
 
     agree(DIGEST, "network.py")  # what is left to ask for is the teacher's code
     shown = answer_next_dialog(qtbot, ConsentDialog, "Trust and run")
-    press(banner, "Resume")
+    press(banner, "Start over")
     assert "Run the code in teacher.py?" in shown[0]
     assert agreed(TEACHERS)
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=20000)

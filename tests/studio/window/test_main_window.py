@@ -22,7 +22,7 @@ from studio.window.main_window import MainWindow
 from studio.window.navigation import PAGES
 from studio.window.preferences import PreferencesDialog
 from tests.studio.conftest import ENDLESS, MakeHost
-from tests.studio.window_driver import answer_next_question, open_window, train_page
+from tests.studio.window_driver import answer_next_question, open_window, press, train_page
 from training.config import RunConfig
 from training.control import WINDOW_GONE, Command, send
 from training.runs.folder import RunFolder, create_run, owner_of
@@ -178,6 +178,13 @@ def test_a_run_that_dies_while_the_list_is_read_is_offered(
     qtbot.waitUntil(lambda: bool(window.conduct.notices.findChildren(Banner)))
     (banner,) = window.conduct.notices.findChildren(Banner)
     assert banner.accessibleName().startswith("“lab” was interrupted")
+    assert banner.accessibleName().endswith("No checkpoint was saved.")
+    assert [button.text() for button in banner.findChildren(QPushButton)][:3] == ["Look at it", "Delete", "Start over"]
+    qtbot.waitUntil(lambda: not owner_of(folder))
+    answer_next_question(qtbot, "Delete")
+    press(banner, "Delete")
+    qtbot.waitUntil(lambda: not folder.path.exists())
+    assert not banner.isVisible()
 
 
 def test_a_notice_put_away_does_not_come_back_for_the_same_run(
@@ -190,6 +197,7 @@ def test_a_notice_put_away_does_not_come_back_for_the_same_run(
         folder.write_status(
             {**folder.status(), "status": status, "reason": reason, "created": float(number), "step": 7}
         )
+        (folder.checkpoints / "step-00000007").mkdir()
 
     def offered() -> list[Banner]:
         window = open_window(qtbot, context, "setup")

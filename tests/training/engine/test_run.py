@@ -16,7 +16,7 @@ from training.errors import CheckpointError, InputError
 from training.events import Completed, Event, Found, Stopped, Validated
 from training.runs.folder import RunFolder
 from training.runs.history import read_history
-from training.runs.manifest import list_checkpoints, read_manifest
+from training.runs.manifest import CheckpointInfo, list_checkpoints, read_manifest
 from training.runs.series import read_series
 
 
@@ -157,6 +157,15 @@ def test_extra_saving_and_looking_changes_no_bit(tmp_path: Path) -> None:
     hooks.watch = watch
     busy = start_run(tiny_pictures(data, "checkpoints.every_steps=1", "loop.validate_every_steps=3"), tmp_path, hooks)
     assert weights(busy) == weights(plain)
+
+
+def test_a_checkpoint_says_at_which_step_its_metrics_were_measured(tmp_path: Path) -> None:
+    stopped = start_run(tiny("checkpoints.every_steps=3", "checkpoints.keep_last=99"), tmp_path, stopping_at(9))
+    resume_run(stopped["folder"], tmp_path)
+    kept = list_checkpoints(RunFolder(Path(stopped["folder"])))
+    assert {info.step for info in kept if info.validated} <= {8, 16, 24}
+    assert {info.metrics_step for info in kept} == {0, 8, 16, 24}
+    assert all(info.metrics_step == info.step // 8 * 8 for info in kept)
 
 
 def test_a_damaged_newest_checkpoint_falls_back_and_says_so(tmp_path: Path) -> None:
@@ -312,6 +321,7 @@ def test_saving_and_looking_are_done_at_once_while_paused(tmp_path: Path) -> Non
     hooks.started = folders.append
     asked: list[Event] = []
     done: list[Event] = []
+    saved: list[CheckpointInfo] = []
 
     def watch(event: Event) -> None:
         if event.kind == "attempt_started":
@@ -323,11 +333,14 @@ def test_saving_and_looking_are_done_at_once_while_paused(tmp_path: Path) -> Non
         if event.kind in ("validated", "checkpoint_saved") and hooks.control.paused.is_set():
             done.append(event)
             if event.kind == "checkpoint_saved":
+                saved.extend(list_checkpoints(folders[0]))
                 send(folders[0].path, Command.CONTINUE)
 
     hooks.watch = watch
     record = start_run(tiny(), tmp_path, hooks)
     assert [(event.kind, getattr(event, "step", None)) for event in done] == [("validated", 1), ("checkpoint_saved", 1)]
+    assert isinstance(done[0], Validated)
+    assert [(info.metrics_step, info.metrics["val/loss"]) for info in saved] == [(1, done[0].metrics["val/loss"])]
     assert weights(record) == weights(start_run(tiny(), tmp_path))
 
 
