@@ -32,14 +32,24 @@ from training.runs.history import read_history
 from training.runs.manifest import read_sealed
 from training.runs.source_state import source_state
 
+DECIDING = {
+    "cpu": (
+        "DNNL_CPU_ISA_HINTS", "DNNL_DEFAULT_FPMATH_MODE", "DNNL_MAX_CPU_ISA", "KMP_DETERMINISTIC_REDUCTION", "MKL_CBWR",
+        "MKL_ENABLE_INSTRUCTIONS", "OMP_DYNAMIC", "ONEDNN_CPU_ISA_HINTS", "ONEDNN_DEFAULT_FPMATH_MODE",
+        "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE",
+    ),
+    "cuda": (
+        "CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE", "PYTORCH_TUNABLEOP_ENABLED",
+        "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "TORCH_CUDNN_V8_API_DISABLED",
+    ),
+}  # fmt: skip
+"""Environment variables by which a device's libraries choose how they compute, and so the bits of a result."""
+
 VARIABLES = (
-    "ATEN_CPU_CAPABILITY", "CUBLAS_WORKSPACE_CONFIG", "CUDA_VISIBLE_DEVICES", "KMP_AFFINITY", "KMP_BLOCKTIME",
-    "KMP_DETERMINISTIC_REDUCTION", "MKL_CBWR", "MKL_DYNAMIC", "MKL_ENABLE_INSTRUCTIONS", "MKL_NUM_THREADS",
-    "NVIDIA_TF32_OVERRIDE", "OMP_DYNAMIC", "OMP_NUM_THREADS", "OMP_SCHEDULE", "ONEDNN_DEFAULT_FPMATH_MODE",
-    "ONEDNN_MAX_CPU_ISA", "PYTORCH_ENABLE_MPS_FALLBACK", "PYTORCH_TUNABLEOP_ENABLED",
-    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "TORCH_CUDNN_V8_API_DISABLED",
+    *DECIDING["cpu"], *DECIDING["cuda"], "ATEN_CPU_CAPABILITY", "CUDA_VISIBLE_DEVICES", "KMP_AFFINITY", "KMP_BLOCKTIME",
+    "MKL_DYNAMIC", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "OMP_SCHEDULE", "PYTORCH_ENABLE_MPS_FALLBACK",
 )  # fmt: skip
-"""Environment variables that can change the last bits of a result."""
+"""These, and others that explain a result; what ATEN_CPU_CAPABILITY and the numbers of threads decide is told by its effect."""
 
 BREAKING = {
     "device_type": "another kind of device computes with other kernels and draws dropout from another generator",
@@ -240,7 +250,12 @@ def compare(before: Mapping[str, Any], now: Mapping[str, Any], step: int) -> lis
         for key, words in TELLING.items()
         if key in before and before[key] != now.get(key)
     ]
-    telling += _variables(before.get("variables"), now.get("variables"))
+    deciding = DECIDING.get(str(now.get("device_type")), ())
+    for name, change in _variables(before, now).items():
+        if name in deciding and _matters("variables", before, now):
+            breaking.append(f"{change} (it chooses kernels, and others add up in another order)")
+        else:
+            telling.append(change)
     telling += _code(before.get("code"), now.get("code"))
     if breaking:
         found.append(
@@ -290,11 +305,14 @@ def _matters(key: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> boo
     return True
 
 
-def _variables(before: Any, now: Any) -> list[str]:
-    if not isinstance(before, dict) or not isinstance(now, dict):
-        return []
-    names = [name for name in dict.fromkeys([*before, *now]) if before.get(name) != now.get(name)]
-    return [f"{name} {_shown(before.get(name))} → {_shown(now.get(name))}" for name in names]
+def _variables(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
+    """The environment variables that differ, each with the change in words. One that an earlier version did not note counts
+    as not set."""
+    old, new = before.get("variables"), now.get("variables")
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return {}
+    names = [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
+    return {name: f"{name} {_shown(old.get(name))} → {_shown(new.get(name))}" for name in names}
 
 
 def _code(before: Any, now: Any) -> list[str]:

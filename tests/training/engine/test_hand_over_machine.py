@@ -106,7 +106,9 @@ def test_a_run_cut_off_before_its_first_checkpoint_begins_again_on_what_there_is
         ({"optimizer": "foreach"}, "warning", "optimizer kernels foreach → fused"),
         ({"threads": 7}, "warning", "threads 7 → 1"),
         ({"processor": "Another 3000"}, "info", "the processor Another 3000 → "),
-        ({"variables": {"MKL_CBWR": "AVX2"}}, "info", "MKL_CBWR AVX2 → none"),
+        ({"variables": {"MKL_CBWR": "AVX2"}}, "warning", "MKL_CBWR AVX2 → none (it chooses kernels"),
+        ({"variables": {"KMP_BLOCKTIME": "7"}}, "info", "KMP_BLOCKTIME 7 → none"),
+        ({"variables": {"NVIDIA_TF32_OVERRIDE": "0"}}, "info", "NVIDIA_TF32_OVERRIDE 0 → none"),  # a GPU's affair
         ({"python": "3.9.1", "numpy": "1.0"}, "info", "Python 3.9.1 → "),
         ({"cuda": "11.0", "driver": "1"}, "info", "the driver 1 → none"),  # a processor run does not use CUDA
         ({"code": {"trainwright": {"commit": "f" * 40, "dirty": True}}}, "info", "ffffffffffff with changes → "),
