@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -16,6 +17,7 @@ from training.data.placement import in_words
 from training.doctor.duplicates import duplicate_findings
 from training.doctor.memory import Trial, memory_findings, try_step
 from training.doctor.norms import norm_findings
+from training.doctor.own_network import own_network_findings
 from training.doctor.unmeasurable import unmeasurable
 from training.engine.assemble import assemble
 from training.engine.compiled import compile_session
@@ -23,15 +25,18 @@ from training.engine.device import describe_device, ran_out_of_memory
 from training.engine.memory import (
     batches_that_fit,
     saved_bytes,
-    shortage_outside_steps,
     step_message,
     step_shortage,
 )
+from training.engine.outcome import explain, fault_in_words
 from training.engine.session import Session
 from training.engine.step import train_step
 from training.errors import ConfigError, TrainingError, counted
 from training.events import Found
 from training.facts import DataFacts
+from training.reading import visible
+
+logger = logging.getLogger(__name__)
 
 Report = Callable[[str, float | None], None]
 
@@ -73,27 +78,34 @@ def preflight(
         phase = text
         report(text, fraction)
 
+    found: list[Found] = []
     try:
         session = assemble(config, noted, kept=kept)
+        try:
+            for some in _looks(session, workspace, noted):
+                found += some
+        finally:
+            session.data.close()
     except ConfigError as error:
-        return [Found(level="error", title=str(problem)) for problem in error.problems]
-    except TrainingError as error:
-        return [Found(level="error", title=error.message, advice=error.advice, fix=error.fix)]
-    except (RuntimeError, MemoryError) as error:
-        return [_memory(error, phase, config)]
-    try:
-        return [
-            *_data(session),
-            *duplicate_findings(session.data, config.dataset, noted),
-            *_weights(session),
-            *norm_findings(session),
-            _device(session),
-            *_step(session),
-            *_compiling(session, noted),
-            _disk(session, workspace),
-        ]
-    finally:
-        session.data.close()
+        found += [Found(level="error", title=str(problem)) for problem in error.problems]
+    except Exception as error:
+        logger.info("The check found a fault", exc_info=True)
+        unforeseen = f"An unexpected fault would end the run: {visible(fault_in_words(error), 300)}"
+        found.append(_told(explain(error, config, phase) or TrainingError(unforeseen)))
+    return found
+
+
+def _looks(session: Session, workspace: Path, report: Report) -> Iterator[list[Found]]:
+    """What there is to say, one look after the other."""
+    yield _data(session)
+    yield duplicate_findings(session.data, session.config.dataset, report)
+    yield _weights(session)
+    yield own_network_findings(session)
+    yield norm_findings(session)
+    yield [_device(session)]
+    yield _step(session)
+    yield _compiling(session, report)
+    yield [_disk(session, workspace)]
 
 
 def _data(session: Session) -> list[Found]:
@@ -279,13 +291,6 @@ def _loss(session: Session, trial: Trial) -> Found:
         level="ok",
         title=f"The fresh model's loss is {trial.loss:.3f}, near the {guessing:.3f} of guessing; {took}.",
     )
-
-
-def _memory(error: Exception, phase: str, config: RunConfig) -> Found:
-    """Too little memory as a finding; any other fault goes on its way."""
-    if not ran_out_of_memory(error):
-        raise error
-    return _told(shortage_outside_steps(error, phase, config))
 
 
 def _told(shortage: TrainingError) -> Found:

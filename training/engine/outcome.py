@@ -16,20 +16,28 @@ def failure(error: Exception, step: int, config: RunConfig, phase: str, saved: b
     """The final event for ``error`` at ``step`` in ``phase`` of a run that has a checkpoint or not (``saved``); to be called
     while it is handled, so that its traceback is known."""
     log = traceback.format_exc(limit=-12)
-    if ran_out_of_memory(error):
-        error = shortage_outside_steps(error, phase, config)
-    if isinstance(error, TrainingError):
-        return Failed(step=step, reason=error.message, advice=error.advice, log=log, fix=error.fix)
-    place = place_of(error)  # in a network of the person's own, or a teacher's
-    if place is not None:
-        reason = f"{place[0]}, line {place[1]}: {_told(error)}"
-        return Failed(step=step, reason=reason, advice="Correct the file, and start a new run with it.", log=log)
-    reason = f"An unexpected fault ended the run: {_told(error)}"
+    known = explain(error, config, phase)
+    if known is not None:
+        return Failed(step=step, reason=known.message, advice=known.advice, log=log, fix=known.fix)
+    reason = f"An unexpected fault ended the run: {fault_in_words(error)}"
     advice = "Resume to go on from the last checkpoint; the log has details." if saved else "The log has details."
     return Failed(step=step, reason=reason, advice=advice, log=log)
 
 
-def _told(error: Exception) -> str:
+def explain(error: Exception, config: RunConfig, phase: str) -> TrainingError | None:
+    """``error`` as a sentence with what to do about it; None where nobody foresaw it."""
+    if ran_out_of_memory(error):
+        return shortage_outside_steps(error, phase, config)
+    if isinstance(error, TrainingError):
+        return error
+    place = place_of(error)  # in a network of the person's own, or a teacher's
+    if place is None:
+        return None
+    reason = f"{place[0]}, line {place[1]}: {fault_in_words(error)}"
+    return TrainingError(reason, "Correct the file, and start a new run with it.")
+
+
+def fault_in_words(error: Exception) -> str:
     """The error as Python tells it, as a sentence that others may follow."""
     text = f"{type(error).__name__}: {error}".rstrip().removesuffix(":")  # many say nothing more
     return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -30,14 +30,25 @@ def make_model(config: Model, facts: DataFacts, outputs: int, seed: int, code: P
     """
     make: Callable[..., nn.Module] = catalog.resolve(catalog.entry("model", config.kind))
     if isinstance(config, UserFile):
-        make = partial(make, code=code)
+        make = partial(make, seeded=partial(_own_seeded, seed), code=code)
     if not isinstance(config, StartingWeights):  # those have a known size
         _refuse_more_than_memory(lambda: make(config, facts, outputs))
-    own = own_draws(seed, "build", 0) if isinstance(config, UserFile) else nullcontext()
-    with torch.random.fork_rng(devices=[]), own:
+    with _seeded(seed):
+        return make(config, facts, outputs)
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    with torch.random.fork_rng(devices=[]):
         # Not torch.manual_seed, which would reach into every GPU's generator as well.
         torch.default_generator.manual_seed(seed)
-        return make(config, facts, outputs)
+        yield
+
+
+@contextmanager
+def _own_seeded(seed: int) -> Iterator[None]:
+    with _seeded(seed), own_draws(seed, "build", 0):
+        yield
 
 
 def fit_to_samples(model: nn.Module, config: Model, samples: Callable[[int], Iterable[Tensor]]) -> None:

@@ -7,6 +7,7 @@ import linecache
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +23,7 @@ from training.config.user_file import UserFile, argument_problems, untrusted
 from training.errors import ConfigError, InputError, Problem, TrainingError, counted
 from training.facts import DataFacts
 from training.models.hollow import forward_hollow
+from training.models.own_modes import own_modes
 from training.models.refusing_layer import entered_layers, refusal
 from training.reading import MEGABYTE, read_bytes, visible
 
@@ -29,9 +31,17 @@ _MODULE = "trainwright_user_file_"
 _MOST_BYTES = MEGABYTE
 
 
-def make_user_model(config: UserFile, facts: DataFacts, outputs: int, code: Path | None = None) -> nn.Module:
+def make_user_model(
+    config: UserFile,
+    facts: DataFacts,
+    outputs: int,
+    seeded: Callable[[], AbstractContextManager[None]],
+    code: Path | None = None,
+) -> nn.Module:
     """What the file's ``build(...)`` returns for such data. ``code`` is a run's own copy of the file, which is read in its
-    place. Raises InputError for a file that nobody agreed to run, and for each of its faults."""
+    place. Inside ``seeded()`` random numbers follow from the run's seed: entered for the import and anew for the building,
+    so that a file which seeds generators where it is imported does not change what is drawn later. Raises InputError for a
+    file that nobody agreed to run, and for each of its faults."""
     path = Path(config.path)  # which messages name: a copy has the same lines
     signature = read_signature(code or path)
     refusal = untrusted(path, signature.digest, config.trusted)
@@ -41,9 +51,11 @@ def make_user_model(config: UserFile, facts: DataFacts, outputs: int, code: Path
     if problems:
         raise ConfigError(problems)
     arguments = arguments_of(config, signature, facts, outputs)
-    module = _run(signature, path)
+    with seeded():
+        module = _run(signature, path)
     try:
-        return _built(path, module, arguments, facts, outputs)
+        with seeded():
+            return _built(path, module, arguments, facts, outputs)
     except InputError as error:
         if not config.arguments:
             raise
@@ -202,15 +214,17 @@ def _tried(model: nn.Module, path: Path, what: str, facts: DataFacts, samples: i
 
 
 def _told(path: Path, what: str, work: Callable[[], Any], why: Callable[[str], str] = str) -> Any:
-    """What ``work`` returns; a fault of the person's code as one sentence, in which ``why`` makes more of the bare fault."""
-    try:
-        return work()
-    except (Exception, SystemExit) as error:
-        place = place_of(error)
-        line = f", line {place[1]}" if place else ""
-        text = visible(str(error).strip().split("\n")[0].rstrip("."), 200)
-        reason = why(f"{type(error).__name__}: {text}")
-        raise InputError(f"{visible(str(path))}{line}: {what}: {reason}. Correct the file.") from error
+    """What ``work`` returns, torch's modes put back; a fault of the person's code as one sentence, in which ``why`` makes more of
+    the bare fault."""
+    with own_modes(path):
+        try:
+            return work()
+        except (Exception, SystemExit) as error:
+            place = place_of(error)
+            line = f", line {place[1]}" if place else ""
+            text = visible(str(error).strip().split("\n")[0].rstrip("."), 200)
+            reason = why(f"{type(error).__name__}: {text}")
+            raise InputError(f"{visible(str(path))}{line}: {what}: {reason}. Correct the file.") from error
 
 
 def place_of(error: BaseException) -> tuple[str, int] | None:

@@ -1,0 +1,123 @@
+"""A network file that changes torch's modes or seeds generators changes nothing of the run but its own network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.training.commands import Captured, json_line
+from training.cli import main
+
+MODES = (
+    "torch.set_grad_enabled(False)",
+    "torch.inference_mode().__enter__()",
+    "torch.set_default_dtype(torch.float64)",
+    "torch.set_default_device('meta')",
+    "torch.use_deterministic_algorithms(True, warn_only=True)",
+    "torch.set_num_threads(1)",
+    "torch.backends.cudnn.benchmark = True",
+    "torch.backends.mkldnn.enabled = False",
+    "torch.set_float32_matmul_precision('medium')",
+    "torch.set_flush_denormal(True)",
+    "torch.autocast('cpu').__enter__()",
+)
+PLAIN = "import torch\ndef build():\n    return torch.nn.Linear(2, 3)\n"
+CLOCK = "import random, time\nimport numpy\nimport torch\n"
+SEEDED = "numpy.random.seed(time.time_ns() % 2**32)\nrandom.seed(time.time_ns())\ntorch.manual_seed(time.time_ns())\n"
+DRAWN = """
+def build():
+    network = torch.nn.Linear(2, 3)
+    network.weight.data[0, 0], network.weight.data[0, 1] = random.random(), numpy.random.rand()
+    return network
+"""
+
+
+@pytest.fixture(autouse=True)
+def _left_as_found() -> Iterator[None]:
+    """A test that fails here must not spoil the others."""
+    yield
+    torch.set_default_device(None)
+    torch.set_default_dtype(torch.float32)
+    torch.set_grad_enabled(True)
+    torch.autograd.set_detect_anomaly(False)
+
+
+def modes() -> list[object]:
+    smallest = torch.tensor(5e-324, dtype=torch.float64, device="cpu")
+    return [
+        torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(), torch.get_default_device(),
+        torch.get_deterministic_debug_mode(), torch.get_num_threads(), torch.backends.cudnn.benchmark,
+        torch.backends.mkldnn.enabled, torch.get_float32_matmul_precision(), float(smallest * 1), torch.is_autocast_enabled("cpu"),
+    ]  # fmt: skip
+
+
+def command(folder: Path, text: str, name: str) -> list[str]:
+    """The arguments of a short run whose network is in a file of ``text``."""
+    (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    settings = (
+        "model.kind=user_file", f"model.path={folder / name}.py", "dataset.samples=60", "loop.batch_size=12",
+        "loop.epochs=1", "schedule.warmup_steps=0", "precision.threads=2",
+    )  # fmt: skip
+    told = [word for setting in settings for word in ("--set", setting)]
+    return ["preset:spiral", *told, "--trust", "--workspace", str(folder / f"runs {name}"), "--json"]
+
+
+def trained(folder: Path, text: str, capsys: Captured, name: str = "network") -> dict[str, torch.Tensor]:
+    assert main(["run", *command(folder, text, name)]) == 0
+    return load_file(Path(json_line(capsys)["last_checkpoint"]) / "model.safetensors")
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(one[name].equal(other[name]) for name in one)
+
+
+@pytest.mark.parametrize("change", MODES)
+@pytest.mark.parametrize("where", ["import", "build"])
+def test_modes_are_put_back(tmp_path: Path, capsys: Captured, change: str, where: str) -> None:
+    plain = trained(tmp_path, PLAIN, capsys, "plain")
+    known = modes()
+    on_import = f"import torch\n{change}\ndef build():\n    return torch.nn.Linear(2, 3)\n"
+    in_build = f"import torch\ndef build():\n    network = torch.nn.Linear(2, 3)\n    {change}\n    return network\n"
+    text = on_import if where == "import" else in_build
+    assert main(["check", *command(tmp_path, text, "checked")]) == 0
+    assert modes() == known
+    assert same(trained(tmp_path, text, capsys), plain)
+    assert modes() == known
+
+
+def test_a_device_that_is_entered_and_not_left_is_refused(tmp_path: Path, capsys: Captured) -> None:
+    held = (
+        "import torch\nheld = torch.device('meta')\nheld.__enter__()\ndef build():\n    return torch.nn.Linear(2, 3)\n"
+    )
+    try:
+        assert main(["run", *command(tmp_path, held, "held")]) == 2
+    finally:
+        while torch.get_default_device().type == "meta":
+            torch.device("meta").__exit__(None, None, None)
+    assert "held.py: enters a torch.device(...) that it does not leave" in capsys.readouterr().err
+
+
+def test_a_fault_that_nobody_foresaw_is_a_finding(tmp_path: Path, capsys: Captured) -> None:
+    detached = "import torch\nclass N(torch.nn.Linear):\n    def forward(self, x):\n        return super().forward(x).detach()\ndef build():\n    return N(2, 3)\n"
+    assert main(["check", *command(tmp_path, detached, "detached")]) == 2
+    findings = json_line(capsys)["findings"]
+    assert findings[0]["level"] == "ok"  # what was found before is told, too
+    assert findings[-1]["level"] == "error"
+    assert "does not require grad" in findings[-1]["title"]
+
+
+def test_seeding_on_import_changes_no_weight(tmp_path: Path, capsys: Captured) -> None:
+    plain = trained(tmp_path, CLOCK + DRAWN, capsys, "plain")
+    assert same(trained(tmp_path, CLOCK + SEEDED + DRAWN, capsys), plain)
+
+
+def test_check_tells_of_a_build_that_seeds_from_the_clock(tmp_path: Path, capsys: Captured) -> None:
+    seeding = DRAWN.replace("    network =", "    torch.manual_seed(time.time_ns())\n    network =")
+    for text, told in ((CLOCK + seeding, True), (CLOCK + SEEDED + DRAWN, False)):
+        assert main(["check", *command(tmp_path, text, "network")]) == 0
+        titles = [item["title"] for item in json_line(capsys)["findings"]]
+        assert any("the initial weights are others each time" in title for title in titles) is told
