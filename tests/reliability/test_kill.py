@@ -58,7 +58,7 @@ def test_one_digest_however_batches_are_read_and_whether_killed_or_not(tmp_path:
     """0, 1 and 3 workers, resident or streamed, killed and resumed in another way or left alone: the same weights."""
     data = write_data(tmp_path / "data")
     epochs = {"idx": 6, "folder": 24}[kind]  # the folder's are of three steps
-    scenario = next(scenario for scenario in SCENARIOS if scenario.data == kind).lasting(epochs)
+    scenario = next(scenario for scenario in SCENARIOS if scenario.data == kind).adjusted(f"loop.epochs={epochs}")
     scenario.save(data, tmp_path / "config.toml")
     ways = [RESIDENT, READ_BY_THREAD, READ_BY_ONE, READ_BY_THREE]
     found: dict[str, str] = {}
@@ -83,7 +83,7 @@ def weights_of(record: dict[str, Any]) -> str:
 @pytest.mark.parametrize("ending", ["tested", "saved"])
 def test_killed_while_it_ends(tmp_path: Path, ending: str) -> None:
     """Found by the harness: a second test measurement in the history, a checkpoint too many that nothing deleted."""
-    SCENARIOS[0].lasting(2).save(write_data(tmp_path / "data"), tmp_path / "config.toml")
+    SCENARIOS[0].adjusted("loop.epochs=2").save(write_data(tmp_path / "data"), tmp_path / "config.toml")
     whole = start_run(load_config(tmp_path / "config.toml"), tmp_path / "whole")
     if ending == "tested":
         trigger = Trigger("write", '/events.jsonl .*"completed"', "before")
@@ -98,7 +98,7 @@ def test_killed_while_it_ends(tmp_path: Path, ending: str) -> None:
 
 @pytest.mark.slow
 def test_the_harness_notices_a_resume_that_forgets_the_random_state(tmp_path: Path) -> None:
-    scenario = SCENARIOS[0].lasting(4)
+    scenario = SCENARIOS[0].adjusted("loop.epochs=4")
     campaign = Campaign(
         scenario,
         [TRAINING],

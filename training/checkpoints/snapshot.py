@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,9 +11,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-
-_MOST_WAITING = 32
-"""Snapshots that may wait for the disk at once, however small: what waits is lost with the process."""
 
 
 @dataclass(frozen=True)
@@ -30,53 +26,35 @@ class Snapshot:
     facts: Mapping[str, Any] = field(default_factory=dict)
     arrived: Callable[[], None] = lambda: None
     """Waits until copies from a GPU are complete; to be called before the tensors are read."""
-    release: Callable[[], None] = lambda: None
-    """Gives the memory back once the tensors are not needed any more."""
 
 
 @dataclass
 class Copied:
-    """``content`` is the copy, ``buffers`` the memory it lies in."""
+    """``content`` is the copy; ``arrived`` waits until it is complete."""
 
     content: Any
-    size: int
-    buffers: list[tuple[Any, Tensor]] = field(default_factory=list)
-    arrived: Callable[[], None] = lambda: None
+    arrived: Callable[[], None]
 
 
 class SnapshotMemory:
-    """Host memory for snapshots that wait to be written, ``limit`` bytes of it or one snapshot, whichever is more.
+    """Host memory for one snapshot, which the next is written over.
 
-    Memory that was written out is used again: touching 300 MB for the first time takes thirty times as long as copying
-    into memory that is already there (650 ms and 22 ms, measured), and the loop stands still meanwhile.
+    Touching 300 MB for the first time takes thirty times as long as copying into memory that is already there (650 ms and
+    22 ms, measured), and the loop stands still meanwhile.
     """
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._free: dict[Any, list[Tensor]] = defaultdict(list)
-        self._in_use = self._last_size = 0
-        self._changed = threading.Condition()
-
-    @property
-    def is_scarce(self) -> bool:
-        """Whether another copy as large as the last would have to wait."""
-        return self._in_use + self._last_size > self._limit
+    def __init__(self) -> None:
+        self._buffers: dict[Any, list[Tensor]] = defaultdict(list)
 
     def copy(self, content: Any) -> Copied:
-        """A deep copy of ``content`` on the host; waits while too much of earlier copies is in use.
+        """A deep copy of ``content`` on the host, in the place of the one before.
 
         Tensors keep their memory order, dicts, lists and tuples are rebuilt. Copies from a GPU are queued behind what
         it is doing, without waiting for it. Texts are interned, because pickle writes a text that is the same object
         twice in another way than two equal ones: a resumed run's file would differ from the unbroken run's though
         every number in it agrees.
         """
-        size = max(sum(tensor.nbytes for tensor in tensors_in(content)), self._limit // _MOST_WAITING)
-        with self._changed:
-            self._changed.wait_for(lambda: not self._in_use or self._in_use + size <= self._limit)
-            self._in_use += size
-            self._last_size = size
-        copied = Copied(None, size)
-        copied.content = self._copied(content, copied.buffers)
+        copied = self._copied(content, {kind: list(buffers) for kind, buffers in self._buffers.items()})
         gpus = {tensor.device for tensor in tensors_in(content) if tensor.device.type == "cuda"}
         events = [torch.cuda.current_stream(gpu).record_event() for gpu in gpus]
 
@@ -84,48 +62,40 @@ class SnapshotMemory:
             for event in events:
                 event.synchronize()
 
-        copied.arrived = arrived
-        return copied
-
-    def give_back(self, copied: Copied) -> None:
-        """``copied`` is read no more. Not before: the next copy is written over it."""
-        with self._changed:
-            for key, buffer in copied.buffers:
-                self._free[key].append(buffer)
-            copied.buffers.clear()
-            self._in_use -= copied.size
-            self._changed.notify_all()
+        return Copied(copied, arrived)
 
     def prepare(self, content: Any) -> Callable[[], None]:
         """What makes the first copy of such ``content`` as fast as later ones; for another thread, as it takes a while."""
-        wanted = [(tensor.shape, tensor.stride(), tensor.dtype, tensor.device.type) for tensor in tensors_in(content)]
+        wanted = [_kind(tensor) for tensor in tensors_in(content)]
 
         def touch() -> None:
-            for key in wanted:
-                buffer = _buffer(*key)
+            for kind in wanted:
+                buffer = _buffer(*kind)
                 ctypes.memset(buffer.data_ptr(), 0, buffer.nbytes)
-                with self._changed:
-                    self._free[key].append(buffer)
+                self._buffers[kind].append(buffer)
 
         return touch
 
-    def _copied(self, value: Any, buffers: list[tuple[Any, Tensor]]) -> Any:
+    def _copied(self, value: Any, free: Mapping[Any, list[Tensor]]) -> Any:
         if isinstance(value, Tensor):
-            key = value.shape, value.stride(), value.dtype, value.device.type
-            with self._changed:
-                free = self._free[key]
-                buffer = free.pop() if free else None
-            if buffer is None:
-                buffer = _buffer(*key)
-            buffers.append((key, buffer))
+            kind = _kind(value)
+            if free.get(kind):
+                buffer = free[kind].pop()
+            else:
+                buffer = _buffer(*kind)
+                self._buffers[kind].append(buffer)
             return _filled(buffer, value.detach())
         if isinstance(value, str):
             return sys.intern(value)
         if isinstance(value, dict):
-            return {self._copied(key, buffers): self._copied(item, buffers) for key, item in value.items()}
+            return {self._copied(key, free): self._copied(item, free) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return type(value)(self._copied(item, buffers) for item in value)
+            return type(value)(self._copied(item, free) for item in value)
         return value
+
+
+def _kind(tensor: Tensor) -> tuple[torch.Size, tuple[int, ...], torch.dtype, str]:
+    return tensor.shape, tensor.stride(), tensor.dtype, tensor.device.type
 
 
 def tensors_in(value: Any) -> Iterator[Tensor]:

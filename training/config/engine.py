@@ -307,8 +307,8 @@ class Checkpoints(Section):
     every_steps: int | None = setting(
         500,
         title="Save every",
-        help="Steps between two saves. Empty: only at the end of each epoch. Where several fall into a second, they are "
-        "written together at its end.",
+        help="Steps between two saves. Empty: only at the end of each epoch. Where the disk is slower, "
+        "training waits for it.",
         unit="steps",
         placeholder="each epoch",
         affects_result=False,

@@ -247,7 +247,6 @@ def _train(place: Workplace, session: Session, restore: Restore | None, closing:
             recorder.write_rest()
         else:  # the files may be another process's now
             recorder.forget()
-            keeper.abandon()
 
     closing.callback(wind_up)
     if place.hooks.profile:

@@ -15,6 +15,7 @@ from training.checkpoints.snapshot import Snapshot
 from training.checkpoints.write import AVERAGED
 from training.config.files import config_data
 from training.control import Control
+from training.engine.disk_waits import DiskWaits
 from training.engine.evaluate import evaluate
 from training.engine.memory import Shortage
 from training.engine.record import Recorder
@@ -54,6 +55,7 @@ class Ledger:
         self._emit = emit
         # Planned, as what it replaces may be: it was the person's settings that called for it, not the person.
         self.shortage = Shortage(session, emit, lambda: self.save(anew=True, planned=True))
+        self._waits = DiskWaits(session.config, session.data.steps_per_epoch)
         self._facts = _model_facts(session)
         self._phase = ""
         self._prepared = False
@@ -67,6 +69,8 @@ class Ledger:
         if name != self._phase:
             self._session.lap(_LAPS.get(self._phase, "logging"))
             self._phase = name
+            if name == "paused":
+                self._waits.pause()
             self._emit(PhaseChanged(phase=name))
 
     def end_epoch(self) -> None:
@@ -105,7 +109,7 @@ class Ledger:
             if not epoch_ended:
                 self._note_train_loss()
         due = progress.step % every_steps == 0 if every_steps else epoch_ended
-        if due or improved or progress.finished:
+        if (due or improved or progress.finished) and control.fault is None:  # with one the folder may be another's
             self.save(best=improved, planned=True)
             control.save = False
         self.do_what_is_asked(control)
@@ -171,7 +175,7 @@ class Ledger:
         """Hand a snapshot of this very step to the writer; a step already saved is not saved twice, unless ``anew``.
 
         ``planned`` says that the run's own rules call for it: only that is a place to roll back to, or a run whose
-        person saved in between would roll back elsewhere. Many of them in a second do not hurry to the disk.
+        person saved in between would roll back elsewhere.
         """
         progress = self._session.progress
         if self._keeper.newest_step == progress.step and not (best or anew):
@@ -180,15 +184,17 @@ class Ledger:
         self._session.lap("logging")
         # The steps a checkpoint stands for must outlive a power cut, too: on disk before it, but behind the loop's back.
         self._keeper.row_is_open = progress.skipped_in_a_row > 0 and not progress.finished
-        self._keeper.save(self._snapshot(planned), best=best, patient=planned and not anew, first=self._recorder.sync)
+        self._keeper.save(self._snapshot(planned), best=best, first=self._recorder.sync)
+        if (found := self._waits.note(progress.step, self._keeper)) is not None:
+            self._emit(found)
         self._recorder.restart_clock()
         self._session.lap("saving")
 
     def _snapshot(self, planned: bool) -> Snapshot:
-        progress, memory = self._session.progress, self._keeper.memory
+        progress = self._session.progress
         looked_at, looks = self._looked
         asked = looked_at == progress.step
-        copied = memory.copy(self._content())
+        copied = self._keeper.copy(self._content())
         averaged, weights, state = copied.content
         return Snapshot(
             step=progress.step,
@@ -206,7 +212,6 @@ class Ledger:
                 **self._evidence(),
             },
             arrived=copied.arrived,
-            release=lambda: memory.give_back(copied),
         )
 
     def _content(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

@@ -71,7 +71,7 @@ class MemoryWatch:
     def _saving(self, host: HostMemory) -> Found | None:
         """The first checkpoint is a copy, made while the steps go on and need what they needed so far."""
         self._told.add("saving")  # the first look comes after the first steps, when all that is saved exists
-        copies = saved_bytes(self._session)  # a second one waits until this is written, unless there is plenty of room
+        copies = saved_bytes(self._session)  # one at a time: the next takes the place of this one
         step = max(peak_resident() - self._looks[-1].held, 0) if self._session.device.type == "cpu" else 0
         if copies + step <= host.available:
             return None

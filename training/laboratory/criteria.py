@@ -13,7 +13,6 @@ from training.laboratory.sameness import Sameness
 from training.laboratory.steps import CRASH_EPOCH, ROUGH_CLIPPED
 
 _ROUNDING = 1e-4  # how far two orders of adding up the same 128 samples may lie apart, relatively
-_SECONDS_APART = 1.5  # checkpoints due more often than once in this time are written several together
 
 
 @dataclass(frozen=True)
@@ -128,15 +127,12 @@ def _checkpoints(mine: Measured, same: Sameness | None) -> Verdict:
     saved = due & set(mine.figures.saved_steps)
     labels = {label for info in mine.checkpoints for label in info.labels}
     found = f"{len(saved)} of the {len(due)} checkpoints due every {every} steps were written"
-    together = len(saved) < len(due) and mine.figures.seconds < _SECONDS_APART * len(due)
-    if together:
-        found += " (several fell into a second, and the newest of those is written)"
     found += f"; {'both labels, last and best' if {'last', 'best'} <= labels else 'a label is missing'}."
     if not due:
         found = f"The run has only {mine.figures.steps:,} steps, fewer than {every}; take a larger share of the data."
     found += f" {same.sentence}" if same else " There is no run to compare."
     return Verdict(
-        bool(due) and (saved == due or together) and {"last", "best"} <= labels and same is not None and same.whole,
+        bool(due) and saved == due and {"last", "best"} <= labels and same is not None and same.whole,
         f"Every {every} steps, and at each new best, a checkpoint that appears whole, with model, optimizer, scaler, "
         "position and random state.",
         found,

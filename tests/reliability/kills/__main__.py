@@ -43,12 +43,16 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=None, help="decides scenarios and moments (default: a new one)")
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time (default: 2)")
     parser.add_argument("--epochs", type=int, default=24, help="how long a run is (default: 24)")
+    parser.add_argument("--every-steps", type=int, help="steps between two checkpoints (default: 7)")
     arguments = parser.parse_args(argv)
+    overrides = [f"loop.epochs={arguments.epochs}"]
+    if arguments.every_steps:
+        overrides.append(f"checkpoints.every_steps={arguments.every_steps}")
     seed = arguments.seed if arguments.seed is not None else Random().randrange(10**6)
     journal = Journal()
     journal.tell(f"seed {seed}")
     with tempfile.TemporaryDirectory(prefix="trainwright-kills-") as place:
-        outcomes = kill_runs(arguments.kills, seed, arguments.jobs, arguments.epochs, Path(place), journal.tell)
+        outcomes = kill_runs(arguments.kills, seed, arguments.jobs, overrides, Path(place), journal.tell)
     return summarise(outcomes, arguments.kills, journal)
 
 

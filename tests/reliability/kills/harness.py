@@ -18,8 +18,8 @@ KILLS_PER_RUN = 9
 Item = TypeVar("Item")
 
 
-def kill_runs(kills: int, seed: int, jobs: int, epochs: int, place: Path, tell: Tell) -> list[Outcome]:
-    """Campaigns over the scenarios, ``jobs`` at a time and of ``epochs`` epochs, until ``kills`` kills were done."""
+def kill_runs(kills: int, seed: int, jobs: int, overrides: Sequence[str], place: Path, tell: Tell) -> list[Outcome]:
+    """Campaigns over the scenarios with ``overrides``, ``jobs`` at a time, until ``kills`` kills were done."""
     data = write_data(place / "data")
     random = Random(seed)
     kinds, scenarios = _shuffled_again_and_again(KINDS, random), _shuffled_again_and_again(SCENARIOS, random)
@@ -32,7 +32,7 @@ def kill_runs(kills: int, seed: int, jobs: int, epochs: int, place: Path, tell: 
                 chosen = list(itertools.islice(kinds, min(per_run, left - first)))
                 number = len(outcomes) + len(campaigns)
                 own = Random(f"{seed}, {number}")
-                scenario = next(scenarios).lasting(epochs)
+                scenario = next(scenarios).adjusted(*overrides)
                 campaigns.append(Campaign(scenario, chosen, own, data, place / str(number), tell))
             outcomes += pool.map(Campaign.run, campaigns)
             if any(outcome.faults and not outcome.kills for outcome in outcomes):

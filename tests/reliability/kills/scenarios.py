@@ -49,9 +49,9 @@ class Scenario:
         source = ('dataset.kind="image_folder"', "dataset.image_size=12") if self.data == "folder" else ()
         return tiny_pictures(data / self.data, *source, *_ALWAYS, *self.overrides, *self.loading)
 
-    def lasting(self, epochs: int) -> Scenario:
-        """The same with another number of epochs."""
-        return replace(self, overrides=(*self.overrides, f"loop.epochs={epochs}"))
+    def adjusted(self, *overrides: str) -> Scenario:
+        """The same with other settings."""
+        return replace(self, overrides=(*self.overrides, *overrides))
 
     def save(self, data: Path, path: Path) -> None:
         """Write the configuration to ``path``."""

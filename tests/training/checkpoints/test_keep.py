@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ import pytest
 import torch
 
 from tests.training.small_files import files_no_larger_than
-from training.checkpoints import Keeper, keep, load, newest_good
-from training.checkpoints.snapshot import Snapshot, SnapshotMemory
+from training.checkpoints import Keeper, load, newest_good
+from training.checkpoints.snapshot import Snapshot
 from training.config import RunConfig
 from training.errors import TrainingError
 from training.events import CheckpointSaved
@@ -91,128 +90,35 @@ def test_a_full_disk_is_explained_and_leaves_nothing_half_written(
     assert [path.name for path in folder.checkpoints.iterdir()] == [checkpoint_name(1)]
 
 
-def test_snapshots_queue_while_the_disk_is_busy_and_all_are_written_in_order(
+def test_the_next_copy_waits_for_the_snapshot_before_and_all_are_written_in_order(
     keeper: Keeper, saved: list[CheckpointSaved]
 ) -> None:
-    disk = threading.Event()
+    disk, copied, content = threading.Event(), threading.Event(), [torch.zeros(8)]
+    first = keeper.copy(content).content[0]
+    keeper.save(snapshot(1), best=False, first=lambda: assert_set(disk))
+    places = []
 
-    def wait() -> None:
-        disk.wait(60)
+    def go_on() -> None:
+        for step in range(2, 6):
+            places.append(keeper.copy(content).content[0].data_ptr())
+            copied.set()
+            keeper.save(snapshot(step, float(step)), best=step == 2)
 
-    keeper.save(snapshot(1), best=False, first=wait)
-    for step in range(2, 6):  # returns, though the first is not written
-        keeper.save(snapshot(step, float(step)), best=step == 2)
+    loop = threading.Thread(target=go_on)
+    loop.start()
+    assert not copied.wait(0.3)
     assert saved == []
     disk.set()
+    loop.join(60)
     keeper.finish()
     assert [event.step for event in saved] == [1, 2, 3, 4, 5]
     assert [event.labels for event in saved] == [("last",), ("last", "best"), ("last",), ("last",), ("last",)]
+    assert places == 4 * [first.data_ptr()]
 
 
-@pytest.mark.parametrize(("rolls_back", "written"), [(False, [1, 5, 7, 8, 9]), (True, [*range(1, 10)])])
-def test_what_would_be_tidied_away_at_once_is_not_written(
-    folder: RunFolder, saved: list[CheckpointSaved], rolls_back: bool, written: list[int]
-) -> None:
-    disk = threading.Event()
-    keeper = Keeper(folder, 3, saved.append, rolls_back)
-
-    def wait() -> None:
-        disk.wait(60)
-
-    released: list[int] = []
-    keeper.save(snapshot(1), best=False, first=wait)
-    for step in range(2, 10):
-        held = replace(snapshot(step, float(step)), release=partial(released.append, step))
-        keeper.save(held, best=step in (2, 3, 5))
-    assert sorted(released) == [step for step in range(2, 7) if step not in written]
-    disk.set()
-    keeper.finish()
-    keeper.close()
-    assert [event.step for event in saved] == written
-    assert sorted(released) == list(range(2, 10))
-    assert kept_steps(folder) == [5, 7, 8, 9]
-    assert read_labels(folder) == {"last": checkpoint_name(9), "best": checkpoint_name(5)}
-
-
-def test_the_best_is_written_before_a_plain_one_behind_it(folder: RunFolder, saved: list[CheckpointSaved]) -> None:
-    """Killed between 3 and 4, the run would have no best, though 3 knows of one."""
-    disk = threading.Event()
-    keeper = Keeper(folder, 2, saved.append)
-
-    def wait() -> None:
-        disk.wait(60)
-
-    keeper.save(snapshot(1), best=False, first=wait)
-    for step in (2, 3, 4):
-        keeper.save(snapshot(step), best=step in (2, 4))
-    disk.set()
-    keeper.close()
-    assert [event.step for event in saved] == [1, 2, 3, 4]
-    assert read_labels(folder) == {"last": checkpoint_name(4), "best": checkpoint_name(4)}
-
-
-def test_what_waits_is_not_written_into_a_folder_that_is_another_process_s(
-    folder: RunFolder, saved: list[CheckpointSaved]
-) -> None:
-    disk = threading.Event()
-    keeper = Keeper(folder, 3, saved.append)
-
-    def wait() -> None:
-        disk.wait(60)
-
-    released: list[int] = []
-    keeper.save(snapshot(1), best=False, first=wait)
-    keeper.save(replace(snapshot(2), release=partial(released.append, 2)), best=True)
-    keeper.abandon()
-    disk.set()
-    keeper.close()
-    assert ([event.step for event in saved], released) == ([1], [2])
-    assert kept_steps(folder) == [1]
-
-
-def test_those_that_nobody_waits_for_begin_together_and_end_with_whatever_hurries(
-    folder: RunFolder, saved: list[CheckpointSaved], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(keep, "_REST_SECONDS", 3600.0)
-    keeper = Keeper(folder, 2, saved.append)
-
-    def wait_for(count: int) -> None:
-        end = time.monotonic() + 60
-        while len(saved) < count and time.monotonic() < end:
-            time.sleep(0.01)
-
-    keeper.save(snapshot(1), best=True, patient=True)
-    wait_for(1)  # the first of all need not wait
-    for step in range(2, 8):
-        keeper.save(snapshot(step), best=step == 4, patient=True)
-    assert [event.step for event in saved] == [1]
-    keeper.save(snapshot(8), best=False)  # somebody asked for this one
-    wait_for(4)
-    assert [event.step for event in saved] == [1, 4, 7, 8]
-    keeper.save(snapshot(9), best=True, patient=True)
-    keeper.finish()
-    assert [event.step for event in saved] == [1, 4, 7, 8, 9]
-    keeper.save(snapshot(10), best=False, patient=True)
-    keeper.close()
-    assert kept_steps(folder) == [9, 10]
-    assert read_labels(folder) == {"last": checkpoint_name(10), "best": checkpoint_name(9)}
-
-
-def test_nothing_is_patient_when_memory_is_scarce(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next copy would make the loop wait for as long as the writer rests."""
-    monkeypatch.setattr(keep, "_REST_SECONDS", 3600.0)
-    keeper = Keeper(folder, 2, lambda saved: None)
-    keeper.memory = SnapshotMemory(64)
-    content = [torch.zeros(8)]
-    for step in range(1, 7):
-        copied = keeper.memory.copy(content)
-        keeper.save(
-            replace(snapshot(step), release=lambda copied=copied: keeper.memory.give_back(copied)),  # type: ignore[misc]
-            best=False,
-            patient=True,
-        )
-    keeper.close()
-    assert kept_steps(folder) == [5, 6]
+def assert_set(event: threading.Event) -> None:
+    """Wait for ``event``, which must come."""
+    assert event.wait(60)
 
 
 def test_what_a_checkpoint_refers_to_is_durable_before_it_appears(folder: RunFolder, keeper: Keeper) -> None:

@@ -1,0 +1,105 @@
+"""Checkpoints on a disk that is slower than they are due: none is left out, memory stays bounded, the cost is told once."""
+
+from __future__ import annotations
+
+import gc
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.training.tiny import tiny
+from training.checkpoints import keep, snapshot
+from training.checkpoints.snapshot import Snapshot
+from training.checkpoints.write import write_checkpoint
+from training.config import RunConfig
+from training.engine import disk_waits
+from training.engine.run import Hooks, start_run
+from training.events import CheckpointSaved, Event, Found
+from training.runs.folder import RunFolder
+from training.runs.manifest import list_checkpoints
+
+KEPT = "checkpoints.keep_last=1000"
+
+
+def run(config: RunConfig, place: Path) -> tuple[RunFolder, list[int], list[Found]]:
+    """Train; the run's folder, the steps of its checkpoints in the order in which they were told, and its findings."""
+    said: list[Event] = []
+    record = start_run(config, place, Hooks(watch=said.append))
+    assert record["status"] == "completed"
+    saved = [event.step for event in said if isinstance(event, CheckpointSaved)]
+    return RunFolder(Path(record["folder"])), saved, [event for event in said if isinstance(event, Found)]
+
+
+def count_snapshots() -> int:
+    """How many live in this process."""
+    return sum(type(thing) is Snapshot for thing in gc.get_objects())
+
+
+@pytest.fixture
+def living(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A disk that takes a tenth of a second for each checkpoint; returns how many snapshots lived when it had."""
+    counts: list[int] = []
+    before = count_snapshots()
+
+    def write_slowly(one: Snapshot, folder: Path) -> Path:
+        time.sleep(0.1)
+        counts.append(count_snapshots() - before)
+        return write_checkpoint(one, folder)
+
+    monkeypatch.setattr(keep, "write_checkpoint", write_slowly)
+    return counts
+
+
+def test_steps_far_faster_than_the_disk_are_all_saved_and_the_cost_is_told_once(
+    tmp_path: Path, living: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    buffers: list[Any] = []
+    new_buffer = snapshot._buffer
+
+    def counted(*kind: Any) -> Any:
+        buffers.append(kind)
+        return new_buffer(*kind)
+
+    monkeypatch.setattr(snapshot, "_buffer", counted)
+    folder, saved, findings = run(tiny("loop.epochs=4", "checkpoints.every_steps=1", KEPT), tmp_path)
+    steps = [*range(1, 33)]
+    assert saved == steps
+    assert sorted(info.step for info in list_checkpoints(folder)) == steps
+    assert set(living) == {1}
+    assert len(buffers) < 40  # as many tensors as one checkpoint holds, not 32 times as many
+    (told,) = (finding for finding in findings if "waits for the disk" in finding.title)
+    assert told.fix["checkpoints.every_steps"] >= 10
+    assert told.step < steps[-1]
+
+
+@pytest.mark.parametrize("every", [5, 7])
+def test_checkpoints_are_at_exactly_the_steps_asked_for(tmp_path: Path, every: int) -> None:
+    settings = ("loop.epochs=6", f"checkpoints.every_steps={every}", "loop.validate_every_steps=none", KEPT)
+    folder, saved, _ = run(tiny(*settings), tmp_path)
+    due = {*range(every, 49, every), 48}
+    bests = {*range(8, 49, 8)}  # validated there; saved where it is the best so far
+    assert due <= set(saved) <= due | bests
+    assert sorted(info.step for info in list_checkpoints(folder)) == saved
+
+
+@pytest.mark.usefixtures("living")
+@pytest.mark.parametrize(
+    ("settings", "advised", "fixed"),
+    [
+        (("checkpoints.every_steps=none",), "it would not wait", "checkpoints.every_steps"),
+        (("checkpoints.every_steps=100000", "loop.validate_every_steps=1"), "validate less often", "loop.validate_every_steps"),
+        (("checkpoints.every_steps=100000",), "faster disk", ""),
+    ],
+)  # fmt: skip
+def test_the_advice_names_what_makes_checkpoints_so_frequent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: tuple[str, ...], advised: str, fixed: str
+) -> None:
+    monkeypatch.setattr(disk_waits, "WORTH_TELLING", 0.1)
+    monkeypatch.setattr(disk_waits, "MUCH_WAITING", 0.0)
+    always_better = ("checkpoints.monitor=val/loss", "loop.epochs=3", "optimizer.lr=1e-4")
+    _, _, findings = run(tiny(*settings, *always_better), tmp_path)
+    (told,) = (finding for finding in findings if "waits for the disk" in finding.title)
+    assert advised in told.advice
+    assert list(told.fix) == ([fixed] if fixed else [])
