@@ -5,21 +5,20 @@ from collections.abc import Mapping
 
 import pyqtgraph as pg
 from numpy.typing import ArrayLike
-from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtCore import QRectF, Signal
 from PySide6.QtGui import QColor, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.charts.curve import Curve
 from studio.charts.curve_set import CurveSet
 from studio.charts.legend import Legend
 from studio.charts.markers import MARKER_ROOM, Marker, MarkerKind, MarkerLayer
 from studio.charts.number_labels import position, reading
-from studio.charts.plot_canvas import PlotCanvas
+from studio.charts.plot_area import PlotArea
 from studio.charts.redraw_clock import RedrawClock
 from studio.charts.shared_x import SharedX
 from studio.charts.value_scale import ValueScale
 from studio.theme import Palette, theme
-from studio.widgets import label
 
 
 class CurvePlot(QWidget):
@@ -54,12 +53,8 @@ class CurvePlot(QWidget):
         self._x_name, self._x_scale = "Step", 1.0
         self._legend = Legend(title, unit)
         self._legend.title_chosen.connect(self.title_chosen)
-        self._canvas = PlotCanvas()
-        policy = self._canvas.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)  # an empty plot shows its sentence instead of axes, in the same room
-        self._canvas.setSizePolicy(policy)
-        self._empty = label("No data yet", "caption")
-        self._empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._area = PlotArea()
+        self._canvas = self._area.canvas
         self._line = pg.InfiniteLine(angle=90)
         self._line.hide()
         self._canvas.addItem(self._line, ignoreBounds=True)
@@ -90,6 +85,8 @@ class CurvePlot(QWidget):
     def append(self, name: str, x: ArrayLike, y: ArrayLike) -> None:
         """Add samples to a curve's end. Raises ValueError when x falls: cut it with `truncate` first."""
         self._curves[name].series.append(x, y)
+        if self._curves.extent() is not None:
+            self._area.take_words_back()
         self._ask_for_redraw()
 
     def set_curve(self, name: str, x: ArrayLike, y: ArrayLike) -> None:
@@ -105,9 +102,11 @@ class CurvePlot(QWidget):
         self._ask_for_redraw()
 
     def clear(self) -> None:
-        """Drop all samples and markers; the curves stay."""
+        """Drop all samples and markers, at once and not with the next drawing; the curves stay."""
         self.truncate(-math.inf)
         self._scale.forget_range()
+        self._area.show_drawing(False)
+        self._update_legend()
 
     # --------------------------------------------------------------- markers
 
@@ -155,7 +154,7 @@ class CurvePlot(QWidget):
 
     def set_empty_text(self, text: str) -> None:
         """What stands in the plot while there is nothing to draw."""
-        self._empty.setText(text)
+        self._area.words.setText(text)
 
     def link_x(self, other: "CurvePlot") -> None:
         """Share x range and cursor with another plot."""
@@ -209,9 +208,7 @@ class CurvePlot(QWidget):
         for curve, (raw, smooth) in zip(self._curves.values(), lines, strict=True):
             curve.draw(raw, smooth, bounds)
         self._markers.draw(first, last, self._canvas.pixels(), self._height_of, theme().palette)
-        is_empty = self._curves.extent() is None
-        self._empty.setVisible(is_empty)
-        self._canvas.setVisible(not is_empty)
+        self._area.show_drawing(self._curves.extent() is not None)
         self._update_legend()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -238,15 +235,11 @@ class CurvePlot(QWidget):
     # ---------------------------------------------------------------- wiring
 
     def _lay_out(self) -> None:
-        stack = QGridLayout()
-        stack.setContentsMargins(0, 0, 0, 0)
-        stack.addWidget(self._canvas, 0, 0)
-        stack.addWidget(self._empty, 0, 0, Qt.AlignmentFlag.AlignCenter)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         column.addWidget(self._legend)
-        column.addLayout(stack, 1)
+        column.addWidget(self._area, 1)
 
     def _join(self, shared: SharedX) -> None:
         self._shared_x = shared

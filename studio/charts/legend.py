@@ -133,6 +133,14 @@ class Legend(QWidget):
             self._entries[key].set_value(text)
             if self._entries[key].words_width() != before:
                 self._fit_words()
+                self._settle()
+
+    def _settle(self) -> None:
+        """Give all their room now: layouts within layouts take a turn of events each, and words are cut meanwhile."""
+        for entry in self._entries.values():
+            if (inner := entry.layout()) is not None:
+                inner.activate()
+        self._row.activate()
 
     def set_note(self, text: str) -> None:
         """What stands at the right."""

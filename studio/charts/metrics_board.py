@@ -118,6 +118,13 @@ class MetricsBoard(QWidget):
         for plot in self._plots.values():
             plot.set_empty_text(text)
 
+    def refresh(self) -> None:
+        """Draw what there is now, without waiting for the clock."""
+        for plot in self._plots.values():
+            plot.prepare()
+        for plot in self._plots.values():
+            plot.draw()
+
     def set_steps_per_epoch(self, steps: float | None) -> None:
         """Let the person count the x axis in epochs; None takes the choice away."""
         self._steps_per_epoch = steps if steps else None

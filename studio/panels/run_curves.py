@@ -48,15 +48,21 @@ class RunCurves(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.board)
 
-    def clear(self, empty_text: str = "") -> None:
-        """Forget the run shown."""
+    def clear(self, empty_text: str = "Loading …") -> None:
+        """Forget the run shown; ``empty_text`` stands there until `set_growing` or the next curves."""
         self._attempts = self._findings = 0
         self.board.clear()
         self.board.set_empty_text(empty_text)
         self._validations.clear()
         self._shown = ""
         self.board.plot("metric").set_titles({"": "Metric"}, "")
-        self.board.plot("metric").set_empty_text("Appears with the first validation.")
+
+    def set_growing(self, on: bool) -> None:
+        """All there is was read; ``on``: more is to come."""
+        self.board.set_growing(on)
+        self.board.set_empty_text("Appears with the first steps." if on else "This run has not made a step.")
+        metric = "Appears with the first validation." if on else "Nothing was validated."
+        self.board.plot("metric").set_empty_text(metric)
 
     def add_rows(self, rows: Rows) -> None:
         """New steps."""

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from studio.actions.files import reveal
 from studio.actions.runs import delete_run
-from studio.engine.state import RunState
+from studio.engine.state import LIVE, RunState
 from studio.pages.runs.config_view import ConfigView
 from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
@@ -106,7 +106,7 @@ class RunDetail(QWidget):
         done_at = int(record.get("step") or 0) if state is RunState.COMPLETED else None
         self.checkpoints.set_run(run.folder, state, done_at)
         if another:
-            self.curves.clear("Reading the curves …")
+            self.curves.clear()
             self.config.show_run(run)
             self.profile.hide()
         if another or self._reader is None:
@@ -207,11 +207,14 @@ class RunDetail(QWidget):
         if self._run is None or reading.folder != self._run.folder:
             return
         if reading.anew:
-            self.curves.clear("This run has not made a step.")
+            self.curves.clear()
         for event in reading.events:
             self.curves.add_event(event)
         if len(reading.rows):
             self.curves.add_rows(reading.rows)
+        self.curves.set_growing(_STATES.get(self._run.status, RunState.STOPPED) in LIVE)
+        if reading.anew:
+            self.curves.board.refresh()
 
     def _read_profile(self, run: RunSummary) -> None:
         def done(profile: Profile | None) -> None:

@@ -31,8 +31,6 @@ from training.control import Command
 from training.events import FINAL_EVENTS, AttemptStarted, CheckpointSaved, Event, Found, PhaseChanged, Validated
 from training.runs.series import Rows
 
-_EMPTY = "Curves appear with the first steps."
-
 
 class TrainPage(QWidget):
     """Shows ``context.live``."""
@@ -114,7 +112,7 @@ class TrainPage(QWidget):
     @Slot()
     def _show_run(self) -> None:
         """Another run, of which nothing is shown yet."""
-        self.curves.clear(_EMPTY)
+        self.curves.clear()
         self.numbers.clear()
         self._name_quality()
         self.findings.clear()
@@ -124,7 +122,7 @@ class TrainPage(QWidget):
         self._stack.setCurrentWidget(self._content if shown else self.empty)
         self.header.show_run(self._live)
         self._show_owner()
-        self.curves.board.set_growing(self._live.state in LIVE)
+        self.curves.set_growing(self._live.state in LIVE)
         self.checkpoints.set_run(self._live.folder, self._live.state, self._live.done_at)
         self.evaluation.set_run(self._live.folder)
         self.profile.set_run(self._live.folder, self._live.state)
@@ -142,7 +140,7 @@ class TrainPage(QWidget):
         self._stack.setCurrentWidget(self.empty if state is RunState.IDLE else self._content)
         self.header.show_run(self._live)
         self._show_owner()
-        self.curves.board.set_growing(state in LIVE)
+        self.curves.set_growing(state in LIVE)
         self.checkpoints.set_state(state, self._live.done_at)
         self.profile.set_state(state)
         self._show_outcome()

@@ -7,10 +7,10 @@ import random
 import numpy as np
 import pyqtgraph as pg
 import pytest
-from PySide6.QtCore import QPoint, QRectF, Qt
-from PySide6.QtGui import QPainter, QPixmap
+from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPixmap, QRegion
 from PySide6.QtTest import QSignalSpy
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.charts.curve_plot import CurvePlot
@@ -210,6 +210,37 @@ def drawn_numbers(plot: CurvePlot) -> list[tuple[QRectF, str]]:
     _line, _ticks, texts = axis.generateDrawSpecs(painter)
     painter.end()
     return [(rect, text) for rect, _flags, text in texts]
+
+
+class Painted(QObject):
+    """Which part of a widget was painted."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.region = QRegion()
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QPaintEvent):
+            self.region += event.region()
+        return False
+
+
+def test_a_curve_takes_the_place_of_words_in_one_painting(qtbot: QtBot, plot: CurvePlot) -> None:
+    words = plot._area.words
+    plot.refresh()
+    qtbot.waitUntil(words.isVisible)
+    QApplication.processEvents()
+    plot.append("train", np.arange(100), np.linspace(2, 1, 100))
+    assert not words.isVisible()  # though nothing is drawn yet
+    viewport = plot._canvas.viewport()
+    painted = Painted(viewport)
+    plot.refresh()
+    QApplication.sendPostedEvents(None, QEvent.Type.UpdateRequest)  # before anything else is heard of
+    assert painted.region.boundingRect() == viewport.rect()
+    plot.clear()
+    assert words.isVisible()
+    assert not plot._canvas.isVisible()
 
 
 def be_high(qtbot: QtBot, plot: CurvePlot, height: int) -> None:

@@ -9,10 +9,13 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QAbstractButton
 from pytestqt.qtbot import QtBot
 
+from studio.charts.legend import LegendEntry
+from studio.charts.plot_area import PlotArea
 from studio.engine.state import RunState
 from studio.pages.runs.page import RunsPage
 from studio.panels.fix_dialog import APPLY_ANEW, FixDialog
 from studio.state.context import AppContext
+from studio.widgets import SteadyLabel
 from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, runs_page
 from training.config import RunConfig
@@ -68,6 +71,35 @@ def test_a_chosen_run_shows_curves_checkpoints_and_settings(
     page.status.setCurrentText("Failed")
     assert page.filter.rowCount() == 0
     assert not page.detail.isVisible()
+
+
+def words_in_plots(page: RunsPage) -> set[str]:
+    return {area.words.text() for area in page.detail.curves.findChildren(PlotArea) if area.words.isVisible()}
+
+
+def test_a_run_that_is_being_read_says_so_and_nothing_else(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    page = runs_page(open_window(qtbot, context))
+    for name in ("first", "second"):
+        train_to_the_end(qtbot, context, config(name))
+    listed(qtbot, page, ["completed"] * 2)
+    folder = create_run(context.workspace, config("stub"))  # over before its first step
+    folder.write_status({**folder.status(), "status": "stopped", "step": 0})
+    listed(qtbot, page, ["stopped", "completed", "completed"])
+    context.show_page("runs")
+    board = page.detail.curves.board
+    for row in (1, 2):
+        page.choose(page.model.run_at(row).id)
+        assert words_in_plots(page) == {"Loading …"}  # and no figure of the run before it
+        assert not any(value.text() for value in board.findChildren(SteadyLabel))
+        qtbot.waitUntil(lambda: words_in_plots(page) != {"Loading …"})
+        assert words_in_plots(page) == set()
+        assert all(area.canvas.isVisible() for area in board.findChildren(PlotArea))  # drawn, not only told
+        for entry in board.findChildren(LegendEntry):
+            assert entry._value.geometry().right() <= entry.width()  # no half word
+    page.choose(page.model.run_at(0).id)
+    qtbot.waitUntil(lambda: words_in_plots(page) == {"This run has not made a step.", "Nothing was validated."})
 
 
 def test_a_run_shows_its_evaluation_class_by_class(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
