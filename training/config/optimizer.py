@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from training.config.fields import Section, setting
 
 Beta = Annotated[float, Field(ge=0.0, lt=1.0)]
+
+
+def _rate(
+    default: float, help: str = "Size of a step at its largest: the schedule rises to it or falls from it."
+) -> Any:
+    return setting(default, title="Learning rate", help=help, gt=0.0, le=100.0, log_scale=True)
 
 
 class OptimizerSection(Section):
@@ -18,14 +24,7 @@ class OptimizerSection(Section):
     or the last ones, otherwise than what comes before.
     """
 
-    lr: float = setting(
-        1e-3,
-        title="Learning rate",
-        help="Size of a step. A schedule raises or lowers it; one-cycle's highest rate, when set, replaces it.",
-        gt=0.0,
-        le=100.0,
-        log_scale=True,
-    )
+    lr: float = _rate(1e-3)
     weight_decay: float = setting(
         0.0,
         title="Weight decay",
@@ -132,14 +131,7 @@ class Sgd(OptimizerSection):
     """Stochastic gradient descent with momentum."""
 
     kind: Literal["sgd"] = "sgd"
-    lr: float = setting(
-        0.05,
-        title="Learning rate",
-        help="Size of a step. A schedule raises or lowers it; one-cycle's highest rate, when set, replaces it.",
-        gt=0.0,
-        le=100.0,
-        log_scale=True,
-    )
+    lr: float = _rate(0.05)
     momentum: float = setting(
         0.9, title="Momentum", help="Share of the last step carried into the next.", ge=0.0, lt=1.0
     )
@@ -177,14 +169,7 @@ class NAdam(DecoupledAdamSection):
     """Adam with Nesterov's look ahead: often a little faster than Adam at the same rate."""
 
     kind: Literal["nadam"] = "nadam"
-    lr: float = setting(
-        2e-3,
-        title="Learning rate",
-        help="Size of a step. A schedule raises or lowers it; one-cycle's highest rate, when set, replaces it.",
-        gt=0.0,
-        le=100.0,
-        log_scale=True,
-    )
+    lr: float = _rate(2e-3)
     momentum_decay: float = setting(
         4e-3,
         title="Momentum decay",
@@ -206,14 +191,7 @@ class Adagrad(OptimizerSection):
     """A rate of its own for each weight, which falls with all its gradients so far: for rare features."""
 
     kind: Literal["adagrad"] = "adagrad"
-    lr: float = setting(
-        0.01,
-        title="Learning rate",
-        help="Size of a step. A schedule raises or lowers it; one-cycle's highest rate, when set, replaces it.",
-        gt=0.0,
-        le=100.0,
-        log_scale=True,
-    )
+    lr: float = _rate(0.01)
     lr_decay: float = setting(
         0.0,
         title="Rate decay",
@@ -279,14 +257,10 @@ class Adafactor(OptimizerSection):
     """Adaptive like Adam with next to no memory: it keeps the rows' and columns' means of squared gradients only."""
 
     kind: Literal["adafactor"] = "adafactor"
-    lr: float = setting(
+    lr: float = _rate(
         0.01,
-        title="Learning rate",
-        help="Highest size of a step relative to the weights' own size; it falls with the root of the steps besides what the "
+        "Highest size of a step relative to the weights' own size; it falls with the root of the steps besides what the "
         "schedule does.",
-        gt=0.0,
-        le=100.0,
-        log_scale=True,
     )
     beta2_decay: float = setting(
         -0.8,

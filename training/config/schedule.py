@@ -64,8 +64,9 @@ class OneCycle(Section):
     max_lr: float | None = setting(
         None,
         title="Highest rate",
-        help="The rate at the top.",
-        placeholder="optimizer's rate",
+        help="The rate at the top, where it is not to be the optimizer's learning rate.",
+        placeholder="follows the learning rate",
+        advanced=True,
         gt=0.0,
         le=100.0,
         log_scale=True,
@@ -101,6 +102,10 @@ class OneCycle(Section):
     max_momentum: float = setting(
         0.95, title="Highest momentum", help="Momentum at the lowest rate.", advanced=True, ge=0.0, lt=1.0
     )
+
+    def peak(self, lr: float) -> float:
+        """The rate at the top, where the optimizer's is ``lr``."""
+        return lr if self.max_lr is None else self.max_lr
 
 
 class Step(ScheduleSection):

@@ -147,7 +147,7 @@ def _settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
     evaluation = int(material.manifest.get("evaluation_batch_size", before))
     settings.append(("", "EVALUATION_BATCH_SIZE", evaluation))
     if isinstance(schedule, OneCycle):
-        settings.append(("The rate at the top.", "MAX_LR", schedule.max_lr or optimizer.lr))
+        settings.append(("The rate at the top.", "MAX_LR", schedule.peak(optimizer.lr)))
         names = ["pct_start", "div_factor", "final_div_factor"]
         names += ["base_momentum", "max_momentum"] * schedule.cycle_momentum
         settings += [setting(schedule, name) for name in names]

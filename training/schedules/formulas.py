@@ -141,7 +141,7 @@ class OneCycleSchedule:
     plateau = None
 
     def __init__(self, config: sections.OneCycle, base_lr: float, total_steps: int) -> None:
-        highest = base_lr if config.max_lr is None else config.max_lr
+        highest = config.peak(base_lr)
         first = highest / config.div_factor
         last = first / config.final_div_factor
         low, high = config.base_momentum, config.max_momentum

@@ -99,7 +99,7 @@ def test_typing_goes_through_letter_by_letter_and_undo_comes_back(qtbot: QtBot, 
     assert draft.value("optimizer.lr") == -1
     assert row.sentence == "Must be greater than 0, but is -1."
     draft.undo()
-    assert line(row).text() == "1e-3"
+    assert line(row).text() == "0.003"
     assert row.sentence == ""
 
 
@@ -200,7 +200,7 @@ def test_an_empty_path_is_asked_for_in_words(qtbot: QtBot, draft: Draft) -> None
 def test_explanation_and_fault_reach_the_screen_reader(qtbot: QtBot, draft: Draft) -> None:
     form = form_of(qtbot, draft, "optimizer")
     row = form.rows()["optimizer.lr"]
-    assert line(row).accessibleDescription().startswith("Size of a step.")
+    assert line(row).accessibleDescription().startswith("Size of a step at its largest: ")
     draft.set("optimizer.lr", "x")
     assert line(row).accessibleDescription().startswith("“x” is not a number")
 

@@ -110,7 +110,7 @@ def test_a_share_is_the_first_pictures_of_each_class(tmp_path: Path) -> None:
 
 
 CHANGES = {
-    "one_cycle": {"schedule.kind", "schedule.max_lr"},
+    "one_cycle": {"schedule.kind", "optimizer.lr"},
     "clip": {"loop.clip_norm"},
     "accumulation": {"loop.batch_size", "loop.accumulation"},
     "amp": {"precision.compute"},

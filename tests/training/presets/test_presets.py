@@ -12,8 +12,10 @@ from tests.training.commands import Captured
 from training.cli import main
 from training.config import parse_config
 from training.config.files import read_toml
+from training.config.schedule import OneCycle
 from training.errors import InputError
 from training.presets import PRESETS, Preset, load_preset, preset_text
+from training.schedules import make_schedule
 
 NAMES = [row.name for row in PRESETS]
 
@@ -53,6 +55,28 @@ def test_what_a_preset_asks_for_is_a_path_it_has_and_a_run_without_it_is_refused
     for ask in row.asks:
         assert f"--set {ask.setting}=" in str(refused.value)
         assert ask.what in str(refused.value)
+
+
+PEAKS = {
+    "distillation": 5e-3, "lab-2-one-cycle": 3e-3, "lab-3-clip": 3e-3, "lab-4-accumulation": 3e-3, "lab-5-amp": 3e-3,
+    "lab-6-checkpoints": 3e-3, "lab-7-crash": 3e-3, "labels": 3e-3, "mnist": 5e-3, "own-network": 3e-3, "pictures": 3e-3,
+    "sample": 3e-3, "segmentation": 2e-3, "table-values": 3e-3,
+}  # fmt: skip
+"""What schedule.max_lr was in them, beside an optimizer.lr of 1e-3 that had no effect, before the latter was the one rate."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_preset_has_one_rate_and_its_curve_is_what_it_was(name: str) -> None:
+    config = parse_config(read_toml(preset_text(name), name), paths=False)
+    assert "max_lr" not in config.schedule.model_fields_set
+    if name not in PEAKS:
+        return
+    assert isinstance(config.schedule, OneCycle)
+    before, now = config.schedule.model_copy(update={"max_lr": PEAKS[name]}), config.optimizer.lr
+    old, new = make_schedule(before, 1e-3, 977), make_schedule(config.schedule, now, 977)
+    assert [(old.lr(step), old.momentum(step)) for step in range(977)] == [
+        (new.lr(step), new.momentum(step)) for step in range(977)
+    ]
 
 
 def test_another_kind_of_data_needs_nothing_of_the_first() -> None:
