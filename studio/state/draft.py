@@ -12,15 +12,14 @@ from PySide6.QtCore import QObject, Signal
 from studio.state.draft_check import check, complete, usable_config
 from studio.state.draft_history import DraftHistory
 from studio.state.draft_table import inner_value, with_inner
+from studio.state.kind_change import OtherKinds, equal
 from studio.state.run_names import name_after_change
 from studio.state.setting_specs import (
     RUN,
     default_kind,
     default_value,
-    defaults,
     kinds,
     plain,
-    same_sort,
     spec_of,
     specs,
     split_path,
@@ -47,6 +46,8 @@ class Draft(QObject):
         replaced(): everything may be different (another file, undo).
         problems_changed(): the list of problems is another one.
         looked_again(): files and folders may be others now.
+        moved(kind, settings): another optimizer than ``kind`` was chosen, and ``settings`` (`kind_change.Moved`) that the
+            person or a preset had set are others now, to suit it.
     """
 
     changed = Signal()
@@ -55,11 +56,12 @@ class Draft(QObject):
     replaced = Signal()
     problems_changed = Signal()
     looked_again = Signal()
+    moved = Signal(str, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._history = DraftHistory()
-        self._other_kinds: dict[tuple[str, str], dict[str, Any]] = {}
+        self._other_kinds = OtherKinds()
         self._engine_problems: tuple[Problem, ...] = ()
         self._data = _sample()
         self._config, self._problems = check(self._data)
@@ -106,7 +108,7 @@ class Draft(QObject):
         value = self._values(section)[name]
         if isinstance(value, dict) and table_key(path):
             return table_key(path) in value
-        return not _equal(value, default_value(self._spec(path)))
+        return not equal(value, default_value(self._spec(path)))
 
     @property
     def can_undo(self) -> bool:
@@ -127,7 +129,7 @@ class Draft(QObject):
             raise KeyError(path)
         values, value = self._values(section), plain(value)
         value = with_inner(values[name], path, value, self._spec)
-        if _equal(values[name], value):
+        if equal(values[name], value):
             return
         self._history.remember(self._data, path)
         values[name] = value
@@ -137,7 +139,7 @@ class Draft(QObject):
 
     def set_kind(self, section: str, kind: str) -> None:
         """Choose another kind. One chosen before comes back as it was left; in a new one, what was changed stays changed
-        where the new kind has the same setting."""
+        where the new kind has the same setting. With another optimizer all rates go to its scale."""
         if kind not in kinds(section):
             raise KeyError(f"{section}.kind: {kind}")
         old_kind = self.kind(section)
@@ -145,14 +147,14 @@ class Draft(QObject):
             return
         self._history.close_group()
         self._history.remember(self._data, "")
-        old = self._data[section]
-        self._other_kinds[section, old_kind] = old
-        self._data[section] = self._other_kinds.pop((section, kind), None) or _carried_over(
-            section, old_kind, old, kind
-        )
+        others, moved = self._other_kinds.change(self._data, section, kind)
         self._revise()
         self.kind_changed.emit(section)
+        for path in others:
+            self.edited.emit(path)
         self.changed.emit()
+        if moved:
+            self.moved.emit(old_kind, moved)
 
     def apply(self, settings: Mapping[str, Any]) -> None:
         """Write several settings as one undo step, "section.kind" among them. Raises KeyError, with nothing written, for
@@ -287,19 +289,3 @@ class Draft(QObject):
 
 def _sample() -> dict[str, Any]:
     return parse_config(read_toml(preset_text(SAMPLE), SAMPLE), paths=False).model_dump(mode="json")
-
-
-def _carried_over(section: str, old_kind: str, old: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """Defaults of ``kind``, but for settings both kinds have and that the person changed: a chosen folder stays, an
-    untouched learning rate becomes the new optimizer's."""
-    values = defaults(section, kind)
-    before = specs(section, old_kind)
-    for name, spec in specs(section, kind).items():
-        if name in before and same_sort(before[name], spec) and not _equal(old[name], default_value(before[name])):
-            values[name] = copy.deepcopy(old[name])
-    return values
-
-
-def _equal(first: Any, second: Any) -> bool:
-    """Equal and of one sort: 1 and 1.0 are the same number, True and 1 are not the same thing."""
-    return plain(first) == plain(second) and isinstance(first, bool) == isinstance(second, bool)

@@ -28,6 +28,7 @@ from studio.pages.setup.optimization_preview import OptimizationPreview
 from studio.pages.setup.panel import Panel
 from studio.pages.setup.preview_frame import PreviewFrame
 from studio.pages.setup.question import DEBOUNCE
+from studio.pages.setup.rescaling import tell_of_move
 from studio.pages.setup.start_bar import StartBar, summary
 from studio.pages.setup.table_card import TableCard
 from studio.state.context import AppContext
@@ -125,6 +126,7 @@ class SetupPage(QWidget):
         self.facts.changed.connect(self._update)
         self.facts.dataset.changed.connect(self._offer_columns)
         self.draft.problems_changed.connect(self._update)
+        self.draft.moved.connect(partial(tell_of_move, self.context))
         self.context.start_problem_changed.connect(self._update)
         self.sheet.changed.connect(self._update)
         self.bar.start_asked.connect(self.start)
@@ -201,10 +203,9 @@ class SetupPage(QWidget):
 
     def _say_what_is_idle(self) -> None:
         config = self.draft.usable_config()
-        if config is not None:
-            why = idle_settings(config, (self.facts.dataset.answer or {}).get("given", ()))
-            for form in self.forms:
-                form.set_idle(why)
+        found = idle_settings(config, (self.facts.dataset.answer or {}).get("given", ())) if config else {}
+        for form in self.forms:
+            form.set_idle(found)
 
     def _offer_columns(self) -> None:
         table = self.facts.dataset.table

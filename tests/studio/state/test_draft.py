@@ -100,7 +100,7 @@ def test_previews_can_use_what_is_right() -> None:
 def test_another_kind_keeps_what_was_changed_and_comes_back_as_it_was() -> None:
     draft = Draft()
     draft.set_kind("optimizer", "sgd")
-    assert draft.value("optimizer.lr") == 0.05  # untouched before, so SGD's own default
+    assert draft.value("optimizer.lr") == 0.05  # the preset's before, so SGD's own default
     draft.set_kind("optimizer", "adamw")
     draft.set("optimizer.lr", 0.007)
     draft.set("optimizer.betas", [0.8, 0.9])
@@ -112,6 +112,60 @@ def test_another_kind_keeps_what_was_changed_and_comes_back_as_it_was() -> None:
     assert draft.value("optimizer.eps") == 1e-8
     draft.set_kind("optimizer", "adam")
     assert draft.value("optimizer.eps") == 1e-6
+
+
+@pytest.mark.parametrize(
+    ("old", "settings", "new", "now"),
+    [
+        ("adamw", {"lr": 1e-3}, "sgd", {"lr": 0.05}),
+        ("adamw", {"lr": 3e-3}, "sgd", {"lr": 0.05}),  # how far AdamW could be pushed says nothing about SGD
+        ("adamw", {"lr": 1e-4}, "sgd", {"lr": 0.005}),  # careful, as for fine-tuning
+        ("adamw", {"lr": 3e-3}, "adam", {"lr": 3e-3}),  # on the same scale
+        ("sgd", {"lr": 1.5, "momentum": 0.85}, "adamw", {"lr": 1e-3}),
+        ("sgd", {"momentum": 0.99}, "rmsprop", {"momentum": 0.0}),
+        ("muon", {"lr": 0.02, "adjust_lr_fn": "original"}, "adamw", {"lr": 1e-3}),
+        ("adamw", {"lr": "1e-"}, "sgd", {"lr": 0.05}),
+        ("adamw", {"weight_decay": 0.05, "betas": [0.9, 0.95]}, "sgd", {"weight_decay": 0.0}),
+        ("adamw", {"weight_decay": 0.05, "betas": [0.9, 0.95]}, "muon", {"weight_decay": 0.05}),
+        ("adamw", {"weight_decay": 0.05, "betas": [0.9, 0.95]}, "nadam", {"weight_decay": 0.05, "betas": [0.9, 0.95]}),
+        ("nadam", {"weight_decay": 0.05}, "sgd", {"weight_decay": 0.0}),
+        ("sgd", {"weight_decay": 5e-4, "head_lr_factor": 10.0}, "adam", {"weight_decay": 5e-4, "head_lr_factor": 10.0}),
+    ],
+)
+def test_another_optimizer_gets_rates_on_its_own_scale(
+    old: str, settings: dict[str, Any], new: str, now: dict[str, Any]
+) -> None:
+    draft = Draft()
+    draft.set_data({"optimizer": {"kind": old, **settings}})
+    before = draft.data()
+    draft.set_kind("optimizer", new)
+    assert {name: draft.value(f"optimizer.{name}") for name in now} == now
+    draft.undo()
+    assert draft.data() == before
+
+
+def test_rates_outside_the_optimizer_move_with_it_and_come_back_with_it(qtbot: QtBot) -> None:
+    draft = Draft()
+    draft.set("schedule.max_lr", 2e-3)
+    draft.set("loop.swa_start", 0.75)
+    draft.set("loop.swa_lr", 1e-3)
+    before = draft.data()
+    with qtbot.waitSignals([draft.moved, draft.edited, draft.edited]):
+        draft.set_kind("optimizer", "sgd")
+    assert draft.value("optimizer.lr") == 0.05
+    assert draft.value("schedule.max_lr") is None
+    assert draft.value("loop.swa_lr") == 0.025
+    draft.undo()
+    assert draft.data() == before
+    draft.redo()
+    draft.set("optimizer.lr", 0.1)
+    with qtbot.assertNotEmitted(draft.moved):
+        draft.set_kind("optimizer", "adamw")
+    assert draft.value("optimizer.lr") == 2e-3  # the peak it had
+    assert draft.value("loop.swa_lr") == 1e-3
+    assert draft.value("schedule.max_lr") is None
+    draft.set_kind("optimizer", "sgd")
+    assert draft.value("optimizer.lr") == 0.1
 
 
 def test_equal_names_of_different_sorts_are_not_mixed_up() -> None:
@@ -204,7 +258,7 @@ def test_what_the_engine_found_blocks_until_the_next_edit(qtbot: QtBot) -> None:
 def test_the_same_number_written_otherwise_is_no_edit(qtbot: QtBot) -> None:
     draft = Draft()
     with qtbot.assertNotEmitted(draft.changed):
-        draft.set("optimizer.lr", 1e-3)
+        draft.set("optimizer.lr", 3e-3)
         draft.set("model.channels", (32, 64))
         draft.set_kind("model", "small_cnn")
     with pytest.raises(KeyError):
