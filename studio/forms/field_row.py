@@ -13,8 +13,9 @@ from studio.forms.fix_link import FixLink
 from studio.forms.sentences import allowed_range, problem_sentence, shown
 from studio.state.setting_specs import default_value, join_path
 from studio.theme import SPACING, icon
-from studio.widgets import Hint, label
+from studio.widgets import Hint, label, wrapped_tooltip
 from training.config.describe import FieldSpec
+from training.config.idle import Idle
 from training.errors import Problem
 
 _DOT = 18
@@ -60,13 +61,14 @@ class FieldRow(QWidget):
         self.title.setFixedWidth(label_width)
         self.title.setBuddy(self.editor)
         self._explanation = " ".join(part for part in (spec.help, allowed_range(spec)) if part)
-        self.title.setToolTip(Hint(self._explanation).toolTip())
+        self.title.setToolTip(wrapped_tooltip(self._explanation))
         self._dot = ResetDot(spec.title, shown(default_value(spec), spec))
         self._hint = Hint(self._explanation)
         self._hint.setAccessibleName(f"Explanation of {spec.title}")
         self._problem = label("", "problem", wrap=True)
         self._problem.hide()
-        self._idle: QLabel | None = None
+        self._idle = Idle("")
+        self._idle_words: QLabel | None = None
         self._fix = FixLink()
         self._fix.fix_asked.connect(self.fix_asked)
         self._lay_out()
@@ -85,23 +87,43 @@ class FieldRow(QWidget):
         sentence = ""
         if problem is not None:
             sentence = self.editor.problem() or problem_sentence(problem, self.spec, self.editor.value())
-        self._fix.set_fix(problem.fix if problem is not None else {})
+        self._fix.set_fix(problem.fix if problem is not None else self._idle.fix)
         if sentence == self.sentence:
             return
         self.sentence = sentence
         self._problem.setText(sentence)
         self._problem.setVisible(bool(sentence))
         self.editor.set_invalid(bool(sentence))
-        self.editor.describe(self.spec.title, f"{sentence} {self._explanation}".strip())
+        self._enable()
 
-    def set_idle(self, why: str) -> None:
-        """Say why the setting does nothing as the others stand; "" when it does something."""
-        if why and self._idle is None:
-            self._idle = label("", "help", wrap=True)
-            self._grid.addWidget(self._idle, 4, 1 if self.spec.path else 2, 1, 3)
-        if self._idle is not None:
-            self._idle.setText(why)
-            self._idle.setVisible(bool(why))
+    def set_idle(self, idle: Idle) -> None:
+        """Say why the setting does nothing as the others stand, offer what helps, and take no edit; ``Idle("")`` when it does
+        something."""
+        if idle == self._idle:
+            return
+        self._idle = idle
+        if self._idle_words is None:
+            self._idle_words = label("", "help", wrap=True)
+            self._grid.addWidget(self._idle_words, 4, 1 if self.spec.path else 2, 1, 3)
+        self._idle_words.setText(idle.why)
+        self._idle_words.setVisible(bool(idle.why))
+        if not self.sentence:
+            self._fix.set_fix(idle.fix)
+        self._enable()
+
+    @property
+    def idle_sentence(self) -> str:
+        """Why the setting does nothing; "" when it does something."""
+        return self._idle.why
+
+    def _enable(self) -> None:
+        """Whatever is wrong can be put right, also where it has no effect."""
+        usable = bool(self.sentence) or not self._idle.why
+        for part in (self.title, self.editor, self._dot):
+            part.setEnabled(usable)
+        self.editor.setToolTip("" if usable else wrapped_tooltip(self._idle.why))
+        told = (self.sentence, self._idle.why, self._explanation)
+        self.editor.describe(self.spec.title, " ".join(part for part in told if part))
 
     @property
     def is_changed(self) -> bool:

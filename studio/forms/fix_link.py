@@ -49,5 +49,6 @@ def in_words(fix: Mapping[str, Any]) -> str:
             continue
         every = [specs(section, kind) for kind in kinds(section) or ("",)]
         spec = next(found[name] for found in every if name in found)
-        parts.append(f"{'set' if parts else 'Set'} {spec.title} to {shown(value, spec)}")
+        told = f"set {spec.title} to {shown(value, spec)}" if value is not None else f"clear {spec.title}"
+        parts.append(told if parts else told[:1].upper() + told[1:])
     return ", ".join(parts)

@@ -17,6 +17,7 @@ from studio.state.setting_specs import RUN, kinds, specs, table_key, table_specs
 from studio.theme import SPACING, icon
 from studio.widgets import Card, button, label
 from training.config.describe import FieldSpec
+from training.config.idle import Idle
 from training.config.run import RunConfig
 from training.errors import Problem
 
@@ -139,10 +140,11 @@ class SectionForm(Card):
             if row.spec.columns:
                 row.editor.set_columns(self._columns)
 
-    def set_idle(self, why: Mapping[str, str]) -> None:
-        """Say of the settings in ``why``, by path, that they do nothing as the others stand."""
+    def set_idle(self, found: Mapping[str, Idle]) -> None:
+        """Say of the settings in ``found``, by path, that they do nothing as the others stand."""
         for path, row in self._rows.items():
-            row.set_idle(why.get(path, ""))
+            idle = found.get(path, Idle(""))
+            row.set_idle(replace(idle, why=with_titles(idle.why, self._draft.kind)))
 
     def reveal(self, path: str) -> QWidget | None:
         """Unfold what hides a setting, give it the keyboard, and return its widget."""

@@ -2,23 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from training.config.dataset_section import DatasetSection, PartsSection
+from training.config.optimizer import Muon, RMSprop, Sgd
 from training.config.run import RunConfig
+from training.config.schedule import ScheduleSection
 from training.config.text import TextDataset
 
 
-def idle_settings(config: RunConfig, given: Collection[str] = ()) -> dict[str, str]:
-    """Why each of them has no effect, a sentence by dotted setting. ``given`` are the parts that the data came with, as far as
-    somebody looked."""
-    found = _of_the_split(config.dataset, given)
+@dataclass(frozen=True)
+class Idle:
+    """``why`` a setting has no effect, a sentence that begins with these words. ``fix`` are settings that let it have one and
+    leave the run as it is."""
+
+    why: str
+    fix: Mapping[str, Any] = field(default_factory=dict)
+
+    def clause(self, path: str) -> str:
+        """The same where the setting cannot be seen: ``optimizer.lr has no effect while schedule.max_lr is set``."""
+        return f"{path} has {self.why[:1].lower()}{self.why[1:].rstrip('.')}"
+
+
+def idle_settings(config: RunConfig, given: Collection[str] = ()) -> dict[str, Idle]:
+    """Why each of them has no effect, by dotted setting. ``given`` are the parts that the data came with, as far as somebody
+    looked."""
+    optimizer, loop, loader = config.optimizer, config.loop, config.loader
+    found = {path: Idle(why) for path, why in _of_the_split(config.dataset, given).items()}
     if isinstance(config.dataset, TextDataset) and config.dataset.vocabulary != "bpe":
-        found["dataset.vocabulary_size"] = f"No effect: a vocabulary of {config.dataset.vocabulary} has its own size."
-    if getattr(config.schedule, "max_lr", None) is not None:
-        found["optimizer.lr"] = "No effect: the schedule's highest rate is used."
-    if config.loop.early_stopping_patience is None:
-        found["loop.early_stopping_min_delta"] = "No effect without early stopping."
+        found["dataset.vocabulary_size"] = Idle(
+            f"No effect: a vocabulary of {config.dataset.vocabulary} has its own size."
+        )
+    found |= _of_the_schedule(config)
+    if optimizer.freeze != "stages":
+        found["optimizer.freeze_stages"] = Idle(f"No effect while optimizer.freeze is {optimizer.freeze}.")
+    if optimizer.weight_decay == 0.0 and hasattr(optimizer, "decoupled_weight_decay"):
+        found["optimizer.decoupled_weight_decay"] = Idle("No effect while optimizer.weight_decay is 0.")
+    if loop.early_stopping_patience is None:
+        found["loop.early_stopping_min_delta"] = Idle("No effect without early stopping.")
+    if loop.after_skips == "stop":
+        found["loop.roll_back_factor"] = Idle("No effect while loop.after_skips is stop.")
+    if loader.cache == "off":
+        for name in ("cache_folder", "cache_limit_gb"):
+            found[f"loader.{name}"] = Idle("No effect while loader.cache is off.")
+    return found
+
+
+def idle_on_purpose(config: RunConfig, given: Collection[str] = ()) -> Iterator[str]:
+    """Clauses about those of them that whoever wrote ``config`` set. What a form sends names every setting: of those only what
+    differs from its default counts."""
+    for path, idle in idle_settings(config, given).items():
+        section, _, name = path.partition(".")
+        values = getattr(config, section)
+        written = values.model_fields_set
+        of_a_form = written >= type(values).model_fields.keys()
+        if name in written and not (of_a_form and getattr(values, name) == type(values).model_fields[name].default):
+            yield idle.clause(path)
+
+
+def _of_the_schedule(config: RunConfig) -> dict[str, Idle]:
+    schedule = config.schedule
+    if isinstance(schedule, ScheduleSection):
+        idle = Idle("No effect while schedule.warmup_steps is 0.")
+        return {} if schedule.warmup_steps else {"schedule.warmup_start_factor": idle}
+    found = {}
+    if schedule.max_lr is not None:
+        fix = {"schedule.max_lr": None, "optimizer.lr": schedule.max_lr}
+        found["optimizer.lr"] = Idle("No effect while schedule.max_lr is set.", fix)
+    if not schedule.cycle_momentum:
+        for name in ("base_momentum", "max_momentum"):
+            found[f"schedule.{name}"] = Idle("No effect while schedule.cycle_momentum is off.")
+    elif isinstance(config.optimizer, Sgd | RMSprop | Muon):
+        found["optimizer.momentum"] = Idle("No effect while schedule.cycle_momentum is on.")
     return found
 
 

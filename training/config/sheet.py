@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from training.config.diff import Change, diff
 from training.config.effects import Effect, effect_of
+from training.config.idle import idle_settings
 from training.config.optimizer_state import averaging, optimizer_numbers, optimizer_obstacle
 from training.config.run import RunConfig
-from training.config.schedule import OneCycle
 from training.config.weights_fit import normalisation_notes, other_outputs, outputs_unknown, renumbered, shaping
 from training.errors import counted
 
@@ -238,8 +238,6 @@ def _notes(changes: Sequence[Change], before: RunConfig, after: RunConfig, parts
     """What begins anew, and what cannot be known yet."""
     paths = {change.path for change in changes}
     notes = []
-    if "optimizer.lr" in paths and _rate_of_its_own(after):
-        notes.append("optimizer.lr is not used, because schedule.max_lr says the highest rate")
     if "position" not in parts:
         notes.append("the new run begins at step 0, and so does its learning rate")
     elif "loop.batch_size" in paths:
@@ -276,19 +274,15 @@ def _plateau_obstacle(before: RunConfig, after: RunConfig) -> str:
     return "the run begins anew"
 
 
-def _rate_of_its_own(config: RunConfig) -> bool:
-    """Whether the schedule knows the highest rate by itself and the optimizer's is not asked for."""
-    return isinstance(config.schedule, OneCycle) and config.schedule.max_lr is not None
-
-
 def _clauses(changes: Sequence[Change], after: RunConfig) -> list[str]:
     """What the changed settings do, those that act alike in one clause."""
     sorts: dict[Effect, list[str]] = {}
+    idle = idle_settings(after)
     for change in _telling(changes):
-        if change.path == "optimizer.lr" and _rate_of_its_own(after):
-            continue
-        sorts.setdefault(effect_of(change), []).append(change.path)
-    return [words.format(_listed(sorts[effect])) for effect, words in _CLAUSES.items() if effect in sorts]
+        if change.path not in idle:
+            sorts.setdefault(effect_of(change), []).append(change.path)
+    clauses = [words.format(_listed(sorts[effect])) for effect, words in _CLAUSES.items() if effect in sorts]
+    return clauses + [idle[change.path].clause(change.path) for change in _telling(changes) if change.path in idle]
 
 
 def _telling(changes: Sequence[Change]) -> list[Change]:

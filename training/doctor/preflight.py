@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from training.config import RunConfig
+from training.config.idle import idle_on_purpose
 from training.config.pictures import SegmentationDataset
 from training.data.kept import KeptData
 from training.data.placement import in_words
@@ -98,6 +99,7 @@ def preflight(
 def _looks(session: Session, workspace: Path, report: Report) -> Iterator[list[Found]]:
     """What there is to say, one look after the other."""
     yield _data(session)
+    yield _idle(session)
     yield duplicate_findings(session.data, session.config.dataset, report)
     yield _weights(session)
     yield own_network_findings(session)
@@ -128,6 +130,12 @@ def _data(session: Session) -> list[Found]:
     if facts.target in ("class", "labels"):
         return [*found, *_classes(session)]
     return [*found, *unmeasurable(facts, session.data.source.targets[session.data.splits["validation"]])]
+
+
+def _idle(session: Session) -> list[Found]:
+    """What was set and does nothing."""
+    clauses = idle_on_purpose(session.config, session.data.source.parts)
+    return [Found(level="info", title=f"{clause}.") for clause in clauses]
 
 
 def _few_steps(session: Session) -> list[Found]:

@@ -330,12 +330,11 @@ def test_a_sample_is_told_by_what_is_learnt_of_it(page: SetupPage, context: Fake
 def test_a_setting_that_does_nothing_says_so(page: SetupPage, context: FakeContext) -> None:
     def notes() -> dict[str, str]:
         rows = {path: row for form in page.forms for path, row in form.rows().items()}
-        shown = {path: row._idle for path, row in rows.items() if row._idle is not None}
-        return {path: each.text() for path, each in shown.items() if not each.isHidden()}
+        return {path: row.idle_sentence for path, row in rows.items() if row.idle_sentence}
 
     context.draft.set_kind("schedule", "one_cycle")
     context.draft.set("schedule.max_lr", 0.01)
-    assert notes()["optimizer.lr"] == "No effect: the schedule's highest rate is used."
+    assert notes()["optimizer.lr"] == "No effect while Highest rate is set."
     assert "dataset.validation_fraction" not in notes()
     context.engine.inspections[-1].done(report(480) | {"given": ["train", "validation"]})
     assert notes()["dataset.validation_fraction"] == "No effect: the data has a validation part of its own."

@@ -2,10 +2,41 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from training.config import parse_config
+from tests.training.commands import Captured
+from tests.training.tiny import tiny
+from training.cli import main
+from training.config import RunConfig, parse_config
 from training.config.idle import idle_settings
+from training.engine.run import start_run
+from training.runs.manifest import read_manifest
+
+OTHERS = {
+    "optimizer.lr": "0.7",
+    "optimizer.momentum": "0.3",
+    "optimizer.freeze_stages": "2",
+    "optimizer.decoupled_weight_decay": "false",
+    "schedule.warmup_start_factor": "0.5",
+    "schedule.base_momentum": "0.1",
+    "schedule.max_momentum": "0.2",
+    "loop.early_stopping_min_delta": "0.5",
+    "loop.roll_back_factor": "0.1",
+    "loader.cache_folder": "elsewhere",
+    "loader.cache_limit_gb": "1",
+}
+"""Another value for each setting outside of the data that may have no effect."""
+
+IDLE = [
+    ("optimizer.kind=sgd", "loader.cache=off"),
+    ("optimizer.kind=rmsprop",),
+    ("optimizer.kind=muon",),
+    ("optimizer.kind=radam", "schedule.cycle_momentum=false"),
+    ("schedule={kind='cosine'}",),
+]
+"""Settings that leave others without effect, all of ``OTHERS`` between them."""
 
 
 @pytest.mark.parametrize(
@@ -23,3 +54,50 @@ def test_a_column_of_parts_decides_what_it_names(validation: str, given: list[st
     found = idle_settings(parse_config({"dataset": table, "model": {"kind": "tabular"}}, paths=False), given)
     assert ("dataset.validation_fraction" in found) == idle
     assert ("dataset.split_seed" in found) == idle
+
+
+def weights(config: RunConfig, folder: Path) -> str:
+    record = start_run(config, folder)
+    return str(read_manifest(Path(record["last_checkpoint"]))["files"]["model.safetensors"]["sha256"])
+
+
+@pytest.mark.parametrize("settings", IDLE, ids=lambda settings: settings[0])
+def test_what_is_said_to_have_no_effect_changes_no_bit(settings: tuple[str, ...], tmp_path: Path) -> None:
+    before = tiny("loop.epochs=1", *settings)
+    idle = idle_settings(before)
+    after = tiny("loop.epochs=1", *settings, *(f"{path}={OTHERS[path]}" for path in idle))
+    assert before != after
+    assert idle_settings(after).keys() == idle.keys()
+    assert weights(before, tmp_path / "before") == weights(after, tmp_path / "after")
+
+
+def test_every_rule_is_among_those_shown_to_be_true() -> None:
+    found = {path for settings in IDLE for path in idle_settings(tiny(*settings))}
+    assert found == OTHERS.keys()
+
+
+def test_what_has_an_effect_is_not_among_them() -> None:
+    used = tiny(
+        "optimizer={kind='sgd', freeze='stages'}",
+        "schedule={kind='one_cycle', cycle_momentum=false}",
+        "loop.early_stopping_patience=3",
+        "loop.after_skips=roll_back",
+    )
+    assert not idle_settings(used).keys() & {"optimizer.lr", "optimizer.momentum", "optimizer.freeze_stages"}
+    assert not [path for path in idle_settings(used) if path.startswith(("loop.", "loader."))]
+
+
+def test_check_tells_what_was_set_without_effect(tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "old.toml"
+    file.write_text(
+        'name = "old"\n[dataset]\nkind = "spiral"\nsamples = 300\n[model]\nkind = "mlp"\n'
+        '[optimizer]\nkind = "sgd"\nlr = 0.05\n[schedule]\nkind = "one_cycle"\nmax_lr = 0.1\n'
+    )
+    assert main(["check", str(file), "--set", "loop.roll_back_factor=0.3", "--workspace", str(tmp_path)]) == 0
+    told = [
+        line[9:] for line in capsys.readouterr().err.splitlines() if line.startswith("note") and "no effect" in line
+    ]
+    assert told == [
+        "optimizer.lr has no effect while schedule.max_lr is set.",
+        "loop.roll_back_factor has no effect while loop.after_skips is stop.",
+    ]

@@ -136,9 +136,7 @@ def test_a_longer_run_under_a_schedule_over_the_whole_says_that_the_rate_jumps()
 
 
 def test_a_rate_that_the_schedule_does_not_ask_for_is_said_to_be_unused() -> None:
-    assert sheet("optimizer.lr=0.5").notes == (
-        "optimizer.lr is not used, because schedule.max_lr says the highest rate",
-    )
+    assert sheet("optimizer.lr=0.5").notes == ("optimizer.lr has no effect while schedule.max_lr is set",)
     used = sheet("optimizer.lr=0.5", before=("schedule.max_lr=none",)).notes
     assert used == ("the learning rate is another from here on, because of optimizer.lr",)
 
