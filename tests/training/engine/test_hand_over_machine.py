@@ -44,6 +44,7 @@ GPU = {
     "device_type": "cuda", "device_name": "NVIDIA H100", "device": "NVIDIA H100 (cuda:1)", "device_index": 1,
     "cudnn": 92000, "driver": "570.1", "threads": 48,
 }  # fmt: skip
+OTHER_INSTRUCTIONS = "AVX2" if torch.backends.cpu.get_cpu_capability() != "AVX2" else "AVX512"
 no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="is about machines without a GPU")
 
 
@@ -102,7 +103,7 @@ def test_a_run_cut_off_before_its_first_checkpoint_begins_again_on_what_there_is
     ("facts", "level", "words"),
     [
         ({"torch": "2.0.1"}, "warning", "torch 2.0.1 → "),
-        ({"instructions": "AVX2"}, "warning", "processor instructions AVX2 → "),
+        ({"instructions": OTHER_INSTRUCTIONS}, "warning", f"processor instructions {OTHER_INSTRUCTIONS} → "),
         ({"optimizer": "foreach"}, "warning", "optimizer kernels foreach → fused"),
         ({"threads": 7}, "warning", "threads 7 → 1"),
         ({"processor": "Another 3000"}, "info", "the processor Another 3000 → "),
