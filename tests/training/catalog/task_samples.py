@@ -39,7 +39,7 @@ def small(kind: str, folder: Path, *overrides: str, teacher: Path | None = None)
     data: Written = {
         "name": kind,
         "dataset": dataset,
-        "model": model,
+        "model": dict(model),  # the overrides of one test must not reach the next
         "objective": {"kind": kind, **objective},
         "loop": {"batch_size": 12, "max_steps": 4},
         "precision": {"device": "cpu"},
