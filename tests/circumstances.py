@@ -49,7 +49,9 @@ class Outcome:
     def row(self) -> str:
         """A row of the table at the end."""
         passed = self.tests - self.skipped - len(self.failures)
-        return f"| {self.name} | {max(passed, 0):,} | {self.skipped:,} | {len(self.failures):,} | {self.minutes:.1f} min |"
+        return (
+            f"| {self.name} | {max(passed, 0):,} | {self.skipped:,} | {len(self.failures):,} | {self.minutes:.1f} min |"
+        )
 
 
 def _lacks_instructions() -> str:
@@ -110,7 +112,9 @@ def _run_in(place: Path, name: str, parts: Sequence[Circumstance], arguments: Se
             os.chown(path, process["user"], process["group"])
     began = time.monotonic()
     command = [*PYTEST, f"--junitxml={report}", *more, *arguments]
-    subprocess.run(command, cwd=CHECKOUT, env=environ, check=False, extra_groups=[] if "user" in process else None, **process)  # type: ignore[call-overload]
+    subprocess.run(
+        command, cwd=CHECKOUT, env=environ, check=False, extra_groups=[] if "user" in process else None, **process
+    )  # type: ignore[call-overload]
     minutes = (time.monotonic() - began) / 60
     if not report.is_file():
         return Outcome(name, 0, 0, ["pytest wrote no report; see above"], minutes)
@@ -131,7 +135,9 @@ def _read_report(report: Path, name: str, minutes: float) -> Outcome:
 def main(argv: Sequence[str]) -> int:
     """Returns 0 when every test passed under every circumstance that can be had here."""
     own, _, arguments = (argv[: argv.index("--")], "", argv[argv.index("--") + 1 :]) if "--" in argv else (argv, "", [])
-    parser = argparse.ArgumentParser(prog="python -m tests.circumstances", description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.circumstances", description=(__doc__ or "").partition("\n")[0]
+    )
     parser.add_argument("names", nargs="*", metavar="NAME[+NAME ...]", help=", ".join(CIRCUMSTANCES))
     names = parser.parse_args(own).names or list(CIRCUMSTANCES)
     unknown = {part for name in names for part in name.split("+")} - set(CIRCUMSTANCES)
