@@ -9,7 +9,8 @@ from PySide6.QtGui import QBrush, QColor, QHideEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
 from studio.forms.editor import ColumnChoice
-from studio.theme import SPACING, theme
+from studio.theme import SPACING, set_property, theme
+from studio.widgets import Switch
 
 _MOST_ROWS = 14
 _LEAST_ROWS = 3
@@ -21,7 +22,8 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class ColumnList(QFrame):
-    """A list that opens beside an editor and stays while columns are ticked.
+    """A list that opens beside an editor and stays while columns are ticked: in the file's order, and as it is while it is open.
+    With a ``switch`` it takes one column, until the switch of that name says several.
 
     Signals: `ticked(name, on)` by the person, `closed()`.
     """
@@ -29,9 +31,15 @@ class ColumnList(QFrame):
     ticked = Signal(str, bool)
     closed = Signal()
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, parent: QWidget, switch: str = "") -> None:
         super().__init__(parent, Qt.WindowType.Popup)
         self._columns: tuple[ColumnChoice, ...] = ()
+        self._next: tuple[ColumnChoice, ...] | None = None  # what to offer when it is opened again
+        self._suggested = not switch
+        self.switch = Switch(switch)
+        self.switch.setAccessibleName(switch)
+        self.switch.setChecked(not switch)
+        self.switch.setVisible(bool(switch))
         self.search = QLineEdit()
         self.search.setPlaceholderText("Find a column")
         self.search.setAccessibleName("Find a column")
@@ -43,7 +51,9 @@ class ColumnList(QFrame):
         column.setSpacing(SPACING.s)
         column.addWidget(self.search)
         column.addWidget(self.view)
+        column.addWidget(self.switch)
         self.search.textChanged.connect(self._find)
+        self.switch.clicked.connect(self._on_switched)
         self.view.itemChanged.connect(self._on_changed)
 
     def _dress(self) -> None:
@@ -66,7 +76,11 @@ class ColumnList(QFrame):
             view.headerItem().setTextAlignment(column, _RIGHT)
 
     def set_columns(self, columns: Sequence[ColumnChoice]) -> None:
-        """Offer other columns; the same ones stay ticked as they are."""
+        """Offer other columns; the same ones stay ticked as they are. A list that is open keeps its own: a click hits what was seen."""
+        if self.isVisible() and [column.name for column in columns] != [column.name for column in self._columns]:
+            self._next = tuple(columns)
+            return
+        self._next = None
         self.view.blockSignals(True)
         if [column.name for column in columns] != [self._name(item) for item in self._items()]:
             self.view.clear()
@@ -75,6 +89,15 @@ class ColumnList(QFrame):
         self._tell()
         self.view.blockSignals(False)
 
+    @property
+    def several(self) -> bool:
+        """Whether more than one column may be ticked."""
+        return self.switch.isChecked()
+
+    def suggest_several(self, several: bool) -> None:
+        """Begin with several when it is opened next, or with one; for a list that can do both."""
+        self._suggested = several or not self.switch.text()
+
     def _tell(self) -> None:
         for item, column in zip(self._items(), self._columns, strict=True):
             _tell(item, column)
@@ -82,6 +105,7 @@ class ColumnList(QFrame):
     def open_beside(self, widget: QWidget, ticked: Sequence[str]) -> None:
         """Show the list below ``widget`` with those ticked; above it, where the window has more room there."""
         items = self._items()
+        self._set_several(self._suggested or len(ticked) > 1)
         self.view.blockSignals(True)
         self._tell()  # in the colours of the theme as it is now
         for item in items:
@@ -100,9 +124,8 @@ class ColumnList(QFrame):
         view, top = self.view, widget.mapToGlobal(QPoint(0, 0))
         row = max(view.sizeHintForRow(0), 20)
         head = view.header().sizeHint().height() + 4
-        edges = (
-            2 * SPACING.s + 2 + (self.search.sizeHint().height() + SPACING.s if self.search.isVisibleTo(self) else 0)
-        )
+        shown = [each for each in (self.search, self.switch) if each.isVisibleTo(self)]
+        edges = 2 * SPACING.s + 2 + sum(each.sizeHint().height() + SPACING.s for each in shown)
         wanted = max(1, min(len(self._items()), _MOST_ROWS)) * row
         below, above = window.bottom() - (top.y() + widget.height() + 2), top.y() - 2 - window.top()
         upwards = below < edges + head + wanted and above > below
@@ -130,6 +153,8 @@ class ColumnList(QFrame):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
+        if self._next is not None:
+            self.set_columns(self._next)
         self.closed.emit()
 
     def _items(self) -> list[QTreeWidgetItem]:
@@ -145,8 +170,30 @@ class ColumnList(QFrame):
             item.setHidden(text.strip().lower() not in self._name(item).lower())
 
     def _on_changed(self, item: QTreeWidgetItem, column: int) -> None:
-        if column == _NAME:
-            self.ticked.emit(self._name(item), item.checkState(_NAME) == Qt.CheckState.Checked)
+        if column != _NAME:
+            return
+        on = item.checkState(_NAME) == Qt.CheckState.Checked
+        if on and not self.several:
+            self._untick_all_but(item)
+        self.ticked.emit(self._name(item), on)
+
+    def _untick_all_but(self, chosen: QTreeWidgetItem) -> None:
+        self.view.blockSignals(True)
+        for item in self._items():
+            if item is not chosen:
+                item.setCheckState(_NAME, Qt.CheckState.Unchecked)
+        self.view.blockSignals(False)
+
+    def _set_several(self, several: bool) -> None:
+        self.switch.setChecked(several)
+        set_property(self.view, "single", not several)
+
+    def _on_switched(self, several: bool) -> None:
+        set_property(self.view, "single", not several)
+        ticked = [item for item in self._items() if item.checkState(_NAME) == Qt.CheckState.Checked]
+        if not several and len(ticked) > 1:
+            self._untick_all_but(ticked[0])
+            self.ticked.emit(self._name(ticked[0]), True)
 
 
 def _row(name: str) -> QTreeWidgetItem:

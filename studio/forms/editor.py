@@ -77,6 +77,9 @@ class Editor(QWidget):
     def set_columns(self, columns: Sequence[ColumnChoice]) -> None:
         """Offer the columns that the dataset's table has; for settings that name columns."""
 
+    def suggest_several(self, several: bool) -> None:
+        """Offer several columns rather than one; for settings that mostly name one."""
+
     def follow(self, values: Mapping[str, Any]) -> None:
         """Look at the section's other settings; for editors that depend on one of them."""
 

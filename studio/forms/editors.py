@@ -239,6 +239,9 @@ class SuggestEditor(Editor):
         self._line.setAccessibleDescription(description)
 
     def set_columns(self, columns: Sequence[ColumnChoice]) -> None:
+        names = [column.name for column in columns]
+        if names == [self._combo.itemText(row) for row in range(self._combo.count())]:
+            return  # a list that is open stays as it is
         value = self.value()
         self._showing = True
         self._combo.clear()

@@ -31,7 +31,7 @@ class NamesEditor(Editor):
         row.addWidget(self.choose_button)
         super().__init__(holder, stretch=True)
         self.setFocusProxy(self._edit)
-        self.list = ColumnList(self)
+        self.list = ColumnList(self, f"Several {spec.title.lower()}s" if spec.mostly_one else "")
         self.choose_button.setVisible(False)
         self.choose_button.clicked.connect(self._open)
         self.list.ticked.connect(self._on_ticked)
@@ -46,6 +46,9 @@ class NamesEditor(Editor):
     def set_columns(self, columns: Sequence[ColumnChoice]) -> None:
         self.list.set_columns(columns)
         self.choose_button.setVisible(self._offers_columns and bool(columns))
+
+    def suggest_several(self, several: bool) -> None:
+        self.list.suggest_several(several)
 
     def set_invalid(self, invalid: bool) -> None:
         set_invalid(self._edit, invalid)
@@ -67,6 +70,6 @@ class NamesEditor(Editor):
 
     def _on_ticked(self, name: str, on: bool) -> None:
         names = self.value()
-        kept = [known for known in names if known != name] if isinstance(names, list) else []
+        kept = [known for known in names if known != name] if isinstance(names, list) and self.list.several else []
         self._edit.setText(join_names([*kept, name] if on else kept))
         self._edit.setCursorPosition(0)

@@ -140,6 +140,11 @@ class SectionForm(Card):
             if row.spec.columns:
                 row.editor.set_columns(self._columns)
 
+    def suggest_several(self, several: bool) -> None:
+        """Whether the task wants several columns where a setting mostly names one."""
+        for row in self._rows.values():
+            row.editor.suggest_several(several)
+
     def set_idle(self, found: Mapping[str, Idle]) -> None:
         """Say of the settings in ``found``, by path, that they do nothing as the others stand."""
         for path, row in self._rows.items():

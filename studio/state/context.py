@@ -82,6 +82,7 @@ class AppContext(QObject):
         self.live = LiveRun(self)
         self.branch: BranchSource | None = None
         self._start_problem = ""
+        self._held = ""
         self._to_resume: tuple[Path, tuple[str, ...]] | None = None  # as soon as the run has stopped
         engine.run_started.connect(self._on_run_started)
         engine.run_finished.connect(self._on_run_finished)
@@ -116,8 +117,19 @@ class AppContext(QObject):
             self.engine.run(config_data(config), self.workspace)
         self.show_page("train")
 
+    def hold_draft(self, why: str) -> None:
+        """Do not let the draft be trained for a sentence's reason that its settings do not tell; "" lets it."""
+        self._held = why
+
     def start_draft(self) -> None:
-        """Train what the forms say."""
+        """Train what the forms say, once whoever chose it can see what that is."""
+        if self._held and self.draft.config() is not None:
+            self.notifier.notify(self._held, "info")
+            self.show_page("setup")
+            return
+        self._train_draft()
+
+    def _train_draft(self) -> None:
         config = self.draft.config()
         if config is None:
             self.notifier.notify("Some settings need attention before training can start.", "warning")
@@ -128,7 +140,7 @@ class AppContext(QObject):
     def start_sample(self) -> None:
         """Train the built-in sample."""
         if not self.start_problem() and self.open_config(PRESET_PREFIX + SAMPLE):
-            self.start_draft()
+            self._train_draft()
 
     def resume(self, target: Path, overrides: Sequence[str] = ()) -> None:
         """Continue a run: ``target`` is its folder, or one of its checkpoints. ``overrides`` ("section.key=value") that
@@ -193,7 +205,7 @@ class AppContext(QObject):
             words += " Training was not started." if start else ""
             self.notifier.notify(words, "warning", title=Path(text).name)
         elif start:
-            self.start_draft()
+            self._train_draft()
         return True
 
     def branch_from(self, folder: RunFolder, checkpoint: CheckpointInfo) -> None:

@@ -64,7 +64,8 @@ def defaults(section: str, kind: str = "") -> dict[str, Any]:
 
 def same_sort(first: FieldSpec, second: FieldSpec) -> bool:
     """Whether a value typed for one setting makes sense for the other (of the same name in another kind)."""
-    return (first.editor, first.choices, first.unit) == (second.editor, second.choices, second.unit)
+    alike = ("editor", "choices", "unit", "path")
+    return all(getattr(first, name) == getattr(second, name) for name in alike)
 
 
 def split_path(path: str) -> tuple[str, str]:

@@ -31,6 +31,7 @@ class FieldSpec:
     choices: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
     columns: bool = False  # names one or several of the dataset's columns
+    mostly_one: bool = False  # of "names": several are the exception
     path: PathKind | None = None
     consent: str = ""  # to running the file that this other setting names
     minimum: float | None = None
@@ -91,6 +92,7 @@ def _spec(name: str, info: FieldInfo) -> FieldSpec:
         choices=choices,
         suggestions=tuple(extra.get("suggestions", ())),
         columns=bool(extra.get("columns")),
+        mostly_one=bool(extra.get("mostly_one")),
         consent=str(extra.get("consent", "")),
         path=extra.get("path"),
         minimum=bounds.get("ge", bounds.get("gt")),

@@ -70,6 +70,7 @@ def setting(
     suggestions: tuple[str, ...] = (),
     consent: str = "",
     columns: bool = False,
+    mostly_one: bool = False,
     **bounds: Any,
 ) -> Any:
     """Declare one setting.
@@ -78,7 +79,7 @@ def setting(
     often to save): a run may be resumed with another value of those and stays the same run to the bit.
     ``group`` is the heading under which a form puts it among the advanced ones.
     ``placeholder`` is what an optional setting left empty means. ``columns`` says that it names columns of the dataset's
-    table, one or several. ``consent`` names the setting with a file of code: this one is the digest that the person agreed to
+    table, one or several; ``mostly_one`` that the form offers one until several are asked for. ``consent`` names the setting with a file of code: this one is the digest that the person agreed to
     run. ``bounds`` are pydantic's ``gt, ge, lt, le``,
     ``min_length``, ``max_length``, ``pattern``, ``strict``.
     """
@@ -92,7 +93,7 @@ def setting(
     ):
         if value:
             extra[key] = value
-    for key, on in (("log_scale", log_scale), ("columns", columns)):
+    for key, on in (("log_scale", log_scale), ("columns", columns), ("mostly_one", mostly_one)):
         if on:
             extra[key] = True
     if suggestions:

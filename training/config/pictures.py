@@ -46,6 +46,7 @@ class ImageTableDataset(GivenSplitSection):
         help="The column to predict: a class, a number, or several columns of numbers, or of 0 and 1 for labels.",
         placeholder="the last column",
         columns=True,
+        mostly_one=True,
         strict=False,
         max_length=10_000,
     )

@@ -32,6 +32,7 @@ class TableSection(Section):
         help="The column to predict. Several columns of numbers are predicted together.",
         placeholder="the last column",
         columns=True,
+        mostly_one=True,
         strict=False,
         max_length=1000,
     )

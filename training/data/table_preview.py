@@ -21,8 +21,8 @@ _ROWS, _COLUMNS, _LETTERS = 30, 500, 40
 
 
 def preview_table(dataset: TableSection) -> dict[str, Any]:
-    """``columns``, each {"name", "holds", "missing", "distinct", "role"}, targets first, and the first ``rows`` as texts ("" where a value
-    is missing). Tells of columns even where their roles are not yet right; raises InputError for what is no table."""
+    """``columns`` in the file's order, each {"name", "holds", "missing", "distinct", "role"}, and the first ``rows`` as texts ("" where a
+    value is missing); of very many columns the targets and the first ones. Tells of columns even where their roles are not yet right; raises InputError for what is no table."""
     frame = read_table(Path(dataset.path), dataset.missing_marks, dataset.separator, _LOOKED_AT)
     return _told(frame, _roles(frame, dataset))
 
@@ -41,7 +41,8 @@ def preview_image_table(dataset: ImageTableDataset) -> dict[str, Any]:
 
 
 def _told(frame: pl.DataFrame, roles: dict[str, str]) -> dict[str, Any]:
-    shown = sorted(frame.columns, key=lambda name: roles.get(name) != "target")[:_COLUMNS]
+    some = set(sorted(frame.columns, key=lambda name: roles.get(name) != "target")[:_COLUMNS])
+    shown = [name for name in frame.columns if name in some]
     return {
         "columns": [
             {

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QObject, Signal
 
 from studio.engine.host import EngineHost
 from studio.pages.setup.question import DEBOUNCE, Question
 from studio.pages.setup.run_length import RunLength, run_length
 from studio.state.draft import Draft
+from studio.state.formats import kind_title
 from training.config import RunConfig
+from training.config.fields import join_names
 from training.config.optimizer_state import GROUPING
 from training.config.task import task_problems
 from training.errors import ConfigError, Problem
+from training.reading import visible
 from training.schedules import make_schedule
+
+_LONGEST = 60  # letters of what is being read
 
 
 def _dataset_key(config: RunConfig) -> object:
     return (config.dataset, config.seed)
+
+
+def _data_chosen(draft: Draft) -> tuple[object, object]:
+    """Where the data lies, and what is to be learnt of it, as far as the form tells."""
+    dataset = draft.data()["dataset"]
+    place = [dataset.get(name) for name in ("kind", "name", "path", "images", "inputs")]
+    return place, [dataset.get(name) for name in ("targets", "task", "label_separator", "query_column")]
+
+
+def _network_chosen(draft: Draft) -> tuple[object, object]:
+    return (*_data_chosen(draft), draft.kind("model")), draft.kind("objective")
 
 
 def _model_key(config: RunConfig) -> object:
@@ -33,9 +51,11 @@ class Facts(QObject):
     def __init__(self, engine: EngineHost, draft: Draft, parent: QObject, *, delay: int = DEBOUNCE) -> None:
         super().__init__(parent)
         self.draft = draft
-        self.dataset = Question(engine.inspect_dataset, draft, ("dataset",), _dataset_key, self, delay=delay)
+        self.dataset = Question(
+            engine.inspect_dataset, draft, ("dataset",), _dataset_key, _data_chosen, self, delay=delay
+        )
         built_of = ("dataset", "model", "objective")
-        self.model = Question(engine.summarise_model, draft, built_of, _model_key, self, delay=delay)
+        self.model = Question(engine.summarise_model, draft, built_of, _model_key, _network_chosen, self, delay=delay)
         self._set_problems: tuple[Problem, ...] = ()
         for question in (self.dataset, self.model):
             question.changed.connect(self._on_changed)
@@ -50,6 +70,17 @@ class Facts(QObject):
         """Look at the files again."""
         self.dataset.ask_again()
         self.model.ask_again()
+
+    def awaited(self) -> str:
+        """What Start waits for: whoever chose a column of a file should have seen what it holds. Data that is made on the spot is
+        what the form says."""
+        config = self.draft.usable_config("dataset")
+        if config is None or not self.dataset.waiting or not hasattr(config.dataset, "path"):
+            return ""
+        targets, place = getattr(config.dataset, "targets", ()), config.dataset.path
+        what = join_names(list(targets)) if isinstance(targets, tuple) else ""
+        what = what or (Path(place).name if place else kind_title("dataset", config.dataset.kind))
+        return f"Reading the preview of {visible(what, _LONGEST)} …"
 
     @property
     def samples(self) -> int | None:
@@ -89,7 +120,7 @@ class Facts(QObject):
         """What does not go with the target, where only the data itself tells what that is."""
         answer = self.dataset.answer
         config = self.draft.usable_config("dataset", "model", "objective", "loader", "checkpoints")
-        if answer is None or config is None or config.dataset.target is not None:
+        if answer is None or self.dataset.unread or config is None or config.dataset.target is not None:
             return []
         known = task_problems(config)
         return [problem for problem in task_problems(config, answer.get("target")) if problem not in known]

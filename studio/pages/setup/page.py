@@ -36,6 +36,7 @@ from studio.state.setting_specs import RUN, specs
 from studio.theme import SPACING, icon
 from studio.widgets import separator
 from training.config.idle import idle_settings
+from training.config.problems import alternatives
 
 
 class SetupPage(QWidget):
@@ -149,7 +150,7 @@ class SetupPage(QWidget):
     def start(self) -> None:
         """Train what the forms say."""
         config = self.draft.config()
-        if config is not None and not self.context.start_problem() and not self.sheet.refusal():
+        if config is not None and not self.context.start_problem() and not self._held_back():
             self.context.start_run(config)
 
     def go_to(self, path: str) -> None:
@@ -186,12 +187,15 @@ class SetupPage(QWidget):
 
     def _update(self) -> None:
         problems = self.problem_sentences()
+        self.context.hold_draft(self._held_back())
         self.bar.set_state(
             summary(self.draft.usable_config(), self.facts.length()),
             problems,
             self.context.start_problem() or self.sheet.refusal(),
+            self.facts.awaited(),
         )
         self._say_what_is_idle()
+        self._dataset_form.suggest_several(self._takes_several_targets())
         self.bar.set_starts_branch(self.context.branch is not None)
         wrong = {path for path, _ in problems}
         for number, panel in enumerate(self.panels):
@@ -201,16 +205,28 @@ class SetupPage(QWidget):
             self.tabs.setTabToolTip(number, state[:1].upper() + state[1:])
             self.tabs.setAccessibleTabName(number, f"{self.tabs.tabText(number).replace('&&', 'and')}, {state}")
 
+    def _held_back(self) -> str:
+        """Why the draft is not to be trained although nothing in it is wrong."""
+        return self.sheet.refusal() or self.facts.awaited()
+
     def _say_what_is_idle(self) -> None:
-        config = self.draft.usable_config()
-        found = idle_settings(config, (self.facts.dataset.answer or {}).get("given", ())) if config else {}
+        config, question = self.draft.usable_config(), self.facts.dataset
+        answer = {} if question.unread or question.answer is None else question.answer
+        found = idle_settings(config, answer.get("given", ())) if config else {}
         for form in self.forms:
             form.set_idle(found)
 
     def _offer_columns(self) -> None:
         table = self.facts.dataset.table
-        if table is not None:
-            self._dataset_form.set_columns([ColumnChoice(**each) for each in table["columns"]])
+        columns = table["columns"] if table is not None else ()
+        self._dataset_form.set_columns([ColumnChoice(**each) for each in columns])
+
+    def _takes_several_targets(self) -> bool:
+        """Whether the task is about labels, which mostly have a column each."""
+        dataset = self.draft.data()["dataset"]
+        apart = dataset.get("label_separator", "none") == "none"
+        takes = getattr(alternatives("objective")[self.draft.kind("objective")], "takes", ())
+        return apart and (dataset.get("task") == "labels" or "labels" in takes)
 
     def _focus_search(self) -> None:
         self.header.search.setFocus()

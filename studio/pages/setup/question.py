@@ -16,6 +16,11 @@ from training.config import RunConfig
 from training.errors import Problem
 
 DEBOUNCE = 400  # milliseconds of rest after the last edit
+PATIENCE = 10_000
+"""Milliseconds after which nothing waits for an answer any more: it may take as long as it likes to read a million files."""
+
+About = Callable[[Draft], tuple[object, object]]
+"""Which data an answer is of, and what is learnt of it."""
 
 
 class Ask(Protocol):
@@ -31,8 +36,9 @@ class Question(QObject):
     """Keeps one answer in step with the draft.
 
     ``sections`` must be right before it is asked; ``depends_on`` gives what the answer depends on, so that another
-    learning rate does not read the dataset again. While a new answer is on its way the old one stays, and `busy` is on. A
-    refused question is asked again after any change, which may be what it takes.
+    learning rate does not read the dataset again. While a new answer is on its way the old one stays, and `busy` is on; one
+    that is of other data, or of another target, goes at once (``about``). A refused question is asked again after any change,
+    which may be what it takes.
 
     Signals: `changed()` for answer, refusal, busy and progress alike.
     """
@@ -45,6 +51,7 @@ class Question(QObject):
         draft: Draft,
         sections: tuple[str, ...],
         depends_on: Callable[[RunConfig], object],
+        about: About,
         parent: QObject | None = None,
         *,
         delay: int = DEBOUNCE,
@@ -56,11 +63,14 @@ class Question(QObject):
         self.refusal = ""
         self.problems: tuple[Problem, ...] = ()  # the settings that the refusal is about
         self.busy = False
+        self.unread = False  # the draft has moved away from the answer, or from the refusal
         self.progress: tuple[str, float | None] = ("", None)
         self._ask = ask
         self._draft = draft
         self._sections = sections
         self._depends_on = depends_on
+        self._about = about
+        self._shown = about(draft)
         self._key: object = None  # what the answer, or the one on its way, depends on
         self._asked: RunConfig | None = None
         self._refused = False  # by the engine
@@ -69,6 +79,8 @@ class Question(QObject):
         self._active = False
         self._timer = QTimer(self, singleShot=True, interval=delay)
         self._timer.timeout.connect(self._ask_now)
+        self._patience = QTimer(self, singleShot=True, interval=PATIENCE)
+        self._patience.timeout.connect(self.changed)
         draft.changed.connect(self.follow)
         draft.looked_again.connect(self._look_again)
 
@@ -81,7 +93,13 @@ class Question(QObject):
             # Not asked yet: a run that begins now would have to share its cores with the answer.
             self._timer.stop()
             self._key = None
-            self._set_busy(False)
+            self.busy = False
+            self.changed.emit()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether an answer is worth waiting for: it is not there yet, and nobody has asked or only a moment ago."""
+        return self.unread and (self._patience.isActive() or self._key is None)
 
     @Slot()
     def _look_again(self) -> None:
@@ -98,6 +116,7 @@ class Question(QObject):
         """See whether the draft has moved away from the answer."""
         if not self._active:
             return
+        self._forget_other_data()
         config = self._draft.usable_config(*self._sections)
         if config is None:
             self._drop("Put the marked settings right to see this.")
@@ -106,10 +125,27 @@ class Question(QObject):
         if key != self._key:
             self.problems, self.refusal = (), ""  # those of another question
         if key != self._key or (self._refused and config != self._asked):
+            if key != self._key:  # and not only asked once more
+                self.unread = True
+                self._patience.start()
             self._key, self._asked = key, config
             self._forget_inquiry()
             self._timer.start()
-            self._set_busy(True)
+            self.busy = True
+            self.changed.emit()
+
+    def _forget_other_data(self) -> None:
+        """Show nothing of data, or of a target, that is no longer chosen. A table stays while its file does: what its columns
+        are for is what is being asked."""
+        about = self._about(self._draft)
+        if about == self._shown:
+            return
+        same_data, self._shown = about[0] == self._shown[0], about
+        self.answer, self.notes = None, []
+        if self.table is not None:
+            columns = [{**column, "role": ""} for column in self.table["columns"]]
+            self.table = {**self.table, "columns": columns} if same_data else None
+        self.changed.emit()
 
     def _ask_now(self) -> None:
         config = self._draft.usable_config(*self._sections)
@@ -143,13 +179,13 @@ class Question(QObject):
 
     def _finish(self) -> None:
         self._inquiry = None
-        self.busy = False
+        self.busy = self.unread = False
         self.changed.emit()
 
     def _drop(self, why: str) -> None:
         self._timer.stop()
         self._forget_inquiry()
-        self._key, self.problems = None, ()
+        self._key, self.problems, self.unread = None, (), False
         if self.answer is not None or self.refusal != why or self.busy:
             self.answer, self.refusal, self.busy = None, why, False
             self.changed.emit()
@@ -159,11 +195,6 @@ class Question(QObject):
         if self._inquiry is not None:
             self._inquiry.cancel()
             self._inquiry = None
-
-    def _set_busy(self, busy: bool) -> None:
-        if busy != self.busy:
-            self.busy = busy
-            self.changed.emit()
 
     def _without_path(self, refusal: Refusal) -> str:
         """The refusal for a reader who looks at the very panel: the dotted path of the setting says nothing to them."""

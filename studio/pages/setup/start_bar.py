@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout
 
 from studio.pages.setup.run_length import RunLength
 from studio.state.formats import kind_title
-from studio.theme import SPACING
+from studio.theme import SPACING, set_role
 from studio.widgets import button, label
 from training.config import RunConfig
 
@@ -50,15 +50,19 @@ class StartBar(QFrame):
             row.addWidget(widget, 0, Qt.AlignmentFlag.AlignVCenter)
         self.set_state("", [], "")
 
-    def set_state(self, summary: str, problems: Sequence[tuple[str, str]], start_problem: str) -> None:
-        """``problems`` as (path, sentence with the field's name); ``start_problem`` is any other reason not to start."""
+    def set_state(
+        self, summary: str, problems: Sequence[tuple[str, str]], start_problem: str, awaited: str = ""
+    ) -> None:
+        """``problems`` as (path, sentence with the field's name); ``start_problem`` is any other reason not to start,
+        ``awaited`` one that passes by itself."""
         self._problems = list(problems)
         self.summary.setText(summary)
-        reason = start_problem
+        reason = start_problem or awaited
         if problems:
             count = len(problems)
             more = "" if count == 1 else f" And {count - 1} more."
             reason = f"{problems[0][1]}{more}"
+        set_role(self.reason, "problem" if problems or start_problem else "help")
         self.reason.setText(reason)
         self.reason.setVisible(bool(reason))
         self.show_button.setVisible(bool(problems))

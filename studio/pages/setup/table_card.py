@@ -26,17 +26,23 @@ _ABOUT = ("Role", "Holds", "Values", "Missing")
 
 
 class ColumnTable(QAbstractTableModel):
-    """Above the rows of the file stand four that tell of its columns."""
+    """Above the rows of the file stand four that tell of its columns. What is predicted comes first."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._columns: Sequence[Mapping[str, Any]] = ()
         self._rows: Sequence[Sequence[str]] = ()
+        self._order: Sequence[int] = ()
 
     def replace(self, table: Mapping[str, Any]) -> None:
         """Show another table, as ``training.data.table_preview`` describes it."""
+        columns = table["columns"]
         self.beginResetModel()
-        self._columns, self._rows = table["columns"], table["rows"]
+        # While the roles are being asked for, nothing moves.
+        if any(column["role"] for column in columns) or len(columns) != len(self._order):
+            self._order = sorted(range(len(columns)), key=lambda at: columns[at]["role"] != "target")
+        self._columns = [columns[at] for at in self._order]
+        self._rows = [[row[at] for at in self._order] for row in table["rows"]]
         self.endResetModel()
 
     def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:

@@ -86,6 +86,10 @@ class FakeContext(QObject):
         self.branch: BranchSource | None = None
         self.started: list[RunConfig] = []
         self.problem = ""
+        self.held = ""
+
+    def hold_draft(self, why: str) -> None:
+        self.held = why
 
     def start_run(self, config: RunConfig) -> None:
         self.started.append(config)

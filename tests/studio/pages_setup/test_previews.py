@@ -327,7 +327,7 @@ def test_a_sample_is_told_by_what_is_learnt_of_it(page: SetupPage, context: Fake
         assert not (target == "ranks" and any("class" in text for text in texts))
 
 
-def test_a_setting_that_does_nothing_says_so(page: SetupPage, context: FakeContext) -> None:
+def test_a_setting_that_does_nothing_says_so(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
     def notes() -> dict[str, str]:
         rows = {path: row for form in page.forms for path, row in form.rows().items()}
         return {path: row.idle_sentence for path, row in rows.items() if row.idle_sentence}
@@ -335,8 +335,14 @@ def test_a_setting_that_does_nothing_says_so(page: SetupPage, context: FakeConte
     context.draft.set_kind("schedule", "one_cycle")
     context.draft.set("schedule.max_lr", 0.01)
     assert notes()["optimizer.lr"] == "No effect while Highest rate is set."
+    context.draft.set_kind("dataset", "image_folder")
+    context.draft.set("dataset.path", str(Path(__file__).parent))
     assert "dataset.validation_fraction" not in notes()
+    asked = len(context.engine.inspections)
+    qtbot.waitUntil(lambda: len(context.engine.inspections) > asked)
     context.engine.inspections[-1].done(report(480) | {"given": ["train", "validation"]})
     assert notes()["dataset.validation_fraction"] == "No effect: the data has a validation part of its own."
+    context.draft.set("dataset.path", str(Path(__file__).parents[1]))
+    assert "dataset.validation_fraction" not in notes()  # nobody has looked there yet
     context.draft.set("schedule.max_lr", None)
     assert "optimizer.lr" not in notes()

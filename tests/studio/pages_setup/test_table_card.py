@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QLineEdit, QTreeWidgetItem
 from pytestqt.qtbot import QtBot
 
 from studio.charts.histogram import Histogram
 from studio.forms.editors import SuggestEditor
 from studio.forms.names_editor import NamesEditor
+from studio.pages.setup.dataset_preview import DatasetPreview
+from studio.pages.setup.model_preview import ModelPreview
 from studio.pages.setup.page import SetupPage
 from studio.pages.setup.preview_frame import PreviewFrame
 from studio.pages.setup.table_card import TableCard
-from tests.studio.pages_setup.fakes import FakeContext
+from studio.state.context import AppContext
+from tests.studio.pages_setup.fakes import FakeContext, model_summary, refusal
 from training.config import parse_config
 from training.data.inspect import inspect_dataset
 
@@ -111,11 +114,11 @@ def test_columns_are_ticked_in_a_list(qtbot: QtBot, page: SetupPage, context: Fa
     items = {item.text(0): item for item in editor.list.view.findItems("", Qt.MatchFlag.MatchContains)}
     assert [name for name, item in items.items() if item.checkState(0) == Qt.CheckState.Checked] == ["when"]
     assert [[item.text(at) for at in range(1, 5)] for item in items.values()] == [
-        ["numbers", "9", "none", "target"],
         ["whole numbers", "60", "none", "feature"],
         ["numbers", "59", "1", "feature"],
         ["text", "3", "none", "category"],
         ["dates", "28", "none", "left out"],
+        ["numbers", "9", "none", "target"],
     ]
     items["gappy"].setCheckState(0, Qt.CheckState.Checked)
     assert context.draft.value("dataset.ignored") == ["when", "gappy"]
@@ -127,7 +130,159 @@ def test_columns_are_ticked_in_a_list(qtbot: QtBot, page: SetupPage, context: Fa
     assert isinstance(group, SuggestEditor)
     assert group.value() is None
     combo = group.control
-    assert [combo.itemText(row) for row in range(combo.count())] == ["price", "a", "gappy", "kind", "when"]  # type: ignore[attr-defined]
+    assert [combo.itemText(row) for row in range(combo.count())] == ["a", "gappy", "kind", "when", "price"]  # type: ignore[attr-defined]
+
+
+def target_editor(qtbot: QtBot, page: SetupPage) -> NamesEditor:
+    """The editor of the target, with its list of columns open."""
+    editor = page.forms[1].rows()["dataset.targets"].editor
+    assert isinstance(editor, NamesEditor)
+    qtbot.mouseClick(editor.choose_button, Qt.MouseButton.LeftButton)
+    assert editor.list.isVisible()
+    return editor
+
+
+def box_of(editor: NamesEditor, name: str) -> tuple[QTreeWidgetItem, QPoint]:
+    """The row of a column, and where its box is on the list."""
+    (item,) = editor.list.view.findItems(name, Qt.MatchFlag.MatchExactly)
+    row = editor.list.view.visualItemRect(item)
+    return item, QPoint(row.left() + 10, row.center().y())
+
+
+def click(qtbot: QtBot, editor: NamesEditor, place: QPoint) -> None:
+    qtbot.mouseClick(editor.list.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
+def answer(page: SetupPage, context: FakeContext) -> None:
+    """Let the engine say what it says of the table as the form has it."""
+    config = context.draft.usable_config()
+    assert config is not None
+    context.engine.inspections[-1].done(json.loads(json.dumps(inspect_dataset(config))))
+
+
+def test_a_click_hits_the_column_that_was_seen_although_a_preview_arrives(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, table: Path
+) -> None:
+    shown(qtbot, page, context, table, ignored=["when"])
+    editor = target_editor(qtbot, page)
+    names = [item.text(0) for item in editor.list.view.findItems("", Qt.MatchFlag.MatchContains)]
+    assert names == ["a", "gappy", "kind", "when", "price"]  # as in the file, although price is the target
+    place = box_of(editor, "gappy")[1]
+    asked = len(context.engine.inspections)
+    click(qtbot, editor, box_of(editor, "a")[1])
+    assert context.draft.value("dataset.targets") == ["a"]
+    qtbot.waitUntil(lambda: len(context.engine.inspections) > asked)
+    answer(page, context)  # the target is another one now
+    assert box_of(editor, "a")[0].text(4) == "target"
+    assert [item.text(0) for item in editor.list.view.findItems("", Qt.MatchFlag.MatchContains)] == names
+    click(qtbot, editor, place)
+    assert context.draft.value("dataset.targets") == ["gappy"]
+    # Another file's columns wait until the list is closed.
+    columns = [{"name": name, "holds": "text", "missing": 0, "distinct": 1, "role": ""} for name in ("x", "gappy")]
+    page.facts.dataset.table = {"columns": columns, "rows": [], "column_count": 2}
+    page.facts.dataset.changed.emit()
+    assert box_of(editor, "gappy")[1] == place
+    assert box_of(editor, "gappy")[0].checkState(0) == Qt.CheckState.Checked
+    qtbot.keyClick(editor.list, Qt.Key.Key_Escape)
+    assert [item.text(0) for item in editor.list.view.findItems("", Qt.MatchFlag.MatchContains)] == ["x", "gappy"]
+
+
+def test_one_target_is_taken_until_several_are_asked_for(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, table: Path
+) -> None:
+    shown(qtbot, page, context, table, ignored=["when"])
+    editor = target_editor(qtbot, page)
+    switch = editor.list.switch
+    assert switch.text() == "Several targets"
+    assert not switch.isChecked()
+    for name in ("a", "price"):
+        click(qtbot, editor, box_of(editor, name)[1])
+        assert context.draft.value("dataset.targets") == [name]
+    assert box_of(editor, "a")[0].checkState(0) == Qt.CheckState.Unchecked
+    qtbot.keyClick(switch, Qt.Key.Key_Space)
+    click(qtbot, editor, box_of(editor, "a")[1])
+    assert context.draft.value("dataset.targets") == ["price", "a"]
+    qtbot.keyClick(editor.list, Qt.Key.Key_Escape)
+    assert target_editor(qtbot, page).list.switch.isChecked()  # there are several
+    qtbot.mouseClick(switch, Qt.MouseButton.LeftButton)
+    assert context.draft.value("dataset.targets") == ["a"]
+    qtbot.keyClick(editor.list, Qt.Key.Key_Escape)
+    assert not target_editor(qtbot, page).list.switch.isChecked()
+    left_out = page.forms[1].rows()["dataset.ignored"].editor
+    assert isinstance(left_out, NamesEditor)
+    assert left_out.list.several
+    assert not left_out.list.switch.isVisibleTo(left_out.list)
+
+
+def test_a_task_of_labels_offers_several_targets_at_once(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, table: Path
+) -> None:
+    shown(qtbot, page, context, table, ignored=["when"])
+    context.draft.set_kind("objective", "multi_label")
+    editor = target_editor(qtbot, page)
+    assert editor.list.switch.isChecked()
+    for name in ("a", "gappy"):
+        click(qtbot, editor, box_of(editor, name)[1])
+    assert context.draft.value("dataset.targets") == ["a", "gappy"]
+
+
+def test_start_waits_until_what_was_chosen_can_be_seen(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, table: Path
+) -> None:
+    card = shown(qtbot, page, context, table, ignored=["when"])
+    assert page.bar.start_button.isEnabled()
+    asked = len(context.engine.inspections)
+    context.draft.set("dataset.targets", ["gappy"])
+    sentence = "Reading the preview of gappy …"
+    assert not page.bar.start_button.isEnabled()
+    assert page.bar.reason.text() == page.bar.start_button.toolTip() == context.held == sentence
+    page.bar.start_asked.emit()
+    assert context.started == []
+    assert [cell(card, 0, number) for number in range(5)] == [""] * 5  # nobody says that it is the price any more
+    assert not [each for each in page.findChildren(Histogram) if each.isVisibleTo(page)]
+    qtbot.waitUntil(lambda: len(context.engine.inspections) > asked)
+    assert page.bar.reason.text() == sentence
+    answer(page, context)
+    assert page.bar.start_button.isEnabled()
+    assert context.held == ""
+    assert card.model.headerData(0, Qt.Orientation.Horizontal) == "gappy"
+    context.draft.set("dataset.targets", [])
+    assert page.bar.reason.text() == "Reading the preview of t.csv …"
+    asked = len(context.engine.inspections)
+    qtbot.waitUntil(lambda: len(context.engine.inspections) > asked)
+    context.engine.inspections[-1].failed(refusal("The engine ended."))
+    assert page.bar.start_button.isEnabled()  # nothing comes any more
+    context.draft.set("loop.epochs", 3)
+    assert page.bar.start_button.isEnabled()
+
+
+def test_a_page_that_is_left_before_it_asked_still_holds_start_back(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, table: Path
+) -> None:
+    shown(qtbot, page, context, table, ignored=["when"])
+    context.draft.set("dataset.targets", ["gappy"])
+    page.hide()
+    assert context.held == "Reading the preview of gappy …"
+    page.show()
+    asked = len(context.engine.inspections)
+    qtbot.waitUntil(lambda: len(context.engine.inspections) > asked)
+    answer(page, context)
+    assert context.held == ""
+
+
+def test_a_preview_that_takes_long_does_not_lock_start_for_good(
+    qtbot: QtBot, context: FakeContext, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("studio.pages.setup.question.PATIENCE", 50)
+    page = SetupPage(cast("AppContext", context), preview_delay=0)
+    qtbot.addWidget(page)
+    page.show()
+    qtbot.waitUntil(lambda: bool(context.engine.inspections))
+    shown(qtbot, page, context, table, ignored=["when"])
+    context.draft.set("dataset.targets", ["gappy"])
+    assert not page.bar.start_button.isEnabled()
+    qtbot.waitUntil(page.bar.start_button.isEnabled)
+    assert page.bar.reason.text() == ""
 
 
 def test_names_with_commas_are_typed_in_quotes(
@@ -150,6 +305,38 @@ def test_the_table_goes_with_its_dataset(qtbot: QtBot, page: SetupPage, context:
     context.engine.inspections[-1].done(json.loads(json.dumps(inspect_dataset(config))))
     assert not card.isVisible()
     assert frame_of(page).message() == ""
+
+
+def test_nothing_of_other_data_remains_while_it_is_read(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, table: Path
+) -> None:
+    """Table, bars, figures and the network built for it: gone at once, and said to be on their way."""
+    card = shown(qtbot, page, context, table, ignored=["when"], targets=["kind"])
+    context.engine.summaries[-1].done(model_summary())
+    content = page.findChild(DatasetPreview)
+    (network,) = page.findChildren(ModelPreview)
+    assert content is not None
+    assert not card.isHidden()
+    assert not content.isHidden()
+    assert not network.isHidden()
+    other = table.with_name("other.csv")
+    other.write_text("x,y\n1,2\n3,4\n")
+    asked = len(context.engine.inspections)
+    context.draft.set("dataset.path", str(other))
+    assert card.isHidden()
+    assert content.isHidden()
+    assert network.isHidden()
+    assert frame_of(page).message() == "Reading the dataset: "
+    editor = page.forms[1].rows()["dataset.targets"].editor
+    assert isinstance(editor, NamesEditor)
+    assert editor.choose_button.isHidden()  # nor a list of its columns
+    qtbot.waitUntil(lambda: len(context.engine.inspections) > asked)
+    answer(page, context)
+    assert not card.isHidden()
+    context.draft.set_kind("dataset", "text")  # of which no file is chosen yet
+    assert card.isHidden()
+    assert content.isHidden()
+    assert frame_of(page).message() == "No samples to show: Put the marked settings right to see this."
 
 
 def test_a_task_that_the_target_is_not_for_is_doubted_in_the_form(

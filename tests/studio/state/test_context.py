@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from studio.actions.table import ACTIONS
 from studio.engine.state import RunState
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
@@ -200,3 +201,25 @@ def test_a_damaged_memory_of_the_form_is_survived(qtbot: QtBot, context: AppCont
     draft_file().parent.mkdir(parents=True, exist_ok=True)
     draft_file().write_text(garbage)
     context.recall()
+
+
+def test_what_holds_the_draft_back_is_said_and_shown_but_a_file_that_is_to_be_started_is(
+    qtbot: QtBot, context: AppContext, tmp_path: Path
+) -> None:
+    """Start by the keyboard or from the menu, on whatever page."""
+    heard: list[str] = []
+    pages: list[str] = []
+    context.notifier.notified.connect(lambda notice: heard.append(notice.text))
+    context.page_requested.connect(pages.append)
+    context.hold_draft("Reading the preview of price …")
+    next(action for action in ACTIONS if action.id == "start").run(context)  # type: ignore[misc]
+    assert heard == ["Reading the preview of price …"]
+    assert pages == ["setup"]
+    assert not context.engine.training
+    context.hold_draft("")
+    file = tmp_path / "run.toml"
+    file.write_text("[loop]\nepochs = 2\nbatch_size = 1\n")
+    context.hold_draft("Reading the preview of price …")
+    assert context.open_config(str(file), start=True)
+    assert context.engine.training
+    qtbot.waitUntil(lambda: not context.start_problem())
