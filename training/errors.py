@@ -21,6 +21,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def in_words(size: float) -> str:
+    """``5.2 GB``"""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 999.5:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} TB" if size < 999.5 else f"{size:.0f} TB"
+
+
 def joined(sentences: Sequence[str]) -> str:
     """``sentences`` as one: only the last keeps its full stop."""
     return "; ".join([*(each.removesuffix(".") for each in sentences[:-1]), *sentences[-1:]])

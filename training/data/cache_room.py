@@ -16,7 +16,7 @@ from platformdirs import user_cache_path
 
 from training.config.engine import Loader
 from training.data.file_lock import FileLock
-from training.data.placement import in_words
+from training.errors import in_words
 
 MANIFEST = "manifest.json"
 LOCK = "lock"

@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from training.data.placement import in_words
 from training.data.source import ReportProgress
 from training.data.workplace import workplace
-from training.errors import InputError
+from training.errors import InputError, in_words
 
 _TIMEOUT = 30.0  # seconds without a byte
 _CHUNK = 1 << 20

@@ -16,8 +16,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from training.data.host_memory import host_memory
-from training.data.placement import in_words
-from training.errors import InputError
+from training.errors import InputError, in_words
 from training.reading import visible
 
 _LOCAL_HEADER = 30  # bytes before the name, in each member's own header (PKWARE's APPNOTE, 4.3.7)

@@ -9,7 +9,7 @@ import torch
 
 from training.config.engine import Loader
 from training.data.host_memory import host_memory
-from training.errors import InputError
+from training.errors import InputError, in_words
 
 _GPU_SHARE = 0.4
 _HOST_SHARE = 0.25
@@ -64,12 +64,3 @@ def place(size: int, what: str, loader: Loader, room: Room) -> Placement:
     if size <= room.device:
         return Placement("resident", f"{amount} fit in {room.where} (limit {in_words(room.device)})")
     return Placement("streamed", f"{amount} do not fit in {room.where} (limit {in_words(room.device)})")
-
-
-def in_words(size: float) -> str:
-    """``5.2 GB``"""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if size < 999.5:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} TB" if size < 999.5 else f"{size:.0f} TB"

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from training.data.host_memory import host_memory
-from training.data.placement import in_words
-from training.errors import InputError
+from training.errors import InputError, in_words
 from training.reading import visible
 
 if TYPE_CHECKING:  # polars takes a tenth of a second, which runs without tables need not pay

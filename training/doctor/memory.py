@@ -10,11 +10,11 @@ import torch
 
 from training.data import Window
 from training.data.host_memory import forget_peak, host_memory, peak_resident
-from training.data.placement import in_words
 from training.engine.device import describe_device
 from training.engine.memory import in_settings, saved_bytes, smaller_batches
 from training.engine.session import Session
 from training.engine.step import train_step
+from training.errors import in_words
 from training.events import Found
 
 TIGHT_SHARE = 0.9  # of a GPU; what the driver and other programs need on top is not ours to know

@@ -14,7 +14,6 @@ from training.config import RunConfig
 from training.config.idle import idle_on_purpose
 from training.config.pictures import SegmentationDataset
 from training.data.kept import KeptData
-from training.data.placement import in_words
 from training.doctor.duplicates import duplicate_findings
 from training.doctor.memory import Trial, memory_findings, try_step
 from training.doctor.norms import norm_findings
@@ -32,7 +31,7 @@ from training.engine.memory import (
 from training.engine.outcome import explain, fault_in_words
 from training.engine.session import Session
 from training.engine.step import train_step
-from training.errors import ConfigError, TrainingError, counted
+from training.errors import ConfigError, TrainingError, counted, in_words
 from training.events import Found
 from training.facts import DataFacts
 from training.reading import visible

@@ -18,11 +18,10 @@ from torch import Tensor, nn
 from training.config import RunConfig
 from training.data import Window
 from training.data.host_memory import host_memory
-from training.data.placement import in_words
 from training.data.plan import Plan
 from training.engine.device import choose_device, describe_device, ran_out_of_memory
 from training.engine.session import Session
-from training.errors import TrainingError
+from training.errors import TrainingError, in_words
 from training.events import Event, Found
 from training.process import give_back_memory
 

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import psutil
 
 from training.data.host_memory import HostMemory, forget_peak, host_memory, peak_resident
-from training.data.placement import in_words
 from training.engine.memory import in_settings, saved_bytes, smaller_batches
 from training.engine.session import Session
-from training.errors import LOST_PICTURES
+from training.errors import LOST_PICTURES, in_words
 from training.events import Found
 from training.runs.folder import RunFolder
 from training.runs.history import History

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from training.config.engine import Loader
-from training.data.placement import Placement, in_words, measure_room, place
-from training.errors import InputError
+from training.data.placement import Placement, measure_room, place
+from training.errors import InputError, in_words
 
 
 def decide(size: int, what: str, loader: Loader) -> Placement:

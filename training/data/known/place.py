@@ -8,10 +8,9 @@ from pathlib import Path
 from training.config.torchvision_sets import KnownSetSection
 from training.data.download import Remote, download, is_whole, require_room
 from training.data.known.row import KnownSet, own_folder
-from training.data.placement import in_words
 from training.data.source import Opening
 from training.data.unpack import unpack
-from training.errors import InputError
+from training.errors import InputError, in_words
 
 AGAIN = "Delete the file, and get it again."
 
