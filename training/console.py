@@ -15,7 +15,7 @@ from training.catalog import metric
 from training.config import RunConfig
 from training.config.files import overrides_of
 from training.config.sheet import Sheet
-from training.errors import counted
+from training.errors import counted, in_words
 from training.events import (
     FINAL_EVENTS,
     AttemptStarted,
@@ -37,6 +37,7 @@ from training.runs.profile_words import conclusions, milliseconds, percent, step
 if TYPE_CHECKING:
     from training.runs.evaluation import Evaluation
     from training.runs.history import History
+    from training.runs.rewind import SetAside
 
 REDRAW_SECONDS = 0.25
 SHOWN_SKIPS = 5
@@ -370,6 +371,12 @@ def _moment(seconds: Any) -> str:
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(float(seconds or 0.0)))
     except (TypeError, ValueError, OverflowError, OSError):  # a file that somebody else wrote
         return "at no possible time"
+
+
+def format_set_aside(aside: SetAside) -> str:
+    """What a rewind set aside, in one line."""
+    steps = f"steps {aside.step + 1:,} to {aside.reached:,}"
+    return f"set aside  {aside.name}  {steps}  {in_words(aside.size)}  {_moment(aside.time)}"
 
 
 def format_checkpoint(info: CheckpointInfo) -> str:

@@ -45,6 +45,15 @@ class AttemptStarted(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Rewound(Event):
+    """The run, which had come to ``reached``, went back to ``step``: later rows and events lie set aside with its state of before."""
+
+    kind: ClassVar[str] = "rewound"
+    step: int
+    reached: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class PhaseChanged(Event):
     """What the engine is busy with: "preparing data", "training", "validating", "paused", "saving"..."""
 
@@ -179,6 +188,7 @@ _KINDS: dict[str, type[Event]] = {
     cls.kind: cls
     for cls in (
         AttemptStarted,
+        Rewound,
         PhaseChanged,
         DataPrepared,
         Validated,

@@ -103,8 +103,8 @@ class Keeper:
             logger.warning("A checkpoint could not be written: %s", error)  # the run ends for another reason
 
     def relabel(self, last: str, best_step: int | None) -> None:
-        """Make the labels true after a resume from ``last``: it may lie further back, and a kill may have come between
-        a checkpoint and its labels. "best" goes to the checkpoint of ``best_step``, or to none when that is gone."""
+        """Make the labels true after a resume from ``last``, since a kill may have come between a checkpoint and its labels, or
+        after going back to it. "best" goes to the checkpoint of ``best_step``, or to none when that is gone."""
         with self._lock:
             labels = self._labels
             labels[LAST] = last
@@ -154,7 +154,7 @@ class Keeper:
         """Delete what is neither among the newest, nor labelled, nor what the run would roll back to: the newest that it
         planned itself, however many a person saved since.
 
-        Checkpoints ahead of ``step`` stem from before a resume further back; they stay until the run passes them.
+        Checkpoints ahead of ``step`` are damaged, so that the run did not go on from them; they stay until it passes them.
         """
         if self._rolls_back and self.row_is_open:  # what was the best before the row is needed again, too
             return

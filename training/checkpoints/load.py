@@ -26,8 +26,8 @@ def newest_good(folder: RunFolder, steps: int) -> tuple[Path | None, dict[str, A
     """The newest checkpoint whose files match their digests, its manifest, and a sentence for each newer one that is
     damaged. None, when the run has no checkpoint yet.
 
-    Only checkpoints within the ``steps`` that the series holds count: after a resume further back, later ones belong
-    to a stretch that is being done again. Raises CheckpointError when there are checkpoints but none of use.
+    Only checkpoints within the ``steps`` that the series holds count: an earlier version left later ones lying when a run
+    went back. Raises CheckpointError when there are checkpoints but none of use.
     """
     refused: list[str] = []
     paths = checkpoint_folders(folder)

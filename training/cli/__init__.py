@@ -1,4 +1,4 @@
-"""The command line: ``python -m training run|resume|check|export|generate|lab|presets|runs|show|schema``.
+"""The command line: ``python -m training run|resume|check|export|generate|lab|presets|runs|show|restore|schema``.
 
 Progress goes to stderr; with ``--json`` the last line of stdout is one JSON object. Exit codes: 0 completed, 130 stopped
 on request, 2 bad config or input, 1 failed.
@@ -16,6 +16,7 @@ from training.cli.check import add_check
 from training.cli.export import add_export
 from training.cli.output import show_path
 from training.cli.records import add_runs, add_show
+from training.cli.restore import add_restore
 from training.cli.train import add_resume, add_run
 from training.config import RunConfig
 from training.errors import InputError, TrainingError
@@ -55,7 +56,8 @@ def _parser() -> tuple[Parser, Mapping[str, Parser]]:
     """With its commands by name."""
     parser = Parser(prog="python -m training", description="Train PyTorch models from a TOML file.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (add_run, add_resume, add_check, add_export, add_generate, add_lab, add_presets, add_runs, add_show):
+    training = (add_run, add_resume, add_check, add_export, add_generate, add_lab, add_presets)
+    for add in (*training, add_runs, add_show, add_restore):
         add(commands)
     schema = commands.add_parser("schema", help="print the JSON Schema of configurations")
     schema.set_defaults(command=_schema)

@@ -8,6 +8,7 @@ from typing import Any
 
 from training.cli.options import add_workspace, workspace_of
 from training.cli.output import print_json, show_path
+from training.cli.restore import set_aside_records
 from training.config.files import read_config_text
 from training.console import (
     format_attempt,
@@ -17,6 +18,7 @@ from training.console import (
     format_profile,
     format_run,
     format_runs,
+    format_set_aside,
     format_skips,
     format_value,
     last_attempt,
@@ -25,6 +27,7 @@ from training.console import (
 from training.reading import visible, visible_lines
 from training.runs.folder import read_json
 from training.runs.profile_record import read_profile
+from training.runs.rewind import finish_rewind, list_set_aside
 from training.runs.workspace import find_run
 
 
@@ -64,6 +67,7 @@ def _show(arguments: argparse.Namespace) -> int:
     from training.runs.manifest import list_checkpoints
 
     folder = find_run(arguments.run, workspace_of(arguments))
+    finish_rewind(folder)
     record, checkpoints = folder.status(), list_checkpoints(folder)
     history = History(folder.events_file)
     events = last_attempt(history.poll())
@@ -74,6 +78,7 @@ def _show(arguments: argparse.Namespace) -> int:
     if arguments.json:
         shown = shown_history(history, checkpoints, events)
         shown["profile"] = profile.model_dump() if profile else None
+        shown["set_aside"] = set_aside_records(folder)
         shown["evaluation"] = {part: evaluation.model_dump() for part, evaluation in kept.items()}
         print_json(record | shown | {"environment": began[-1] if began else facts, "config": config})
         return 0
@@ -83,6 +88,7 @@ def _show(arguments: argparse.Namespace) -> int:
     lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.get("metrics", {}).items()]
     lines += [line for part, evaluation in kept.items() for line in format_evaluation(part, evaluation)]
     lines += [format_checkpoint(info) for info in checkpoints]
+    lines += [format_set_aside(item) for item in list_set_aside(folder)]
     lines += format_profile(profile, folder.readable_config()) if profile else []
     sys.stdout.write("\n".join(visible(line) for line in lines) + "\n\n" + visible_lines(config))
     return 0

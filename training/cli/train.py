@@ -46,6 +46,11 @@ def add_resume(commands: Any) -> None:
     resume.add_argument(
         "--dry-run", action="store_true", help="say what would be restored, changed and ignored, and train nothing"
     )
+    resume.add_argument(
+        "--branch",
+        action="store_true",
+        help="make a new run of it, and leave this one, with all that came later, as it is",
+    )
     # For programs that begin a run and hold the other end of its standard input: not for people.
     resume.add_argument("--while-held", action="store_true", help=argparse.SUPPRESS)
     add_profile(resume)
@@ -69,7 +74,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _resume(arguments: argparse.Namespace) -> int:
     workspace = workspace_of(arguments)
     folder, checkpoint = find_target(arguments.target, workspace)  # a wrong name is told before torch is loaded
-    complete = "" if arguments.overrides else told_complete(folder, checkpoint)
+    complete = "" if arguments.overrides or arguments.branch else told_complete(folder, checkpoint)
     arguments.overrides = with_teacher_found(arguments.overrides, workspace, Path())
     if arguments.trust:
         arguments.overrides = [*arguments.overrides, *trust_resume(folder, arguments.overrides)]
@@ -82,7 +87,8 @@ def _resume(arguments: argparse.Namespace) -> int:
     _stop_on_signals(hooks)
     if arguments.while_held:
         stop_with_input(hooks.control)
-    code = _ended(arguments, resume_run(arguments.target, workspace, arguments.overrides, hooks), console)
+    record = resume_run(arguments.target, workspace, arguments.overrides, hooks, arguments.branch)
+    code = _ended(arguments, record, console)
     if complete and not code:
         sys.stderr.write(f"{visible(complete)}\n")
     return code
@@ -92,7 +98,7 @@ def _dry_run(arguments: argparse.Namespace, workspace: Path) -> int:
     """Tell what a resume would do."""
     from training.engine.run import intend_resume
 
-    intent = intend_resume(arguments.target, workspace, arguments.overrides)
+    intent = intend_resume(arguments.target, workspace, arguments.overrides, arguments.branch)
     checkpoint, sheet = intent.sheet()
     if arguments.json:
         told: dict[str, Any] = {

@@ -44,6 +44,7 @@ from training.runs.folder import RunFolder, delete_run
 from training.runs.history import read_history
 from training.runs.manifest import read_sealed, seal
 from training.runs.mending import mend_records
+from training.runs.rewind import tell_rewind
 from training.runs.storage import stored
 
 logger = logging.getLogger(__name__)
@@ -139,6 +140,8 @@ def _prepare(place: Workplace, config: RunConfig, restore: Restore | None, sourc
         _mend(folder, session, restore)
         compile_session(session, report)
         _note_environment(place, session, restore, source)
+        if isinstance(restore, Resume) and restore.beyond is not None:
+            restore.findings.append(tell_rewind(place.rewind(restore.beyond)))
     except BaseException:
         session.data.close()
         raise

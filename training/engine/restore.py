@@ -22,6 +22,7 @@ from training.optim.optimizers import load_optimizer
 from training.runs.folder import RunFolder
 from training.runs.history import read_history
 from training.runs.places import remember
+from training.runs.rewind import Beyond
 from training.runs.series import STEP_ROW, SeriesWriter, read_series
 from training.runs.teachers import became_of
 
@@ -53,6 +54,7 @@ class Resume:
     refused: list[str]  # newer checkpoints that are damaged
     findings: list[Found] = field(default_factory=list)
     places: Mapping[str, Any] = field(default_factory=dict)  # said about this machine, kept once it has proved right
+    beyond: Beyond | None = None  # to be set aside once nothing stands in the way any more
 
     def apply(self, folder: RunFolder, session: Session) -> None:
         """Load weights, averaged weights and training state."""

@@ -25,6 +25,7 @@ from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.manifest import read_sealed, verify
 from training.runs.mending import mend_config, refuse_changed_config, standing
 from training.runs.places import DATA, DEVICE, KEPT, config_here
+from training.runs.rewind import finish_rewind, look_beyond
 from training.runs.teachers import teacher_as_it_is, teacher_since
 from training.runs.workspace import find_target
 
@@ -56,53 +57,58 @@ class Intent:
     wanted: RunConfig
     changed: tuple[Change, ...]
     mended: list[Found]  # what was damaged and is whole again
+    branch: bool = False  # a new run is asked for, whatever was changed
 
     @property
     def same_run(self) -> bool:
         """Whether the run itself goes on; otherwise a new one is made."""
-        return keeps_run(self.changed)
+        return keeps_run(self.changed) and not self.branch
 
     def sheet(self) -> tuple[Path | None, Sheet | None]:
         """From which checkpoint what would be taken over; None where there is none yet and everything begins anew.
 
         Raises CheckpointError as the resume itself would.
         """
-        checkpoint, manifest, _ = _pick(self.folder, self.checkpoint, ahead=not self.same_run)
+        checkpoint, manifest, refused = _pick(self.folder, self.checkpoint)
         if checkpoint is None:
             return None, None
         before = parse_config(manifest["config"], str(checkpoint), paths=False)
         if self.same_run:
             sheet = resume_sheet(before, self.wanted, manifest)
+            beyond = None if refused else look_beyond(self.folder, checkpoint)
+            sheet = replace(sheet, notes=(*sheet.notes, beyond.note)) if beyond else sheet
         else:
             sheet = branch_sheet(before, self.wanted, manifest, teacher=teacher_since(manifest, self.wanted))
         refuse_by_sheet(checkpoint, sheet)
         return checkpoint, sheet
 
 
-def intend_resume(target: str, workspace: Path, overrides: Sequence[str] = ()) -> Intent:
+def intend_resume(target: str, workspace: Path, overrides: Sequence[str] = (), branch: bool = False) -> Intent:
     """Find what ``target`` names and read it with ``overrides``;
     changes nothing but a configuration file that is damaged. Raises InputError."""
     folder, checkpoint = find_target(target, workspace)
+    finish_rewind(folder)
     mended = mend_config(folder)
     before = config_here(folder)
     data = config_data(before)
     apply_overrides(data, overrides)
     data = with_changed_paths_absolute(data, config_data(before), Path.cwd())
     wanted = parse_config(data, "--set", paths=False)
-    return Intent(folder, checkpoint, before, wanted, tuple(diff(before, wanted)), mended)
+    return Intent(folder, checkpoint, before, wanted, tuple(diff(before, wanted)), mended, branch)
 
 
 def resume_run(
-    target: str, workspace: Path, overrides: Sequence[str] = (), hooks: Hooks | None = None
+    target: str, workspace: Path, overrides: Sequence[str] = (), hooks: Hooks | None = None, branch: bool = False
 ) -> dict[str, Any]:
-    """Go on with a run from its newest whole checkpoint, or from the one that ``target`` names, on whatever machine.
+    """Go on with a run from its newest whole checkpoint, or from the one that ``target`` names, on whatever machine. What lies
+    beyond that is set aside (``runs.rewind``), unless ``branch`` asks for a new run.
 
     ``overrides`` that change no result (loader, saving) apply to this attempt; those that say where the run works
     (``KEPT``) are remembered for later ones; others make a branch, a new run, which begins from the start when there
     is no checkpoint yet. Raises InputError when there is nothing to go on with.
     """
     hooks = hooks or Hooks()
-    intent = intend_resume(target, workspace, overrides)
+    intent = intend_resume(target, workspace, overrides, branch)
     if not intent.same_run:
         return _branch_off(intent, workspace, hooks)
     folder = intent.folder
@@ -124,7 +130,8 @@ def resume_run(
             refuse_other_settings(folder, before, config)
             hooks.planned(resume_sheet(before, config, manifest))
             moved = [replace(found, step=int(manifest["step"])) for found in moved]
-            restore = Resume(checkpoint, manifest, refused, moved, places)
+            beyond = None if refused else look_beyond(folder, checkpoint)  # what is damaged is done again in its place
+            restore = Resume(checkpoint, manifest, refused, moved, places, beyond)
         else:
             refuse_changed_config(folder)
             branched = _branched_from(folder)
@@ -151,7 +158,7 @@ def branch_run(checkpoint: Path, config: RunConfig, workspace: Path, hooks: Hook
 def _branch_off(intent: Intent, workspace: Path, hooks: Hooks) -> dict[str, Any]:
     folder = intent.folder
     beside = folder.path.parent.parent if folder.path.parent.name == "runs" else workspace
-    checkpoint, manifest, _ = _pick(folder, intent.checkpoint, ahead=True)
+    checkpoint, manifest, _ = _pick(folder, intent.checkpoint)
     if checkpoint is not None:
         return _branch_from(checkpoint, manifest, intent.wanted, beside, hooks)
     choose_device(intent.wanted.precision.device)
@@ -225,19 +232,7 @@ def _refuse_missing_files(folder: RunFolder, config: RunConfig) -> None:
         ) from error
 
 
-def _pick(
-    folder: RunFolder, checkpoint: Path | None, ahead: bool = False
-) -> tuple[Path | None, dict[str, Any], list[str]]:
+def _pick(folder: RunFolder, checkpoint: Path | None) -> tuple[Path | None, dict[str, Any], list[str]]:
     """The checkpoint to go on from, verified, with its manifest and a sentence for each newer one that is damaged; None
-    (from the beginning) when the run was cut off before its first. ``ahead`` allows one the run was taken back before.
-    """
-    rows = standing(folder)
-    if checkpoint is None:
-        return newest_good(folder, rows)
-    manifest = verify(checkpoint)
-    if manifest["step"] > rows and not ahead:
-        raise CheckpointError(
-            f"{checkpoint}: lies ahead of the run, which was taken back to step {rows}; resume the run itself, or branch "
-            "from this checkpoint."
-        )
-    return checkpoint, manifest, []
+    (from the beginning) when the run was cut off before its first."""
+    return newest_good(folder, standing(folder)) if checkpoint is None else (checkpoint, verify(checkpoint), [])

@@ -20,6 +20,7 @@ from training.runs.folder import RunFolder
 from training.runs.history import EventLog
 from training.runs.index import index_run
 from training.runs.owner import Heartbeat, claim, release
+from training.runs.rewind import Beyond, SetAside, rewind
 from training.runs.storage import free_reserve, is_gone, keep_reserve, remove_leftovers, stored
 
 logger = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ class Workplace:
     def _open_files(self, undo: ExitStack) -> None:
         remove_leftovers(self.folder.path)
         self._log = EventLog(self.folder.events_file)
-        undo.callback(self._log.close)
+        undo.callback(lambda: self._log.close())  # whichever it is by then
         handler = QuietFileHandler(self.folder.log_file, encoding="utf-8")
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         undo.callback(handler.close)
@@ -138,6 +139,14 @@ class Workplace:
                 environment=self.environment,
             )
         )
+
+    def rewind(self, beyond: Beyond) -> SetAside:
+        """Take the run back to a checkpoint, setting aside what lies beyond; what was told of that is void."""
+        self._log.close()  # another file takes its place
+        try:
+            return rewind(self.folder, beyond)
+        finally:
+            self._log = EventLog(self.folder.events_file)
 
     def open(self) -> None:
         """Say that work begins: the run's folder is told, its commands are followed, its status is running."""

@@ -10,6 +10,7 @@ places.json        where the data lies and what computes on machines the run was
 network.py         the code of a network that a person wrote, as it ran
 profile.json       where the time of its steps went, once somebody asked
 evaluation.json    which class was taken for which at the best validation and the test
+set_aside/steps-201-400/    all that training changes as it was before the run went back to step 200
 """
 
 from __future__ import annotations

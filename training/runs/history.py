@@ -16,6 +16,7 @@ from training.events import (
     Event,
     Found,
     PhaseChanged,
+    Rewound,
     StepSkipped,
     Validated,
     decode,
@@ -49,8 +50,10 @@ class EventLog:
             return {"bytes": self._size, "crc32": self._sum}
 
     def close(self) -> None:
-        """Close the file."""
-        os.close(self._descriptor)
+        """Close the file, if it is open."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
 
     def _append(self, line: bytes) -> None:
         view = memoryview(line)
@@ -87,7 +90,7 @@ def _is_test(event: Validated) -> bool:
 class History:
     """Events of one run so far. ``poll`` reads what is new; the attributes hold the state after it.
 
-    A resumed attempt voids what came after its checkpoint, so validations and epochs read as one line.
+    A resumed attempt voids what came after its checkpoint, and so does going back to one, so validations and epochs read as one line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -123,12 +126,13 @@ class History:
         return events
 
     def _fold(self, event: Event) -> None:
-        if isinstance(event, AttemptStarted):
-            self.attempts.append(event)
+        if isinstance(event, AttemptStarted | Rewound):
             self.validations = [item for item in self.validations if item.step <= event.step and not _is_test(item)]
             self.epochs = [item for item in self.epochs if item.step <= event.step]
             self.findings = [item for item in self.findings if item.step <= event.step]
             self.skipped = [item for item in self.skipped if item.step <= event.step]
+        if isinstance(event, AttemptStarted):
+            self.attempts.append(event)
             self.final = None
         elif isinstance(event, Validated):
             self.validations.append(event)

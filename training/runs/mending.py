@@ -18,11 +18,11 @@ import numpy as np
 from training.config import parse_config
 from training.config.files import config_data, read_config_text, read_toml, save_config
 from training.errors import CheckpointError, InputError
-from training.events import AttemptStarted, CheckpointSaved, Found
+from training.events import AttemptStarted, CheckpointSaved, Found, Rewound
 from training.runs.folder import RunFolder, config_sum, read_json
 from training.runs.history import History, sum_of_prefix
 from training.runs.links import refuse_links
-from training.runs.manifest import checkpoint_folders, checkpoint_name, read_manifest
+from training.runs.manifest import checkpoint_folders, read_manifest
 from training.runs.series import (
     FLUSH_ROW,
     GROUP_ROWS,
@@ -38,23 +38,15 @@ from training.runs.series import (
 def standing(folder: RunFolder) -> int:
     """How many steps the run has behind it: the rows of its series, or, where the series lost some, what its events tell.
 
-    Checkpoints ahead of that belong to a stretch that was taken back.
+    Checkpoints ahead of that were left by an earlier version, which went back without setting them aside.
     """
     reached = 0
     for event in History(folder.events_file).poll():
-        if isinstance(event, AttemptStarted):
+        if isinstance(event, AttemptStarted | Rewound):
             reached = event.step
         elif isinstance(event, CheckpointSaved):
             reached = max(reached, event.step)
-    rows = count_rows(folder.series_file, STEP_ROW)
-    return rows if 0 < rows < reached and _was_cut_to(folder, rows) else max(reached, rows)
-
-
-def _was_cut_to(folder: RunFolder, rows: int) -> bool:
-    """Whether the series ends exactly at a checkpoint: an attempt that goes back to one cuts it there, and may be killed
-    before its events tell. The steps behind it are done again, which loses nothing, whatever cut it."""
-    size = SeriesWriter.HEADER + rows * STEP_ROW.itemsize
-    return os.stat(folder.series_file).st_size == size and (folder.checkpoints / checkpoint_name(rows)).is_dir()
+    return max(reached, count_rows(folder.series_file, STEP_ROW))
 
 
 def mend_config(folder: RunFolder) -> list[Found]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +15,7 @@ from platformdirs import user_documents_path
 from training.errors import InputError
 from training.runs.folder import RunFolder, read_json
 from training.runs.manifest import BEST, LAST, MANIFEST, WEIGHTS, read_labels
+from training.runs.set_aside import SET_ASIDE
 
 _TEACHER = "objective.teacher"
 
@@ -70,6 +72,7 @@ def find_run(text: str, workspace: Path) -> RunFolder:
     Raises InputError saying what is known instead.
     """
     path = typed_path(text)
+    _refuse_set_aside(path)
     if _is_run(path):
         return RunFolder(path.resolve())
     if path.is_dir():
@@ -90,6 +93,16 @@ def find_run(text: str, workspace: Path) -> RunFolder:
     recent = ", ".join(folder.id for folder in folders[-3:])
     hint = f"the newest {'are' if len(folders) > 1 else 'is'} {recent}." if recent else "there are no runs yet."
     raise InputError(f"{_shown(text)}: no such run in {workspace}; {hint}")
+
+
+def _refuse_set_aside(path: Path) -> None:
+    """Raise InputError for what lies in a state that a run has set aside: nothing goes on from there."""
+    for place in (path, *path.parents):
+        if place.parent.name == SET_ASIDE and _is_run(place.parent.parent):
+            run = shlex.quote(str(place.parent.parent))
+            raise InputError(
+                f"{_shown(str(path))}: is set aside; bring it back first: python -m training restore {run} {place.name}"
+            )
 
 
 def _name(folder: RunFolder) -> Any:
@@ -159,6 +172,7 @@ def _teacher_found(override: str, workspace: Path, folder: Path) -> str:
 def find_target(text: str, workspace: Path) -> tuple[RunFolder, Path | None]:
     """What ``resume`` is given: a run, or one checkpoint of a run (then its folder comes second)."""
     path = typed_path(text)
+    _refuse_set_aside(path)
     inside_run = path.parent.name == "checkpoints" and _is_run(path.parent.parent)
     if inside_run and (path.is_dir() or path.name.startswith("step-")):
         return RunFolder(path.parent.parent.resolve()), path.resolve()

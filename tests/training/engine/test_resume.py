@@ -16,7 +16,6 @@ from training.events import Completed, Event, Found
 from training.runs.folder import RunFolder, owner_of
 from training.runs.history import read_history
 from training.runs.manifest import BEST, LAST, list_checkpoints, read_labels, read_manifest, write_labels
-from training.runs.series import STEP_ROW, SeriesWriter
 
 
 def run_of_three_epochs(workspace: Path, *overrides: str) -> RunFolder:
@@ -50,20 +49,6 @@ def test_last_is_the_checkpoint_gone_back_to_until_a_newer_one_is_saved(tmp_path
     record = resume_run(str(folder.checkpoints / "step-00000016"), tmp_path, hooks=hooks)
     assert Path(record["last_checkpoint"]).name == "step-00000016"
     assert resume_run(record["last_checkpoint"], tmp_path)["status"] == "completed"
-
-
-def test_killed_between_going_back_and_saying_so_a_run_loses_no_row(tmp_path: Path) -> None:
-    record = start_run(tiny("checkpoints.every_steps=6", "checkpoints.keep_last=9"), tmp_path)
-    folder = RunFolder(Path(record["folder"]))
-    whole = folder.series_file.read_bytes()
-    writer = SeriesWriter(folder.series_file, STEP_ROW)
-    writer.truncate(6)  # all that such a kill leaves of the attempt
-    writer.close()
-    assert resume_run(folder.id, tmp_path)["status"] == "completed"
-    history = read_history(folder.events_file)
-    assert [item.step for item in history.attempts] == [0, 6]
-    assert history.findings == []
-    assert folder.series_file.read_bytes() == whole
 
 
 def test_a_checkpoint_without_readable_manifest_is_passed_over_with_a_word(tmp_path: Path) -> None:

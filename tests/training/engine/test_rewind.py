@@ -1,0 +1,298 @@
+"""Going back to an older checkpoint in the same run: nothing that was trained is lost by it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.training.commands import Captured, json_line
+from tests.training.tiny import tiny
+from training.cli import main
+from training.engine.run import Hooks, resume_run, start_run
+from training.errors import InputError, RunBusyError
+from training.events import AttemptStarted, Event, Found, Validated, encode
+from training.runs.evaluation import read_evaluation
+from training.runs.folder import RunFolder, claim, owner_of, release
+from training.runs.history import read_history
+from training.runs.manifest import LAST, digest, list_checkpoints, read_labels, verify
+from training.runs.rewind import clear, list_set_aside, look_beyond, restore
+from training.runs.series import STEP_ROW, SeriesWriter, read_series
+from training.runs.set_aside import SET_ASIDE
+
+OF_THE_ATTEMPT = {"log.txt", "data.json"}
+"""What an attempt says of itself and of how it reads the data; no part of what was trained."""
+
+
+def state(folder: RunFolder) -> dict[str, str]:
+    """Every file of the run by its digest, but for what is set aside."""
+    files = [path for path in folder.path.rglob("*") if path.is_file()]
+    names = {path: str(path.relative_to(folder.path)) for path in files}
+    return {
+        name: digest(path)
+        for path, name in names.items()
+        if name not in OF_THE_ATTEMPT and not name.startswith(SET_ASIDE)
+    }
+
+
+def trained(workspace: Path, *overrides: str) -> RunFolder:
+    return RunFolder(Path(start_run(tiny(*overrides), workspace)["folder"]))
+
+
+def steps(folder: RunFolder) -> list[int]:
+    return [info.step for info in list_checkpoints(folder)]
+
+
+OFTEN = "loop.validate_every_steps=4"
+
+
+def stopping_at(step: int) -> Hooks:
+    hooks = Hooks()
+
+    def watch(event: Event) -> None:
+        if isinstance(event, Validated) and event.step == step:
+            hooks.control.request_stop()
+
+    hooks.watch = watch
+    return hooks
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    """Of 24 steps, with a checkpoint every four; three are kept."""
+    return trained(tmp_path)
+
+
+def test_what_lies_beyond_is_set_aside_and_comes_back_to_the_bit(tmp_path: Path, folder: RunFolder) -> None:
+    """Also the checkpoint gone back to, which the new stretch tidies away."""
+    before, whole = state(folder), read_series(folder.series_file)
+    oldest = list_checkpoints(folder)[-1]
+    assert resume_run(str(oldest.path), tmp_path, ["checkpoints.keep_last=1"])["status"] == "completed"
+    assert oldest.step not in steps(folder)
+    [aside] = list_set_aside(folder)
+    assert (aside.name, aside.step, aside.reached) == ("steps-17-24", 16, 24)
+    assert read_series(aside.path / "series.bin").tobytes() == whole.tobytes()
+    assert aside.size > sum(info.size for info in list_checkpoints(RunFolder(aside.path)) if info.step > 16)
+    after = state(folder)
+    assert after != before
+
+    newer = restore(folder, aside)
+    assert state(folder) == before
+    assert newer is not None
+    assert (newer.step, newer.reached) == (16, 24)
+    assert list_set_aside(folder) == [newer]
+
+    assert restore(folder, newer) is not None
+    assert state(folder) == after
+    [left] = list_set_aside(folder)
+    assert clear(folder, left) == left.size
+    assert state(folder) == after
+    assert not (folder.path / SET_ASIDE).exists()
+
+
+def test_after_going_back_the_run_is_the_same_to_the_bit(tmp_path: Path, folder: RunFolder) -> None:
+    rows = folder.series_file.read_bytes()
+    files = {info.name: verify(info.path)["files"] for info in list_checkpoints(folder)}
+    best, labels = folder.status()["best"], read_labels(folder)
+    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path)
+    assert folder.series_file.read_bytes() == rows
+    assert {info.name: verify(info.path)["files"] for info in list_checkpoints(folder)} == files
+    assert (folder.status()["best"], read_labels(folder)) == (best, labels)
+    history = read_history(folder.events_file)
+    assert [item.step for item in history.validations] == [8, 16, 24]
+
+
+def test_what_is_set_aside_counts_for_neither_best_nor_keep_last(tmp_path: Path) -> None:
+    folder = trained(tmp_path, OFTEN, "checkpoints.keep_last=9")
+    record = resume_run(str(folder.checkpoints / "step-00000012"), tmp_path, hooks=stopping_at(16))
+    assert record["status"] == "stopped"
+    assert max(steps(folder)) == record["step"] == len(read_series(folder.series_file)) < 24
+    assert record["best"]["step"] <= record["step"]
+    assert set(read_labels(folder).values()) <= {info.name for info in list_checkpoints(folder)}
+    assert read_labels(folder)[LAST] == max(info.name for info in list_checkpoints(folder))
+    measured = read_evaluation(folder, "validation")
+    assert measured is not None
+    assert measured.step == record["best"]["step"]
+    history = read_history(folder.events_file)
+    assert max(item.step for item in history.validations) <= record["step"]
+    [found] = [item for item in history.findings if "Rewound" in item.title]
+    assert found.title == "Rewound from step 24 to step 12; steps 13 to 24 are set aside."
+    assert f"restore {folder.id} in a terminal" in found.advice
+    assert resume_run(str(folder.path), tmp_path)["status"] == "completed"  # goes on where it stands
+    assert len(list_set_aside(folder)) == 1
+
+
+def test_the_last_checkpoint_goes_on_at_once(tmp_path: Path) -> None:
+    folder = trained(tmp_path, OFTEN)
+    newest = list_checkpoints(folder)[0]
+    assert look_beyond(folder, newest.path) is None
+    resume_run(str(newest.path), tmp_path)
+    assert list_set_aside(folder) == []
+
+
+def test_steps_that_no_checkpoint_holds_are_done_again(tmp_path: Path) -> None:
+    """As a kill leaves them."""
+    folder = RunFolder(Path(start_run(tiny(OFTEN), tmp_path, stopping_at(16))["folder"]))
+    newest, rows = list_checkpoints(folder)[0], read_series(folder.series_file)
+    writer = SeriesWriter(folder.series_file, STEP_ROW)
+    writer.append(rows[-2:])
+    writer.close()
+    resume_run(str(newest.path), tmp_path)
+    assert list_set_aside(folder) == []
+
+
+def test_a_damaged_newer_checkpoint_is_passed_over_as_ever(tmp_path: Path, folder: RunFolder) -> None:
+    (folder.checkpoints / "step-00000024" / "state.pt").write_bytes(b"")
+    said: list[Event] = []
+    resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))
+    titles = [event.title for event in said if isinstance(event, Found)]
+    assert titles == ["A newer checkpoint is damaged, so the run goes on from step 20."]
+    assert list_set_aside(folder) == []
+
+
+def test_a_completed_run_whose_last_checkpoint_is_gone_keeps_its_end(tmp_path: Path, folder: RunFolder) -> None:
+    last = folder.checkpoints / "step-00000024"
+    for path in last.iterdir():
+        path.unlink()
+    last.rmdir()
+    before = state(folder)
+    resume_run(str(folder.checkpoints / "step-00000020"), tmp_path)
+    restore(folder, list_set_aside(folder)[0])
+    assert state(folder) == before
+
+
+def test_nothing_moves_when_the_resume_is_refused(tmp_path: Path, folder: RunFolder) -> None:
+    text = folder.config_file.read_text()
+    folder.config_file.write_text(text.replace("split_seed = 0", "split_seed = 7"))
+    series, checkpoints = folder.series_file.read_bytes(), steps(folder)
+    with pytest.raises(InputError, match="split"):
+        resume_run(str(folder.checkpoints / "step-00000016"), tmp_path)
+    assert (folder.series_file.read_bytes(), steps(folder)) == (series, checkpoints)
+    assert not (folder.path / SET_ASIDE).exists()
+
+
+def test_going_back_twice_each_state_can_be_had_again(tmp_path: Path) -> None:
+    folder = trained(tmp_path, OFTEN, "checkpoints.keep_last=9")
+    states = [state(folder)]
+    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path, hooks=stopping_at(20))
+    states.append(state(folder))
+    resume_run(str(folder.checkpoints / "step-00000008"), tmp_path, hooks=stopping_at(12))
+    states.append(state(folder))
+    second, first = list_set_aside(folder)
+    assert (first.step, second.step) == (16, 8)
+    newer = restore(folder, first)
+    assert newer is not None
+    assert newer.step == 8  # where the third went its own way, although the first was left at 16
+    assert state(folder) == states[0]
+    restore(folder, second)
+    assert state(folder) == states[1]
+    restore(folder, newer)
+    assert state(folder) == states[2]
+
+
+def test_a_stretch_that_nothing_was_trained_after_is_not_exchanged_for_another(
+    tmp_path: Path, folder: RunFolder
+) -> None:
+    hooks = Hooks()
+
+    def stop_at_once(event: Event) -> None:
+        if isinstance(event, AttemptStarted):
+            hooks.control.discard = hooks.control.stop = True
+
+    hooks.watch = stop_at_once
+    before = state(folder)
+    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path, hooks=hooks)
+    assert restore(folder, list_set_aside(folder)[0]) is None
+    assert list_set_aside(folder) == []
+    assert state(folder) == before
+
+
+@pytest.mark.parametrize("act", [restore, clear])
+def test_a_run_at_work_is_left_alone(
+    tmp_path: Path, folder: RunFolder, act: Callable[[RunFolder, object], object]
+) -> None:
+    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path)
+    [aside] = list_set_aside(folder)
+    before = state(folder)
+    claim(folder)
+    with pytest.raises(RunBusyError, match=r"is being trained by process .*; stop it first"):
+        act(folder, aside)
+    release(folder)
+    assert state(folder) == before
+    act(folder, aside)
+    with pytest.raises(InputError, match="nothing set aside as steps-17-24 any more"):
+        act(folder, aside)
+    assert owner_of(folder) is None
+
+
+def test_checkpoints_that_an_earlier_version_left_ahead_are_set_aside(tmp_path: Path) -> None:
+    """It cut the series and left what lay beyond in the list."""
+    folder = trained(tmp_path, OFTEN, "checkpoints.keep_last=9")
+    writer = SeriesWriter(folder.series_file, STEP_ROW)
+    writer.truncate(12)
+    writer.close()
+    began = read_history(folder.events_file).attempts[0]
+    line = json.loads(encode(began)) | {"attempt": 2, "step": 12}
+    with folder.events_file.open("a") as stream:
+        stream.write(json.dumps(line) + "\n")
+    before = state(folder)
+    assert steps(folder) == [24, 20, 16, 12, 8, 4]
+    assert main(["show", str(folder.path)]) == 0
+    hooks = stopping_at(16)
+    resume_run(str(folder.path), tmp_path, hooks=hooks)
+    assert [item.step for item in read_history(folder.events_file).attempts] == [0, 12, 12]
+    [aside] = list_set_aside(folder)
+    assert (aside.step, aside.reached) == (12, 24)
+    assert max(steps(folder)) == folder.status()["step"]
+    restore(folder, aside)
+    assert state(folder) == before
+
+
+def test_the_command_line_says_it_branches_restores_and_clears(
+    tmp_path: Path, config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAINWRIGHT_WORKSPACE", str(tmp_path))
+    assert main(["run", str(config), "--json"]) == 0
+    run = json_line(capsys)
+    folder = RunFolder(Path(run["folder"]))
+    before, old = state(folder), str(folder.checkpoints / "step-00000016")
+
+    assert main(["resume", old, "--dry-run"]) == 0
+    assert "note      steps 17 to 24 are set aside in the run's folder (" in capsys.readouterr().err
+    assert main(["resume", old, "--branch", "--json"]) == 0
+    branch = json_line(capsys)
+    assert branch["run"] != run["run"]
+    assert branch["step"] == 24
+    assert RunFolder(Path(branch["folder"])).status()["parent"]["checkpoint"] == old
+    assert state(folder) == before
+
+    assert main(["resume", old, "--json"]) == 0
+    told = capsys.readouterr().err
+    assert "Rewound from step 24 to step 16; steps 17 to 24 are set aside. They take " in told
+    assert f"python -m training restore {run['run']} in a terminal" in told
+    assert main(["show", run["run"]]) == 0
+    assert "set aside  steps-17-24  steps 17 to 24  " in capsys.readouterr().out
+    assert main(["show", run["run"], "--json"]) == 0
+    [shown] = json_line(capsys)["set_aside"]
+    assert (shown["name"], shown["step"], shown["reached"]) == ("steps-17-24", 16, 24)
+    assert main(["restore", run["run"], "--list"]) == 0
+    assert "steps-17-24" in capsys.readouterr().out
+
+    inside = folder.path / SET_ASIDE / "steps-17-24"
+    for target in (inside, inside / "checkpoints" / "step-00000024"):
+        assert main(["resume", str(target)]) == 2
+        assert f"bring it back first: python -m training restore {folder.path} steps-17-24" in capsys.readouterr().err
+    assert main(["restore", run["run"], "steps-1-2"]) == 2
+    assert "set aside nothing called steps-1-2; there is steps-17-24." in capsys.readouterr().err
+
+    assert main(["restore", run["run"], "--json"]) == 0
+    assert "What it had trained since is set aside as steps-17-24-2." in capsys.readouterr().err
+    assert state(folder) == before
+    assert main(["restore", run["run"], "--clear", "--json"]) == 0
+    cleared = json_line(capsys)
+    assert cleared["freed"] > 0
+    assert cleared["set_aside"] == []
+    assert main(["restore", run["run"]]) == 2
+    assert "has set aside nothing." in capsys.readouterr().err

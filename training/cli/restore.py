@@ -1,0 +1,83 @@
+"""``python -m training restore``: what a rewind set aside, brought back or cleared away."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from training.cli.options import add_workspace, workspace_of
+from training.cli.output import print_json, show_path
+from training.console import format_run, format_set_aside
+from training.errors import InputError, in_words
+from training.reading import visible
+from training.runs.folder import RunFolder
+from training.runs.rewind import SetAside, clear, finish_rewind, list_set_aside, restore
+from training.runs.workspace import find_run
+
+
+def add_restore(commands: Any) -> None:
+    """Put the command into the parser's ``commands``."""
+    parser = commands.add_parser("restore", help="bring back what a run set aside when it went back to a checkpoint")
+    parser.add_argument("run", metavar="RUN", help="a run's id, name or folder")
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help="what to bring back, as --list calls it; else the newest"
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--list", action="store_true", dest="only_list", help="tell what is set aside, and change nothing"
+    )
+    what.add_argument(
+        "--clear", action="store_true", help="delete it for good instead, all of it where no NAME is given"
+    )
+    add_workspace(parser)
+    parser.set_defaults(command=_restore)
+
+
+def set_aside_records(folder: RunFolder) -> list[dict[str, Any]]:
+    """What the run has set aside, newest first, as JSON can hold it."""
+    return [
+        {
+            "name": item.name,
+            "path": str(item.path),
+            "step": item.step,
+            "reached": item.reached,
+            "size": item.size,
+            "time": item.time,
+        }
+        for item in list_set_aside(folder)
+    ]
+
+
+def _restore(arguments: argparse.Namespace) -> int:
+    folder = find_run(arguments.run, workspace_of(arguments))
+    finish_rewind(folder)
+    told: dict[str, Any] = {"run": folder.id}
+    if arguments.only_list:
+        lines = [format_set_aside(item) for item in list_set_aside(folder)] or ["nothing is set aside"]
+        sys.stdout.write("" if arguments.json else "".join(f"{visible(line)}\n" for line in lines))
+    elif arguments.clear:
+        freed = sum(clear(folder, item) for item in _chosen(folder, arguments.name))
+        told["freed"] = freed
+        sys.stderr.write(f"Cleared away: {in_words(freed)}.\n")
+    else:
+        chosen = _chosen(folder, arguments.name)[0]
+        newer = restore(folder, chosen)
+        told["restored"] = chosen.name
+        sys.stderr.write(f"Restored: {visible(format_run(folder.status()))}\n")
+        if newer is not None:
+            sys.stderr.write(f"What it had trained since is set aside as {newer.name}.\n")
+    if arguments.json:
+        print_json(told | {"set_aside": set_aside_records(folder)})
+    return 0
+
+
+def _chosen(folder: RunFolder, name: str | None) -> list[SetAside]:
+    """What is meant, the newest first."""
+    known = list_set_aside(folder)
+    found = [item for item in known if name is None or item.name == name]
+    if not found:
+        there = f"there {'are' if len(known) > 1 else 'is'} {', '.join(item.name for item in known)}"
+        lacking = f"nothing called {show_path(name)}; {there}" if known else "nothing"
+        raise InputError(f"The run {folder.id} has set aside {lacking}.")
+    return found

@@ -1,0 +1,261 @@
+"""What a run sets aside: a whole former state of it, in ``set_aside/<name>`` of its folder, until it changes places with the
+present one again or is cleared away.
+
+A state is every file that training changes, and the checkpoints. The present one and another change places by one rename: it
+gives a finished folder with all that is kept its name. From then on the exchange is done; what is left, putting the files in
+their places, can be repeated and is finished by whoever works on the run or reads it next. A process that is killed before
+leaves a temporary folder, which counts for nothing and is removed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from training.atomic import sync_folder
+from training.errors import InputError, RunBusyError
+from training.runs.folder import RunFolder, claim, owner_of, read_json, release
+from training.runs.links import refuse_links
+from training.runs.record import is_count, is_time
+from training.runs.storage import storage_error
+
+SET_ASIDE = "set_aside"
+NEW = "new"
+"""In a folder that is being set aside: the state that takes its place."""
+
+_RECORD = "set_aside.json"
+_UNFINISHED = "unfinished.json"
+_TEMPORARY = ".tmp-"
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """A former state of a run in ``path``, which ``RunFolder`` reads as it reads a run. The run went back to ``step`` then; what
+    is set aside had come to ``reached``. ``size``: bytes that clearing it away gives back."""
+
+    path: Path
+    step: int
+    reached: int
+    time: float  # seconds since 1970
+    size: int
+
+    @property
+    def name(self) -> str:
+        """What it is called in its run."""
+        return self.path.name
+
+
+def list_set_aside(folder: RunFolder) -> list[SetAside]:
+    """What the run has set aside, newest first; folders of another kind are passed over."""
+    found = [_read(path) for path in _entries(folder) if not path.name.startswith(_TEMPORARY)]
+    return sorted((item for item in found if item), key=lambda item: (item.time, item.name), reverse=True)
+
+
+def _entries(folder: RunFolder) -> list[Path]:
+    place = folder.path / SET_ASIDE
+    if not place.is_dir() or place.is_symlink():
+        return []
+    return [path for path in place.iterdir() if path.is_dir() and not path.is_symlink()]
+
+
+def _read(path: Path) -> SetAside | None:
+    record = read_json(path / _RECORD)
+    step, reached, when = (record.get(name, -1) for name in ("step", "reached", "time"))
+    if not is_count(step) or not is_count(reached) or not is_time(when):
+        return None
+    return SetAside(path, step, reached, float(when), own_bytes(path))
+
+
+def own_bytes(folder: Path) -> int:
+    """Bytes of the files in ``folder`` that lie nowhere else, too."""
+    size = 0
+    for where, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):  # deleted meanwhile
+                file = os.lstat(os.path.join(where, name))  # noqa: PTH118 - thousands may be walked
+                size += file.st_size if file.st_nlink == 1 else 0
+    return size
+
+
+def state_files(folder: RunFolder) -> list[Path]:
+    """The files that training changes, but for the checkpoints; there or not."""
+    return [
+        folder.series_file,
+        folder.telemetry_file,
+        folder.events_file,
+        folder.status_file,
+        folder.labels_file,
+        folder.evaluation_file,
+        folder.profile_file,
+    ]
+
+
+def exchange(
+    folder: RunFolder, step: int, reached: int, source: str, fill: Callable[[Path], None], keep: bool = True
+) -> SetAside:
+    """Let the present state of the run, which came to ``reached`` and goes back to ``step``, change places with another one.
+
+    The other is the one set aside as ``source``, or, where that is ``NEW``, the one that ``fill`` makes in the folder of this
+    name inside the folder it is given, where it finds the present state's files. Without ``keep`` the present state is deleted
+    in the end. Raises InputError, having changed nothing, where that cannot be written.
+    """
+    place = folder.path / SET_ASIDE
+    made = place / f"{_TEMPORARY}{secrets.token_hex(4)}"
+    record = {"step": step, "reached": reached, "time": time.time()}
+    try:
+        place.mkdir(exist_ok=True)
+        folder.checkpoints.mkdir(exist_ok=True)
+        _remove_temporary(folder)
+        made.mkdir()
+        for path in state_files(folder):
+            if path.is_file():
+                link(path, made / path.name)
+        fill(made)
+        state = made / NEW if source == NEW else place / source
+        names = [path.name for path in state_files(RunFolder(state)) if path.is_file()]
+        (made / _RECORD).write_text(json.dumps(record) + "\n", encoding="utf-8")
+        plan = {"source": source, "files": names, "keep": keep}
+        (made / _UNFINISHED).write_text(json.dumps(plan) + "\n", encoding="utf-8")
+        _sync(made)
+        final = _name(place, step, reached)
+        made.rename(final)
+        sync_folder(place)
+        sync_folder(folder.path)
+    except BaseException as error:
+        shutil.rmtree(made, ignore_errors=True)
+        with suppress(OSError):
+            place.rmdir()  # where it holds nothing else
+        if isinstance(error, OSError):
+            raise _left_alone(folder, error) from error
+        raise
+    _finish(folder, final)
+    return SetAside(final, step, reached, record["time"], own_bytes(final))
+
+
+def link(source: str | Path, target: str | Path) -> None:
+    """Let ``target`` be the same file as ``source``, or, on disks that know no such thing, a copy."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+        _sync_file(Path(target))
+
+
+def _sync(folder: Path) -> None:
+    """Make what lies in ``folder`` survive a power cut. Checkpoints in it are linked: they have been on the disk for long."""
+    for where, _, names in os.walk(folder, topdown=False):
+        path = Path(where)
+        for name in names if "checkpoints" not in path.relative_to(folder).parts else ():
+            _sync_file(path / name)
+        sync_folder(path)
+
+
+def _sync_file(path: Path) -> None:
+    with path.open("rb+") as stream:
+        os.fsync(stream.fileno())
+
+
+def _name(place: Path, step: int, reached: int) -> Path:
+    plain = place / f"steps-{step + 1}-{reached}"
+    path, number = plain, 1
+    while os.path.lexists(path):
+        number += 1
+        path = plain.with_name(f"{plain.name}-{number}")
+    return path
+
+
+def _left_alone(folder: RunFolder, error: OSError) -> InputError:
+    said = storage_error(error, folder.status_file)
+    return InputError(
+        f"{said.message} The run was left as it is.", "Free some space or make the folder writable; try again."
+    )
+
+
+def finish_rewind(folder: RunFolder) -> None:
+    """Finish what a process that was killed in the middle of an exchange left undone; to be called before a run is read or worked
+    on. Nothing is done while a process works on it. Raises InputError where it cannot be finished."""
+    if not _unfinished(folder) or owner_of(folder) is not None:
+        return
+    try:
+        claim(folder)
+    except RunBusyError:  # who works on it now finishes it
+        return
+    try:
+        for path in _unfinished(folder):
+            _finish(folder, path)
+        _remove_temporary(folder)
+    finally:
+        release(folder)
+
+
+def _unfinished(folder: RunFolder) -> list[Path]:
+    paths = _entries(folder)
+    return [path for path in paths if (path / _UNFINISHED).is_file() and not path.name.startswith(_TEMPORARY)]
+
+
+def _finish(folder: RunFolder, aside: Path) -> None:
+    """Put the other state in its place; what has been done already is passed over."""
+    plan = read_json(aside / _UNFINISHED)
+    source = _source(folder, aside, plan)
+    try:
+        for path in state_files(folder):
+            if (source / path.name).is_file():
+                os.replace(source / path.name, path)
+            elif path.name not in plan.get("files", ()) and (aside / path.name).is_file():
+                path.unlink(missing_ok=True)
+        kept, new = RunFolder(aside).checkpoints, RunFolder(source).checkpoints
+        if not kept.is_dir():
+            folder.checkpoints.rename(kept)
+        if new.is_dir():
+            new.rename(folder.checkpoints)
+        sync_folder(aside)
+        sync_folder(folder.path)
+        if source.name == NEW:
+            shutil.rmtree(source, ignore_errors=True)
+        else:
+            remove(source)
+        if plan.get("keep"):
+            (aside / _UNFINISHED).unlink()
+            sync_folder(aside)
+        else:
+            remove(aside)
+    except OSError as error:
+        said = storage_error(error, folder.status_file)
+        raise InputError(
+            f"{said.message} The run is half-way between two of its states.",
+            "Close other programs that read it or make the folder writable; then open or resume the run, which finishes it.",
+        ) from error
+
+
+def _source(folder: RunFolder, aside: Path, plan: dict[str, Any]) -> Path:
+    """Where the other state lies: inside the run's own folder, whoever wrote the plan. Not there any more once it is used up."""
+    named = str(plan.get("source"))
+    known = [aside / NEW] if named == NEW else [path for path in _entries(folder) if path.name == named]
+    for path in (aside, *known):
+        if path.is_dir():
+            refuse_links(path)
+    return known[0] if known else aside / NEW
+
+
+def remove(folder: Path) -> None:
+    """Delete what is set aside, or the leavings of an exchange: its name is gone at once, however long that takes."""
+    if folder.is_dir():
+        gone = folder.with_name(f"{_TEMPORARY}{secrets.token_hex(4)}")
+        folder.rename(gone)
+        shutil.rmtree(gone)
+    with suppress(OSError):
+        folder.parent.rmdir()  # where it holds nothing else
+
+
+def _remove_temporary(folder: RunFolder) -> None:
+    for path in _entries(folder):
+        if path.name.startswith(_TEMPORARY):
+            shutil.rmtree(path, ignore_errors=True)
