@@ -13,6 +13,8 @@ from studio.state.context import AppContext
 from training.runs.folder import RunFolder
 from training.runs.manifest import CheckpointInfo, list_checkpoints
 
+_SCRIPT_CHECKED = "Compared with the run: same initial weights, sample order, learning rates and weight decay."
+
 
 def export_checkpoint(
     context: AppContext, parent: QWidget, folder: RunFolder, checkpoint: CheckpointInfo, *, best: bool = False
@@ -35,13 +37,14 @@ def export_checkpoint(
             return
         key, out = dialog.format.key, dialog.out(found.step)
         dialog.deleteLater()
-        context.notifier.notify(f"Exporting step {found.step:,} to {out.name} …", "info")
+        words = f"Exporting step {found.step:,} to {out.name} …"
+        context.notifier.notify(words, "info", subject=_subject(out), lasting=True)
         context.engine.export(
             found.path,
             key,
             out,
-            done=lambda result: _exported(context, out, result),
-            failed=lambda refusal: _refused(context, str(refusal)),
+            done=lambda result: _exported(context, key, out, result),
+            failed=lambda refusal: _refused(context, str(refusal), out),
         )
 
     context.background.submit(
@@ -56,18 +59,31 @@ def _as_it_is_now(folder: RunFolder, checkpoint: CheckpointInfo, best: bool) -> 
     return next((info for info in there if info.name == checkpoint.name), None)
 
 
-def _exported(context: AppContext, out: Path, result: dict[str, Any]) -> None:
+def _exported(context: AppContext, key: str, out: Path, result: dict[str, Any]) -> None:
     path = Path(str(result.get("path") or out))
-    difference = float(result.get("max_difference", 0.0))
+    files = [str(item) for item in result.get("files", ())]
+    is_script = key == "script"
     context.notifier.notify(
-        f"{path}\nCompared after reloading: max difference {difference:g}.",
+        f"{path}\n{_SCRIPT_CHECKED if is_script else _compared(float(result.get('max_difference', 0.0)))}",
         "success",
-        title="Model exported",
-        details="\n".join(str(item) for item in result.get("files", ())),
+        title="Script written" if is_script else "Model exported",
+        details="\n".join(files) if len(files) > 1 else "",
         action_text="Show in folder",
         action=lambda: reveal(path),
+        subject=_subject(out),
     )
 
 
-def _refused(context: AppContext, words: str) -> None:
-    context.notifier.notify(words, "danger", title="The model was not exported")
+def _compared(difference: float) -> str:
+    if not difference:
+        return "Loaded again, it answers as the model does."
+    return f"Loaded again, its answers differ from the model's by {difference:.2g} at most."
+
+
+def _subject(out: Path) -> str:
+    return f"export to {out}"
+
+
+def _refused(context: AppContext, words: str, out: Path | None = None) -> None:
+    subject = _subject(out) if out else ""
+    context.notifier.notify(words, "danger", title="The model was not exported", subject=subject)

@@ -13,7 +13,8 @@ Tone = Literal["neutral", "info", "success", "warning", "danger", "accent"]
 
 @dataclass(frozen=True)
 class Notification:
-    """One message. ``details`` is technical text, shown on demand; ``action`` runs when its button is pressed."""
+    """One message. ``details`` is technical text, shown on demand; ``action`` runs when its button is pressed. It takes the
+    place of the one before it on the same ``subject``; a ``lasting`` one stays until then, or until it is closed."""
 
     text: str
     tone: Tone = "info"
@@ -21,6 +22,8 @@ class Notification:
     details: str = ""
     action_text: str = ""
     action: Callable[[], object] | None = None
+    subject: str = ""
+    lasting: bool = False
 
 
 class Notifier(QObject):
@@ -41,6 +44,8 @@ class Notifier(QObject):
         details: str = "",
         action_text: str = "",
         action: Callable[[], object] | None = None,
+        subject: str = "",
+        lasting: bool = False,
     ) -> None:
         """Show one message."""
-        self.notified.emit(Notification(text, tone, title, details, action_text, action))
+        self.notified.emit(Notification(text, tone, title, details, action_text, action, subject, lasting))

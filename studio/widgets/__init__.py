@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from studio.widgets.flow import FlowLayout
     from studio.widgets.inputs import ComboBox, PathEdit, PathMode
     from studio.widgets.labels import ElidedLabel, IconLabel, SteadyLabel, label, separator
-    from studio.widgets.messages import Banner, EmptyState, Toast, ToastArea
+    from studio.widgets.messages import Banner, EmptyState
     from studio.widgets.navigation import NavigationRail
     from studio.widgets.number_text import NumberKind, format_number, parse_number
     from studio.widgets.numbers import NumberEdit
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from studio.widgets.switch import Switch
     from studio.widgets.tables import dress_table
     from studio.widgets.thumbnails import Thumbnail, ThumbnailGrid
+    from studio.widgets.toasts import Toast, ToastArea
 
 _HOMES = {
     "bars": ("Bar", "BarList"),
@@ -32,7 +33,7 @@ _HOMES = {
     "flow": ("FlowLayout",),
     "inputs": ("ComboBox", "PathEdit", "PathMode"),
     "labels": ("ElidedLabel", "IconLabel", "SteadyLabel", "label", "separator"),
-    "messages": ("Banner", "EmptyState", "Toast", "ToastArea"),
+    "messages": ("Banner", "EmptyState"),
     "navigation": ("NavigationRail",),
     "number_text": ("NumberKind", "format_number", "parse_number"),
     "numbers": ("NumberEdit",),
@@ -40,6 +41,7 @@ _HOMES = {
     "switch": ("Switch",),
     "tables": ("dress_table",),
     "thumbnails": ("Thumbnail", "ThumbnailGrid"),
+    "toasts": ("Toast", "ToastArea"),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -1,6 +1,6 @@
 """The rail at the left of the window: one item per area, exactly one of them current."""
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QAbstractButton, QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
@@ -143,6 +143,12 @@ class NavigationRail(QFrame):
         """A coloured dot at the right of an item; None removes it."""
         self._items[key].dot = tone
         self._describe(key)
+
+    def free_room(self) -> QRect:
+        """What lies between the upper group and the lower one."""
+        edge = SPACING.s
+        upper, lower = self._top.geometry().bottom() + SPACING.m, self._bottom.geometry().top() - edge
+        return QRect(edge, upper, self.width() - 2 * edge, max(lower - upper, 0))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         items = list(self._items.values())

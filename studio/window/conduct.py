@@ -19,10 +19,10 @@ from studio.panels.run_words import STATE_WORDS
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.state.progress import Progress
-from studio.widgets import NavigationRail, ToastArea
+from studio.widgets import NavigationRail, Toast, ToastArea
 from studio.window.closing import CloseChoice, Closing, ask_about_run
 from studio.window.crash_notices import CrashNotices
-from studio.window.dialogs import AboutDialog
+from studio.window.dialogs import AboutDialog, ReportDialog
 from studio.window.preferences import PreferencesDialog
 from studio.window.start_notices import StartNotices
 from training.errors import InputError, TrainingError
@@ -55,7 +55,8 @@ class Conduct(QObject):
                 "quit": window.close,
             },
         )
-        self.toasts = ToastArea(window)
+        self.toasts = ToastArea(rail, rail.free_room)
+        self.toasts.details_wanted.connect(self._show_details)
         context.notifier.notified.connect(self._on_notified)
         context.consent_needed.connect(self._on_consent_needed)
         context.live.state_changed.connect(self._on_run_state)
@@ -111,16 +112,22 @@ class Conduct(QObject):
 
     @Slot(object)
     def _on_notified(self, notice: Notification) -> None:
-        seconds = 0.0 if notice.tone == "danger" else 8.0
-        self.toasts.show_message(
+        toast = Toast(
             notice.text,
             notice.tone,
             title=notice.title,
             details=notice.details,
-            seconds=seconds,
+            seconds=0.0 if notice.lasting or notice.tone == "danger" else 8.0,
             action_text=notice.action_text,
             action=notice.action,
         )
+        self.toasts.add(toast, notice.subject)
+
+    @Slot(object, str)
+    def _show_details(self, toast: Toast, details: str) -> None:
+        dialog = ReportDialog(toast.title or "Message", toast.text, details, parent=self._window)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
 
     @Slot(object)
     def _on_run_state(self, state: RunState) -> None:

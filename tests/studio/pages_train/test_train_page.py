@@ -22,7 +22,7 @@ from studio.panels.outcome_banner import OutcomeBanner
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.state.live_run import LiveRun
-from studio.widgets import Banner, Toast
+from studio.widgets import Banner
 from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, train_page
 from training.config import RunConfig
@@ -282,9 +282,10 @@ def test_the_best_model_is_exported_and_the_proof_shown(
     click(qtbot, page.header.export)
     qtbot.waitUntil(lambda: any(notice.tone == "success" for notice in heard))
     assert proposed == [folder.exports / "lab-step-40-safetensors"]
-    assert "max difference 0" in heard[-1].text
+    assert "Loaded again, it answers as the model does." in heard[-1].text
+    assert not heard[-1].details  # the one file is named already
+    assert [toast.title for toast in window.conduct.toasts.toasts()] == ["Model exported"]  # "Exporting …" is past
     assert (tmp_path / "lab-step-20-onnx").exists()
-    assert window.findChildren(Toast)
     said = len(heard)
 
     def turn_away(dialog: ExportDialog) -> None:
@@ -295,6 +296,15 @@ def test_the_best_model_is_exported_and_the_proof_shown(
     page.checkpoints.export_best()
     assert proposed[1] == tmp_path  # the last one used
     assert len(heard) == said
+
+    def want_script(dialog: ExportDialog) -> None:
+        dialog.formats.setCurrentText("Python script")
+        dialog.export.click()
+
+    answer_next_export(want_script)
+    page.checkpoints.export_best()
+    qtbot.waitUntil(lambda: heard[-1].title == "Script written")
+    assert "same initial weights" in heard[-1].text
 
 
 def test_a_page_made_late_shows_the_whole_run(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:

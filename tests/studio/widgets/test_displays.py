@@ -1,5 +1,6 @@
 """What shows something: pictures, bars, progress, messages."""
 
+import pytest
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtTest import QAbstractItemModelTester
@@ -17,6 +18,7 @@ from studio.widgets import (
     SteadyLabel,
     Thumbnail,
     ThumbnailGrid,
+    Toast,
     ToastArea,
     label,
 )
@@ -133,38 +135,72 @@ def test_an_empty_screen_shows_the_way_on(qtbot: QtBot) -> None:
     assert not empty.button.isVisible()
 
 
-def test_toasts_go_away_by_themselves_and_stay_in_the_corner(qtbot: QtBot) -> None:
-    window = QWidget()
-    qtbot.addWidget(window)
-    window.resize(800, 600)
-    window.show()
-    area = ToastArea(window)
-    lasting = area.show_message("Exported", "success", details="to a folder", seconds=0)
-    area.show_message("Saved", seconds=0.05)
+@pytest.fixture
+def area(qtbot: QtBot) -> ToastArea:
+    """As narrow as the rail of a window."""
+    host = QWidget()
+    qtbot.addWidget(host)
+    host.resize(196, 600)
+    host.show()
+    return ToastArea(host, lambda: host.rect().adjusted(8, 200, -8, -50))
+
+
+def test_toasts_go_away_by_themselves_and_stay_in_their_room(qtbot: QtBot, area: ToastArea) -> None:
+    lasting = Toast("Exported", "success", seconds=0)
+    area.add(lasting)
+    area.add(Toast("Saved", seconds=0.05))
     assert len(area.toasts()) == 2
     qtbot.waitUntil(lambda: area.toasts() == [lasting])
-    qtbot.waitUntil(lambda: 500 < area.geometry().bottom() < 540)
-    window.resize(500, 400)
-    qtbot.waitUntil(lambda: area.geometry().right() < 500 and area.geometry().bottom() < 400)
-    more = next(button for button in lasting.findChildren(QPushButton) if button.text() == "Show details")
-    more.click()
-    assert more.text() == "Hide details"
+    host = area.parentWidget()
+    assert host is not None
+    for height in (600, 400):
+        host.resize(196, height)
+        qtbot.waitUntil(lambda: area.geometry().bottom() == host.height() - 51)
+        assert (area.geometry().left(), area.width()) == (8, 180)
     lasting.dismiss()
     qtbot.waitUntil(lambda: not area.toasts() and not area.isVisible())
 
 
-def test_a_notice_that_waits_shows_its_words_and_can_be_taken_away(qtbot: QtBot) -> None:
-    window = QWidget()
-    qtbot.addWidget(window)
-    window.resize(900, 600)
-    window.show()
-    area = ToastArea(window)
-    toast = area.show_message("A long sentence. " * 20, "danger", title="Not started", seconds=0)
-    for words in toast.findChildren(QLabel):
-        assert words.isVisible()
-        assert words.height() >= words.heightForWidth(words.width())
+def test_a_toast_shows_its_words_and_the_rest_on_demand(qtbot: QtBot, area: ToastArea) -> None:
+    path = "/home/somebody/Documents/Trainwright/runs/pets-4-20261122-212446-0f57/exports/pets-4-step-220.py"
+    for text, details in (
+        ("Short.", ""),
+        (path, path),  # nothing that is not to be read already
+        (f"It was written to {path}.", f"{path}\n{path}.bin"),
+        ("A long sentence. " * 20, ""),
+    ):
+        toast = Toast(text, "danger", title="Not started", details=details, seconds=0)
+        area.add(toast)
+        assert toast.width() == 180
+        for words in toast.findChildren(QLabel):
+            assert words.isVisible()
+            assert words.height() >= words.heightForWidth(words.width())
+            assert toast.rect().contains(words.geometry())
+        mores = [button for button in toast.findChildren(QPushButton) if button.text() == "Show details"]
+        assert len(mores) == (len(text) > 200 or ".bin" in details)
+        for more in mores:
+            with qtbot.waitSignal(area.details_wanted) as wanted:
+                more.click()
+            assert wanted.args == [toast, details or text]
     area.dismiss_all()
     assert area.toasts() == []
+
+
+def test_two_toasts_at_a_time_and_a_result_in_the_place_of_its_beginning(qtbot: QtBot, area: ToastArea) -> None:
+    begun, failed = Toast("Exporting …", seconds=0), Toast("No room", "danger", seconds=0)
+    area.add(begun, "export")
+    area.add(failed)
+    ended = Toast("Exported", "success", seconds=0.05)
+    area.add(ended, "export")
+    assert area.toasts() == [failed, ended]
+    area.add(Toast("No room", "danger", seconds=0))  # the same again
+    assert [toast.text for toast in area.toasts()] == ["Exported", "No room"]
+    area.add(Toast("Something else", seconds=0))
+    assert [toast.text for toast in area.toasts()] == ["No room", "Something else"]
+    assert "1 more" in [words.text() for words in area.findChildren(QLabel) if words.isVisible()]
+    area.toasts()[1].dismiss()
+    assert [toast.text for toast in area.toasts()] == ["Exported", "No room"]  # it waited, and goes away only now
+    qtbot.waitUntil(lambda: [toast.text for toast in area.toasts()] == ["No room"])
 
 
 def test_a_figure_that_changes_keeps_its_room_while_it_fits(qtbot: QtBot) -> None:

@@ -1,0 +1,211 @@
+"""Short notices that come and go, in a place of their own where they cover nothing that can be clicked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer, Signal
+from PySide6.QtGui import QEnterEvent, QHideEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+
+from studio.theme import SPACING, Tone
+from studio.widgets.buttons import button, icon_button
+from studio.widgets.labels import IconLabel, label
+from studio.widgets.messages import TONE_ICONS
+
+_AT_ONCE = 2
+_MOST_TEXT = 200  # characters; the rest is among the details
+_LONGEST_WORD = 18  # characters that fit beside each other; a longer word, such as a path, is broken
+_BREAK = "\u200b"  # a space of no width
+
+
+class Toast(QFrame):
+    """A notice that goes away by itself after ``seconds`` of being seen (0: when it is closed), but not under the mouse.
+
+    Signals: `dismissed()`; `details_wanted(str)`.
+    """
+
+    dismissed = Signal()
+    details_wanted = Signal(str)
+
+    def __init__(
+        self,
+        text: str,
+        tone: Tone = "info",
+        *,
+        title: str = "",
+        details: str = "",
+        seconds: float = 6.0,
+        action_text: str = "",
+        action: Callable[[], object] | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.title, self.text = title, text
+        self.setAccessibleName(f"{title} {text}".strip())
+        short = _shortened(text)
+        self.details = _beyond(details, text, short)
+        self._life = QTimer(self)
+        self._life.setSingleShot(True)
+        self._life.setInterval(round(seconds * 1000))
+        self._life.timeout.connect(self.dismiss)
+        close = icon_button("cross", "Close this notice")
+        close.clicked.connect(self.dismiss)
+        top = Qt.AlignmentFlag.AlignTop
+        row = QHBoxLayout()
+        row.setSpacing(SPACING.s)
+        row.addWidget(IconLabel(TONE_ICONS[tone][0], 16, TONE_ICONS[tone][1]), 0, top)
+        row.addWidget(label(_breakable(title or short), "field" if title else "help", wrap=True), 1, top)
+        row.addWidget(close, 0, top)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACING.m, SPACING.s, SPACING.xs, SPACING.m)
+        column.setSpacing(SPACING.xs)
+        column.addLayout(row)
+        if title:
+            words = label(_breakable(short), "help", wrap=True)
+            words.setContentsMargins(0, 0, SPACING.s, 0)
+            column.addWidget(words)
+        if action_text and action is not None:
+            act = button(action_text)
+            act.clicked.connect(lambda: action())
+            act.clicked.connect(self.dismiss)
+            column.addWidget(act, 0, Qt.AlignmentFlag.AlignLeft)
+        if self.details:
+            more = button("Show details", variant="ghost")
+            more.clicked.connect(lambda: self.details_wanted.emit(self.details))
+            column.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def dismiss(self) -> None:
+        """Go away now."""
+        self._life.stop()
+        self.hide()
+        self.dismissed.emit()
+        self.deleteLater()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._live_on()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._life.stop()  # one that has to wait does not grow old
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self._life.stop()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self._live_on()
+
+    def _live_on(self) -> None:
+        if self._life.interval():
+            self._life.start()
+
+
+class ToastArea(QWidget):
+    """Where toasts pile up, at the foot of the room that is theirs: the newest two, below a word on how many more wait.
+
+    Signals: `details_wanted(Toast, str)`.
+    """
+
+    details_wanted = Signal(object, str)
+
+    def __init__(self, host: QWidget, room: Callable[[], QRect]) -> None:
+        """``room`` says which part of ``host`` is free."""
+        super().__init__(host)
+        self._room = room
+        self._toasts: dict[object, Toast] = {}  # oldest first
+        self._more = label("", "caption")
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACING.s)
+        self._column.addWidget(self._more)
+        host.installEventFilter(self)
+        self.hide()
+
+    def add(self, toast: Toast, subject: str = "") -> None:
+        """Show a notice. It takes the place of the one of the same ``subject``, or of one that says the same."""
+        key = subject or (toast.title, toast.text)
+        earlier = self._toasts.pop(key, None)
+        if earlier is not None:
+            earlier.dismiss()
+        self._toasts[key] = toast
+        toast.hide()
+        self._column.addWidget(toast)
+        toast.dismissed.connect(lambda: self._forget(toast))
+        toast.details_wanted.connect(lambda details: self.details_wanted.emit(toast, details))
+        self._settle()
+
+    def toasts(self) -> list[Toast]:
+        """The notices that are showing, oldest first."""
+        return [toast for toast in self._toasts.values() if not toast.isHidden()]
+
+    def dismiss_all(self) -> None:
+        """Take every notice away: what they speak of is past."""
+        for toast in list(self._toasts.values()):
+            toast.dismiss()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+            QTimer.singleShot(0, self, self._settle)  # once the host is laid out
+        return False
+
+    def _forget(self, toast: Toast) -> None:
+        self._toasts = {key: each for key, each in self._toasts.items() if each is not toast}
+        self._column.removeWidget(toast)
+        self._settle()
+
+    def _settle(self) -> None:
+        room = self._room()
+        heights = {toast: _height(toast, room.width()) for toast in self._toasts.values()}
+        shown: list[Toast] = []
+        taken = 0
+        for toast in reversed(self._toasts.values()):
+            taken += heights[toast] + self._column.spacing()
+            if len(shown) == _AT_ONCE or (shown and taken + self._more.sizeHint().height() > room.height()):
+                break
+            shown.append(toast)
+        waiting = len(self._toasts) - len(shown)
+        self._more.setText(f"{waiting} more" if waiting else "")
+        self._more.setVisible(waiting > 0)
+        for toast in self._toasts.values():
+            toast.setVisible(toast in shown)
+        height = sum(heights[toast] for toast in shown) + self._column.spacing() * max(len(shown) - 1, 0)
+        height += self._more.sizeHint().height() + self._column.spacing() if waiting else 0
+        self.setGeometry(room.left(), room.bottom() + 1 - height, room.width(), height)
+        self.setVisible(bool(shown))
+        self.raise_()
+
+
+def _height(toast: Toast, width: int) -> int:
+    toast.setFixedWidth(width)
+    toast.ensurePolished()  # fonts decide how high wrapped lines are
+    inner = toast.layout()
+    assert inner is not None
+    inner.activate()
+    return inner.totalHeightForWidth(width)
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _MOST_TEXT:
+        return text
+    return f"{text[:_MOST_TEXT].rsplit(None, 1)[0]} …"
+
+
+def _beyond(details: str, text: str, short: str) -> str:
+    """What the details tell that is not to be read already; "" for nothing."""
+    told = [line for line in details.splitlines() if line.strip() and line.strip() not in short]
+    parts = [text] if short != text else []
+    return "\n\n".join([*parts, details] if told else parts)
+
+
+def _breakable(text: str) -> str:
+    """``text`` with places inside long words where a line may end."""
+
+    def split(word: re.Match[str]) -> str:
+        pieces = re.findall(rf"[^/\\_.=:-]{{1,{_LONGEST_WORD}}}[/\\_.=:-]*|[/\\_.=:-]+", word[0])
+        return _BREAK.join(pieces)
+
+    return re.sub(rf"\S{{{_LONGEST_WORD},}}", split, text)
