@@ -104,7 +104,7 @@ class FieldRow(QWidget):
         self._idle = idle
         if self._idle_words is None:
             self._idle_words = label("", "help", wrap=True)
-            self._grid.addWidget(self._idle_words, 4, 1 if self.spec.path else 2, 1, 3)
+            self._grid.addWidget(self._idle_words, *((3, 1) if self.spec.path else (2, 2)), 1, 3)
         self._idle_words.setText(idle.why)
         self._idle_words.setVisible(bool(idle.why))
         if not self.sentence:
@@ -158,11 +158,11 @@ class FieldRow(QWidget):
             grid.addWidget(above, 0, 2, middle)
             grid.addWidget(self.editor, 1, 1, 1, 4)
             grid.addWidget(self._problem, 2, 1, 1, 4)
-            grid.addWidget(self._fix, 3, 1, 1, 4, Qt.AlignmentFlag.AlignLeft)
+            grid.addWidget(self._fix, 4, 1, 1, 4, Qt.AlignmentFlag.AlignLeft)
         else:
             grid.addWidget(self.editor, 0, 2, middle)
             grid.addWidget(self._problem, 1, 2, 1, 3)
-            grid.addWidget(self._fix, 2, 2, 1, 3, Qt.AlignmentFlag.AlignLeft)
+            grid.addWidget(self._fix, 3, 2, 1, 3, Qt.AlignmentFlag.AlignLeft)
         # The editors' column takes what it can, up to their greatest width; the rest stays free.
         grid.setColumnStretch(2, 1000)
         grid.setColumnStretch(4, 1)

@@ -271,17 +271,17 @@ def test_warmup_longer_than_the_run_is_refused() -> None:
 
 def test_every_kind_is_described_in_one_sentence() -> None:
     for entry in SCHEDULES:
-        text = schedules.describe(entry.config())  # type: ignore[arg-type]
+        text = schedules.describe(entry.config(), 0.05)  # type: ignore[arg-type]
         assert text[0].isupper()
         assert text.endswith(".")
         assert text.count(". ") == 0
-    assert schedules.describe(sections.Cosine(warmup_steps=500)) == (
+    assert schedules.describe(sections.Cosine(warmup_steps=500), 0.05) == (
         "Rises over 500 steps from 0.01 of the rate, then falls along half a cosine wave to 0."
     )
-    assert schedules.describe(sections.Plateau()) == (
-        "Holds the optimizer's rate and multiplies it by 0.1 after more than 10 validations without progress of 0.0001 or "
+    assert schedules.describe(sections.Plateau(), 0.05) == (
+        "Holds 0.05 and multiplies it by 0.1 after more than 10 validations without progress of 0.0001 or "
         "more of the best; at the lowest it is 0."
     )
     assert "more than 1 validation without any progress, then waits for 2 validations; at the lowest it is 0.001" in (
-        schedules.describe(sections.Plateau(patience=1, threshold=0.0, cooldown=2, min_lr=1e-3))
+        schedules.describe(sections.Plateau(patience=1, threshold=0.0, cooldown=2, min_lr=1e-3), 0.05)
     )

@@ -75,7 +75,8 @@ def _of_the_schedule(config: RunConfig) -> dict[str, Idle]:
         for name in ("base_momentum", "max_momentum"):
             found[f"schedule.{name}"] = Idle("No effect while schedule.cycle_momentum is off.")
     elif isinstance(config.optimizer, Sgd | RMSprop | Muon):
-        found["optimizer.momentum"] = Idle("No effect while schedule.cycle_momentum is on.")
+        course = f"it goes from {schedule.max_momentum:g} down to {schedule.base_momentum:g} and back"
+        found["optimizer.momentum"] = Idle(f"No effect while schedule.cycle_momentum is on: {course}.")
     return found
 
 

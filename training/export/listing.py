@@ -69,7 +69,7 @@ def _schedule(material: Material) -> dict[str, Any]:
     facts = config.model_dump() | {
         "warmup": not isinstance(config, OneCycle) and config.warmup_steps > 0,
         "uses_length": config.kind in _WITH_LENGTH,
-        "words": textwrap.wrap(describe_schedule(config), _WIDTH - 4),
+        "words": textwrap.wrap(describe_schedule(config, material.config.optimizer.lr), _WIDTH - 4),
     }
     arguments = ['progress["step"]']
     if facts["uses_length"] or isinstance(config, OneCycle):

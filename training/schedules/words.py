@@ -7,25 +7,24 @@ from training.errors import counted
 from training.schedules.schedule import ScheduleConfig
 
 
-def describe(config: ScheduleConfig) -> str:
-    """What the schedule does, in one sentence for the panel."""
-    text = _shape_in_words(config)
+def describe(config: ScheduleConfig, lr: float) -> str:
+    """What the schedule does with the optimizer's rate ``lr``, in one sentence for the panel."""
+    text = _shape_in_words(config, lr)
     if isinstance(config, sections.ScheduleSection) and config.warmup_steps:
         steps = "1 step" if config.warmup_steps == 1 else f"{config.warmup_steps:,} steps"
         return f"Rises over {steps} from {config.warmup_start_factor:.3g} of the rate, then {text}."
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _shape_in_words(config: ScheduleConfig) -> str:
+def _shape_in_words(config: ScheduleConfig, lr: float) -> str:
     match config:
         case sections.OneCycle():
-            top = "the optimizer's rate" if config.max_lr is None else f"{config.max_lr:g}"
             tail = ", falls as steeply and fades out" if config.three_phase else ", then falls to almost nothing"
-            return f"rises to {top} over the first {config.pct_start:.0%} of the run{tail}"
+            return f"rises to {config.peak(lr):g} over the first {config.pct_start:.0%} of the run{tail}"
         case sections.Constant():
-            return "stays at the optimizer's rate"
+            return f"stays at {lr:g}"
         case sections.Linear():
-            return f"falls in a straight line to {config.end_factor:.3g} of the optimizer's rate"
+            return f"falls in a straight line from {lr:g} to {lr * config.end_factor:.3g}"
         case sections.Cosine():
             return f"falls along half a cosine wave to {config.eta_min:g}"
         case sections.CosineRestarts():
@@ -42,7 +41,7 @@ def _shape_in_words(config: ScheduleConfig) -> str:
             return f"falls to zero along a curve of power {config.power:g}"
         case sections.WarmupStableDecay():
             return (
-                f"holds the optimizer's rate and decays over the last {config.decay_fraction:.0%} of the run "
+                f"holds {lr:g} and decays over the last {config.decay_fraction:.0%} of the run "
                 f"to {config.end_factor:.3g} of it ({config.decay_shape})"
             )
         case sections.Plateau():
@@ -51,7 +50,7 @@ def _shape_in_words(config: ScheduleConfig) -> str:
             )
             rest = f", then waits for {counted(config.cooldown, 'validation')}" if config.cooldown else ""
             return (
-                f"holds the optimizer's rate and multiplies it by {config.factor:g} after more than "
+                f"holds {lr:g} and multiplies it by {config.factor:g} after more than "
                 f"{counted(config.patience, 'validation')} without {progress}{rest}; at the lowest it is {config.min_lr:g}"
             )
     raise TypeError(f"no words for {type(config).__name__}")

@@ -71,11 +71,11 @@ class OptimizationPreview(QWidget):
             self._say_nothing(f"{message[:1].upper()}{message[1:]}")
             self.basis.setText(basis(config, length))
             return
-        steps = _spread(length.total_steps)
-        self.chart.set_schedule(steps, [schedule.lr(step) for step in steps], label=describe(config.schedule))
+        steps, words = _spread(length.total_steps), describe(config.schedule, config.optimizer.lr)
+        self.chart.set_schedule(steps, [schedule.lr(step) for step in steps], label=words)
         first, last = schedule.lr(0), schedule.lr(length.total_steps - 1)
         self.sentence.setText(
-            f"{describe(config.schedule)} From {_rate(first)} at the first step to {_rate(last)} at the last."
+            f"{words} From {_rate(first)} at the first step to {_rate(last)} at the last."
             + _held(config, length.total_steps)
         )
         self.basis.setText(basis(config, length))

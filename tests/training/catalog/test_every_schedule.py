@@ -38,4 +38,4 @@ def test_trains_and_goes_on_to_the_same_bits(row: Entry, tmp_path: Path) -> None
     if row.kind != "plateau":
         schedule = make_schedule(config.schedule, config.optimizer.lr, 4)
         assert rates == [schedule.lr(step) for step in range(4)]
-    assert describe(config.schedule).endswith(".")
+    assert describe(config.schedule, config.optimizer.lr).endswith(".")
