@@ -53,7 +53,6 @@ class Console:
         self._drawn = 0
         self._last = 0.0
         self._started: AttemptStarted | None = None
-        self._epoch_end = -1  # the step at which the newest epoch ended
         self._folder: RunFolder | None = None
         self.profiled = False  # a profile was written by this attempt
 
@@ -79,10 +78,9 @@ class Console:
             self._describe_data(event.report)
         elif isinstance(event, Validated):
             shown = "  ".join(f"{name} {format_value(name, value)}" for name, value in event.metrics.items())
-            epoch = event.epoch if event.step == self._epoch_end else event.epoch + 1  # the one it is in the middle of
+            epoch = event.epoch if self._ends_epoch(event.step) else event.epoch + 1  # the one it is in the middle of
             self._line(f"epoch {epoch:>3}  step {event.step:>7,}  {shown}{'  best' if event.improved else ''}")
         elif isinstance(event, EpochEnded):
-            self._epoch_end = event.step
             if "train/loss" in event.metrics:
                 self._line(
                     f"epoch {event.epoch:>3}  step {event.step:>7,}  train/loss {event.metrics['train/loss']:.4f}"
@@ -108,7 +106,7 @@ class Console:
         best, step = record.get("best"), record["step"]
         loss = (record.get("metrics") or {}).get("train/loss")
         last = self._started is not None and self._started.step < step == self._started.total_steps
-        if loss is not None and last and step != self._epoch_end:  # of an epoch that was not gone through
+        if loss is not None and last and not self._ends_epoch(step):  # of an epoch that was not gone through
             self._line(f"epoch {record['epoch'] + 1:>3}  step {step:>7,}  train/loss {loss:.4f}")
         words = [f"{record['status']} at step {record['step']:,}"]
         if best:
@@ -136,6 +134,9 @@ class Console:
         self._line(f"data: {parts}; {classes:,} classes; {report['batches']['reason']}")
         for note in report.get("notes", ()):
             self._line(f"note: {note}")
+
+    def _ends_epoch(self, step: int) -> bool:
+        return self._started is not None and step % self._started.steps_per_epoch == 0
 
     def _line(self, text: str) -> None:
         clear = "\r" + " " * self._drawn + "\r" if self._drawn else ""

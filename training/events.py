@@ -101,7 +101,8 @@ class StepSkipped(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class EpochEnded(Event):
-    """``epoch`` counts from 1; ``metrics`` holds "train/loss", the per-sample average over the epoch."""
+    """``epoch`` counts from 1 and is validated; ``metrics`` holds that validation's, and "train/loss", the per-sample average
+    over the epoch."""
 
     kind: ClassVar[str] = "epoch_ended"
     step: int

@@ -82,7 +82,6 @@ class Ledger:
         self._session.apply_schedule()  # the next epoch may train more
         self._note_train_loss()
         progress.loss_sum, progress.loss_samples = 0.0, 0
-        self._emit(EpochEnded(step=progress.step, epoch=progress.epoch, metrics=dict(progress.metrics)))
 
     def _note_train_loss(self) -> None:
         """The mean training loss over the current epoch's samples so far."""
@@ -104,6 +103,8 @@ class Ledger:
         if epoch_ended or last or (loop.validate_every_steps and progress.step % loop.validate_every_steps == 0):
             improved = self._validate()
             control.validate = False
+        if epoch_ended:  # told before it is saved: a checkpoint remembers what was told up to it
+            self._emit(EpochEnded(step=progress.step, epoch=progress.epoch, metrics=dict(progress.metrics)))
         if last and not progress.finished:
             progress.finished = "all steps done"
             if not epoch_ended:

@@ -202,10 +202,10 @@ class Branch:
         if self.sheet is None or not self.sheet.continues:
             return []
         told = read_history(folder.events_file)
-        before: list[Validated | EpochEnded] = [*told.epochs, *told.validations]
+        before: list[Validated | EpochEnded] = [*told.validations, *told.epochs]
         known = {(event.kind, event.step) for event in before}
         history = read_history(self.parent.events_file)
-        events: list[Validated | EpochEnded] = [*history.epochs, *history.validations]
+        events: list[Validated | EpochEnded] = [*history.validations, *history.epochs]
         return [
             event
             for event in sorted(events, key=lambda event: event.step)

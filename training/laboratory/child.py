@@ -118,7 +118,7 @@ class _Aim:
         ends = [epoch.time for epoch in self._history.epochs]
         self.near = len(ends) >= CRASH_EPOCH - 2
         if self._due is None and len(ends) == CRASH_EPOCH - 1:
-            # From one end to the next there is a validation, too: the third epoch's steps begin after it.
+            # The third epoch's steps begin at once; its validation, at its end, is mostly the shorter part.
             self._due = ends[-1] + (ends[-1] - ends[-2]) / 2
         return self._due is not None and time.time() >= self._due
 

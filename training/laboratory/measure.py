@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from training.config import RunConfig
 from training.config.schedule import OneCycle
-from training.events import AttemptStarted, CheckpointSaved, EpochEnded, Event, Found, PhaseChanged, Validated
+from training.events import AttemptStarted, CheckpointSaved, EpochEnded, Event, Found, PhaseChanged
 from training.runs.folder import RunFolder, read_json
 from training.runs.history import History
 from training.runs.manifest import CheckpointInfo, list_checkpoints
@@ -22,7 +22,7 @@ from training.runs.series import Rows, read_series
 @dataclass(frozen=True)
 class Figures:
     """What one run came to. Seconds are of its process's work, losses and accuracies of the whole part named; NaN where
-    nothing was measured. ``samples_per_second`` counts training alone, without validating and saving."""
+    nothing was measured. ``samples_per_second`` counts training and saving, without validating."""
 
     run: str
     folder: str
@@ -129,16 +129,17 @@ def _share_over(norms: NDArray[np.float32], limit: float) -> float:
 def _epoch_seconds(events: list[Event]) -> tuple[float, ...]:
     """How long each epoch trained that one process saw from beginning to end, validation not counted."""
     found: list[float] = []
-    begun: float | None = None
+    trained, begun, whole = 0.0, math.nan, False
     for event in events:
         if isinstance(event, AttemptStarted):
-            begun = event.time if event.step % event.steps_per_epoch == 0 else None
-        elif isinstance(event, EpochEnded):
-            if begun is not None:
-                found.append(event.time - begun)
-            begun = None
-        elif isinstance(event, Validated):
+            trained, whole = 0.0, event.step % event.steps_per_epoch == 0
+        elif isinstance(event, PhaseChanged) and event.phase == "training":
             begun = event.time
+        elif isinstance(event, PhaseChanged) and event.phase == "validating":
+            trained += event.time - begun
+        elif isinstance(event, EpochEnded):
+            found += [trained] if whole else []
+            trained, whole = 0.0, True
     return tuple(found)
 
 

@@ -159,6 +159,26 @@ def test_extra_saving_and_looking_changes_no_bit(tmp_path: Path) -> None:
     assert weights(busy) == weights(plain)
 
 
+@pytest.mark.parametrize("stop", [0, 8, 9], ids=["unbroken", "resumed at an epoch's end", "resumed within one"])
+@pytest.mark.parametrize("settings", [(), ("loop.early_stopping_patience=1", "checkpoints.monitor=val/loss")])
+def test_an_epoch_is_told_with_the_metrics_of_its_own_validation(
+    tmp_path: Path, stop: int, settings: tuple[str, ...]
+) -> None:
+    config = tiny("loop.epochs=4", "loop.validate_every_steps=3", *settings)
+    record = start_run(config, tmp_path, stopping_at(stop) if stop else Hooks())
+    folder = RunFolder(Path(record["folder"]))
+    if stop:
+        record = resume_run(record["folder"], tmp_path)
+    history = read_history(folder.events_file)
+    validated = {event.step: event.metrics for event in history.validations}
+    assert [event.epoch for event in history.epochs] == [*range(1, record["step"] // 8 + 1)]
+    assert len(history.epochs) == 4 or settings
+    for event in history.epochs:
+        assert event.step == 8 * event.epoch
+        assert event.metrics == {**validated[event.step], "train/loss": event.metrics["train/loss"]}
+    assert len({event.metrics["train/loss"] for event in history.epochs}) == len(history.epochs)
+
+
 def test_a_checkpoint_says_at_which_step_its_metrics_were_measured(tmp_path: Path) -> None:
     stopped = start_run(tiny("checkpoints.every_steps=3", "checkpoints.keep_last=99"), tmp_path, stopping_at(9))
     resume_run(stopped["folder"], tmp_path)
