@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from training.data.plan import plan
 from training.laboratory.measure import Measured
 from training.laboratory.sameness import Sameness
 from training.laboratory.steps import CRASH_EPOCH, ROUGH_CLIPPED
@@ -82,9 +83,9 @@ def _clip(mine: Measured) -> Verdict:
 
 def _accumulation(mine: Measured, before: Measured | None) -> Verdict:
     loop, figures = mine.config.loop, mine.figures
-    batches = math.ceil(figures.training_samples / loop.batch_size)
-    once_a_window = figures.steps_per_epoch == math.ceil(batches / loop.accumulation)
-    found = f"{batches:,} batches of {loop.batch_size} and {figures.steps_per_epoch:,} steps an epoch."
+    epoch = plan(figures.training_samples, loop.batch_size, loop.accumulation)
+    once_a_window = figures.steps_per_epoch == epoch.steps
+    found = f"{epoch.batches:,} batches of {loop.batch_size} and {figures.steps_per_epoch:,} steps an epoch."
     if before is None or not len(before.rows):
         return Verdict(False, "The loss of each batch is weighed to a quarter.", f"{found} There is no run to compare.")
     apart = max(_apart(mine, before, "loss"), _apart(mine, before, "grad_norm"))

@@ -9,6 +9,7 @@ from typing import Any
 
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import read_toml
+from training.data.plan import plan
 from training.errors import ConfigError, Problem, counted
 from training.laboratory.steps import CRASH_EPOCH, Step
 from training.presets import preset_text
@@ -51,8 +52,8 @@ def step_config(step: Step, overrides: Sequence[str]) -> RunConfig:
 
 def told_of_few_steps(config: RunConfig, pictures: int) -> str:
     """What there is to say beforehand where ``pictures`` to train and validate on make short epochs; "" of usual ones."""
-    window = config.loop.batch_size * config.loop.accumulation
-    steps = math.ceil(pictures * (1 - config.dataset.validation_fraction) / window)
+    train = pictures - math.floor(pictures * config.dataset.validation_fraction + 0.5)
+    steps = plan(train, config.loop.batch_size, config.loop.accumulation).steps
     all_steps, every = steps * config.loop.epochs, config.checkpoints.every_steps or 0
     if steps >= _FEWEST_STEPS and all_steps >= every:
         return ""
