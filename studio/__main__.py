@@ -12,7 +12,6 @@ from pathlib import Path
 
 from studio import identity, preflight
 
-TRAINING_WORDS = ("run", "resume", "check", "export", "lab", "presets", "runs", "show", "schema")
 SAMPLE = "preset:sample"
 
 
@@ -22,11 +21,11 @@ def main(argv: list[str] | None = None) -> int:
     if getattr(sys, "frozen", False):
         importlib.import_module("multiprocessing").freeze_support()
     argv = sys.argv[1:] if argv is None else argv
-    if argv and argv[0] in TRAINING_WORDS:
+    if argv and _is_command(argv[0]):
         return _train(argv)
     if not argv:  # from a menu: nothing to understand, and argparse takes its time
         return _open_window(None, start=False)
-    options = _parser().parse_args(argv)
+    options = _parser(with_commands="-h" in argv or "--help" in argv).parse_args(argv)
     if options.install_shortcut or options.remove_shortcut:
         return _shortcut("install" if options.install_shortcut else "remove")
     if options.check:
@@ -37,11 +36,17 @@ def main(argv: list[str] | None = None) -> int:
     return _open_window(options.config, options.start)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _is_command(word: str) -> bool:
+    """Whether it is one of the command line's, which knows them and tells of a misspelt one; the window is given files."""
+    return not word.startswith("-") and ":" not in word and Path(word).name == word and not Path(word).suffix
+
+
+def _parser(with_commands: bool) -> argparse.ArgumentParser:
+    commands = importlib.import_module("training.cli").commands() if with_commands else []
     parser = argparse.ArgumentParser(
         prog="trainwright",
         description=f"{identity.SUMMARY}. Without arguments the window opens.",
-        epilog=f"Without a window: trainwright {'|'.join(TRAINING_WORDS)} ... (see trainwright run --help).",
+        epilog=f"Without a window: trainwright {'|'.join(commands)} ... (see trainwright run --help).",
     )
     parser.add_argument("config", nargs="?", metavar="CONFIG.toml", help="open the window with this run")
     parser.add_argument("--start", action="store_true", help="and start training at once")

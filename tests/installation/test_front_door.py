@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 import studio.__main__ as front_door
+import training.cli
 
 
 class Called(ModuleType):
@@ -70,11 +71,29 @@ def test_importing_loads_neither_torch_nor_qt(module: str) -> None:
     assert answer.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("word", ["run", "resume", "check", "export", "lab", "presets", "runs", "show", "schema"])
+@pytest.mark.parametrize("word", training.cli.commands())
 def test_words_of_the_command_line_go_to_training(word: str, command_line: Called, window: Called) -> None:
     assert front_door.main([word, "lab.toml", "--json"]) == 130
     assert command_line.argv == [word, "lab.toml", "--json"]
     assert window.argv is None
+
+
+def test_all_commands_are_known_and_listed_and_a_misspelt_one_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = training.cli.commands()
+    assert {"run", "generate", "schema"} <= set(listed)
+    assert "serve" not in listed
+    with pytest.raises(SystemExit):
+        front_door.main(["--help"])
+    assert f"trainwright {'|'.join(listed)} ..." in " ".join(capsys.readouterr().out.split())
+    assert front_door.main(["generat"]) == 2
+    assert "did you mean generate?" in capsys.readouterr().err
+
+
+def test_generate_answers_as_the_installed_program() -> None:
+    code = "import sys, studio.__main__ as door; sys.exit(door.main(['generate']))"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert answer.returncode == 2
+    assert "CHECKPOINT_DIR" in answer.stderr
 
 
 def test_the_window_gets_the_config_and_the_wish_to_start(tmp_path: Path, window: Called) -> None:

@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 
-from training.arguments import Parser, parse_words
+from training.arguments import HIDDEN, Parser, parse_words
 from training.cli.check import add_check
 from training.cli.export import add_export
 from training.cli.output import show_path
@@ -50,6 +50,11 @@ def main(argv: Sequence[str]) -> int:
             f"{show_path(error.filename)}: {error.strerror or error}; check the path, its permissions and the disk.\n"
         )
         return InputError.exit_code
+
+
+def commands() -> list[str]:
+    """The names of those that are for people."""
+    return [name for name in _parser()[1] if name not in HIDDEN]
 
 
 def _parser() -> tuple[Parser, Mapping[str, Parser]]:
