@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.training.tiny import tiny
+from training.cli import main
+from training.config import save_config
 from training.engine.run import resume_run, start_run
 from training.runs.folder import RunFolder
 from training.runs.index import Index
@@ -30,6 +33,12 @@ sys.stdin.readline()
 @pytest.fixture
 def ended(tmp_path: Path) -> RunFolder:
     return RunFolder(Path(start_run(tiny("loader.mode=resident"), tmp_path)["folder"]))
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    save_config(tiny("loader.mode=resident"), tmp_path / "tiny.toml")
+    return tmp_path / "tiny.toml"
 
 
 def statuses(workspace: Path) -> list[tuple[str, str]]:
@@ -134,3 +143,52 @@ def test_a_folder_in_the_index_s_place_stops_nothing(tmp_path: Path) -> None:
 def test_an_index_is_not_made_where_the_workspace_is_gone(tmp_path: Path) -> None:
     assert statuses(tmp_path / "gone") == []
     assert not (tmp_path / "gone").exists()
+
+
+@pytest.mark.parametrize("name", ["mine?x=1", "a#b%20", "mode=memory&uri=true?mode=memory", ":memory:", "line\nbreak"])
+def test_the_index_lies_in_a_workspace_of_any_name(
+    config: Path, tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "mine")) as foreign:
+        foreign.execute("CREATE TABLE theirs (x)")
+    assert main(["run", str(config), "--set", "loop.epochs=1", "--workspace", str(tmp_path / name)]) == 0
+    assert "Warning" not in capfd.readouterr().err
+    assert list(rows(tmp_path / name).values()) == ["completed"]
+    with closing(sqlite3.connect(tmp_path / "mine")) as foreign:
+        assert foreign.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted({"mine", name, config.name})
+
+
+def test_a_workspace_whose_name_is_no_text_has_an_index(
+    config: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    workspace = os.fsdecode(os.fsencode(tmp_path) + b"/a\xff\xfeb")
+    try:
+        Path(workspace).mkdir()
+    except OSError:
+        pytest.skip("this disk takes no such name")
+    assert main(["run", str(config), "--set", "loop.epochs=1", "--workspace", workspace]) == 0
+    assert r"in " + str(tmp_path) + r"/a\udcff\udcfeb/runs/" in capfd.readouterr().err
+    assert main(["runs", "--workspace", workspace, "--json"]) == 0
+    (record,) = json.loads(capfd.readouterr().out)["runs"]
+    assert list(rows(Path(workspace)).items()) == [(record["run"], "completed")]
+    assert Path(record["folder"]).parent == Path(workspace) / "runs"
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("mssql+pymssql://user@host/runs", "No module named 'pymssql'"),
+        ("postgresql+pg8000://user@host:port/runs", "invalid literal for int() with base 10: 'port'"),
+    ],
+)
+def test_a_database_without_its_driver_fails_no_run(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, url: str, why: str
+) -> None:
+    monkeypatch.setenv("TRAINWRIGHT_INDEX", url)
+    workspace = ["--workspace", str(tmp_path / "w")]
+    assert main(["run", str(config), "--set", "loop.epochs=1", *workspace]) == 0
+    told = [record.message for record in caplog.records]
+    assert set(told) == {f"The index of runs cannot be used, the folders are read instead: {why}"}
+    assert main(["runs", *workspace]) == 0
+    assert [record["status"] for record in Index(tmp_path / "w").runs()] == ["completed"]

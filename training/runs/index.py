@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Float, Integer, String, create_engine, delete, event, insert, select
+from sqlalchemy import URL, Float, Integer, String, create_engine, delete, event, insert, select
 from sqlalchemy.engine import Engine
-from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
-from training.reading import parse_json
+from training.reading import parse_json, visible
 from training.runs.folder import RunFolder
 from training.runs.record import sound_record
 from training.runs.workspace import run_folders
@@ -52,13 +52,14 @@ _AT_ONCE = 500  # rows named in one statement: databases limit how many values o
 class Index:
     """The index of one workspace: ``index.sqlite`` in it, or the database of ``$TRAINWRIGHT_INDEX`` (an SQLAlchemy URL).
 
-    The folders are the truth: a damaged file is set aside and rebuilt, and a database that cannot be reached is
-    logged, never an error of the run.
+    The folders are the truth: a damaged file is set aside and rebuilt, and a database that cannot be used, for whatever
+    reason, is logged, never an error of the run.
     """
 
     def __init__(self, workspace: Path) -> None:
         self._workspace = workspace
-        self._url = os.environ.get("TRAINWRIGHT_INDEX") or f"sqlite:///{workspace / 'index.sqlite'}"
+        self._file = workspace / "index.sqlite"
+        self._given = os.environ.get("TRAINWRIGHT_INDEX")
         self._engine: Engine | None = None
         # What the database held when it was read, and what was written since.
         self._known: dict[str, _Known] | None = None
@@ -108,7 +109,7 @@ class Index:
             self._engine = None
 
     def _try(self, work: Callable[[Session], _Result]) -> _Result | None:
-        """What ``work`` returns; None when the database cannot be reached, which is logged and never an error."""
+        """What ``work`` returns; None when the database cannot be used, which is logged and never an error."""
         try:
             try:
                 return self._work(work)
@@ -119,8 +120,8 @@ class Index:
             except DatabaseError:
                 self._set_aside()
                 return self._work(work)
-        except (SQLAlchemyError, OSError) as error:
-            why = str(getattr(error, "orig", None) or error).partition("\n")[0]
+        except Exception as error:  # noqa: BLE001 - a driver is a stranger's code, which may be missing or raise anything
+            why = visible(str(getattr(error, "orig", None) or error).partition("\n")[0])
             logger.warning("The index of runs cannot be used, the folders are read instead: %s", why)
             return None
 
@@ -128,19 +129,19 @@ class Index:
         if self._engine is None:
             if not self._workspace.is_dir():  # removed under our feet: what is left of it is not ours to make
                 raise FileNotFoundError(f"{self._workspace} is gone")
-            if (self._workspace / "index.sqlite").is_symlink():
+            if not self._given and self._file.is_symlink():
                 raise OSError("index.sqlite is a link, which may lead into somebody else's database")
-            self._engine = _connect(self._url)
+            # Made of its parts: a path may hold what means something in the text of a URL.
+            self._engine = _connect(self._given or URL.create("sqlite", database=str(self._file)))
         with Session(self._engine) as session, session.begin():
             return work(session)
 
     def _set_aside(self) -> None:
         """Put a damaged database out of the way, with its journals, which would be taken for the new one's."""
         self.close()
-        database = self._workspace / "index.sqlite"
-        if not self._url.startswith("sqlite") or not database.exists():
+        if self._given or not self._file.exists():
             return
-        database.replace(database.with_suffix(".damaged"))
+        self._file.replace(self._file.with_suffix(".damaged"))
         for journal in ("index.sqlite-wal", "index.sqlite-shm"):
             (self._workspace / journal).unlink(missing_ok=True)
 
@@ -194,9 +195,9 @@ def _check(record: str, stamp: str) -> str:
     return f"{stamp} {zlib.crc32(f'{stamp} {record}'.encode()):08x}"
 
 
-def _connect(url: str) -> Engine:
+def _connect(url: str | URL) -> Engine:
     engine = create_engine(url)
-    if url.startswith("sqlite"):
+    if engine.dialect.name == "sqlite":
 
         @event.listens_for(engine, "connect")
         def _configure(connection: Any, _record: Any) -> None:
@@ -226,7 +227,8 @@ def _columns(status: Mapping[str, Any], stamp: str) -> dict[str, Any]:
     return {
         "id": str(status["run"]),
         "name": str(status.get("name", "")),
-        "folder": str(status.get("folder", "")),
+        # To search in, as the record has the path itself: that of a folder whose name is no text is no text of a database.
+        "folder": visible(str(status.get("folder", ""))),
         "status": str(status.get("status", "")),
         "created": float(status.get("created", 0.0)),
         "step": int(status.get("step", 0)),
