@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from studio import identity, preflight
+from training.interrupts import leave_when_interrupted
 
 SAMPLE = "preset:sample"
 
@@ -20,6 +21,7 @@ def main(argv: list[str] | None = None) -> int:
     # First: a frozen worker comes through here too, and must not open a second window.
     if getattr(sys, "frozen", False):
         importlib.import_module("multiprocessing").freeze_support()
+    leave_when_interrupted()
     argv = sys.argv[1:] if argv is None else argv
     if argv and _is_command(argv[0]):
         return _train(argv)

@@ -23,6 +23,8 @@ TORCH_FREE = (
     "presets",
     "console",
     "cli",
+    "interrupts",
+    "streams",
 )
 
 

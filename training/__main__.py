@@ -1,17 +1,19 @@
 """``python -m training``: the command line."""
 
-from __future__ import annotations
-
-import faulthandler
-import io
 import sys
 
-from training.cli import main
+from training.interrupts import leave_when_interrupted
 
 if __name__ == "__main__":
-    for stream in (sys.stdout, sys.stderr):  # a name may hold letters that the terminal's encoding lacks
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    leave_when_interrupted()
+
+    import faulthandler
+    import signal
+
+    from training.cli import main
+
     if sys.stderr is not None:
         faulthandler.enable()  # a crash in native code leaves a stack behind
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # what is still to be taken down has nothing to say to that
+    sys.exit(code)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +26,12 @@ from training.events import (
     StepSkipped,
     Validated,
 )
-from training.reading import visible, visible_lines
+from training.reading import visible
 from training.runs.folder import RunFolder
 from training.runs.manifest import CheckpointInfo
 from training.runs.profile_record import Profile
 from training.runs.profile_words import conclusions, milliseconds, percent, step_table, summary
+from training.streams import write_error
 
 if TYPE_CHECKING:
     from training.runs.evaluation import Evaluation
@@ -141,19 +140,12 @@ class Console:
     def _line(self, text: str) -> None:
         clear = "\r" + " " * self._drawn + "\r" if self._drawn else ""
         self._drawn = 0
-        self._write(f"{clear}{visible_lines(text)}\n")  # names in it may be a stranger's
+        write_error(f"{clear}{visible(text)}\n")  # names in it may be a stranger's
 
     def _draw(self, text: str) -> None:
         text = visible(text)
-        self._write("\r" + text.ljust(self._drawn))
+        write_error("\r" + text.ljust(self._drawn))
         self._drawn = len(text)
-
-    def _write(self, text: str) -> None:
-        try:
-            sys.stderr.write(text)
-            sys.stderr.flush()
-        except OSError:  # the terminal was closed, or the reader of the pipe has gone: the run goes on
-            _speak_to_nobody()
 
 
 def _length(started: AttemptStarted) -> str:
@@ -161,15 +153,6 @@ def _length(started: AttemptStarted) -> str:
     if started.total_steps < started.epochs * started.steps_per_epoch:
         return f"{counted(started.total_steps, 'step')} (loop.max_steps) in epochs"
     return counted(started.epochs, "epoch")
-
-
-def _speak_to_nobody() -> None:
-    """Lead standard error nowhere: what could not be written stays in the stream, and the next to flush it, as the start of
-    a worker process does, would fail over it."""
-    with suppress(OSError):  # a stream without a descriptor
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stderr.fileno())
-        os.close(nowhere)
 
 
 def resume_command(folder: Any, fix: Mapping[str, Any]) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from training.errors import InputError
+from training.loading import expect_torch
 from training.reading import visible, visible_lines
 from training.runs.folder import RunFolder
 from training.runs.trust import add_trust, trust_run
 from training.runs.workspace import default_workspace, find_checkpoint, typed_path
+from training.streams import print_json, write_out
 
 _MOST_TOKENS = 1_000_000
 _MOST_BYTES = 4
@@ -54,13 +54,12 @@ def run_generate(arguments: argparse.Namespace) -> int:
     for piece in continued(checkpoint, arguments):
         made.append(piece)
         if not arguments.json:
-            sys.stdout.write(visible_lines(piece))
-            sys.stdout.flush()
+            write_out(visible_lines(piece))
     text = "".join(made)
     if arguments.json:
-        sys.stdout.write(json.dumps({"prompt": arguments.prompt, "text": text}) + "\n")
+        print_json({"prompt": arguments.prompt, "text": text})
     elif not text.endswith("\n"):
-        sys.stdout.write("\n")
+        write_out("\n")
     return 0
 
 
@@ -80,6 +79,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def continued(checkpoint: Path, arguments: argparse.Namespace) -> Iterator[str]:
     """The prompt, then piece by piece what the model of ``checkpoint`` adds: pieces of whole characters."""
+    expect_torch()
     from training.export.material import load_material
     from training.export.tokenizer import vocabulary
     from training.models.generate import generate

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +16,11 @@ import pytest
 
 from tests.training.commands import Captured, json_line
 from training.cli import main
+from training.cli.train import SAME_REQUEST_SECONDS
 from training.config import load_config
 from training.console import Console
 from training.control import LEFT_ALONE
+from training.engine.attempt import AT_ONCE
 from training.events import Event, Stopped
 from training.runs.folder import RunFolder, create_run
 from training.runs.history import read_history
@@ -42,13 +45,15 @@ def test_ctrl_c_stops_after_the_step_and_the_run_can_be_resumed(config: Path) ->
 
 
 @contextmanager
-def pressing_ctrl_c_twice(monkeypatch: pytest.MonkeyPatch, when: Callable[[Event], bool]) -> Iterator[None]:
-    """Inside, SIGINT comes twice as soon as the run tells an event that ``when`` knows."""
+def pressing_twice(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch, when: Callable[[Event], bool]
+) -> Iterator[None]:
+    """Inside, the signal ``number`` comes twice as soon as the run tells an event that ``when`` knows."""
 
     def event(_console: Console, event: Event) -> None:
         if when(event):
-            signal.raise_signal(signal.SIGINT)
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
+            signal.raise_signal(number)
 
     with monkeypatch.context() as person:
         person.setattr(Console, "event", event)
@@ -58,8 +63,8 @@ def pressing_ctrl_c_twice(monkeypatch: pytest.MonkeyPatch, when: Callable[[Event
 def test_a_second_ctrl_c_ends_at_once_with_a_record(
     config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pressing_ctrl_c_twice(
-        monkeypatch, lambda event: event.kind == "validated" and getattr(event, "step", 0) == 16
+    with pressing_twice(
+        signal.SIGINT, monkeypatch, lambda event: event.kind == "validated" and getattr(event, "step", 0) == 16
     ):
         assert main(["run", str(config), "--json"]) == 130
     record = json_line(capsys)
@@ -74,7 +79,7 @@ def test_a_second_ctrl_c_ends_at_once_with_a_record(
 def test_a_second_ctrl_c_while_data_is_prepared_ends_with_a_record(
     config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pressing_ctrl_c_twice(monkeypatch, lambda event: getattr(event, "phase", "") == "building the model"):
+    with pressing_twice(signal.SIGINT, monkeypatch, lambda event: getattr(event, "phase", "") == "building the model"):
         assert main(["run", str(config), "--json"]) == 130
     record = json_line(capsys)
     assert (record["status"], record["step"]) == ("stopped", 0)
@@ -97,6 +102,115 @@ def test_two_signals_to_a_real_process_end_in_one_record(config: Path) -> None:
     assert process.returncode == 130
     assert "Traceback" not in error
     assert json.loads(output.strip().splitlines()[-1])["status"] == "stopped"
+
+
+INTERRUPTED = """
+import runpy, signal, sys
+house, name, *sys.argv[1:] = sys.argv[1:]
+class Interrupting:
+    def find_spec(self, found, path=None, target=None):
+        if found == name:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+runpy.run_module(house, run_name="__main__", alter_sys=True)
+"""
+"""A program that is told to end while it looks for a module."""
+
+
+@pytest.mark.parametrize(
+    ("house", "name"),
+    [
+        ("training", "training.cli"),
+        ("training", "pydantic"),
+        ("training", "numpy"),
+        ("training", "torch._C"),
+        ("training", "training.engine.step"),
+        ("studio", "training.cli"),
+        ("studio", "torch"),
+    ],
+)
+def test_ctrl_c_while_libraries_are_loaded_ends_in_one_sentence(
+    config: Path, tmp_path: Path, house: str, name: str
+) -> None:
+    words = ["run", str(config), "--workspace", str(tmp_path / "w")]
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, house, name, *words], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted while the program was being loaded.\n")
+    assert not (tmp_path / "w").exists()
+
+
+@pytest.mark.slow
+def test_ctrl_c_at_any_moment_after_the_start_ends_in_one_sentence(config: Path, tmp_path: Path) -> None:
+    """The first moments are Python's own: what it says then is not ours to mend."""
+    command = [sys.executable, "-X", "importtime", "-m", "training", "run", str(config), "--set", "loop.epochs=9999"]
+    for number in range(26):
+        workspace = tmp_path / str(number)
+        with subprocess.Popen(
+            [*command, "--workspace", str(workspace)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr is not None
+            for line in process.stderr:
+                if line.endswith(" signal\n"):
+                    break
+            time.sleep(number * 0.08)
+            process.send_signal(signal.SIGINT)
+            _output, error = process.communicate(timeout=200)
+        said = [line for line in error.splitlines() if not line.startswith("import time:")]
+        assert process.returncode == 130
+        if (workspace / "runs").exists():
+            assert any(line.startswith("stopped at step") for line in said)
+        else:
+            assert said == ["Interrupted while the program was being loaded."]
+
+
+@pytest.mark.parametrize("where", ["import", "build", "forward"])
+def test_a_second_sigterm_ends_a_network_that_never_answers(
+    config: Path, tmp_path: Path, capsys: Captured, where: str
+) -> None:
+    network = tmp_path / "network.py"
+    network.write_text(ENDLESS.replace("WHERE", repr(where)), encoding="utf-8")
+    words = ["--set", "model.kind=user_file", "--set", f"model.path={network}", "--trust", "--json"]
+    assert main(["run", str(config), *words]) == 130
+    record = json_line(capsys)
+    assert (record["status"], record["step"], record["reason"]) == ("stopped", 0, AT_ONCE)
+
+
+ENDLESS = f"""
+import signal, time, torch
+
+def stay(here):
+    if here == WHERE:
+        signal.raise_signal(signal.SIGTERM)
+        time.sleep({2 * SAME_REQUEST_SECONDS})
+        signal.raise_signal(signal.SIGTERM)
+        time.sleep(20)
+
+class Net(torch.nn.Linear):
+    def forward(self, points):
+        if self.training and points.device.type != "meta":
+            stay("forward")
+        return super().forward(points)
+
+def build():
+    stay("build")
+    return Net(2, 3)
+
+stay("import")
+"""
+
+
+def test_a_sigterm_that_comes_twice_at_once_is_one_request(
+    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``timeout`` tells the process, and then its group."""
+    with pressing_twice(
+        signal.SIGTERM, monkeypatch, lambda event: event.kind == "validated" and getattr(event, "step", 0) == 16
+    ):
+        assert main(["run", str(config), "--json"]) == 130
+    record = json_line(capsys)
+    assert (record["status"], record["reason"]) == ("stopped", None)
+    assert Path(record["last_checkpoint"]).name == f"step-{record['step']:08d}"
 
 
 def test_a_run_that_is_held_stops_and_is_kept_when_nobody_holds_it_any_more(

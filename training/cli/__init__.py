@@ -8,47 +8,53 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
 
 from training.arguments import HIDDEN, Parser, parse_words
 from training.cli.check import add_check
 from training.cli.export import add_export
-from training.cli.output import show_path
 from training.cli.records import add_runs, add_show
 from training.cli.restore import add_restore
 from training.cli.train import add_resume, add_run
 from training.config import RunConfig
 from training.errors import InputError, TrainingError
 from training.generation import add_generate
+from training.interrupts import raise_when_interrupted
 from training.laboratory.command import add_lab
+from training.loading import is_shortage, too_little_memory
 from training.presets.command import add_presets
 from training.process import tune_process
 from training.reading import visible
+from training.streams import prepare_streams, say, write_out
 
 
 def main(argv: Sequence[str]) -> int:
     """Run one command; returns the exit code. Nothing is printed as a traceback for a fault of the input."""
     try:
+        raise_when_interrupted()
+        prepare_streams()
         arguments = parse_words(*_parser(), argv)
         tune_process()
         return int(arguments.command(arguments))
     except TrainingError as error:
-        sys.stderr.write(f"{visible(str(error))}\n")
+        say(str(error))
         return error.exit_code
     except KeyboardInterrupt:
-        sys.stderr.write("Interrupted at once; a run that was under way can be resumed from its last checkpoint.\n")
+        say("Interrupted at once; a run that was under way can be resumed from its last checkpoint.")
         return 130
+    except ImportError as error:
+        if not is_shortage(str(error)):
+            raise
+        say(str(too_little_memory()))
+        return 1
     except MemoryError:  # so little is left that not even the end of the run could be written down
-        sys.stderr.write("The memory ran out; the run can be resumed from its last checkpoint in smaller batches.\n")
+        say("The memory ran out; the run can be resumed from its last checkpoint in smaller batches.")
         return 1
     except BrokenPipeError:  # the reader of our output has gone: nothing left to say
-        sys.stderr.close()
         return 0
     except OSError as error:  # a path too long, a folder or disk that cannot be written
-        sys.stderr.write(
-            f"{show_path(error.filename)}: {error.strerror or error}; check the path, its permissions and the disk.\n"
-        )
+        where = "" if error.filename is None else f"{visible(str(error.filename), 100)}: "
+        say(f"{where}{error.strerror or error}; check the path, its permissions and the disk.")
         return InputError.exit_code
 
 
@@ -72,7 +78,7 @@ def _parser() -> tuple[Parser, Mapping[str, Parser]]:
 
 
 def _schema(_arguments: argparse.Namespace) -> int:
-    sys.stdout.write(json.dumps(RunConfig.model_json_schema(), indent=2) + "\n")
+    write_out(json.dumps(RunConfig.model_json_schema(), indent=2) + "\n")
     return 0
 
 

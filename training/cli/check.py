@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from training.cli.options import add_config, add_set, add_workspace, load_given, workspace_of
-from training.cli.output import print_json
 from training.config.files import overrides_of
-from training.reading import visible
+from training.loading import expect_torch
 from training.runs.trust import add_trust
+from training.streams import print_json, say
 
 
 def add_check(commands: Any) -> None:
@@ -25,6 +24,7 @@ def add_check(commands: Any) -> None:
 
 def _check(arguments: argparse.Namespace) -> int:
     config = load_given(arguments)
+    expect_torch()
     from training.doctor import preflight
 
     findings = preflight(config, workspace_of(arguments))
@@ -32,7 +32,7 @@ def _check(arguments: argparse.Namespace) -> int:
     for finding in findings:
         advice = f" {finding.advice}" if finding.advice else ""
         tried = f" Try {' '.join(f'--set {text}' for text in overrides_of(finding.fix))}." if finding.fix else ""
-        sys.stderr.write(visible(f"{marks[finding.level]}  {finding.title}{advice}{tried}") + "\n")
+        say(f"{marks[finding.level]}  {finding.title}{advice}{tried}")
     healthy = all(finding.level != "error" for finding in findings)
     if arguments.json:
         shown = [

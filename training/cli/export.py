@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from training.cli.options import add_workspace, workspace_of
-from training.cli.output import print_json
-from training.reading import visible
+from training.loading import expect_torch
 from training.runs.folder import RunFolder
 from training.runs.trust import add_trust, trust_resume, trust_run
 from training.runs.workspace import find_checkpoint
+from training.streams import print_json, say
 
 
 def add_export(commands: Any) -> None:
@@ -27,6 +26,7 @@ def add_export(commands: Any) -> None:
 
 
 def _export(arguments: argparse.Namespace) -> int:
+    expect_torch()
     from training.export import export_checkpoint
 
     checkpoint = find_checkpoint(arguments.checkpoint, workspace_of(arguments))
@@ -37,7 +37,7 @@ def _export(arguments: argparse.Namespace) -> int:
         else:
             trust_run(folder)
     result = export_checkpoint(checkpoint, arguments.to, arguments.out)
-    sys.stderr.write(f"{visible(result['summary'])}\n")
+    say(result["summary"])
     if arguments.json:
         print_json(result)
     return 0

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from training.cli.options import add_workspace, workspace_of
-from training.cli.output import print_json, show_path
 from training.cli.restore import set_aside_records
 from training.config.files import read_config_text
 from training.console import (
@@ -29,6 +27,7 @@ from training.runs.folder import read_json
 from training.runs.profile_record import read_profile
 from training.runs.rewind import finish_rewind, list_set_aside
 from training.runs.workspace import find_run
+from training.streams import print_json, write_out
 
 
 def add_runs(commands: Any) -> None:
@@ -55,9 +54,9 @@ def _runs(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"runs": records})
     elif not records:
-        sys.stdout.write(f"No runs in {show_path(workspace_of(arguments))} yet.\n")
+        write_out(f"No runs in {visible(str(workspace_of(arguments)), 100)} yet.\n")
     else:
-        sys.stdout.write("".join(f"{visible(line)}\n" for line in format_runs(records)))
+        write_out("".join(f"{visible(line)}\n" for line in format_runs(records)))
     return 0
 
 
@@ -90,5 +89,5 @@ def _show(arguments: argparse.Namespace) -> int:
     lines += [format_checkpoint(info) for info in checkpoints]
     lines += [format_set_aside(item) for item in list_set_aside(folder)]
     lines += format_profile(profile, folder.readable_config()) if profile else []
-    sys.stdout.write("\n".join(visible(line) for line in lines) + "\n\n" + visible_lines(config))
+    write_out("\n".join(visible(line) for line in lines) + "\n\n" + visible_lines(config))
     return 0

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from training.cli.options import add_workspace, workspace_of
-from training.cli.output import print_json, show_path
 from training.console import format_run, format_set_aside
 from training.errors import InputError, in_words
 from training.reading import visible
 from training.runs.folder import RunFolder
 from training.runs.rewind import SetAside, clear, finish_rewind, list_set_aside, restore
 from training.runs.workspace import find_run
+from training.streams import print_json, say, write_out
 
 
 def add_restore(commands: Any) -> None:
@@ -55,18 +54,18 @@ def _restore(arguments: argparse.Namespace) -> int:
     told: dict[str, Any] = {"run": folder.id}
     if arguments.only_list:
         lines = [format_set_aside(item) for item in list_set_aside(folder)] or ["nothing is set aside"]
-        sys.stdout.write("" if arguments.json else "".join(f"{visible(line)}\n" for line in lines))
+        write_out("" if arguments.json else "".join(f"{visible(line)}\n" for line in lines))
     elif arguments.clear:
         freed = sum(clear(folder, item) for item in _chosen(folder, arguments.name))
         told["freed"] = freed
-        sys.stderr.write(f"Cleared away: {in_words(freed)}.\n")
+        say(f"Cleared away: {in_words(freed)}.")
     else:
         chosen = _chosen(folder, arguments.name)[0]
         newer = restore(folder, chosen)
         told["restored"] = chosen.name
-        sys.stderr.write(f"Restored: {visible(format_run(folder.status()))}\n")
+        say(f"Restored: {format_run(folder.status())}")
         if newer is not None:
-            sys.stderr.write(f"What it had trained since is set aside as {newer.name}.\n")
+            say(f"What it had trained since is set aside as {newer.name}.")
     if arguments.json:
         print_json(told | {"set_aside": set_aside_records(folder)})
     return 0
@@ -78,6 +77,6 @@ def _chosen(folder: RunFolder, name: str | None) -> list[SetAside]:
     found = [item for item in known if name is None or item.name == name]
     if not found:
         there = f"there {'are' if len(known) > 1 else 'is'} {', '.join(item.name for item in known)}"
-        lacking = f"nothing called {show_path(name)}; {there}" if known else "nothing"
+        lacking = f"nothing called {visible(name, 100)}; {there}" if known else "nothing"
         raise InputError(f"The run {folder.id} has set aside {lacking}.")
     return found

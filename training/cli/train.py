@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import math
 import signal
-import sys
+import time
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from training.cli.options import add_config, add_profile, add_set, add_workspace, load_given, workspace_of
-from training.cli.output import print_json
 from training.console import Console, format_sheet
 from training.control import stop_with_input
-from training.reading import visible, visible_lines
+from training.interrupts import end_at_once
+from training.loading import expect_torch
 from training.runs.complete import told_complete
 from training.runs.folder import RunFolder
 from training.runs.profile_record import read_profile
 from training.runs.trust import add_trust, trust_resume
 from training.runs.workspace import find_target, with_teacher_found
+from training.streams import print_json, say
 
+SAME_REQUEST_SECONDS = 0.2
 EXIT_CODES = {"completed": 0, "stopped": 130, "failed": 1}
 CONTRACT = (
     "run", "folder", "status", "step", "epoch", "best", "last_checkpoint", "metrics", "skipped_steps",
@@ -62,6 +66,7 @@ def add_resume(commands: Any) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     config, workspace = load_given(arguments), workspace_of(arguments)
+    expect_torch()
     from training.engine.run import Hooks, start_run
 
     console = Console()
@@ -78,6 +83,7 @@ def _resume(arguments: argparse.Namespace) -> int:
     arguments.overrides = with_teacher_found(arguments.overrides, workspace, Path())
     if arguments.trust:
         arguments.overrides = [*arguments.overrides, *trust_resume(folder, arguments.overrides)]
+    expect_torch()
     from training.engine.run import Hooks, resume_run
 
     if arguments.dry_run:
@@ -90,7 +96,7 @@ def _resume(arguments: argparse.Namespace) -> int:
     record = resume_run(arguments.target, workspace, arguments.overrides, hooks, arguments.branch)
     code = _ended(arguments, record, console)
     if complete and not code:
-        sys.stderr.write(f"{visible(complete)}\n")
+        say(complete)
     return code
 
 
@@ -112,21 +118,32 @@ def _dry_run(arguments: argparse.Namespace, workspace: Path) -> int:
         print_json(told | {name: getattr(sheet, name, None) for name in names})
     elif sheet is None:
         what = "this run" if intent.same_run else "a new run"
-        sys.stderr.write(f"The run {visible(intent.folder.id)} has no checkpoint yet: {what} begins from the start.\n")
+        say(f"The run {intent.folder.id} has no checkpoint yet: {what} begins from the start.")
     else:
-        sys.stderr.write(visible_lines("\n".join(format_sheet(sheet))) + "\n")
+        for line in format_sheet(sheet):
+            say(line)
     return 0
 
 
 def _stop_on_signals(hooks: Any) -> None:
-    """The first SIGINT, SIGTERM or SIGHUP stops after the step and keeps everything; a second SIGINT ends at once, unsaved.
+    """The first SIGINT, SIGTERM or SIGHUP stops after the step and keeps everything; a second SIGINT or SIGTERM ends at once,
+    unsaved.
 
     SIGHUP says that the terminal was closed; under ``nohup`` it stays ignored.
     """
+    asked = -math.inf
 
     def stop(_number: int, _frame: Any) -> None:
+        nonlocal asked
+        asked = time.monotonic()
         hooks.control.request_stop()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, end_at_once)
+        signal.signal(signal.SIGTERM, end)
+
+    def end(number: int, frame: FrameType | None) -> None:
+        # What ends processes in their time (timeout, batch systems) tells the process and then its group, too.
+        if time.monotonic() - asked > SAME_REQUEST_SECONDS:
+            end_at_once(number, frame)
 
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
@@ -135,11 +152,13 @@ def _stop_on_signals(hooks: Any) -> None:
 
 
 def _ended(arguments: argparse.Namespace, record: dict[str, Any], console: Console) -> int:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run has ended; an impatient Ctrl+C must not cost its record
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # the run has ended; impatience must not cost its record
     try:
         return _tell_end(arguments, record, console)
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _tell_end(arguments: argparse.Namespace, record: dict[str, Any], console: Console) -> int:

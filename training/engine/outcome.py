@@ -39,5 +39,5 @@ def explain(error: Exception, config: RunConfig, phase: str) -> TrainingError | 
 
 def fault_in_words(error: Exception) -> str:
     """The error as Python tells it, as a sentence that others may follow."""
-    text = f"{type(error).__name__}: {error}".rstrip().removesuffix(":")  # many say nothing more
+    text = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")  # many say nothing more
     return text if text.endswith((".", "!", "?")) else f"{text}."

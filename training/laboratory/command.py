@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import shlex
 import signal
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from training.errors import InputError
-from training.reading import visible
 from training.runs.workspace import default_workspace, typed_path
+from training.streams import print_json, say
 
 if TYPE_CHECKING:
     from training.laboratory.child import Interrupt
@@ -57,15 +55,14 @@ def run_lab(arguments: argparse.Namespace) -> int:
     from training.laboratory.runner import Laboratory
 
     interrupt = Interrupt()
-    laboratory = Laboratory(workspace, out, data, share, arguments.overrides, _command(arguments), _say, interrupt)
+    laboratory = Laboratory(workspace, out, data, share, arguments.overrides, _command(arguments), say, interrupt)
     with _asking(interrupt):
         outcome = laboratory.run()
-    _say("")
+    say("")
     for line in outcome.lines:
-        _say(line)
+        say(line)
     if arguments.json:
-        sys.stdout.write(json.dumps(outcome.record, allow_nan=False) + "\n")
-        sys.stdout.flush()
+        print_json(outcome.record)
     return outcome.code
 
 
@@ -92,11 +89,6 @@ def _command(arguments: argparse.Namespace) -> str:
     for override in arguments.overrides:
         words += ["--set", override]
     return shlex.join(words)
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(visible(text) + "\n")
-    sys.stderr.flush()
 
 
 @contextmanager

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from dataclasses import asdict
 from typing import Any
 
 from training.presets import PRESETS
+from training.streams import print_json, write_out
 
 
 def add_presets(commands: Any) -> None:
@@ -21,14 +20,14 @@ def add_presets(commands: Any) -> None:
 def list_presets(arguments: argparse.Namespace) -> int:
     """Print them; returns the exit code."""
     if arguments.json:
-        sys.stdout.write(json.dumps({"presets": [asdict(row) for row in PRESETS]}) + "\n")
+        print_json({"presets": [asdict(row) for row in PRESETS]})
         return 0
     group = ""
     for row in PRESETS:
         if row.group != group:
-            sys.stdout.write(f"{'' if not group else chr(10)}{row.group}\n")
+            write_out(f"{'' if not group else chr(10)}{row.group}\n")
             group = row.group
-        sys.stdout.write(f"  preset:{row.name}  {row.title}\n      {row.when} Memory: {row.memory}.\n")
+        write_out(f"  preset:{row.name}  {row.title}\n      {row.when} Memory: {row.memory}.\n")
         for ask in row.asks:
-            sys.stdout.write(f"      Needs {ask.what}: {ask.option}\n")
+            write_out(f"      Needs {ask.what}: {ask.option}\n")
     return 0
