@@ -77,6 +77,6 @@ def _chosen(folder: RunFolder, name: str | None) -> list[SetAside]:
     found = [item for item in known if name is None or item.name == name]
     if not found:
         there = f"there {'are' if len(known) > 1 else 'is'} {', '.join(item.name for item in known)}"
-        lacking = f"nothing called {visible(name, 100)}; {there}" if known else "nothing"
+        lacking = f"nothing called {visible(str(name), 100)}; {there}" if known else "nothing"
         raise InputError(f"The run {folder.id} has set aside {lacking}.")
     return found
