@@ -42,6 +42,7 @@ class AttemptStarted(Event):
     checkpoint: str | None = None
     changes: tuple[str, ...] = ()  # settings that differ from the run's own in this attempt
     environment: Mapping[str, Any] = field(default_factory=dict)  # versions, device, threads, code, seeds
+    parameters: int = 0  # of the network; 0: an earlier version did not tell
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -109,7 +109,7 @@ class AppContext(QObject):
         if problem:
             self.notifier.notify(problem, "warning")
             return
-        self.live.expect(config.name)
+        self.live.expect(config.name, config)
         # The engine first: it begins while the page is being built.
         if self.branch is not None:
             self.engine.branch(self.branch.checkpoint.path, config_data(config), self.workspace)

@@ -11,6 +11,7 @@ from studio.engine.messages import EngineDeath
 from studio.engine.monitor import RunMonitor
 from studio.engine.state import LIVE, RunFacts, RunState, state_of
 from studio.state.progress import Progress, ProgressMeter
+from training.catalog.summary import summarize
 from training.config import RunConfig
 from training.control import Command, send
 from training.errors import InputError, TrainingError
@@ -100,10 +101,10 @@ class LiveRun(QObject):
 
     # ------------------------------------------------------------------------------------------ following
 
-    def expect(self, title: str) -> None:
+    def expect(self, title: str, config: RunConfig | None = None) -> None:
         """A run was given to the engine; its folder is not known yet."""
         self._forget()
-        self.title = title
+        self.title, self._config = title, config
         self._starting = True
         self.attached.emit()
         self._update()
@@ -271,3 +272,12 @@ class LiveRun(QObject):
         if state is not self.state:
             self.state = state
             self.state_changed.emit(state)
+
+
+def summary_of(run: LiveRun) -> str:
+    """What is trained on what, in one line; "" while that is not known."""
+    config, history = run.config(), run.history
+    if config is None:
+        return ""
+    report = history.data.report if history and history.data else None
+    return summarize(config, report, history.attempts[-1].parameters if history and history.attempts else 0)

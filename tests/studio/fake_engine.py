@@ -93,13 +93,13 @@ class Run:
 
     def work(self) -> dict[str, Any]:
         self.emit(PhaseChanged(phase="preparing data"))
-        self.emit(DataPrepared(report={"classes": ["a", "b"]}))
+        self.emit(DataPrepared(report={"classes": ["a", "b"], "class_count": 2, "target": "class"}))
         self.emit(PhaseChanged(phase="building the model"))
         self.series.truncate(self.step)
         self.emit(
             AttemptStarted(
                 attempt=1, step=self.step, total_steps=self.total, steps_per_epoch=STEPS_PER_EPOCH,
-                epochs=self.config.loop.epochs, device="cpu", checkpoint=self.checkpoint,
+                epochs=self.config.loop.epochs, device="cpu", checkpoint=self.checkpoint, parameters=148_000,
             )
         )  # fmt: skip
         self.status("running")

@@ -137,6 +137,7 @@ class Workplace:
                 checkpoint=str(checkpoint) if checkpoint else None,
                 changes=(*self.changes, *changes),
                 environment=self.environment,
+                parameters=sum(parameter.numel() for parameter in session.model.parameters()),
             )
         )
 

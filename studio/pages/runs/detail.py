@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from studio.actions.files import reveal
 from studio.actions.runs import delete_run
 from studio.engine.state import LIVE, RunState
-from studio.pages.runs.config_view import ConfigView
 from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
+from studio.panels.config_view import ConfigView
 from studio.panels.evaluation_card import EvaluationCard
 from studio.panels.fix_dialog import apply_fix
 from studio.panels.outcome_banner import OutcomeBanner
@@ -29,9 +29,10 @@ from studio.state.run_reading import RunReader, RunReading
 from studio.state.way_on import RESUME, way_on
 from studio.theme import SPACING, set_role
 from studio.widgets import Card, ElidedLabel, StatusPill, button, icon_button, label
+from training.catalog.summary import summarize
 from training.config import RunConfig
 from training.errors import TrainingError
-from training.events import Event, Failed, Stopped
+from training.events import AttemptStarted, DataPrepared, Event, Failed, Stopped
 from training.runs.profile_record import Profile, read_profile
 
 logger = logging.getLogger(__name__)
@@ -64,10 +65,14 @@ class RunDetail(QWidget):
         self._context = context
         self._run: RunSummary | None = None
         self._reader: RunReader | None = None
+        self._report: Mapping[str, Any] | None = None  # what the run told of its data
+        self._parameters = 0
         self._way = RESUME
         self._name = ElidedLabel("", Qt.TextElideMode.ElideRight)
         set_role(self._name, "title")
         self._pill = StatusPill()
+        self._what = ElidedLabel("", Qt.TextElideMode.ElideRight)
+        set_role(self._what, "help")
         self._facts = label("", "help", wrap=True)
         self.resume = button(RESUME.verb, "resume", tooltip=RESUME.tooltip)
         self.branch = button(
@@ -107,7 +112,9 @@ class RunDetail(QWidget):
         self.checkpoints.set_run(run.folder, state, done_at)
         if another:
             self.curves.clear()
-            self.config.show_run(run)
+            self.config.show_run(run.folder)
+            self._report, self._parameters = None, 0
+            self._show_what(run)
             self.profile.hide()
         if another or self._reader is None:
             self._reader = RunReader(run.folder)
@@ -130,6 +137,7 @@ class RunDetail(QWidget):
             title.addWidget(made)
         head = Card()
         head.add(title)
+        head.add(self._what)
         head.add(self._facts)
         charts = Card()
         charts.add(self.curves, 1)
@@ -208,13 +216,25 @@ class RunDetail(QWidget):
             return
         if reading.anew:
             self.curves.clear()
+            self._report = None
+            self._parameters = 0
         for event in reading.events:
             self.curves.add_event(event)
+            if isinstance(event, DataPrepared):
+                self._report = event.report
+            elif isinstance(event, AttemptStarted):
+                self._parameters = event.parameters
+        self._show_what(self._run)
         if len(reading.rows):
             self.curves.add_rows(reading.rows)
         self.curves.set_growing(_STATES.get(self._run.status, RunState.STOPPED) in LIVE)
         if reading.anew:
             self.curves.board.refresh()
+
+    def _show_what(self, run: RunSummary) -> None:
+        config = _config_of(run)
+        kinds = (kind_title(key, str(run.record.get(key, ""))) for key in ("dataset", "model"))
+        self._what.setText(summarize(config, self._report, self._parameters) if config else " · ".join(kinds))
 
     def _read_profile(self, run: RunSummary) -> None:
         def done(profile: Profile | None) -> None:
@@ -261,8 +281,6 @@ def _facts(run: RunSummary) -> str:
         parts.append(f"best {metric_title(best[0])} {format_metric(*best)}")
     step, total = int(record.get("step") or 0), int(record.get("total_steps") or 0)
     parts.append(f"step {step:,} of {total:,}" if total else f"step {step:,}")
-    model, dataset = (kind_title(key, str(record.get(key, ""))) for key in ("model", "dataset"))
-    parts += [model, dataset]
     parts.append(format_duration(run.duration))
     if run.parent:
         parts.append(f"branched from {run.parent}")

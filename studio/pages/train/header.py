@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QWidget
 from studio.engine.state import ENDED, RunAction, RunState, is_enabled
 from studio.panels.run_words import STATE_WORDS
 from studio.state.formats import format_duration, format_rate
-from studio.state.live_run import LiveRun
+from studio.state.live_run import LiveRun, summary_of
 from studio.state.progress import Progress
 from studio.state.way_on import RESUME, way_on
 from studio.theme import SPACING, icon, set_property, set_role
@@ -32,17 +32,22 @@ class RunHeader(Card):
         asked(Command): a button was pressed.
         resume_asked(): go on with the run that ended.
         export_asked(): write the best model to a file.
+        settings_asked(): show what the run was told.
     """
 
     asked = Signal(object)
     resume_asked = Signal()
     export_asked = Signal()
+    settings_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
         self._name = ElidedLabel("", Qt.TextElideMode.ElideRight)
         set_role(self._name, "title")
         self._pill = StatusPill()
+        self.what = ElidedLabel("", Qt.TextElideMode.ElideRight)
+        set_role(self.what, "help")
+        self.settings = button("Settings", "sliders", "ghost", tooltip="What this run was told")
         self._progress = ProgressLine()
         self.owner = label("", "caption", wrap=True)
         self.owner.hide()
@@ -67,8 +72,15 @@ class RunHeader(Card):
         way = way_on(run.folder)
         self.resume.setText(way.verb)
         self.resume.setToolTip(way.tooltip)
+        self.show_what(run)
         self.show_state(run.state)
         self.show_progress(run.state, run.progress)
+
+    def show_what(self, run: LiveRun) -> None:
+        """Say what is trained on what; more is known once the data are open and the network is built."""
+        self.what.setText(summary_of(run))
+        self.what.setVisible(bool(self.what.text()))
+        self.settings.setVisible(run.folder is not None and run.config() is not None)
 
     def show_owner(self, process: int | None) -> None:
         """Say that another process than this window's engine works on the run; None takes the words away."""
@@ -140,7 +152,12 @@ class RunHeader(Card):
         self._row.setSpacing(SPACING.l)
         self._row.addLayout(words, 1)
         self._row.addLayout(self._buttons)
+        what = QHBoxLayout()
+        what.setSpacing(SPACING.s)
+        what.addWidget(self.what, 1)
+        what.addWidget(self.settings)
         self.add(self._row)
+        self.add(what)
         self.add(self._progress)
         self.add(self.owner)
 
@@ -150,6 +167,7 @@ class RunHeader(Card):
         self.validate.clicked.connect(lambda: self.asked.emit(Command.VALIDATE))
         self.resume.clicked.connect(self.resume_asked)
         self.export.clicked.connect(self.export_asked)
+        self.settings.clicked.connect(self.settings_asked)
 
     @Slot()
     def _on_pause_clicked(self) -> None:

@@ -22,13 +22,23 @@ from studio.panels.evaluation_card import EvaluationCard
 from studio.panels.fix_dialog import apply_fix
 from studio.panels.outcome_banner import OutcomeBanner
 from studio.panels.run_curves import RunCurves
+from studio.panels.settings_dialog import show_settings
 from studio.state.context import AppContext
 from studio.state.progress import Progress
 from studio.state.way_on import way_on
 from studio.theme import SPACING
 from studio.widgets import Card, EmptyState, scroll_area
 from training.control import Command
-from training.events import FINAL_EVENTS, AttemptStarted, CheckpointSaved, Event, Found, PhaseChanged, Validated
+from training.events import (
+    FINAL_EVENTS,
+    AttemptStarted,
+    CheckpointSaved,
+    DataPrepared,
+    Event,
+    Found,
+    PhaseChanged,
+    Validated,
+)
 from training.runs.series import Rows
 
 
@@ -97,6 +107,7 @@ class TrainPage(QWidget):
         self.header.asked.connect(live.ask)
         self.header.resume_asked.connect(self._resume)
         self.header.export_asked.connect(self.checkpoints.export_best)
+        self.header.settings_asked.connect(lambda: show_settings(context, self))
         self.outcome.resume_asked.connect(self._resume)
         self.outcome.apply_asked.connect(self._apply)
         self.outcome.delete_asked.connect(self._delete)
@@ -167,6 +178,8 @@ class TrainPage(QWidget):
         self.profile.add_event(event)
         config = self._live.config()
         self.numbers.add_event(event, config.monitor if config else "val/accuracy")
+        if isinstance(event, AttemptStarted | DataPrepared):
+            self.header.show_what(self._live)
         if isinstance(event, AttemptStarted):
             self._name_quality()
             self.system.device.setText(event.device)

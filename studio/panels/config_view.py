@@ -6,11 +6,11 @@ from PySide6.QtWidgets import QWidget
 
 from studio.panels.sheet_view import telling
 from studio.state.formats import format_number
-from studio.state.run_library import RunSummary
 from studio.widgets import Card, KeyValueTable, label
 from training.config import RunConfig
 from training.config.diff import Change, diff
 from training.errors import TrainingError
+from training.runs.folder import RunFolder
 
 
 class ConfigView(Card):
@@ -24,10 +24,10 @@ class ConfigView(Card):
         self.add(self._note)
         self.body.addStretch(1)
 
-    def show_run(self, run: RunSummary) -> None:
+    def show_run(self, folder: RunFolder) -> None:
         """Read the run's configuration and compare it."""
         try:
-            config = run.folder.config()
+            config = folder.config()
         except TrainingError as error:
             self._table.set_rows([])
             self._note.setText(str(error))

@@ -1,0 +1,42 @@
+"""The head of a run says what is trained on what, and leads to its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from studio.engine.state import RunState
+from studio.panels.settings_dialog import SettingsDialog
+from studio.state.context import AppContext
+from tests.studio.window_driver import answer_next_dialog, open_window, runs_page, train_page
+from training.config import RunConfig
+
+LINE = "Drawn shapes → class · Small CNN · AdamW, one cycle 1e-3 · Cross-entropy"
+
+
+def test_the_head_says_what_is_trained_from_the_start_and_leads_to_its_settings(
+    qtbot: QtBot, context: AppContext, config: Callable[..., RunConfig]
+) -> None:
+    window = open_window(qtbot, context)
+    page = train_page(window)
+    context.start_run(config("told", seed=7))
+    assert page.header.what.text() == LINE  # before there is a folder
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
+    assert page.header.what.text() == LINE.replace("Small CNN", "Small CNN 148k").replace("class ", "2 classes ")
+    window.resize(900, 600)
+    page.header.what.setMaximumWidth(200)
+    qtbot.waitUntil(lambda: page.header.what.elided_text().endswith("…"))
+    assert page.header.what.toolTip() == page.header.what.text()
+    context.draft.set("seed", 1)
+    read = answer_next_dialog(qtbot, SettingsDialog, "Open in Setup")
+    page.header.settings.click()
+    assert "148k" in read[0]
+    assert "seed" in read[0]
+    assert context.draft.value("seed") == 7
+    runs = runs_page(window)
+    context.library.refresh()
+    qtbot.waitUntil(lambda: runs.model.rowCount() == 1)
+    runs.choose(runs.model.run_at(0).id)
+    qtbot.waitUntil(lambda: page.header.what.text() in [label.text() for label in runs.detail.findChildren(QLabel)])

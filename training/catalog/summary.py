@@ -1,0 +1,110 @@
+"""What a run trains on what, in one line: ``diamonds.csv → price · Tabular MLP 148k · AdamW, one cycle 3e-3 · Huber``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from training.catalog.entries import entry
+from training.config.run import RunConfig
+from training.reading import visible
+
+_MOST_NAMED = 2
+_LONGEST = 40  # characters of a name out of a file
+_LOSSES = {
+    "cross_entropy": "Cross-entropy",
+    "bce_with_logits": "Binary cross-entropy",
+    "mse": "MSE",
+    "l1": "L1",
+    "huber": "Huber",
+    "weighted_sum": "Weighted sum of losses",
+    "margin_ranking": "Margin ranking",
+    "dice": "Dice",
+    "dice_cross_entropy": "Dice + cross-entropy",
+    "dice_bce": "Dice + binary cross-entropy",
+}
+_TOKENS = {"characters": "next character", "bytes": "next byte", "bpe": "next token"}
+_ANSWERS = {
+    "classification": "class",
+    "binary": "yes or no",
+    "multi_label": "labels",
+    "regression": "value",
+    "ranking": "order",
+    "distillation": "class",
+    "segmentation": "class of each pixel",
+    "language_model": "next token",
+}
+
+
+def summarize(config: RunConfig, report: Mapping[str, Any] | None = None, parameters: int = 0) -> str:
+    """Data and target, network, optimizer with its schedule and highest rate, loss. ``report`` is what the run told of its
+    data once they were open, ``parameters`` how many the network has; both say more where they are known."""
+    schedule = config.schedule
+    peak = schedule.peak(config.optimizer.lr) if schedule.kind == "one_cycle" else config.optimizer.lr
+    optimizer, shape = entry("optimizer", config.optimizer.kind).title, entry("schedule", schedule.kind).title
+    parts = (
+        f"{_data(config)} → {_target(config, report or {})}",
+        f"{_model(config)} {_count(parameters)}" if parameters else _model(config),
+        f"{optimizer}, {shape[0].lower()}{shape[1:]} {_rate(peak)}",
+        _loss(config),
+    )
+    return " · ".join(parts)
+
+
+def _data(config: RunConfig) -> str:
+    name, path = getattr(config.dataset, "name", None), getattr(config.dataset, "path", None)
+    place = name or (PurePath(str(path).replace("\\", "/")).name if path else "")
+    return visible(str(place), _LONGEST) if place else entry("dataset", config.dataset.kind).title
+
+
+def _target(config: RunConfig, report: Mapping[str, Any]) -> str:
+    dataset, task = config.dataset, config.objective.kind
+    chosen = getattr(dataset, "targets", None)
+    if isinstance(chosen, str):  # an array of an archive
+        return visible(chosen, _LONGEST)
+    if chosen:
+        return _named([str(name) for name in chosen], len(chosen))
+    told, count = report.get("classes"), report.get("class_count")
+    if isinstance(told, list) and isinstance(count, int) and count > 0:
+        if report.get("target") in ("values", "labels") and all(isinstance(name, str) for name in told):
+            return _named(told, count)
+        if report.get("target") in ("class", "mask"):
+            each = " for each pixel" if task == "segmentation" else ""
+            return f"{count:,} classes{each}" if chosen is None else f"last column, {count:,} classes"
+    if chosen is not None:
+        return "last column"
+    return _TOKENS.get(str(getattr(dataset, "vocabulary", "")), _ANSWERS[task])
+
+
+def _named(names: list[str], count: int) -> str:
+    shown = [visible(name, _LONGEST) for name in names[:_MOST_NAMED]]
+    return ", ".join(shown) + (f" and {count - len(shown):,} more" if count > len(shown) else "")
+
+
+def _model(config: RunConfig) -> str:
+    name, path = getattr(config.model, "name", None), getattr(config.model, "path", None)
+    own = name or (PurePath(str(path).replace("\\", "/")).name if path else "")
+    return visible(str(own), _LONGEST) if own else entry("model", config.model.kind).title
+
+
+def _loss(config: RunConfig) -> str:
+    loss = getattr(config.objective, "loss", None)
+    return _LOSSES[loss] if loss else entry("objective", config.objective.kind).title
+
+
+def _count(parameters: int) -> str:
+    """Three figures at most: 812, 1.2k, 148k, 25.6M."""
+    size, unit = float(parameters), ""
+    for larger in ("k", "M", "G"):
+        if round(size) < 1000:
+            break
+        size, unit = size / 1000, larger
+    return f"{size:.1f}".removesuffix(".0") + unit if unit and size < 100 else f"{size:.0f}{unit}"
+
+
+def _rate(rate: float) -> str:
+    if rate >= 0.01:
+        return f"{rate:.3g}"
+    mantissa, exponent = f"{rate:.2e}".split("e")
+    return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}" if rate else "0"
