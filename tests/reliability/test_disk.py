@@ -20,7 +20,9 @@ from training.runs import owner
 from training.runs.folder import RunFolder
 from training.runs.history import read_history
 from training.runs.manifest import checkpoint_folders, read_labels, read_manifest, verify
+from training.runs.rewind import list_set_aside, restore
 from training.runs.series import read_series
+from training.runs.set_aside import SET_ASIDE
 
 if sys.platform == "win32":
     pytest.skip("mounts and limits are those of other systems", allow_module_level=True)
@@ -140,6 +142,35 @@ def test_a_disk_that_fills_up_ends_the_run_with_a_sentence(
     assert_same_run(folder, whole)
 
 
+@pytest.mark.parametrize("spare", [0, 4096, 20480])
+def test_a_disk_that_fills_up_while_a_run_goes_back_leaves_it_as_it_was(
+    small_disk: Path, whole: RunFolder, spare: int
+) -> None:
+    folder = RunFolder(small_disk / "runs" / whole.id)
+    shutil.copytree(whole.path, folder.path)
+    before = folder.status()
+    hooks = when(MOMENTS["data prepared"], lambda: fill(small_disk, spare))
+    with pytest.raises(InputError) as refused:
+        resume_run(str(folder.checkpoints / "step-00000008"), small_disk, hooks=hooks)
+    assert f"The disk of {folder.path} is full (No space left on device). The run was left as it is." in str(
+        refused.value
+    )
+    assert_nothing_half_written(folder)
+    assert_same_run(folder, whole)
+    assert [path.name for path in checkpoint_folders(folder)] == [path.name for path in checkpoint_folders(whole)]
+    assert not (folder.path / SET_ASIDE).exists()
+    assert {**folder.status(), "updated": 0, "seconds": 0} == {**before, "updated": 0, "seconds": 0}
+    (small_disk / "filler").unlink()
+    resume_run(str(folder.checkpoints / "step-00000008"), small_disk)
+    assert_same_run(folder, whole)
+    [aside] = list_set_aside(folder)
+    fill(small_disk, 0)
+    with pytest.raises(InputError, match="No space left"):
+        restore(folder, aside)
+    assert_same_run(folder, whole)
+    assert list_set_aside(folder) == [aside]
+
+
 def test_a_disk_that_is_full_from_the_start_is_said_and_nothing_is_left(small_disk: Path) -> None:
     fill(small_disk, 0)
     with pytest.raises(InputError, match=r"cannot be written.*No space left"):
@@ -232,7 +263,8 @@ def test_a_read_only_workspace_is_said_and_nothing_is_changed(
 ) -> None:
     before = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in read_only.rglob("*")}
     save_config(config(), tmp_path / "config.toml")
-    for arguments in (["run", str(tmp_path / "config.toml")], ["resume", whole.id]):
+    older = str(read_only / "runs" / whole.id / "checkpoints" / "step-00000008")
+    for arguments in (["run", str(tmp_path / "config.toml")], ["resume", whole.id], ["resume", older]):
         done = subprocess.run(
             [*COMMAND, *arguments, "--workspace", str(read_only)], capture_output=True, text=True, check=False
         )

@@ -45,7 +45,7 @@ from training.runs.history import read_history
 from training.runs.manifest import read_sealed, seal
 from training.runs.mending import mend_records
 from training.runs.rewind import tell_rewind
-from training.runs.storage import stored
+from training.runs.storage import free_reserve, stored
 
 logger = logging.getLogger(__name__)
 
@@ -104,6 +104,7 @@ def _begin(
         return None
     except InputError:
         if not new:
+            free_reserve(place.folder.path)
             place.book.write(**before)  # refused: the run is what it was
         raise
     except Exception as error:

@@ -111,10 +111,9 @@ def exchange(
     made = place / f"{_TEMPORARY}{secrets.token_hex(4)}"
     record = {"step": step, "reached": reached, "time": time.time()}
     try:
-        place.mkdir(exist_ok=True)
-        folder.checkpoints.mkdir(exist_ok=True)
         _remove_temporary(folder)
-        made.mkdir()
+        folder.checkpoints.mkdir(exist_ok=True)
+        made.mkdir(parents=True)
         for path in state_files(folder):
             if path.is_file():
                 link(path, made / path.name)
@@ -182,23 +181,28 @@ def _left_alone(folder: RunFolder, error: OSError) -> InputError:
 def finish_rewind(folder: RunFolder) -> None:
     """Finish what a process that was killed in the middle of an exchange left undone; to be called before a run is read or worked
     on. Nothing is done while a process works on it. Raises InputError where it cannot be finished."""
-    if not _unfinished(folder) or owner_of(folder) is not None:
+    known = _entries(folder)
+    left = [path for path in known if _is_unfinished(path) or path.name.startswith(_TEMPORARY)]
+    if (known and not left) or not (folder.path / SET_ASIDE).is_dir() or owner_of(folder) is not None:
         return
     try:
         claim(folder)
     except RunBusyError:  # who works on it now finishes it
         return
+    except InputError:
+        if any(_is_unfinished(path) for path in left):
+            raise
+        return  # what counts for nothing may stay in a folder that cannot be written
     try:
-        for path in _unfinished(folder):
+        for path in filter(_is_unfinished, _entries(folder)):
             _finish(folder, path)
         _remove_temporary(folder)
     finally:
         release(folder)
 
 
-def _unfinished(folder: RunFolder) -> list[Path]:
-    paths = _entries(folder)
-    return [path for path in paths if (path / _UNFINISHED).is_file() and not path.name.startswith(_TEMPORARY)]
+def _is_unfinished(path: Path) -> bool:
+    return (path / _UNFINISHED).is_file() and not path.name.startswith(_TEMPORARY)
 
 
 def _finish(folder: RunFolder, aside: Path) -> None:
@@ -259,3 +263,5 @@ def _remove_temporary(folder: RunFolder) -> None:
     for path in _entries(folder):
         if path.name.startswith(_TEMPORARY):
             shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):
+        (folder.path / SET_ASIDE).rmdir()  # where it holds nothing else

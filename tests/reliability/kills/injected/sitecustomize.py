@@ -106,8 +106,9 @@ def wrap_system(killer: Killer) -> None:
     for name in ("mkdir", "unlink", "remove", "rmdir"):
         setattr(os, name, _on_path(killer, name, getattr(os, name)))
         os.supports_dir_fd.add(getattr(os, name))
-    for name in ("rename", "replace"):
-        setattr(os, name, _on_two_paths(killer, getattr(os, name)))
+    for name in ("rename", "replace", "link"):
+        operation = "link" if name == "link" else "rename"
+        setattr(os, name, _on_two_paths(killer, operation, getattr(os, name)))
     os.fsync = _on_descriptor(killer, "fsync", os.fsync)
     os.write = _on_descriptor(killer, "write", os.write)
     opening = io.open
@@ -132,9 +133,9 @@ def _on_path(killer: Killer, operation: str, original: Callable[..., Any]) -> Ca
     return call
 
 
-def _on_two_paths(killer: Killer, original: Callable[..., Any]) -> Callable[..., Any]:
+def _on_two_paths(killer: Killer, operation: str, original: Callable[..., Any]) -> Callable[..., Any]:
     def call(source: Any, target: Any, **named: Any) -> Any:
-        return killer.call("rename", f"{path_of(source)} -> {path_of(target)}", original, source, target, **named)
+        return killer.call(operation, f"{path_of(source)} -> {path_of(target)}", original, source, target, **named)
 
     return call
 
