@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
@@ -20,9 +22,10 @@ def put_back(restore: Restore, folder: RunFolder, session: Session) -> None:
 
     Digests show that a file is what its writer wrote, not that the writer meant well: a checkpoint may come from anybody.
     """
+    wanted = {parameter: set(numbers) for parameter, numbers in session.optimizer.state.items()}
     try:
         restore.apply(folder, session)
-        fault = _misfit(session)
+        fault = _misfit(session) or _lack(session, wanted)
     except TrainingError:
         raise
     except _MISFITS as error:
@@ -51,6 +54,15 @@ def _misfit(session: Session) -> str:
                 )
             if not fits:
                 return f"the optimizer's {visible(str(name), 60)} has another form than its parameter"
+    return ""
+
+
+def _lack(session: Session, wanted: Mapping[Tensor, set[str]]) -> str:
+    """What the optimizer has no longer of all that it had when it was made, which is all that it works with; or ""."""
+    for parameter, names in wanted.items():
+        gone = names - set(session.optimizer.state.get(parameter, {}))
+        if gone:
+            return f"the optimizer's {min(gone)} is not there for each weight"
     return ""
 
 

@@ -205,6 +205,8 @@ STATES: dict[str, Spoil] = {
     "optimizer state of another shape": _changed(
         lambda state: _first_numbers(state).__setitem__("exp_avg", torch.zeros(3))
     ),
+    "optimizer state that lacks an entry": _changed(lambda state: _first_numbers(state).__delitem__("exp_avg_sq")),
+    "optimizer state that lacks a weight": _changed(lambda state: state["optimizer"]["state"].pop(0) and None),
     "optimizer state of text": _changed(lambda state: _first_numbers(state).__setitem__("exp_avg", "x")),
     "a device": _file(lambda run: run.state.symlink_to("/dev/zero")),
     "a link to another file": _file(lambda run: run.state.symlink_to(run.outside / "victim.txt")),

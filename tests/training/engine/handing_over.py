@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from training.checkpoints import load_state
 from training.engine.run import Hooks
 from training.events import Event, Found
-from training.runs.manifest import WEIGHTS, read_manifest
+from training.runs.folder import RunFolder, read_json
+from training.runs.manifest import MANIFEST, STATE, WEIGHTS, digest, read_manifest, seal
 
 HERE = socket.gethostname()
 
@@ -37,3 +43,14 @@ def findings(said: list[Event]) -> list[Found]:
 
 def weights(record: dict[str, Any]) -> str:
     return str(read_manifest(Path(record["last_checkpoint"]))["files"][WEIGHTS]["sha256"])
+
+
+def rewrite_state(folder: RunFolder, change: Callable[[dict[str, Any]], None]) -> None:
+    """Rewrite the newest checkpoint's training state, as another machine, or somebody else, would have written it."""
+    checkpoint = max(folder.checkpoints.iterdir())
+    state = load_state(checkpoint)
+    change(state)
+    torch.save(state, checkpoint / STATE)
+    manifest = read_json(checkpoint / MANIFEST)
+    manifest["files"][STATE] = {"bytes": (checkpoint / STATE).stat().st_size, "sha256": digest(checkpoint / STATE)}
+    (checkpoint / MANIFEST).write_text(json.dumps(seal(manifest)))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from tests.training.engine.handing_over import HERE, findings, listening, stopping, weights
+from tests.training.engine.handing_over import HERE, findings, listening, rewrite_state, stopping, weights
 from tests.training.tiny import tiny
 from training.checkpoints import load_state
 from training.config import RunConfig
@@ -21,7 +19,6 @@ from training.errors import ConfigError
 from training.events import Event
 from training.runs.folder import RunFolder, read_json
 from training.runs.history import read_history
-from training.runs.manifest import MANIFEST, STATE, digest, seal
 from training.runs.places import PLACES
 
 
@@ -157,17 +154,6 @@ def test_a_run_keeps_its_threads_and_says_when_the_machine_is_smaller(
     assert read_json(folder.path / PLACES) == {HERE: {"precision.threads": 2}}
 
 
-def as_if_from_gpus(folder: RunFolder, change: Callable[[dict[str, Any]], None]) -> None:
-    """Rewrite the newest checkpoint's training state, as another machine would have written it."""
-    checkpoint = max(folder.checkpoints.iterdir())
-    state = load_state(checkpoint)
-    change(state)
-    torch.save(state, checkpoint / STATE)
-    manifest = read_json(checkpoint / MANIFEST)
-    manifest["files"][STATE] = {"bytes": (checkpoint / STATE).stat().st_size, "sha256": digest(checkpoint / STATE)}
-    (checkpoint / MANIFEST).write_text(json.dumps(seal(manifest)))
-
-
 @no_gpu
 @pytest.mark.parametrize("form", ["fused", "capturable foreach"])
 def test_a_checkpoint_from_gpus_loads_on_the_processor_and_keeps_what_is_theirs(tmp_path: Path, form: str) -> None:
@@ -183,7 +169,7 @@ def test_a_checkpoint_from_gpus_loads_on_the_processor_and_keeps_what_is_theirs(
         for group in state["optimizer"]["param_groups"]:
             group.update(fused=form == "fused", foreach=form != "fused", capturable=form != "fused")
 
-    as_if_from_gpus(folder, change)
+    rewrite_state(folder, change)
     record = resume_run(str(folder.path), tmp_path)
     assert record["status"] == "completed"
     kept = load_state(Path(record["last_checkpoint"]))["rng"]["cuda"]
