@@ -109,3 +109,13 @@ def birth(process: int) -> str | None:
     fields = line.rpartition(")")[2].split()
     state, started = fields[0], fields[19]
     return None if state in "ZX" else started
+
+
+def free_files() -> int | None:
+    """How many more files this process may open; None where nobody says (Windows)."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if limit == resource.RLIM_INFINITY else max(limit - psutil.Process().num_fds(), 0)

@@ -156,3 +156,15 @@ def wait_for_steps(workspace: Path, steps: int, process: subprocess.Popen[bytes]
         assert process.poll() is None, "the run ended before it could be stopped"
         time.sleep(0.002)
     raise AssertionError("the run did not get going in time")
+
+
+def test_too_many_open_files_are_named_as_the_cause(tmp_path: Path) -> None:
+    config = tmp_path / "shapes.toml"
+    save_config(shapes("loader.mode=streamed", "loader.workers=2", "loop.epochs=1"), config)
+    command = f"ulimit -n 28; exec {sys.executable} -m training run {config} --workspace {tmp_path / 'runs'}"
+    ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=200, check=False)
+    assert ended.returncode == 1
+    assert "Too many files are open for loader.workers = 2" in ended.stderr
+    assert "--set loader.workers=0" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "memory is short" not in ended.stderr

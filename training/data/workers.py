@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import math
 import os
@@ -17,11 +18,12 @@ from torch.utils.data import DataLoader, Dataset, get_worker_info
 from training.data.processes import deaf_to_the_terminal, end_with, worker_context
 from training.data.resident import Bounds, Notice
 from training.errors import TrainingError
-from training.process import birth
+from training.process import birth, free_files
 
 logger = logging.getLogger(__name__)
 
 AHEAD = 3  # batches read before they are asked for: each by a worker, or by the thread
+_FILES, _FILES_EACH = 6, 4  # open files that the start of workers takes, and of each of them, measured with 1 to 8
 _MOST_DEATHS = 3  # one after the other, without a batch in between
 _REPLACED = Notice(
     "A worker process that reads samples ended unexpectedly; another took its place and no sample was lost.",
@@ -158,6 +160,9 @@ class Workers(Generic[T]):
 
     def _begin(self, numbers: NDArray[np.int64], bounds: Bounds) -> Iterator[Any]:
         if self._loader is None:
+            room = free_files()
+            if room is not None and room < _FILES + _FILES_EACH * self._count:
+                raise self._too_many_files(f"only {room} more may be")  # torch would leave half-made workers behind
             self._loader = self._make_loader()
         self._order.batches = lambda: (numbers[first:end] for first, end in bounds)
         with deaf_to_the_terminal():
@@ -165,6 +170,8 @@ class Workers(Generic[T]):
 
     def _look_into(self, error: Exception, deaths: int) -> None:
         """Raise ``error`` if it is not a worker's death, or the sentence about it if that was the last one borne."""
+        if _is_of_too_many_files(error):
+            raise self._too_many_files(str(error).rpartition("\n")[2]) from error
         if str(error).startswith("Caught "):  # torch's words for what the source raised inside a worker that lives
             raise error
         logger.warning("A worker process that reads samples ended: %s", error)
@@ -174,6 +181,13 @@ class Workers(Generic[T]):
                 "Resume with fewer workers (loader.workers), or with 0.",
                 {"loader.workers": 0},
             ) from error
+
+    def _too_many_files(self, why: str) -> WorkersDied:
+        return WorkersDied(
+            f"Too many files are open for loader.workers = {self._count} ({why}).",
+            "Allow more before the start (ulimit -n 4096), or resume with fewer workers, or with 0.",
+            {"loader.workers": 0},
+        )
 
     def _make_loader(self) -> DataLoader[Any]:
         return DataLoader(
@@ -200,6 +214,14 @@ class _EndWithEngine:
 
     def __call__(self, _worker: int) -> None:
         end_with(self._engine, self._born)
+
+
+def _is_of_too_many_files(error: Exception) -> bool:
+    """Whether the system refused to open one more, to this process or a worker. Tensors are handed over as open files, too;
+    one that cannot be taken is missing from what accompanied the message."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return True
+    return any(words in str(error) for words in ("Too many open files", "items of ancillary data"))
 
 
 def _unchanged(batch: Any) -> Any:
