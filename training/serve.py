@@ -59,6 +59,7 @@ class Server:
         """Load torch and what its first optimizer needs, so that Start begins at once; then say "ready"."""
         import torch
 
+        from training.catalog.onnx_packages import missing_for_onnx
         from training.data.kept import KeptData
         from training.engine import run  # noqa: F401 - the import is the point
         from training.engine.device import list_devices
@@ -67,7 +68,9 @@ class Server:
         torch.optim.AdamW([parameter])
         if self._keeps_data:
             self._kept = KeptData()
-        self._reply({"id": 0, "reply": "ready", "torch": torch.__version__, "devices": list_devices()})
+        unwritable = {"onnx": missing} if (missing := missing_for_onnx()) else {}
+        greeting = {"torch": torch.__version__, "devices": list_devices(), "unwritable": unwritable}
+        self._reply({"id": 0, "reply": "ready", **greeting})
 
     def rest(self) -> None:
         """Nothing is asked for: what can be done beforehand is done, what is not worth its memory is let go of."""

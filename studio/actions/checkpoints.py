@@ -23,7 +23,8 @@ def export_checkpoint(
     wanted is the best one, whichever that is by then; a run that trains may have found another one meanwhile."""
     kept = context.settings.get().export_folder
     place = Path(kept) if kept and Path(kept).is_dir() else folder.exports
-    dialog = ExportDialog(str(folder.status().get("name") or folder.id), checkpoint.step, place, parent)
+    name, engine = str(folder.status().get("name") or folder.id), context.engine.info
+    dialog = ExportDialog(name, checkpoint.step, place, engine.unwritable if engine else {}, parent)
     if dialog.exec() != QDialog.DialogCode.Accepted:
         dialog.deleteLater()
         return

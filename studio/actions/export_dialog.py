@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,10 +53,14 @@ FORMATS = (
 
 
 class ExportDialog(QDialog):
-    """Accepted when the person wants it: ``format`` and ``out`` say how and where."""
+    """Accepted when the person wants it: ``format`` and ``out`` say how and where. ``unwritable`` are formats, by key, that
+    the engine cannot write here, each with the reason: it is said before anything is filled in."""
 
-    def __init__(self, run: str, step: int, folder: Path, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, run: str, step: int, folder: Path, unwritable: Mapping[str, str], parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
+        self._unwritable = unwritable
         self._run = run
         self._step = step
         self._renamed = False
@@ -65,7 +70,7 @@ class ExportDialog(QDialog):
         self.formats.setAccessibleName("Format")
         for each in FORMATS:
             self.formats.addItem(each.title)
-        self._what = label("", "help", wrap=True)
+        self.said = label("", "help", wrap=True)
         self.place = PathEdit("folder", title="Folder for exports")
         self.place.setAccessibleName("Folder")
         self.place.set_path(str(folder))
@@ -105,7 +110,7 @@ class ExportDialog(QDialog):
 
     @Slot()
     def _propose(self) -> None:
-        self._what.setText(self.format.what)
+        self.said.setText(self._unwritable.get(self.format.key, self.format.what))
         if not self._renamed:
             self.name.setText(self._proposed(self._step))
         self._update()
@@ -117,7 +122,7 @@ class ExportDialog(QDialog):
     @Slot()
     def _update(self) -> None:
         complete = bool(self.place.path().strip() and self.name.text().strip())
-        self.export.setEnabled(complete)
+        self.export.setEnabled(complete and self.format.key not in self._unwritable)
         out = self.out(self._step)
         main = out if self.format.key == "script" else out / f"model{self.format.suffix}"
         again = " An earlier export there is replaced." if main.exists() else ""
@@ -129,7 +134,7 @@ class ExportDialog(QDialog):
         column.setSpacing(SPACING.s)
         column.addWidget(label(f"Export {self._run} at step {self._step:,}", "section", wrap=True))
         for title, widget, below in (
-            ("Format", self.formats, self._what),
+            ("Format", self.formats, self.said),
             ("Folder", self.place, None),
             ("Name", self.name, self._result),
         ):

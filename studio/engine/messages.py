@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -26,6 +26,8 @@ class EngineInfo:
 
     torch: str
     devices: tuple[str, ...]
+    unwritable: Mapping[str, str] = field(default_factory=dict)
+    """Formats of export that its Python cannot write, each with the reason."""
 
     def __str__(self) -> str:
         return f"{', '.join(self.devices)}, torch {self.torch}"
@@ -57,7 +59,8 @@ class Refusal:
 
 def info_from(reply: Mapping[str, Any]) -> EngineInfo:
     """The engine's greeting."""
-    return EngineInfo(str(reply.get("torch", "")), tuple(str(device) for device in reply.get("devices", ())))
+    unwritable = {str(key): str(reason) for key, reason in (reply.get("unwritable") or {}).items()}
+    return EngineInfo(str(reply.get("torch", "")), tuple(map(str, reply.get("devices", ()))), unwritable)
 
 
 def refusal_from(reply: Mapping[str, Any]) -> Refusal:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from training.catalog.onnx_packages import ONNX_PACKAGES, missing_for_onnx, no_onnx
 from training.errors import InputError, TrainingError
 from training.export.architecture import write_network
 from training.export.facts import write_facts
@@ -23,31 +24,29 @@ from training.export.place import target_of, written_beside
 from training.export.proof import prove
 from training.export.tokenizer import write_tokenizer
 from training.export.usage import program, weights
-
-_ONNX_PACKAGES = ("onnx", "onnxscript", "onnxruntime")
+from training.reading import visible
 
 
 @dataclass(frozen=True)
 class Format:
-    """How a model is written. ``usage()`` gives the module that reads it; ``tolerance`` is explained in ``prove``."""
+    """How a model is written. ``usage()`` gives the module that reads it, and raises InputError where that cannot be;
+    ``tolerance`` is explained in ``prove``."""
 
     suffix: str
     write: Callable[[Material, Path], None]
     usage: Callable[[], ModuleType]
     tolerance: float
-    requires: tuple[str, ...] = ()
 
 
 def export_model(material: Callable[[], Material], to: str, out: Path) -> dict[str, Any]:
     """Write the model as format ``to``, load it again, compare, and only then put it where ``out`` says.
 
-    Raises InputError when ``out`` cannot be used or a package is missing, before ``material`` is loaded.
+    Raises InputError when ``out`` cannot be used or a package cannot be loaded, before ``material`` is loaded.
     """
     form = FORMATS[to]
-    _require(form)
     folder, name = target_of(out, form.suffix)
-    loaded = material()
     usage = form.usage()
+    loaded = material()
     with written_beside(folder) as temporary:
         form.write(loaded, temporary / name)
         if usage is weights:
@@ -66,15 +65,6 @@ def export_model(material: Callable[[], Material], to: str, out: Path) -> dict[s
         "summary": f"Exported {to} to {folder / name}; loaded it again and compared on {SAMPLES} samples: largest difference "
         f"{difference:.3g}.",
     }
-
-
-def _require(form: Format) -> None:
-    missing = [package for package in form.requires if find_spec(package) is None]
-    if missing:
-        raise InputError(
-            f"--to onnx needs {' and '.join(missing)}; install with: pip install {' '.join(missing)} "
-            "(or trainwright[onnx])."
-        )
 
 
 def _write_safetensors(material: Material, path: Path) -> None:
@@ -156,7 +146,16 @@ def _quiet() -> Iterator[None]:
 
 
 def _use_onnx() -> ModuleType:
-    from training.export.usage import onnx_graph  # needs onnxruntime, which is optional
+    missing = missing_for_onnx()
+    if missing:
+        raise InputError(missing)
+    for package in ONNX_PACKAGES:  # here, because they take seconds to load, which nobody else need wait for
+        try:
+            import_module(package)
+        except (ImportError, OSError) as error:  # a library of theirs that does not fit this system
+            why = f"cannot load {package}: {visible(str(error), 200).rstrip('.')}"
+            raise InputError(no_onnx(why)) from error
+    from training.export.usage import onnx_graph
 
     return onnx_graph
 
@@ -166,5 +165,5 @@ FORMATS = {
     # Traced kernels are the same ones, yet a fused or reordered operation may round otherwise.
     "torch-export": Format(".pt2", _write_program, lambda: program, 1e-5),
     # Another library's kernels sum in another order; 1e-4 of the largest logit is some 800 float32 roundings.
-    "onnx": Format(".onnx", _write_onnx, _use_onnx, 1e-4, _ONNX_PACKAGES),
+    "onnx": Format(".onnx", _write_onnx, _use_onnx, 1e-4),
 }

@@ -76,9 +76,6 @@ def test_trains_and_goes_on_to_the_same_bits(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("to", ["torch-export", "onnx"])
 def test_programs_answer_like_the_checkpoint(to: str, tmp_path: Path) -> None:
-    if to == "onnx":
-        pytest.importorskip("onnxruntime")
-        pytest.importorskip("onnxscript")
     record = start_run(small(tmp_path / "data"), tmp_path)
     result = export_checkpoint(Path(record["last_checkpoint"]), to, tmp_path / "exported")
     assert result["max_difference"] < 1e-4

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
-from importlib.util import find_spec
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,16 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
+from training.catalog.onnx_packages import ONNX_PACKAGES
+from training.cli import main
 from training.errors import CheckpointError, InputError, TrainingError
 from training.export import export_checkpoint
 from training.export.material import load_material
 from training.export.usage import weights
 from training.runs.manifest import digest
+from training.serve import serve
 
-FORMATS = [
-    "safetensors",
-    "torch-export",
-    pytest.param(
-        "onnx",
-        marks=pytest.mark.skipif(find_spec("onnxruntime") is None, reason="needs the packages of trainwright[onnx]"),
-    ),
-]
+FORMATS = ("safetensors", "torch-export", "onnx")
 SUFFIX = {"safetensors": ".safetensors", "torch-export": ".pt2", "onnx": ".onnx"}
 
 
@@ -218,8 +215,43 @@ def test_export_that_answers_otherwise_is_not_kept(
     assert [path.name for path in tmp_path.iterdir()] == ["earlier"]
 
 
-def test_missing_onnx_packages_are_named(spiral: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.export.formats.find_spec", lambda name: None)
-    with pytest.raises(InputError, match="pip install onnx onnxscript onnxruntime"):
-        export_checkpoint(spiral, "onnx", tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("fault", ["missing", "broken"])
+def test_an_installation_without_onnx_is_told_in_words_for_terminal_and_window(
+    spiral: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fault: str
+) -> None:
+    if fault == "missing":
+        monkeypatch.setitem(sys.modules, "onnxruntime", None)
+        why = "has no onnxruntime."
+    else:
+        monkeypatch.delitem(sys.modules, "onnxruntime", raising=False)
+        broken = tmp_path / "packages" / "onnxruntime"
+        broken.mkdir(parents=True)
+        (broken / "__init__.py").write_text('raise ImportError("libfoo.so: cannot open shared object file")\n')
+        monkeypatch.syspath_prepend(broken.parent)
+        why = "cannot load onnxruntime: libfoo.so: cannot open shared object file."
+    assert main(["export", str(spiral), "--to", "onnx", "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(
+        f"ONNX cannot be written: the Python that trains ({sys.executable}) {why} Install Trainwright"
+    )
+    assert "choose another format" in said
+    assert "--to" not in said
+    assert "pip" not in said
+    assert not (tmp_path / "out").exists()
+    replies: list[dict[str, Any]] = []
+    export = {"id": 1, "action": "export", "checkpoint": str(spiral), "to": "onnx", "out": str(tmp_path / "out")}
+    serve([export], lambda reply: replies.append(dict(reply)))
+    assert ("onnx" in replies[0]["unwritable"]) is (fault == "missing")  # known beforehand, without loading anything
+    assert f"{replies[1]['message']}\n" == said
+
+
+def test_onnx_is_installed_with_the_program_and_loaded_by_nobody_else() -> None:
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {re.split(r"[>=<;]", wanted)[0].strip() for wanted in project["dependencies"]}
+    assert set(ONNX_PACKAGES) <= named
+    code = (
+        "import sys, training.cli, training.export; from training.serve import serve; serve([], lambda reply: None);"
+        f"print(set({ONNX_PACKAGES}) & set(sys.modules))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert answer.stdout.strip() == "set()"

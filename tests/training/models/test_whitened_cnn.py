@@ -217,8 +217,5 @@ def checkpoint(pictures: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.mark.parametrize("to", ["safetensors", "torch-export", "onnx"])
 def test_it_can_be_exported(checkpoint: Path, tmp_path: Path, to: str) -> None:
-    if to == "onnx":
-        pytest.importorskip("onnxscript")
-        pytest.importorskip("onnxruntime")
     outcome = export_model(lambda: load_material(checkpoint), to, tmp_path / "out")
     assert outcome["max_difference"] < 1e-3
