@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 Line = tuple[Floats, Floats]
 
 _RAW_SHARE = 0.34  # of the curve's colour in the raw line, while the smoothed one is what is read
+_FADED_SHARE = 0.42  # of the curve's colour in one that is faded
 _SMOOTH_POINTS = 400
 _DOT = 7  # pixels
 _FEW_POINTS = 600  # up to here a thin line is worth the time that antialiasing takes
@@ -24,15 +25,24 @@ _SHORT_WAY = 40
 
 
 class Curve:
-    """A noisy curve is a thin line, with a wide smoothed one over it on demand; any other is one wide line."""
+    """A noisy curve is a thin line, with a wide smoothed one over it on demand; any other is one wide line. A faded one lies
+    behind the others."""
 
-    def __init__(self, color_index: int, *, is_noisy: bool) -> None:
+    def __init__(self, color_index: int, *, is_noisy: bool = True, is_faded: bool = False) -> None:
         self.color_index = color_index
+        self.is_faded = is_faded
         self.series = Series(may_be_smoothed=is_noisy)
         self.raw_item = CurveItem()
         self.smooth_item = CurveItem()
         self.dot_item = pg.ScatterPlotItem(size=_DOT, pen=None)
         self.is_noisy = is_noisy
+        for item in self.items if is_faded else ():
+            item.setZValue(-1)
+
+    @property
+    def items(self) -> tuple[pg.GraphicsObject, ...]:
+        """What a plot has to hold to show the curve."""
+        return self.raw_item, self.smooth_item, self.dot_item
 
     def lines(self, first: float, last: float, pixels: int, scale: ValueScale) -> tuple[Line, Line]:
         """The raw and the smoothed line between two positions, as they are to be drawn."""
@@ -55,15 +65,20 @@ class Curve:
 
     def dress(self, palette: Palette, device_pixel_ratio: float) -> None:
         """Take on a theme's colours."""
-        color = QColor(palette.curves[self.color_index % len(palette.curves)])
+        color = curve_color(palette, self.color_index, is_faded=self.is_faded)
         wide = 2 * device_pixel_ratio  # pyqtgraph counts a pen's width in device pixels
         self.smooth_item.setPen(pg.mkPen(color, width=wide))
         self.dot_item.setBrush(color)
         if self.series.is_smoothed:
-            # Mixed, not transparent: transparent lines take three times as long.
             color = mixed(QColor(palette.surface), color, _RAW_SHARE)
         # Wide lines are dear where they zigzag, and noise is drawn as zigzag.
         self.raw_item.setPen(pg.mkPen(color, width=1 if self.is_noisy else wide))
+
+
+def curve_color(palette: Palette, index: int, *, is_faded: bool = False) -> QColor:
+    """A curve's colour by its number. Mixed, not transparent: transparent lines take three times as long."""
+    color = QColor(palette.curves[index % len(palette.curves)])
+    return mixed(QColor(palette.surface), color, _FADED_SHARE) if is_faded else color
 
 
 def _way(heights: Floats, bounds: QRectF) -> float:

@@ -71,15 +71,15 @@ class CurvePlot(QWidget):
 
     # ---------------------------------------------------------------- curves
 
-    def add_curve(self, name: str, label: str = "", color_index: int | None = None, *, is_noisy: bool = True) -> None:
-        """Add an empty curve; `label` is its word in the legend, "" for none. Only a noisy curve is ever smoothed."""
-        index = len(self._curves) if color_index is None else color_index
-        curve = Curve(index, is_noisy=is_noisy)
+    def add_curve(self, name: str, label: str = "", color_index: int | None = None, **looks: bool) -> None:
+        """Add an empty curve; `label` is its word in the legend, "" for none. `looks`: `is_noisy` (if not said; only such a curve
+        is ever smoothed) and `is_faded` (it lies behind the others, and no `truncate` cuts it)."""
+        curve = Curve(len(self._curves) if color_index is None else color_index, **looks)
         curve.series.set_smoothing(self._smoothing)
         self._curves[name] = curve
-        for item in (curve.raw_item, curve.smooth_item, curve.dot_item):
+        for item in curve.items:
             self._canvas.addItem(item, ignoreBounds=True)
-        self._legend.add_entry(name, label, curve.color_index)
+        self._legend.add_entry(name, label, curve.color_index, is_faded=curve.is_faded)
         curve.dress(theme().palette, self.devicePixelRatioF())
 
     def append(self, name: str, x: ArrayLike, y: ArrayLike) -> None:
@@ -96,13 +96,13 @@ class CurvePlot(QWidget):
 
     def truncate(self, x: float) -> None:
         """Drop samples and markers beyond `x`."""
-        for curve in self._curves.values():
-            curve.series.truncate(x)
+        self._curves.truncate(x)
         self._markers.truncate(x)
         self._ask_for_redraw()
 
     def clear(self) -> None:
         """Drop all samples and markers, at once and not with the next drawing; the curves stay."""
+        self._curves.clear_samples()
         self.truncate(-math.inf)
         self._scale.forget_range()
         self._area.show_drawing(False)

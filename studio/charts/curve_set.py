@@ -16,6 +16,17 @@ class CurveSet(dict[str, Curve]):
         """The first and the last position of any; None while all are empty."""
         return spanned([extent for curve in self.values() if (extent := curve.series.extent) is not None])
 
+    def truncate(self, x: float) -> None:
+        """Drop samples beyond ``x``; what is faded is of another stretch, and stays."""
+        for curve in self.values():
+            if not curve.is_faded:
+                curve.series.truncate(x)
+
+    def clear_samples(self) -> None:
+        """Drop all samples; the curves stay."""
+        for curve in self.values():
+            curve.series.clear()
+
     def nearest_position(self, x: float) -> float:
         """The position of a sample that is closest to ``x``."""
         samples = [curve.series.nearest(x) for curve in self.values()]
@@ -33,7 +44,7 @@ class CurveSet(dict[str, Curve]):
         """Where a marker stands: on a curve, or near the upper edge."""
         if marker.kind in ("event", "resume"):
             return scale.near_top()
-        filled = [curve.series for curve in self.values() if len(curve.series)]
+        filled = [curve.series for curve in self.values() if len(curve.series) and not curve.is_faded]
         # The best checkpoint is chosen by a validation figure, which is the later curve where there are two.
         series = filled[-1 if marker.kind == "best" else 0] if filled else Series()
         sample = series.nearest(marker.x, smoothed=True)

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 
+from studio.charts.curve import curve_color
 from studio.theme import SPACING, theme
 from studio.widgets import ElidedLabel, SteadyLabel, label
 
@@ -13,47 +14,59 @@ from studio.widgets import ElidedLabel, SteadyLabel, label
 class Swatch(QWidget):
     """A short stroke in a curve's colour."""
 
-    def __init__(self, color_index: int) -> None:
+    def __init__(self, color_index: int, *, is_faded: bool = False) -> None:
         super().__init__()
-        self._color_index = color_index
+        self._color_index, self._is_faded = color_index, is_faded
         self.setFixedSize(QSize(14, 14))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        curves = theme().palette.curves
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(curves[self._color_index % len(curves)]))
+        painter.setBrush(curve_color(theme().palette, self._color_index, is_faded=self._is_faded))
         painter.drawRoundedRect(QRectF(1, 5.5, 12, 3), 1.5, 1.5)
 
 
 class LegendEntry(QWidget):
-    """Swatch, name, value."""
+    """Swatch, name, value. That of a faded curve is its swatch and name, and takes no room while there is none."""
 
-    def __init__(self, name: str, color_index: int) -> None:
+    def __init__(self, name: str, color_index: int, *, is_faded: bool = False) -> None:
         super().__init__()
-        self._name = name
+        self._name, self.is_faded = name, is_faded
         self._value = SteadyLabel()
         self._word = label(name, "caption")
         self.setToolTip(name)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(5)
-        row.addWidget(Swatch(color_index))
+        row.addWidget(Swatch(color_index, is_faded=is_faded))
         row.addWidget(self._word)
         row.addWidget(self._value)
+        if is_faded:
+            self._value.hide()
+            self.hide()
 
     def set_worded(self, worded: bool) -> None:
         """Show the name, or only the colour and the value: half a word says nothing, and the figure is worth more."""
         self._word.setVisible(worded)
 
+    def word_width(self) -> int:
+        """What is saved where the name is not shown."""
+        return self._word.sizeHint().width() + 5
+
     def words_width(self) -> int:
         """What it takes to show all of it."""
-        return 14 + 5 + self._word.sizeHint().width() + 5 + self._value.maximumWidth()
+        if self.isHidden():
+            return 0
+        value = 0 if self.is_faded else 5 + self._value.maximumWidth()
+        return 14 + 5 + self._word.sizeHint().width() + value
 
     def set_value(self, text: str) -> None:
         """What the curve is at the cursor, or last."""
-        if text != self._value.text():
+        if self.is_faded:
+            self.setVisible(bool(text))
+            self.setAccessibleName(self._name)
+        elif text != self._value.text():
             self._value.setText(text)
             self.setAccessibleName(f"{self._name}: {text}")
 
@@ -99,14 +112,19 @@ class Legend(QWidget):
     def _fit_words(self) -> None:
         titles = [each for each in (self._title, self._choice) if each.isVisibleTo(self)]
         wanted = sum(each.sizeHint().width() + SPACING.l for each in titles)
-        wanted += sum(entry.words_width() + SPACING.l for entry in self._entries.values())
-        for entry in self._entries.values():
-            entry.set_worded(wanted <= self.width() + SPACING.l)
+        entries = [entry for entry in self._entries.values() if not entry.isHidden()]
+        wanted += sum(entry.words_width() + SPACING.l for entry in entries)
+        room = self.width() + SPACING.l
+        for is_faded in (False, True):  # the words of what has no figure go last
+            for entry in entries:
+                if entry.is_faded is is_faded:
+                    entry.set_worded(wanted <= room)
+                    wanted -= entry.word_width() if wanted > room else 0
 
-    def add_entry(self, key: str, name: str, color_index: int) -> None:
+    def add_entry(self, key: str, name: str, color_index: int, *, is_faded: bool = False) -> None:
         """Append a curve; without a name it has no entry."""
         if name:
-            self._entries[key] = LegendEntry(name, color_index)
+            self._entries[key] = LegendEntry(name, color_index, is_faded=is_faded)
             self._row.insertWidget(self._row.count() - 2, self._entries[key])
 
     def set_titles(self, titles: Mapping[str, str], current: str) -> None:

@@ -1,9 +1,13 @@
 """The curves of a run: loss, a metric, gradient norm and learning rate, on one x axis, with one cursor."""
 
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 from numpy.typing import ArrayLike
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSlider, QVBoxLayout, QWidget
 
+from studio.charts.curve import Line
 from studio.charts.curve_plot import CurvePlot
 from studio.charts.markers import MarkerKind
 from studio.charts.redraw_clock import RedrawClock
@@ -13,6 +17,18 @@ from studio.widgets import Segmented, Switch, button, label
 # The slider is finest where it matters: 0.9, 0.99, 0.999 look as different as 0 and 0.9.
 _WEIGHTS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
 
+
+_CURVES = (
+    ("train/loss", "Training", "loss", 0, True),
+    ("val/loss", "Validation", "loss", 1, False),
+    ("val/metric", "Validation", "metric", 1, False),
+    ("lr", "Now", "lr", 2, False),
+    ("grad_norm", "Before clipping", "grad_norm", 3, True),
+)
+"""Name, word in the legend, plot, number of the colour, whether it is noisy."""
+
+_FADED_WORDS = {name: "Set aside" for name, *_ in _CURVES if name != "val/loss"}  # once in each plot
+_NOTHING: Line = np.empty(0), np.empty(0)
 
 _FIT = "Show all steps and follow new ones; pressed again, the spikes too (or double click in a plot)"
 
@@ -37,6 +53,7 @@ class MetricsBoard(QWidget):
         self._norm = CurvePlot("Gradient norm", clock=clock)
         self._plots = {"loss": self._loss, "metric": self._metric, "lr": self._rate, "grad_norm": self._norm}
         self._home: dict[str, CurvePlot] = {}
+        self._faded = 0  # stretches that there are curves for
         self._steps_per_epoch: float | None = None
         self._build_tools()
         self._lay_out()
@@ -45,11 +62,8 @@ class MetricsBoard(QWidget):
             plot.fit_wanted.connect(self._on_fit_wanted)
         for plot in (self._metric, self._rate, self._norm):
             plot.link_x(self._loss)
-        self.add_curve("train/loss", "Training", plot="loss", color_index=0)
-        self.add_curve("val/loss", "Validation", plot="loss", color_index=1, is_noisy=False)
-        self.add_curve("val/metric", "Validation", plot="metric", color_index=1, is_noisy=False)
-        self.add_curve("lr", "Now", plot="lr", color_index=2, is_noisy=False)
-        self.add_curve("grad_norm", "Before clipping", plot="grad_norm", color_index=3)
+        for name, word, home, color_index, is_noisy in _CURVES:
+            self.add_curve(name, word, plot=home, color_index=color_index, is_noisy=is_noisy)
         self.set_empty_text("Nothing to draw yet")
 
     # ------------------------------------------------------------------ data
@@ -69,8 +83,21 @@ class MetricsBoard(QWidget):
         """Replace all samples of a curve."""
         self._home[name].set_curve(name, x, y)
 
+    def set_faded(self, stretches: Sequence[Mapping[str, Line]]) -> None:
+        """Draw these behind the curves, faded, in the place of those before: of each stretch, the samples of curves by name."""
+        while self._faded < len(stretches):
+            for name, _, home, color_index, is_noisy in _CURVES:
+                faded, word = f"{name} {self._faded}", "" if self._faded else _FADED_WORDS.get(name, "")
+                self._home[faded] = self._plots[home]
+                self._home[faded].add_curve(faded, word, color_index, is_noisy=is_noisy, is_faded=True)
+            self._faded += 1
+        for number in range(self._faded):
+            samples = stretches[number] if number < len(stretches) else {}
+            for name, *_ in _CURVES:
+                self.set_curve(f"{name} {number}", *samples.get(name, _NOTHING))
+
     def truncate(self, step: float) -> None:
-        """Drop samples and markers beyond `step`: a resumed run goes on from there."""
+        """Drop samples and markers beyond `step`: a resumed run goes on from there. What is faded stays."""
         for plot in self._plots.values():
             plot.truncate(step)
 

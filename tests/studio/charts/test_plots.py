@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.charts.curve_plot import CurvePlot
+from studio.charts.markers import Marker
 from studio.charts.metrics_board import MetricsBoard
 from studio.charts.redraw_clock import RedrawClock
 from studio.charts.schedule_preview import SchedulePreview
@@ -340,6 +341,12 @@ def test_a_single_sample_is_a_dot_until_there_is_a_line(plot: CurvePlot) -> None
     assert len(dot.points()) == 1
 
 
+def legend_words(board: MetricsBoard, quantity: str) -> list[str]:
+    """The words that can be read in its legend."""
+    entries = board.plot(quantity)._legend._entries.values()
+    return [entry._word.text() for entry in entries if entry._word.isVisible()]
+
+
 def test_the_board_cuts_and_clears_all_its_plots(qtbot: QtBot) -> None:
     board = MetricsBoard()
     qtbot.addWidget(board)
@@ -355,6 +362,22 @@ def test_the_board_cuts_and_clears_all_its_plots(qtbot: QtBot) -> None:
         assert max(curve.series.raw.x[-1] for curve in shown._curves.values()) <= 60
         assert shown.markers().keys() == []
     board.append("train/loss", 61, 2.0)  # goes on after the cut
+    assert "Set aside" not in legend_words(board, "loss")
+    steps = np.arange(60.0, 101.0)
+    board.set_faded([{"train/loss": (steps, steps / 60), "val/loss": (steps, steps)}, {"lr": (steps, steps)}])
+    board.add_marker("best", 70, "Best", "b")
+    board.truncate(60)  # cuts nothing of what is faded, and a marker stands on what counts
+    loss = board.plot("loss")
+    assert [curve.series.extent for curve in loss._curves.values()][2:4] == [(60.0, 100.0)] * 2
+    loss.refresh()
+    assert loss._shared_x.last >= 100
+    assert loss._height_of(Marker("best", 60, "", "")) == pytest.approx(1.0)
+    assert legend_words(board, "loss")[-1] == "Set aside"
+    board.resize(520, 600)  # no room for all words: those that have figures go first
+    qtbot.waitUntil(lambda: legend_words(board, "loss") == ["Set aside"])
+    board.set_faded([])
+    board.plot("loss").refresh()
+    assert "Set aside" not in legend_words(board, "loss")
     board.clear()
     assert all(len(curve.series) == 0 for curve in board.plot("loss")._curves.values())
 
