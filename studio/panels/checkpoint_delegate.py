@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from studio.panels.pills import paint_pill
-from studio.state.checkpoint_list import CHECKPOINT_ROLE, FACTS_ROLE
+from studio.state.checkpoint_list import CHECKPOINT_ROLE, FACTS_ROLE, epochs
 from studio.theme import RADIUS, Tone, font, theme
 from training.runs.manifest import CheckpointInfo
 
@@ -44,6 +44,9 @@ class CheckpointDelegate(QStyledItemDelegate):
             left += paint_pill(painter, QPointF(left, upper.center().y()), label, _TONES.get(label, "neutral")) + 5
         painter.setFont(font("caption"))
         painter.setPen(QColor(palette.muted))
+        for words in epochs(info):
+            if left + painter.fontMetrics().horizontalAdvance(words) <= upper.right():  # else the tool tip has them
+                painter.drawText(upper, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, words)
         lower = QRectF(inner.left(), upper.bottom() + 1, inner.width(), 18)
         text = painter.fontMetrics().elidedText(index.data(FACTS_ROLE), Qt.TextElideMode.ElideRight, int(lower.width()))
         painter.drawText(lower, Qt.AlignmentFlag.AlignVCenter, text)

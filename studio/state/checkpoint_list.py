@@ -130,20 +130,24 @@ class CheckpointListModel(QAbstractListModel):
         if role == CHECKPOINT_ROLE:
             return info
         if role == FACTS_ROLE:
-            return facts(info, self._config.monitor if self._config else "")
+            return _facts(info, self._config.monitor if self._config else "")
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return ", ".join([f"Step {info.step:,}", *info.labels, *self.data(index, FACTS_ROLE).split(" · ")])
+            facts = self.data(index, FACTS_ROLE).split(" · ")
+            return ", ".join([f"Step {info.step:,}", *info.labels, *epochs(info), *facts])
         if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{self.data(index, FACTS_ROLE)}\n{info.path}"
+            return f"{', '.join([self.data(index, FACTS_ROLE), *epochs(info)])}\n{info.path}"
         return None
 
 
-def facts(info: CheckpointInfo, monitor: str) -> str:
-    """What the run's ``monitor`` was at this very step, whole epochs, size, time."""
-    parts = [_worth(info, monitor)]
-    parts += [counted(info.epoch, "epoch")] if info.epoch else []
-    parts += [format_size(info.size), time.strftime("%H:%M", time.localtime(info.time))]
-    return " · ".join(parts)
+def epochs(info: CheckpointInfo) -> list[str]:
+    """How many whole epochs lie before it, where there are any."""
+    return [counted(info.epoch, "epoch")] if info.epoch else []
+
+
+def _facts(info: CheckpointInfo, monitor: str) -> str:
+    """What the run's ``monitor`` was at this very step, size, time."""
+    when = time.strftime("%H:%M", time.localtime(info.time))
+    return " · ".join((_worth(info, monitor), format_size(info.size), when))
 
 
 def _worth(info: CheckpointInfo, monitor: str) -> str:

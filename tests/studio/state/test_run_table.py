@@ -144,9 +144,9 @@ def test_checkpoints_come_and_go_without_losing_the_selection(
     assert best.step == 20
     said = [model.index(row).data().rpartition(",")[0] for row in range(3)]  # but the time
     assert said == [
-        "Step 30, last, not validated, 1 epoch, 1.5 kB",
-        "Step 20, best, loss 0.25, 1 epoch, 1.5 kB",
-        "Step 10, loss 0.5, 1 epoch, 1.5 kB",
+        "Step 30, last, 1 epoch, not validated, 1.5 kB",
+        "Step 20, best, 1 epoch, loss 0.25, 1.5 kB",
+        "Step 10, 1 epoch, loss 0.5, 1.5 kB",
     ]
     removed: list[tuple[int, int]] = []
     inserted: list[tuple[int, int]] = []
