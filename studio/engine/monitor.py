@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import time
 from pathlib import Path
 
@@ -23,6 +24,15 @@ HIDDEN_INTERVAL = 1000  # also of a run that nobody works on: another process ma
 _OWNER_CHECK = 0.95  # seconds: asking the system about a process costs more than the rest of a look
 
 
+def events_file_id(folder: RunFolder) -> int:
+    """Another number once another file lies where the run's events are: a state of the run that was set aside, or one that was
+    brought back. 0 for no file."""
+    try:
+        return os.stat(folder.events_file).st_ino
+    except OSError:
+        return 0
+
+
 class RunMonitor(QObject):
     """Watches one run folder.
 
@@ -32,6 +42,7 @@ class RunMonitor(QObject):
         telemetry_arrived(ndarray of FLUSH_ROW)
         event_arrived(Event): every event, oldest first.
         alive_changed(bool): a process works on the run, or no longer, or another one.
+        replaced(): the run's files are others now (it went back to an earlier state of it), and all that was said is void.
         looked(): after each look, when all of the above was said.
     """
 
@@ -40,6 +51,7 @@ class RunMonitor(QObject):
     telemetry_arrived = Signal(object)
     event_arrived = Signal(object)
     alive_changed = Signal(bool)
+    replaced = Signal()
     looked = Signal()
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
@@ -49,6 +61,7 @@ class RunMonitor(QObject):
         self.alive = False
         self.owner: int | None = None  # the process that works on the run
         self._last_step = 0
+        self._file = 0  # which one the history is read from
         self._owner_checked = -math.inf
         self._steps = SeriesReader(self.folder.series_file, STEP_ROW)
         self._telemetry = SeriesReader(self.folder.telemetry_file, FLUSH_ROW)
@@ -84,6 +97,11 @@ class RunMonitor(QObject):
     @Slot()
     def look(self) -> None:
         """Read what is new and say it."""
+        before, self._file = self._file, events_file_id(self.folder)
+        if before and self._file != before:
+            self.stop()
+            self.replaced.emit()
+            return
         owner = self._owner_now() if time.monotonic() - self._owner_checked >= _OWNER_CHECK else self.owner
         try:
             # A process writes its last event before it lets go of the run. Who asks for the owner first and reads after

@@ -9,8 +9,10 @@ from PySide6.QtWidgets import QAbstractItemView, QGridLayout, QListView, QStacke
 
 from studio.actions.checkpoints import export_checkpoint
 from studio.actions.files import reveal
+from studio.actions.rewind import resume_from
 from studio.engine.state import LIVE, RunAction, RunState, is_enabled
 from studio.panels.checkpoint_delegate import CheckpointDelegate
+from studio.panels.set_aside_lines import SetAsideLines
 from studio.state.checkpoint_list import CHECKPOINT_ROLE, CheckpointListModel
 from studio.state.context import AppContext
 from studio.state.way_on import START_OVER, way_on
@@ -59,11 +61,13 @@ class CheckpointPanel(Card):
         self.add_action(self._reveal)
         self.add(stack_host, 1)
         self.add(self._lay_out_buttons())
+        self.set_aside = SetAsideLines(context)
+        self.add(self.set_aside)
         self.view.selectionModel().selectionChanged.connect(self._on_selected)
         self.model.refreshed.connect(self._on_refreshed)
         self._export_best.clicked.connect(self.export_best)
         self._export.clicked.connect(lambda: self._with_chosen(self._export_one))
-        self._resume.clicked.connect(lambda: self._with_chosen(lambda _folder, info: context.resume(info.path)))
+        self._resume.clicked.connect(lambda: self._with_chosen(self._resume_from))
         self._branch.clicked.connect(lambda: self._with_chosen(context.branch_from))
         self._reveal.clicked.connect(lambda: self._with_chosen(lambda _folder, info: reveal(info.path)))
         context.start_problem_changed.connect(self._update_buttons)
@@ -77,16 +81,19 @@ class CheckpointPanel(Card):
             self.view.clearSelection()
             self._picked = ""
         self.model.set_folder(folder)
+        self.set_aside.set_run(folder, state)
         self._update_buttons()
 
     def set_state(self, state: RunState, done_at: int | None = None) -> None:
         """The run went on or ended."""
         self._run_state, self._done_at = state, done_at
+        self.set_aside.set_state(state)
         self._update_buttons()
 
     def refresh(self) -> None:
-        """Read the list again."""
+        """Read the list again, and what is set aside."""
         self.model.refresh()
+        self.set_aside.refresh()
 
     def choose(self, name: str) -> None:
         """Select a checkpoint by its folder's name (a marker on the curve was clicked)."""
@@ -106,6 +113,9 @@ class CheckpointPanel(Card):
         info = self.model.labelled("best") or next(iter(self.model.checkpoints), None)
         if info is not None and self.model.folder is not None:
             export_checkpoint(self._context, self, self.model.folder, info, best=True)
+
+    def _resume_from(self, folder: RunFolder, info: CheckpointInfo) -> None:
+        resume_from(self._context, self, folder, info)
 
     def _export_one(self, folder: RunFolder, info: CheckpointInfo) -> None:
         export_checkpoint(self._context, self, folder, info)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.charts.metrics_board import MetricsBoard
 from studio.services.settings import SettingsStore
 from studio.state.formats import metric_title
+from studio.state.set_aside import Stretch
 from training.events import (
     AttemptStarted,
     CheckpointSaved,
@@ -16,10 +20,13 @@ from training.events import (
     Event,
     Failed,
     Found,
+    Rewound,
     Stopped,
     Validated,
 )
 from training.runs.series import Rows
+
+Floats = NDArray[np.float64]
 
 
 class RunCurves(QWidget):
@@ -38,6 +45,7 @@ class RunCurves(QWidget):
         self._findings = 0
         self._validations: dict[str, list[tuple[float, float]]] = {}  # of each metric: steps and values
         self._shown = ""
+        self._set_aside: tuple[Stretch, ...] = ()
         self.board = MetricsBoard()
         self.board.plot("metric").title_chosen.connect(self._on_metric_chosen)
         self.board.set_smoothing(settings.get().smoothing)
@@ -54,6 +62,7 @@ class RunCurves(QWidget):
         self.board.clear()
         self.board.set_empty_text(empty_text)
         self._validations.clear()
+        self._set_aside = ()
         self._shown = ""
         self.board.plot("metric").set_titles({"": "Metric"}, "")
 
@@ -71,6 +80,17 @@ class RunCurves(QWidget):
         self.board.append("lr", steps, rows["lr"])
         self.board.append("grad_norm", steps, rows["grad_norm"].astype(np.float64))
 
+    def show_set_aside(self, stretches: Sequence[Stretch]) -> None:
+        """Draw what was set aside behind the curves, faded."""
+        if tuple(stretches) != self._set_aside:
+            self._set_aside = tuple(stretches)
+            self._draw_set_aside()
+
+    def _draw_set_aside(self) -> None:
+        others = [name for stretch in self._set_aside for event in stretch.validations for name in _judging(event)]
+        metric = self._shown or next(iter(others), "")
+        self.board.set_faded([_lines(stretch, metric) for stretch in self._set_aside])
+
     def truncate(self, step: int) -> None:
         """Steps after ``step`` are void."""
         self.board.truncate(step)
@@ -87,6 +107,8 @@ class RunCurves(QWidget):
                 self.board.add_marker(
                     "resume", event.step, f"Resumed at step {event.step:,}", ("resume", self._attempts)
                 )
+        elif isinstance(event, Rewound):
+            self.truncate(event.step)
         elif isinstance(event, Validated):
             self._add_validation(event)
         elif isinstance(event, CheckpointSaved):
@@ -108,7 +130,7 @@ class RunCurves(QWidget):
         step = float(event.step)
         if "val/loss" in event.metrics:
             self.board.append("val/loss", step, float(event.metrics["val/loss"]))
-        names = [name for name in event.metrics if name.startswith("val/") and name != "val/loss"]
+        names = _judging(event)
         for name in names:
             self._validations.setdefault(name, []).append((step, float(event.metrics[name])))
         if self._shown in names:
@@ -123,6 +145,7 @@ class RunCurves(QWidget):
         self.board.plot("metric").set_titles(titles, name)
         points = np.array(self._validations[name], dtype=np.float64).reshape(-1, 2)
         self.board.set_curve("val/metric", points[:, 0], points[:, 1])
+        self._draw_set_aside()
 
     @Slot(str)
     def _on_metric_chosen(self, name: str) -> None:
@@ -137,3 +160,21 @@ class RunCurves(QWidget):
     def _on_marker_clicked(self, key: object) -> None:
         if isinstance(key, tuple) and key[0] in ("checkpoint", "best"):
             self.checkpoint_clicked.emit(str(key[1]))
+
+
+def _judging(event: Validated) -> list[str]:
+    """What it measured besides the loss."""
+    return [name for name in event.metrics if name.startswith("val/") and name != "val/loss"]
+
+
+def _lines(stretch: Stretch, metric: str) -> dict[str, tuple[Floats, Floats]]:
+    """The samples of each curve; ``metric`` is what the plot of metrics shows."""
+    rows = stretch.rows
+    steps = rows["step"].astype(np.float64)
+    columns = {"train/loss": "loss", "lr": "lr", "grad_norm": "grad_norm"}
+    lines = {name: (steps, rows[column].astype(np.float64)) for name, column in columns.items()}
+    for name, measured in (("val/loss", "val/loss"), ("val/metric", metric)):
+        points = [(event.step, event.metrics[measured]) for event in stretch.validations if measured in event.metrics]
+        xs, ys = np.array(points, dtype=np.float64).reshape(-1, 2).T
+        lines[name] = xs, ys
+    return lines

@@ -103,16 +103,17 @@ class AppContext(QObject):
             return str(self.engine.death)
         return ""
 
-    def start_run(self, config: RunConfig) -> None:
-        """Train ``config``, from the chosen checkpoint when there is a branch."""
+    def start_run(self, config: RunConfig, checkpoint: Path | None = None) -> None:
+        """Train ``config``, from ``checkpoint`` or the one chosen for a branch."""
         problem = self.start_problem()
         if problem:
             self.notifier.notify(problem, "warning")
             return
         self.live.expect(config.name, config)
         # The engine first: it begins while the page is being built.
-        if self.branch is not None:
-            self.engine.branch(self.branch.checkpoint.path, config_data(config), self.workspace)
+        checkpoint = checkpoint or (self.branch.checkpoint.path if self.branch else None)
+        if checkpoint is not None:
+            self.engine.branch(checkpoint, config_data(config), self.workspace)
         else:
             self.engine.run(config_data(config), self.workspace)
         self.show_page("train")
@@ -156,6 +157,15 @@ class AppContext(QObject):
         self.live.expect_again()
         self.engine.resume(target, overrides)
         self.show_page("train")
+
+    def branch_at_once(self, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
+        """Start a new run from ``checkpoint`` with the very settings of the run in ``folder``."""
+        if self._asks_for_consent(folder.path, (), lambda: self.branch_at_once(folder, checkpoint)):
+            return
+        try:
+            self.start_run(folder.config(), checkpoint.path)
+        except TrainingError as error:
+            self.notifier.notify(str(error), "danger")
 
     def resume_changed(self, folder: Path, overrides: Sequence[str]) -> None:
         """Go on with the run shown and some settings changed; one that is being trained is stopped and kept first."""

@@ -140,7 +140,7 @@ class LiveRun(QObject):
         self._follow(folder)
 
     def replay(self) -> None:
-        """Say everything again from the beginning, for a listener that came late."""
+        """Say everything again from the beginning: a listener came late, or the run's files are others now."""
         if self._monitor is not None:
             folder = self._monitor.folder.path
             self._drop_monitor()
@@ -160,13 +160,13 @@ class LiveRun(QObject):
         monitor.alive_changed.connect(self._update)
         monitor.alive_changed.connect(self.owner_changed)
         monitor.looked.connect(self._on_looked)
+        monitor.replaced.connect(self.replay)
         self._monitor = monitor
         self.attached.emit()
         self._caught_up = False
         monitor.start()
         self._caught_up = True
-        history = monitor.history
-        self._starting = self._starting and not (history.attempts and history.final is None)
+        self._starting = self._starting and not (monitor.history.attempts and monitor.history.final is None)
         self._update()
 
     def detach(self) -> None:

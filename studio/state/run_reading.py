@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from training.events import AttemptStarted, CheckpointSaved, Event, Found, Validated
+from studio.engine.monitor import events_file_id
+from training.events import AttemptStarted, CheckpointSaved, Event, Found, Rewound, Validated
 from training.runs.folder import RunFolder
 from training.runs.history import History
 from training.runs.series import STEP_ROW, Rows, SeriesReader
@@ -31,11 +32,14 @@ class RunReader:
     def _begin(self) -> None:
         self._series = SeriesReader(self._folder.series_file, STEP_ROW)
         self._history = History(self._folder.events_file)
+        self._file = events_file_id(self._folder)
         self._anew = True
 
     def read(self) -> RunReading:
         """What is new. Raises OSError or InputError when it cannot be read; then the next reading begins anew."""
         try:
+            if events_file_id(self._folder) != self._file:
+                self._begin()  # the run went back to an earlier state of it
             events = self._history.poll()
             cut, rows = self._series.read()
             if not self._anew and (cut or any(isinstance(event, AttemptStarted) for event in events)):
@@ -52,7 +56,7 @@ class RunReader:
 def _standing(events: list[Event]) -> list[Event]:
     kept: list[Event] = []
     for event in events:
-        if isinstance(event, AttemptStarted):
+        if isinstance(event, AttemptStarted | Rewound):
             kept = [item for item in kept if not _is_void(item, event.step)]
         kept.append(event)
     return kept

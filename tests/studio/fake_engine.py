@@ -41,6 +41,7 @@ from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.history import EventLog
 from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, write_labels
 from training.runs.profile_record import FirstSteps, PartTime, Profile, StepPart, write_profile
+from training.runs.rewind import look_beyond, rewind
 from training.runs.series import FLUSH_ROW, STEP_ROW, SeriesWriter
 
 STEPS_PER_EPOCH = 20
@@ -228,7 +229,7 @@ class FakeEngine:
             reply(number, "done", result={"action": action, "name": request.get("config", {}).get("name")})
 
     def _train(self, action: str, number: int, request: dict[str, Any]) -> None:
-        first_step, checkpoint = 0, None
+        first_step, checkpoint, beyond = 0, None, None
         if action == "resume":
             target = Path(request["target"])
             inside = target.parent.name == "checkpoints"
@@ -238,6 +239,7 @@ class FakeEngine:
             if inside or newest:
                 checkpoint = str(target if inside else newest[-1])
                 first_step = int(Path(checkpoint).name.removeprefix("step-"))
+                beyond = look_beyond(folder, Path(checkpoint))
             if request["overrides"]:  # a branch, or a new run where there is no checkpoint yet
                 data = config_data(config)
                 apply_overrides(data, request["overrides"])
@@ -253,6 +255,8 @@ class FakeEngine:
             parent = {"run": Path(request["checkpoint"]).parent.parent.name} if action == "branch" else None
             folder = create_run(Path(request["workspace"]), config, parent)
         claim(folder)
+        if beyond is not None:
+            rewind(folder, beyond)
         if config.name == "prints":
             os.write(1, b"a library says hello\n{broken json\n")
         run = self.current = Run(folder, config, first_step, checkpoint)

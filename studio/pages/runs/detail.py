@@ -175,6 +175,7 @@ class RunDetail(QWidget):
         self.outcome.delete_asked.connect(self.delete.click)
         self._profile_view.apply_asked.connect(self._apply)
         self.curves.checkpoint_clicked.connect(self.checkpoints.choose)
+        self.checkpoints.set_aside.shown.connect(self._show_set_aside)
         self.checkpoints.model.refreshed.connect(self._update_buttons)
         self._context.start_problem_changed.connect(self._update_buttons)
 
@@ -227,6 +228,7 @@ class RunDetail(QWidget):
         self._show_what(self._run)
         if len(reading.rows):
             self.curves.add_rows(reading.rows)
+        self._show_set_aside()
         self.curves.set_growing(_STATES.get(self._run.status, RunState.STOPPED) in LIVE)
         if reading.anew:
             self.curves.board.refresh()
@@ -235,6 +237,10 @@ class RunDetail(QWidget):
         config = _config_of(run)
         kinds = (kind_title(key, str(run.record.get(key, ""))) for key in ("dataset", "model"))
         self._what.setText(summarize(config, self._report, self._parameters) if config else " · ".join(kinds))
+
+    @Slot()
+    def _show_set_aside(self) -> None:
+        self.curves.show_set_aside(self.checkpoints.set_aside.stretches)
 
     def _read_profile(self, run: RunSummary) -> None:
         def done(profile: Profile | None) -> None:

@@ -30,8 +30,7 @@ class NumbersRow(Card):
         self._losses: list[float] = []
         self._skipped: list[int] = []  # their steps
         self._newest: Any = None  # row
-        self._validated: Validated | None = None  # the newest
-        self._best: Validated | None = None
+        self._validated: list[Validated] = []
         self._monitor = ""
         host = QWidget()
         grid = QGridLayout(host)
@@ -47,7 +46,8 @@ class NumbersRow(Card):
         """Forget the run shown."""
         self._losses.clear()
         self._skipped.clear()
-        self._newest = self._best = self._validated = None
+        self._validated.clear()
+        self._newest = None
         self._monitor = ""
         for number in (self.loss, self.quality, self.rate, self.norm, self.speed):
             number.set_value("–")
@@ -69,16 +69,13 @@ class NumbersRow(Card):
         """Steps after ``step`` are void."""
         self._losses.clear()
         self._skipped = [skipped for skipped in self._skipped if skipped <= step]
-        if self._best is not None and self._best.step > step:
-            self._best = None
+        self._validated = [event for event in self._validated if event.step <= step]
 
     def add_event(self, event: Event, monitor: str) -> None:
         """A validation, shown by ``refresh``; ``monitor`` is the metric that decides which is best."""
-        if not isinstance(event, Validated) or monitor not in event.metrics:
-            return
-        if event.improved or self._best is None:
-            self._best = event
-        self._validated, self._monitor = event, monitor
+        if isinstance(event, Validated) and monitor in event.metrics:
+            self._validated.append(event)
+            self._monitor = monitor
 
     def refresh(self) -> None:
         """Show what was added: once for all of a look, or a run that validates a hundred times a second would have a
@@ -90,8 +87,8 @@ class NumbersRow(Card):
             finite = [value for value in self._losses if np.isfinite(value)]
             self.loss.set_value(format_number(sum(finite) / len(finite)) if finite else "NaN")
             self.loss.set_delta(f"mean of {len(self._losses)} steps" if len(self._losses) > 1 else "of 1 step")
-        if self._validated is not None:
-            self._show_quality(self._validated)
+        if self._monitor:
+            self._show_quality()
         count = len(self._skipped)
         self.norm.set_delta(f"{count:,} step{'s' if count > 1 else ''} skipped" if count else "", "warning")
 
@@ -100,12 +97,17 @@ class NumbersRow(Card):
         if progress.samples_per_second:
             self.speed.set_value(format_rate(progress.samples_per_second))
 
-    def _show_quality(self, event: Validated) -> None:
-        value = float(event.metrics[self._monitor])
+    def _show_quality(self) -> None:
         self.name_quality(self._monitor)
-        self.quality.set_value(format_metric(self._monitor, value))
-        if self._best is event:
+        if not self._validated:  # what there was is void
+            self.quality.set_value("–")
+            self.quality.set_delta("")
+            return
+        newest = self._validated[-1]
+        best = next((event for event in reversed(self._validated) if event.improved), self._validated[0])
+        value, highest = (format_metric(self._monitor, float(event.metrics[self._monitor])) for event in (newest, best))
+        self.quality.set_value(value)
+        if best is newest:
             self.quality.set_delta("best so far", "success")
-        elif self._best is not None:
-            best = format_metric(self._monitor, float(self._best.metrics[self._monitor]))
-            self.quality.set_delta(f"best {best} at step {self._best.step:,}")
+        else:
+            self.quality.set_delta(f"best {highest} at step {best.step:,}")

@@ -39,6 +39,7 @@ from training.events import (
     PhaseChanged,
     Validated,
 )
+from training.runs.rewind import REWOUND
 from training.runs.series import Rows
 
 
@@ -116,6 +117,7 @@ class TrainPage(QWidget):
         self.profile.apply_asked.connect(self._apply)
         self.profile.arrived.connect(self._scroll_to_profile)
         self.curves.checkpoint_clicked.connect(self.checkpoints.choose)
+        self.checkpoints.set_aside.shown.connect(self._show_set_aside)
         context.start_problem_changed.connect(self._on_start_problem_changed)
 
     # --------------------------------------------------------------------------------------- a run arrives
@@ -135,6 +137,7 @@ class TrainPage(QWidget):
         self._show_owner()
         self.curves.set_growing(self._live.state in LIVE)
         self.checkpoints.set_run(self._live.folder, self._live.state, self._live.done_at)
+        self._show_set_aside()
         self.evaluation.set_run(self._live.folder)
         self.profile.set_run(self._live.folder, self._live.state)
         self._show_outcome()
@@ -186,13 +189,13 @@ class TrainPage(QWidget):
             self.numbers.truncate(event.step)
         elif isinstance(event, PhaseChanged) and event.phase == "preparing data" and event.fraction is None:
             self.findings.clear()  # an attempt begins; what it finds in its data comes before it is announced
-        elif isinstance(event, Found):
+        elif isinstance(event, Found) and not event.title.startswith(REWOUND):
             self.findings.add(event, config)
         if isinstance(event, (AttemptStarted, *FINAL_EVENTS)):
             self.checkpoints.set_state(self._live.state, self._live.done_at)  # also for a late page
         if isinstance(event, (CheckpointSaved, AttemptStarted, *FINAL_EVENTS)):
             self.checkpoints.refresh()
-        if isinstance(event, (Validated, *FINAL_EVENTS)):
+        if isinstance(event, (Validated, AttemptStarted, *FINAL_EVENTS)):
             self.evaluation.refresh()
 
     # --------------------------------------------------------------------------------------------- actions
@@ -225,6 +228,10 @@ class TrainPage(QWidget):
     def _on_start_problem_changed(self, problem: str) -> None:
         self.empty.button.setEnabled(not problem)
         self.empty.button.setToolTip(problem)
+
+    @Slot()
+    def _show_set_aside(self) -> None:
+        self.curves.show_set_aside(self.checkpoints.set_aside.stretches)
 
     @Slot()
     def _show_owner(self) -> None:

@@ -158,6 +158,10 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_is_started_over_from_
     run = context.live.folder
     assert run is not None
     context.show_page("runs")
+    qtbot.waitUntil(lambda: not context.library._busy)
+    with qtbot.waitSignal(context.library.refreshed):
+        context.library.refresh()  # what was read while it worked is past
+    qtbot.waitUntil(page.detail.delete.isEnabled)
     answer_next_question(qtbot, "Delete")
     press(page.detail.outcome, "Delete")
     qtbot.waitUntil(lambda: not run.path.exists())

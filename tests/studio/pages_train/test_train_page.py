@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.actions.export_dialog import ExportDialog
+from studio.actions.rewind import HERE
 from studio.engine.messages import EngineDeath
 from studio.engine.state import RunState
 from studio.pages.train.header import RunHeader
@@ -151,12 +152,13 @@ def test_resuming_from_a_chosen_checkpoint_continues_one_curve(
     context.start_run(config(epochs=3))
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
     qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 3)
-    assert not page.checkpoints._resume.isEnabled()  # nothing is left after the last one
+    qtbot.waitUntil(lambda: not page.checkpoints._resume.isEnabled())  # nothing is left after the last one
     told = "The run is complete at step 60. To train longer, press Branch and raise Epochs."
     assert page.checkpoints._resume.toolTip() == told
     assert not window.conduct.actions.actions["resume"].isEnabled()
     page.checkpoints.choose("step-00000020")
     qtbot.waitUntil(page.checkpoints._resume.isEnabled)
+    answer_next_question(qtbot, HERE)
     click(qtbot, page.checkpoints._resume)
     qtbot.waitUntil(lambda: context.live.state is not RunState.COMPLETED)
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)

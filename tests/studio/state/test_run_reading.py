@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,11 @@ def test_looks_add_up_to_the_whole_and_a_resume_begins_anew(folder: RunFolder) -
     assert not reader.read().anew
     writer.close()
     log.close()
+    other = folder.path / "other"  # a state of the run that was set aside, as long as this one
+    shutil.copyfile(folder.events_file, other)
+    other.replace(folder.events_file)
+    assert reader.read().anew
+    assert not reader.read().anew
 
 
 def test_a_thinned_line_reads_no_more_of_a_longer_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

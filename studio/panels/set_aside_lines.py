@@ -1,0 +1,145 @@
+"""A line for each stretch that a run set aside: how much it is, bring it back, clear it away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from studio.actions.rewind import clear_stretch, restore_stretch
+from studio.engine.state import ENDED, RunState
+from studio.state.context import AppContext
+from studio.state.set_aside import SetAsideList, Stretch
+from studio.theme import SPACING
+from studio.widgets import button, label, separator
+from training.runs.folder import RunFolder
+
+_TRAINS = "The run is being trained. Stop it first, or wait for its end."
+_BUSY = "One moment: what is set aside is being moved."
+
+
+class SetAsideLines(QWidget):
+    """Takes no room while nothing is set aside.
+
+    Signals:
+        shown(): ``stretches`` is as new as the folder.
+    """
+
+    shown = Signal()
+
+    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._state = RunState.IDLE
+        self._busy = False
+        self._rows: list[_Row] = []
+        self._list = SetAsideList(context.background, self)
+        self._list.refreshed.connect(self._on_refreshed)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACING.s)
+        self._column.addWidget(separator())
+        self.hide()
+
+    @property
+    def stretches(self) -> tuple[Stretch, ...]:
+        """What is shown, newest first."""
+        return self._list.stretches
+
+    def set_run(self, folder: RunFolder | None, state: RunState) -> None:
+        """Show what the run in ``folder`` set aside; ``state`` decides whether it can be brought back."""
+        self._state = state
+        if folder != self._list.folder:
+            self._busy = False
+        self._list.set_folder(folder)
+        self._show()
+
+    def set_state(self, state: RunState) -> None:
+        """The run went on or ended."""
+        self._state = state
+        self._update_buttons()
+
+    def refresh(self) -> None:
+        """Read the folder again."""
+        self._list.refresh()
+
+    @Slot()
+    def _on_refreshed(self) -> None:
+        self._show()
+        self.shown.emit()
+
+    def _show(self) -> None:
+        stretches = self._list.stretches
+        if [row.stretch for row in self._rows] != list(stretches):
+            for row in self._rows:
+                row.setParent(None)
+                row.deleteLater()
+            self._rows = [_Row(stretch) for stretch in stretches]
+            for row in self._rows:
+                self._column.addWidget(row)
+                row.restore.clicked.connect(self._with(row.stretch, self._restore))
+                row.clear.clicked.connect(self._with(row.stretch, self._clear))
+        self.setVisible(bool(stretches))
+        self._update_buttons()
+
+    def _with(self, stretch: Stretch, act: Callable[[RunFolder, Stretch], None]) -> Callable[[], None]:
+        def call() -> None:
+            if self._list.folder is not None:
+                act(self._list.folder, stretch)
+
+        return call
+
+    def _restore(self, folder: RunFolder, stretch: Stretch) -> None:
+        self._set_busy(True)
+        restore_stretch(self._context, folder, stretch, self._on_done)
+
+    def _clear(self, folder: RunFolder, stretch: Stretch) -> None:
+        self._set_busy(clear_stretch(self._context, self, folder, stretch, self._on_done))
+
+    def _on_done(self) -> None:
+        self._set_busy(False)
+        self.refresh()
+
+    def _set_busy(self, busy: bool) -> None:
+        self._busy = busy
+        self._update_buttons()
+
+    def _update_buttons(self) -> None:
+        reason = _TRAINS if self._state not in ENDED else _BUSY if self._busy else ""
+        for row in self._rows:
+            row.set_reason(reason)
+
+
+class _Row(QWidget):
+    """One stretch."""
+
+    def __init__(self, stretch: Stretch) -> None:
+        super().__init__()
+        self.stretch = stretch
+        steps = stretch.steps
+        self.restore = button("Restore", "undo")
+        self.clear = button("Clear away", "trash")
+        self._tips = {
+            self.restore: f"Bring {steps} back; what the run trained since is set aside in their place",
+            self.clear: f"Delete {steps} for good",
+        }
+        for made, verb in ((self.restore, "Restore"), (self.clear, "Clear away")):
+            made.setAccessibleName(f"{verb} {steps}")
+        buttons = QHBoxLayout()
+        buttons.setSpacing(SPACING.s)
+        buttons.addWidget(self.restore, 1)
+        buttons.addWidget(self.clear, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACING.xs)
+        words = f"{steps[0].upper()}{steps[1:]} set aside · {stretch.held}"
+        column.addWidget(label(words, "help", wrap=True))
+        column.addLayout(buttons)
+
+    def set_reason(self, reason: str) -> None:
+        """Why nothing can be done with it now; "" when it can."""
+        for made, tip in self._tips.items():
+            made.setEnabled(not reason)
+            made.setToolTip(reason or tip)
+            made.setAccessibleDescription(reason or tip)

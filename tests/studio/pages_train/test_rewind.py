@@ -1,0 +1,166 @@
+"""Going on from an older checkpoint through the window: asked first, set aside, drawn faded, brought back, cleared away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QLabel
+from pytestqt.qtbot import QtBot
+
+from studio.actions.rewind import BRANCH, HERE
+from studio.charts.metrics_board import MetricsBoard
+from studio.engine.state import RunState
+from studio.pages.train.page import TrainPage
+from studio.panels.run_curves import RunCurves
+from studio.panels.set_aside_lines import SetAsideLines
+from studio.state.context import AppContext
+from tests.studio.window_driver import answer_next_question, open_window, runs_page, train_page
+from training.config import RunConfig
+from training.control import Command
+from training.runs.folder import claim, release
+from training.runs.rewind import look_beyond, rewind
+
+MakeConfig = Callable[..., RunConfig]
+QUANTITIES = ("loss", "lr", "grad_norm", "metric")
+
+
+def click(qtbot: QtBot, button: QAbstractButton) -> None:
+    qtbot.waitUntil(lambda: button.isVisible() and button.isEnabled())
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def whole_run(qtbot: QtBot, context: AppContext, config: RunConfig) -> Path:
+    """A run of three epochs, complete at step 60."""
+    context.start_run(config)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.start_problem())
+    assert context.live.folder is not None
+    return context.live.folder.path
+
+
+def go_back(qtbot: QtBot, page: TrainPage, step: int, answer: str) -> list[str]:
+    page.checkpoints.refresh()
+    qtbot.waitUntil(lambda: page.checkpoints.model.row_of(f"step-{step:08d}") is not None)
+    page.checkpoints.choose(f"step-{step:08d}")
+    asked = answer_next_question(qtbot, answer)
+    click(qtbot, page.checkpoints._resume)
+    return asked
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def live_steps(curves: RunCurves) -> list[int]:
+    return [int(x) for x in curves.board.plot("loss")._curves["train/loss"].series.raw.x]
+
+
+def faded_steps(board: MetricsBoard, quantity: str) -> list[list[int]]:
+    """The steps of each curve in that plot that is faded and holds something."""
+    faded = [curve.series for curve in board.plot(quantity)._curves.values() if curve.is_faded and len(curve.series)]
+    return [[int(x) for x in series.raw.x] for series in faded]
+
+
+def said(lines: SetAsideLines) -> list[str]:
+    return [label.text() for row in lines._rows for label in row.findChildren(QLabel)]
+
+
+def test_what_lies_beyond_is_set_aside_brought_back_and_cleared_away(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    page = train_page(open_window(qtbot, context))
+    lines, board = page.checkpoints.set_aside, page.curves.board
+    folder = whole_run(qtbot, context, config(epochs=3, milliseconds=30))
+    before = contents(folder)
+    assert go_back(qtbot, page, 20, "Cancel") == ["Go back to step 20 of 60?"]
+    assert contents(folder) == before
+    assert context.live.state is RunState.COMPLETED
+
+    go_back(qtbot, page, 20, HERE)
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING and bool(lines.stretches))
+    qtbot.waitUntil(lambda: live_steps(page.curves)[-1] > 25)
+    assert live_steps(page.curves) == list(range(1, live_steps(page.curves)[-1] + 1))
+    assert [faded_steps(board, quantity)[0] for quantity in QUANTITIES] == [list(range(20, 61))] * 3 + [[20, 40, 60]]
+    assert faded_steps(board, "loss")[1] == [20, 40, 60]
+    (row,) = lines._rows
+    for made, name in ((row.restore, "Restore steps 21 to 60"), (row.clear, "Clear away steps 21 to 60")):
+        assert made.accessibleName() == name
+        assert not made.isEnabled()
+        assert made.toolTip() == "The run is being trained. Stop it first, or wait for its end."
+    context.live.ask(Command.STOP)
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.start_problem())
+    reached = live_steps(page.curves)[-1]
+    assert reached < 60
+    qtbot.waitUntil(lambda: [info.step for info in page.checkpoints.model.checkpoints][::-1] == [20, reached])
+    assert page.numbers.quality._delta.text() == "best so far"
+    assert f"step {reached:,} of 60" in page.header._progress.accessibleName()
+    assert said(lines)[0].startswith("Steps 21 to 60 set aside · 2 checkpoints · ")
+
+    click(qtbot, row.restore)
+    qtbot.waitUntil(lambda: live_steps(page.curves) == list(range(1, 61)) and len(faded_steps(board, "lr")) == 1)
+    assert context.live.state is RunState.COMPLETED
+    assert before.items() <= contents(folder).items()  # to the bit
+    qtbot.waitUntil(lambda: faded_steps(board, "lr") == [list(range(20, reached + 1))])
+    click(qtbot, lines._rows[0].restore)  # undone
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and live_steps(page.curves)[-1] == reached)
+    qtbot.waitUntil(lambda: faded_steps(board, "lr") == [list(range(20, 61))])
+
+    page.checkpoints.choose(f"step-{reached:08d}")
+    click(qtbot, page.header.resume)  # from the last one: at once, and what is set aside stays so
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.start_problem())
+    assert live_steps(page.curves) == list(range(1, 61))
+    assert faded_steps(board, "lr") == [list(range(20, 61))]
+    for answer, left in (("Cancel", 1), ("Clear away", 0)):
+        asked = answer_next_question(qtbot, answer)
+        click(qtbot, lines._rows[0].clear)
+        assert asked == ["Clear away steps 21 to 60?"]
+        qtbot.waitUntil(lambda: len(lines.stretches) == left)  # noqa: B023 - here
+    assert not lines.isVisible()
+    assert faded_steps(board, "loss") == []
+    assert not (folder / "set_aside").exists()
+
+
+def test_a_branch_keeps_everything(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+    page = train_page(open_window(qtbot, context))
+    folder = whole_run(qtbot, context, config(epochs=3))
+    before = contents(folder)
+    go_back(qtbot, page, 40, BRANCH)
+    qtbot.waitUntil(lambda: context.live.folder is not None and context.live.folder.path != folder)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.start_problem())
+    assert context.live.folder is not None
+    assert context.live.folder.status()["parent"]["run"] == folder.name
+    assert contents(folder) == before
+    assert page.checkpoints.set_aside.isHidden()
+
+
+def test_a_run_on_the_runs_page_is_brought_back_there(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = whole_run(qtbot, context, config(epochs=3))
+    run = context.live.folder
+    assert run is not None
+    for step in (40, 20):  # twice, as another program may
+        beyond = look_beyond(run, run.checkpoints / f"step-{step:08d}")
+        assert beyond is not None
+        claim(run)
+        rewind(run, beyond)
+        release(run)
+    context.live.detach()
+    page = runs_page(open_window(qtbot, context, "runs"))
+    qtbot.waitUntil(lambda: page.model.rowCount() == 1)
+    page.choose(folder.name)
+    detail = page.detail
+    lines, board = detail.checkpoints.set_aside, detail.curves.board
+    qtbot.waitUntil(lambda: len(lines.stretches) == 2 and live_steps(detail.curves) == list(range(1, 21)))
+    assert faded_steps(board, "lr") == [list(range(20, 41)), list(range(40, 61))]
+    assert [text.rpartition(" · ")[0] for text in said(lines)] == [
+        "Steps 21 to 40 set aside · 1 checkpoint",
+        "Steps 41 to 60 set aside · 1 checkpoint",
+    ]
+    assert board.plot("lr")._legend._entries["lr 0"].accessibleName() == "Set aside"
+    click(qtbot, lines._rows[1].restore)
+    qtbot.waitUntil(lambda: live_steps(detail.curves) == list(range(1, 61)))
+    qtbot.waitUntil(lambda: [info.step for info in detail.checkpoints.model.checkpoints] == [60, 40, 20])
+    assert faded_steps(board, "lr") == [list(range(20, 41))]
