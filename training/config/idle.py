@@ -51,14 +51,15 @@ def idle_settings(config: RunConfig, given: Collection[str] = ()) -> dict[str, I
 
 
 def idle_on_purpose(config: RunConfig, given: Collection[str] = ()) -> Iterator[str]:
-    """Clauses about those of them that whoever wrote ``config`` set. What a form sends names every setting: of those only what
-    differs from its default counts."""
+    """Clauses about those of them that whoever wrote ``config`` set. What a form sends or saves names every setting that has a
+    value: of those only what differs from its default counts."""
     for path, idle in idle_settings(config, given).items():
         section, _, name = path.partition(".")
         values = getattr(config, section)
         written = values.model_fields_set
-        of_a_form = written >= type(values).model_fields.keys()
-        if name in written and not (of_a_form and getattr(values, name) == type(values).model_fields[name].default):
+        fields = type(values).model_fields
+        of_a_form = all(each in written or getattr(values, each) is None for each in fields)
+        if name in written and not (of_a_form and getattr(values, name) == fields[name].default):
             yield idle.clause(path)
 
 

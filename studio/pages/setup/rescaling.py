@@ -20,7 +20,7 @@ def tell_of_move(context: AppContext, old_kind: str, moved: Moved) -> None:
         parts.append(f"{spec.title} {shown(after, spec)} instead of {shown(before, spec)}")
     context.notifier.notify(
         f"{'; '.join(parts)}.",
-        title=f"On {new}'s scale",
+        title=f"Moved to {new}'s scale",
         action_text=f"Back to {old}",
         action=lambda: draft.set_kind("optimizer", old_kind),
     )

@@ -58,7 +58,7 @@ def test_sgd_under_one_cycle_trains_at_the_rate_its_field_shows(page: SetupPage,
     page.tabs.setCurrentIndex(2)
     assert page.findChildren(OptimizationPreview)[0].sentence.text().startswith("Rises to 0.05 over the first 30%")
     (notice,) = heard
-    assert (notice.title, notice.text) == ("On SGD's scale", "Learning rate 0.05 instead of 0.003.")
+    assert (notice.title, notice.text) == ("Moved to SGD's scale", "Learning rate 0.05 instead of 0.003.")
     context.draft.undo()
     assert (context.draft.data(), rates(context)) == (before, curve)
     context.draft.redo()

@@ -10,7 +10,8 @@ from tests.training.commands import Captured
 from tests.training.tiny import tiny
 from training.cli import main
 from training.config import RunConfig, parse_config
-from training.config.idle import idle_settings
+from training.config.files import config_data
+from training.config.idle import idle_on_purpose, idle_settings
 from training.engine.run import start_run
 from training.runs.manifest import read_manifest
 
@@ -100,4 +101,13 @@ def test_check_tells_what_was_set_without_effect(tmp_path: Path, capsys: Capture
     assert told == [
         "optimizer.lr has no effect while schedule.max_lr is set.",
         "loop.roll_back_factor has no effect while loop.after_skips is stop.",
+    ]
+
+
+def test_what_a_form_names_without_having_been_touched_is_not_told() -> None:
+    untouched, turned = tiny(), tiny("loop.roll_back_factor=0.3")
+    assert "optimizer.lr" in idle_settings(untouched)
+    assert not list(idle_on_purpose(parse_config(config_data(untouched))))
+    assert list(idle_on_purpose(parse_config(config_data(turned)))) == [
+        "loop.roll_back_factor has no effect while loop.after_skips is stop"
     ]
