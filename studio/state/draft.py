@@ -13,6 +13,7 @@ from studio.state.draft_check import check, complete, usable_config
 from studio.state.draft_history import DraftHistory
 from studio.state.draft_table import inner_value, with_inner
 from studio.state.kind_change import OtherKinds, equal
+from studio.state.recipes import preset_data
 from studio.state.run_names import name_after_change
 from studio.state.setting_specs import (
     RUN,
@@ -25,13 +26,12 @@ from studio.state.setting_specs import (
     split_path,
     table_key,
 )
-from training.config import RunConfig, load_config, parse_config, save_config
+from training.config import RunConfig, load_config, save_config
 from training.config.describe import FieldSpec
 from training.config.files import read_config_text, read_toml
 from training.config.paths import with_absolute_paths
 from training.config.run import SECTIONS
 from training.errors import ConfigError, Problem
-from training.presets import preset_text
 
 SAMPLE = "sample"
 
@@ -146,7 +146,7 @@ class Draft(QObject):
         if kind == old_kind:
             return
         self._history.close_group()
-        self._history.remember(self._data, "")
+        self._history.remember(self._data, f"{section}.kind")
         others, moved = self._other_kinds.change(self._data, section, kind)
         self._revise()
         self.kind_changed.emit(section)
@@ -172,6 +172,18 @@ class Draft(QObject):
         if any(path.endswith(".kind") for path in settings):
             changed["name"] = name_after_change(changed)
         self._replace(changed)
+
+    def follow_up(self, data: Mapping[str, Any]) -> None:
+        """Replace everything by what follows from other data: within the step in which that was chosen, where it is the last
+        one, so that it is taken back with it."""
+        if data == self._data:
+            return
+        if not self._history.newest.startswith("dataset."):
+            self._history.close_group()
+            self._history.remember(self._data, "dataset.")
+        self._history.close_group()
+        self._other_kinds.clear(but="dataset")
+        self._restore(dict(data))
 
     def reset(self, path: str) -> None:
         """Put the default back."""
@@ -288,4 +300,4 @@ class Draft(QObject):
 
 
 def _sample() -> dict[str, Any]:
-    return parse_config(read_toml(preset_text(SAMPLE), SAMPLE), paths=False).model_dump(mode="json")
+    return preset_data(SAMPLE)

@@ -13,8 +13,8 @@ class DraftHistory:
 
     def __init__(self, limit: int = 200) -> None:
         self._limit = limit
-        self._past: list[Snapshot] = []
-        self._future: list[Snapshot] = []
+        self._past: list[tuple[str, Snapshot]] = []  # what each step was about, and what stood before it
+        self._future: list[tuple[str, Snapshot]] = []
         self._group = ""
 
     def remember(self, before: Snapshot, group: str) -> None:
@@ -22,7 +22,7 @@ class DraftHistory:
         if group and group == self._group:
             return
         self._group = group
-        self._past = [*self._past, copy.deepcopy(before)][-self._limit :]
+        self._past = [*self._past, (group, copy.deepcopy(before))][-self._limit :]
         self._future.clear()
 
     def close_group(self) -> None:
@@ -38,6 +38,11 @@ class DraftHistory:
         return self._move(present, self._future, self._past)
 
     @property
+    def newest(self) -> str:
+        """The group of the last step; "" where it has none."""
+        return self._past[-1][0] if self._past else ""
+
+    @property
     def can_undo(self) -> bool:
         """Whether there is a step to take back."""
         return bool(self._past)
@@ -47,9 +52,12 @@ class DraftHistory:
         """Whether an undo can itself be undone."""
         return bool(self._future)
 
-    def _move(self, present: Snapshot, source: list[Snapshot], target: list[Snapshot]) -> Snapshot | None:
+    def _move(
+        self, present: Snapshot, source: list[tuple[str, Snapshot]], target: list[tuple[str, Snapshot]]
+    ) -> Snapshot | None:
         self.close_group()
         if not source:
             return None
-        target.append(copy.deepcopy(present))
-        return source.pop()
+        group, snapshot = source.pop()
+        target.append((group, copy.deepcopy(present)))
+        return snapshot

@@ -22,9 +22,9 @@ class OtherKinds:
     def __init__(self) -> None:
         self._left: dict[tuple[str, str], _Left] = {}
 
-    def clear(self) -> None:
-        """Forget them all."""
-        self._left.clear()
+    def clear(self, but: str = "") -> None:
+        """Forget them all, but for those of one section."""
+        self._left = {place: left for place, left in self._left.items() if place[0] == but}
 
     def change(self, data: Data, section: str, kind: str) -> tuple[list[str], Moved]:
         """Write another ``kind`` into ``section`` of ``data``: as it was left, or with what the one before carries over. With

@@ -10,14 +10,25 @@ from typing import Any
 from training.config.files import read_toml
 from training.presets import preset_names, preset_text
 
+_LONGEST = 80
 
-def name_after_change(data: Mapping[str, Any]) -> str:
-    """The name for the settings ``data`` once their network or task is another one: a preset's ("table classes") may say
-    what the run no longer does, so its data name it; one that was typed stays."""
-    name = str(data["name"])
-    place = data["dataset"].get("path")
-    stem = Path(place).stem if isinstance(place, str) else ""
-    return stem[:80] if stem and name in _names_of_presets() else name
+
+def name_after_change(data: Mapping[str, Any], place_before: str = "", otherwise: str = "") -> str:
+    """The name for the settings ``data`` once their data, network or task is another one: a preset's ("table classes") or that of
+    the data before may say what the run no longer does, so its data names it, and where that has no place it is
+    ``otherwise``; one that was typed stays."""
+    name, place = str(data["name"]), data["dataset"].get("path")
+    if name not in _names_of_presets() and name != _called(place_before):
+        return name
+    return _called(place) or otherwise or name
+
+
+def _called(place: object) -> str:
+    """What the file or folder of the data is called."""
+    if not isinstance(place, str) or not place:
+        return ""
+    path = Path(place)
+    return (path.name if path.is_dir() else path.stem)[:_LONGEST]
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtWidgets import QFileDialog, QWidget
@@ -53,34 +54,27 @@ def open_file(context: AppContext, path: Path) -> None:
         )
 
 
-def open_dropped(context: AppContext, path: Path) -> None:
-    """A TOML file becomes the draft; a folder or file of data becomes its dataset. Says so when it is neither."""
+def open_dropped(context: AppContext, path: Path, take: Callable[[str, Path], object]) -> None:
+    """A TOML file becomes the draft; of a folder or file of data ``take`` is told the kind and the place. Says so when it is
+    neither."""
     if path.suffix.lower() == ".toml" and path.is_file():
         open_file(context, path)
         return
 
-    def failed(error: Exception) -> None:
-        why = error.strerror if isinstance(error, OSError) else error
-        context.notifier.notify(f"{path} cannot be read ({why}).", "danger")
-
-    # Not here: a folder on a slow drive would hold the window still.
-    context.background.submit(lambda: dataset_at(path), lambda found: _take_dataset(context, path, found), failed)
-
-
-def _take_dataset(context: AppContext, path: Path, found: tuple[str, Path] | None) -> None:
-    if found is None:
+    def done(found: tuple[str, Path] | None) -> None:
+        if found is not None:
+            take(*found)
+            return
         refusal = InputError(
             f"{path.name} holds no dataset this program knows.",
             "Drop a folder with one subfolder of images for each class, one with images and masks, a folder of MNIST files, "
             "a table (CSV or Parquet), a text, or a TOML file.",
         )
         context.notifier.notify(str(refusal), "warning")
-        return
-    kind, place = found
-    draft = context.draft
-    if draft.kind("dataset") != kind:
-        draft.set_kind("dataset", kind)
-    draft.set("dataset.path", str(place.absolute()))
-    name = place.name if place.is_dir() else place.stem
-    if not draft.is_changed("name") and name:
-        draft.set("name", name[:80])  # a run on other data should not be called after the sample
+
+    def failed(error: Exception) -> None:
+        why = error.strerror if isinstance(error, OSError) else error
+        context.notifier.notify(f"{path} cannot be read ({why}).", "danger")
+
+    # Not here: a folder on a slow drive would hold the window still.
+    context.background.submit(lambda: dataset_at(path), done, failed)

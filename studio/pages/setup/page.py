@@ -25,6 +25,7 @@ from studio.pages.setup.header import SetupHeader
 from studio.pages.setup.loop_preview import LoopPreview
 from studio.pages.setup.model_preview import ModelPreview
 from studio.pages.setup.optimization_preview import OptimizationPreview
+from studio.pages.setup.other_data import OtherData
 from studio.pages.setup.panel import Panel
 from studio.pages.setup.preview_frame import PreviewFrame
 from studio.pages.setup.question import DEBOUNCE
@@ -59,6 +60,7 @@ class SetupPage(QWidget):
         self.finder = Finder(self.header.search, self.forms, self.show_setting, self)
         self.findings = FindingsPanel()
         self.bar = StartBar()
+        self.other_data = OtherData(context, self.facts.dataset, self)
         self.checking = Checking(context, self.findings, self.facts, self)
         self._lay_out()
         self._connect()
@@ -120,6 +122,7 @@ class SetupPage(QWidget):
         column.addWidget(self.sheet)
         column.addWidget(self.stack, 1)
         column.addWidget(_inset(self.findings, bottom=SPACING.s))
+        column.addWidget(_inset(self.other_data.banner, bottom=SPACING.s))
         column.addWidget(self.bar)
 
     def _connect(self) -> None:
@@ -270,7 +273,7 @@ class SetupPage(QWidget):
         if path is not None:
             event.acceptProposedAction()
             # After the drop: a message must not keep the file manager waiting.
-            QTimer.singleShot(0, self, partial(open_dropped, self.context, path))
+            QTimer.singleShot(0, self, partial(open_dropped, self.context, path, self.other_data.take))
 
 
 def _local_path(event: QDropEvent) -> Path | None:

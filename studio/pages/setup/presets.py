@@ -144,10 +144,11 @@ def ask_for_preset(context: AppContext, parent: QWidget) -> None:
     row = dialog.chosen
     if not wanted or not context.open_config(PRESET_PREFIX + row.name):
         return
-    for ask in row.asks:  # what was not named stays open: the file's own path stands for any
-        context.draft.set(ask.setting, dialog.paths.get(ask.setting, ""))
+    # What was not named stays open: the file's own path stands for any.
+    given = {ask.setting: dialog.paths.get(ask.setting, "") for ask in row.asks}
     if data := dialog.paths.get("dataset.path"):
-        context.draft.set("name", Path(data).stem[:80] or row.title)  # several runs of a preset differ by their data
+        given["name"] = Path(data).stem[:80] or row.title  # several runs of a preset differ by their data
+    context.draft.apply(given)
     left = [ask.what for ask in row.asks if ask.setting not in dialog.paths]
     if left:
         context.notifier.notify(f"Choose {' and '.join(left)} before you start.", "info", title=row.title)

@@ -75,6 +75,7 @@ class Question(QObject):
         self._asked: RunConfig | None = None
         self._refused = False  # by the engine
         self._serial = 0
+        self._settling = False
         self._inquiry: Inquiry | None = None
         self._active = False
         self._timer = QTimer(self, singleShot=True, interval=delay)
@@ -107,6 +108,17 @@ class Question(QObject):
             self._key = None  # what was wrong may have been put right elsewhere
         self.follow()
 
+    def settle(self, change: Callable[[], None]) -> None:
+        """Carry out a change of the draft that says no more than what the answer found."""
+        self._settling = True
+        try:
+            change()
+        finally:
+            self._settling = False
+        config = self._draft.usable_config(*self._sections)
+        if config is not None:
+            self._key, self._asked, self._shown = self._depends_on(config), config, self._about(self._draft)
+
     def ask_again(self) -> None:
         """Ask although nothing changed (the files may have)."""
         self._key = None
@@ -114,7 +126,7 @@ class Question(QObject):
 
     def follow(self) -> None:
         """See whether the draft has moved away from the answer."""
-        if not self._active:
+        if not self._active or self._settling:
             return
         self._forget_other_data()
         config = self._draft.usable_config(*self._sections)
@@ -151,6 +163,7 @@ class Question(QObject):
         config = self._draft.usable_config(*self._sections)
         if config is None:
             return
+        self._asked = config
         self._serial += 1
         serial = self._serial
         self.progress = ("", None)

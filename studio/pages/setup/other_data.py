@@ -1,0 +1,239 @@
+"""Other data, other settings: sets up what suits it, says what became of the settings before, and puts them back if asked to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Slot
+
+from studio.forms.sentences import shown
+from studio.pages.setup.question import Question
+from studio.state.context import AppContext
+from studio.state.formats import kind_title
+from studio.state.kind_change import equal
+from studio.state.recipes import (
+    Data,
+    likely_target,
+    new_name,
+    recipe,
+    takes,
+    with_kept_settings,
+    with_recipe,
+    without_strangers,
+)
+from studio.state.setting_specs import join_path, specs
+from studio.widgets import Banner
+from training.config.run import SECTIONS
+from training.presets import preset
+from training.presets.recipes import RECIPES
+
+_MOST_TOLD = 7
+_TOLD_FIRST = ("optimizer.lr", "loop.batch_size", "loop.epochs", "checkpoints.monitor")
+
+
+class OtherData(QObject):
+    """Follows the draft and the preview of its data.
+
+    Another kind of data is set up at once. What is to be learnt of a table only its preview tells, so the rest follows with
+    it, within the same step. A preset, a file or a step back is what somebody asked for: only what is chosen afterwards
+    counts. A branch keeps the settings it begins with.
+    """
+
+    def __init__(self, context: AppContext, question: Question, parent: QObject) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._draft = context.draft
+        self._question = question
+        self.banner = Banner("info", "")
+        self.banner.add_action("Keep my settings", self.keep)
+        self.banner.closed.connect(self._withdraw)
+        self.banner.hide()
+        self._now = self._draft.data()  # as it stands before the next edit
+        self._before: Data | None = None  # what stood before other data was chosen
+        self._made: Data | None = None  # the recipe in its place
+        self._pending = False  # other data was chosen, and no preview has told what it is
+        self._other_place = False
+        self._asks_task = False  # the recipe before named a task that other data may not have
+        self._unplaced = False  # a preset was opened whose data nobody has named yet
+        self._kept = False  # the person keeps their settings, whatever the data turns out to be
+        self._writing = False
+        self._draft.edited.connect(self._on_edited)
+        self._draft.kind_changed.connect(self._on_kind_changed)
+        self._draft.replaced.connect(self._on_replaced)
+        self._draft.changed.connect(self._note)
+        question.changed.connect(self._on_preview)
+        self._on_replaced()
+
+    def take(self, kind: str, place: Path) -> None:
+        """Data was dropped."""
+        draft, before = self._draft, self._draft.data()
+        if draft.kind("dataset") != kind:
+            draft.set_kind("dataset", kind)
+            data = draft.data()
+            data["dataset"]["path"] = str(place.absolute())
+            self._other_place = True
+        else:
+            draft.finish_edit()
+            draft.set("dataset.path", str(place.absolute()))
+            data = draft.data()
+        data["name"] = new_name(before, {**data, "name": before["name"]}, str(data["name"]))
+        self._write(data)
+
+    def keep(self) -> None:
+        """Put the settings back that stood before, but for the data."""
+        if self._before is None or self._made is None:
+            return
+        data = with_kept_settings(self._before, self._draft.data(), self._made)
+        with self._own_writing():
+            self._draft.set_data(data)
+        self._withdraw()
+        self._pending, self._kept = False, True
+
+    # ------------------------------------------------------------------------------------ what the person does
+
+    @Slot(str)
+    def _on_kind_changed(self, section: str) -> None:
+        if self._writing or self._context.branch is not None:
+            return
+        if section != "dataset":
+            self._withdraw()
+            return
+        before, present = self._before or self._now, self._draft.data()
+        self._pending, self._kept, self._unplaced = True, False, False
+        self._set_up(before, present, likely_target(present, takes(before)), guessed=True)
+
+    @Slot(str)
+    def _on_edited(self, path: str) -> None:
+        if self._writing or self._context.branch is not None:
+            return
+        if not path.startswith("dataset."):
+            self._withdraw()
+            return
+        if self._kept or self._unplaced:
+            return
+        self._pending = True
+        self._other_place = self._other_place or path == "dataset.path"
+        self._before = self._before or self._now
+        self._ask_what_it_is(path)
+
+    def _ask_what_it_is(self, path: str) -> None:
+        """A task that came with a recipe says nothing of another file or another target."""
+        data, usual = self._draft.data(), self._now
+        kind, task = str(data["dataset"]["kind"]), data["dataset"].get("task")
+        if path not in ("dataset.path", "dataset.targets") or task in (None, "auto"):
+            return
+        if task == recipe(kind, likely_target(usual, takes(usual)))["dataset"].get("task"):
+            data["dataset"]["task"], self._asks_task = "auto", True
+            self._write(data)
+
+    @Slot()
+    def _on_replaced(self) -> None:
+        if not self._writing:
+            self._withdraw()
+            self._pending = self._other_place = self._asks_task = self._kept = False
+            self._unplaced = not self._draft.data()["dataset"].get("path", "-")
+
+    @Slot()
+    def _note(self) -> None:
+        self._now = self._draft.data()
+
+    # -------------------------------------------------------------------------------------- what the data is
+
+    @Slot()
+    def _on_preview(self) -> None:
+        question = self._question
+        if question.unread or question.busy or self._context.branch is not None:
+            return
+        if question.answer is None:
+            self._forget_strangers()
+            return
+        pending, self._pending = self._pending, False
+        self._other_place = self._unplaced = False
+        if not pending:
+            return
+        present, target = self._draft.data(), question.answer.get("target")
+        kind, before = str(present["dataset"]["kind"]), self._before or self._draft.data()
+        if (kind, target) not in RECIPES:
+            return
+        if target not in takes(present) or (self._made is not None and kind != before["dataset"]["kind"]):
+            self._set_up(before, present, target)
+        else:
+            self._settle(before, present, target)
+
+    def _settle(self, before: Data, present: Data, target: Any) -> None:
+        """It is what the settings are for: they stay."""
+        if self._asks_task:
+            present["dataset"]["task"], self._asks_task = target, False
+        present["name"] = new_name(before, present)
+        if self._made is None:
+            self._before = None
+        self._question.settle(lambda: self._write(present))
+
+    def _forget_strangers(self) -> None:
+        """Columns of the table before do not keep another one from being read."""
+        table = self._question.table
+        if not (self._pending and self._other_place) or table is None or table["column_count"] > len(table["columns"]):
+            return
+        self._other_place = False
+        self._write(without_strangers(self._draft.data(), [column["name"] for column in table["columns"]]))
+
+    # ------------------------------------------------------------------------------------------------ doing it
+
+    def _set_up(self, before: Data, present: Data, target: Any, *, guessed: bool = False) -> None:
+        made = with_recipe(before, present, target)
+        if guessed and "task" in made["dataset"]:
+            made["dataset"]["task"] = "auto"
+        same = {**made["dataset"], "task": None} == {**present["dataset"], "task": None}
+        if same and self._question.answer is not None and not self._question.unread:
+            self._question.settle(lambda: self._write(made))
+        else:
+            self._write(made)
+        self._before, self._made = before, made
+        self._asks_task = False
+        title, told = preset(RECIPES[made["dataset"]["kind"], target]).title, in_words(before, made)
+        self.banner.set_message(f"Other data, other settings: {title}", f"{told}. Undo takes all of it back.")
+        self.banner.setVisible(bool(told))
+
+    def _write(self, data: Data) -> None:
+        with self._own_writing():
+            self._draft.follow_up(data)
+
+    @contextmanager
+    def _own_writing(self) -> Iterator[None]:
+        writing, self._writing = self._writing, True
+        try:
+            yield
+        finally:
+            self._writing = writing
+
+    @Slot()
+    def _withdraw(self) -> None:
+        self._before = self._made = None
+        self.banner.hide()
+
+
+def in_words(before: Data, made: Data) -> str:
+    """What became of the settings before, the weightiest first; "" where all are as they were."""
+    told, others = [], 0
+    for section in ("model", "objective", "optimizer", "schedule"):
+        old, new = (str(data[section]["kind"]) for data in (before, made))
+        if old != new:
+            told.append(f"{kind_title(section, old)} → {kind_title(section, new)}")
+    changed: dict[str, str] = {}
+    for section in SECTIONS:
+        kind = str(made[section].get("kind", ""))
+        for name, spec in specs(section, kind).items():
+            old, new = before[section].get(name), made[section][name]
+            if name in before[section] and not (equal(old, new) or spec.path or spec.columns):
+                changed[join_path(section, name)] = f"{spec.title} {shown(old, spec)} → {shown(new, spec)}"
+    ordered = sorted(changed, key=lambda path: _TOLD_FIRST.index(path) if path in _TOLD_FIRST else len(_TOLD_FIRST))
+    for path in ordered:
+        if len(told) < _MOST_TOLD:
+            told.append(changed[path])
+        else:
+            others += 1
+    rest = f", and {others} more" if others else ""
+    return f"{', '.join(told)}{rest}"
