@@ -90,7 +90,7 @@ def test_there_is_a_recipe_for_all_data_and_it_fits() -> None:
     for row in DATASETS:
         chosen = alternatives("dataset")[row.kind]
         assert issubclass(chosen, DatasetSection)
-        for target in chosen.model_construct(**{"name": "MNIST"}).possible_targets:
+        for target in chosen.model_construct(None, name="MNIST").possible_targets:
             assert (row.kind, target) in RECIPES
     for kind, target in RECIPES:
         data = recipe(kind, target)
