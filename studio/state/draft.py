@@ -19,6 +19,7 @@ from studio.state.setting_specs import (
     RUN,
     default_kind,
     default_value,
+    is_setting,
     kinds,
     plain,
     spec_of,
@@ -30,7 +31,6 @@ from training.config import RunConfig, load_config, save_config
 from training.config.describe import FieldSpec
 from training.config.files import read_config_text, read_toml
 from training.config.paths import with_absolute_paths
-from training.config.run import SECTIONS
 from training.errors import ConfigError, Problem
 
 SAMPLE = "sample"
@@ -63,7 +63,7 @@ class Draft(QObject):
         self._history = DraftHistory()
         self._other_kinds = OtherKinds()
         self._engine_problems: tuple[Problem, ...] = ()
-        self._data = _sample()
+        self._data = preset_data(SAMPLE)
         self._config, self._problems = check(self._data)
 
     # ------------------------------------------------------------------------------------------- reading
@@ -176,14 +176,7 @@ class Draft(QObject):
     def follow_up(self, data: Mapping[str, Any]) -> None:
         """Replace everything by what follows from other data: within the step in which that was chosen, where it is the last
         one, so that it is taken back with it."""
-        if data == self._data:
-            return
-        if not self._history.newest.startswith("dataset."):
-            self._history.close_group()
-            self._history.remember(self._data, "dataset.")
-        self._history.close_group()
-        self._other_kinds.clear(but="dataset")
-        self._restore(dict(data))
+        self._replace(dict(data), follows="dataset")
 
     def reset(self, path: str) -> None:
         """Put the default back."""
@@ -197,7 +190,7 @@ class Draft(QObject):
 
     def reset_all(self) -> None:
         """Back to the built-in sample."""
-        self._replace(_sample())
+        self._replace(preset_data(SAMPLE))
 
     def finish_edit(self) -> None:
         """The person left a field: the next edit is an undo step of its own."""
@@ -214,7 +207,7 @@ class Draft(QObject):
     def set_engine_problems(self, problems: Sequence[Problem]) -> None:
         """Show what the engine found beside the settings concerned, until the next edit. What names no setting of this
         draft is passed over: the person could not act on it here."""
-        known = tuple(problem for problem in problems if self._is_known(problem.path))
+        known = tuple(problem for problem in problems if is_setting(problem.path, self.kind))
         if known != self._engine_problems:
             self._engine_problems = known
             self.problems_changed.emit()
@@ -269,18 +262,11 @@ class Draft(QObject):
         section = split_path(path)[0]
         return spec_of(path, self.kind(section), self._values(section))
 
-    def _is_known(self, path: str) -> bool:
-        section, name = split_path(path)
-        if section not in (RUN, *SECTIONS):
-            return False
-        return name in specs(section, self.kind(section)) or (name == "kind" and bool(kinds(section)))
-
-    def _replace(self, data: dict[str, Any]) -> None:
+    def _replace(self, data: dict[str, Any], follows: str = "") -> None:
         if data == self._data:
             return
-        self._history.close_group()
-        self._history.remember(self._data, "")
-        self._other_kinds.clear()
+        self._history.step(self._data, follows)
+        self._other_kinds.clear(but=follows)
         self._restore(data)
 
     def _restore(self, data: dict[str, Any] | None) -> None:
@@ -297,7 +283,3 @@ class Draft(QObject):
         self._config, self._problems = check(self._data)
         if self.problems() != before:
             self.problems_changed.emit()
-
-
-def _sample() -> dict[str, Any]:
-    return preset_data(SAMPLE)

@@ -25,6 +25,15 @@ class DraftHistory:
         self._past = [*self._past, (group, copy.deepcopy(before))][-self._limit :]
         self._future.clear()
 
+    def step(self, before: Snapshot, follows: str = "") -> None:
+        """Note what stood before a step of its own; one that ``follows`` from settings of that section belongs to the last step
+        where that was about them."""
+        self.close_group()
+        last = self._past[-1][0] if self._past else ""
+        if not follows or last.partition(".")[0] != follows:
+            self.remember(before, f"{follows}." if follows else "")
+            self.close_group()
+
     def close_group(self) -> None:
         """The next edit is a step of its own, whatever it edits."""
         self._group = ""
@@ -36,11 +45,6 @@ class DraftHistory:
     def redo(self, present: Snapshot) -> Snapshot | None:
         """What the last undo took back; None when there is none."""
         return self._move(present, self._future, self._past)
-
-    @property
-    def newest(self) -> str:
-        """The group of the last step; "" where it has none."""
-        return self._past[-1][0] if self._past else ""
 
     @property
     def can_undo(self) -> bool:

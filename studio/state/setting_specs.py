@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -85,6 +85,14 @@ def spec_of(path: str, kind: str, values: Mapping[str, Any]) -> FieldSpec:
     spec = specs(section, kind)[name]
     inside = table_key(path) if spec.editor == "table" else ""
     return table_specs(section, kind, values)[f"{name}.{inside}"] if inside else spec
+
+
+def is_setting(path: str, kind_of: Callable[[str], str]) -> bool:
+    """Whether a run has a setting at ``path``, where ``kind_of`` tells what is chosen in a section."""
+    section, name = split_path(path)
+    if section not in (RUN, *SECTIONS):
+        return False
+    return name in specs(section, kind_of(section)) or (name == "kind" and bool(kinds(section)))
 
 
 def join_path(section: str, name: str) -> str:
