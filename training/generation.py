@@ -14,7 +14,7 @@ from training.reading import visible, visible_lines
 from training.runs.folder import RunFolder
 from training.runs.trust import add_trust, trust_run
 from training.runs.workspace import default_workspace, find_checkpoint, typed_path
-from training.streams import print_json, write_out
+from training.streams import print_json, say, write_out
 
 _MOST_TOKENS = 1_000_000
 _MOST_BYTES = 4
@@ -47,7 +47,9 @@ def run_generate(arguments: argparse.Namespace) -> int:
     bounds, a prompt the vocabulary does not hold, and a model of no text."""
     _check(arguments)
     workspace = typed_path(arguments.workspace).absolute() if arguments.workspace else default_workspace()
-    checkpoint = find_checkpoint(arguments.checkpoint, workspace)
+    checkpoint, instead = find_checkpoint(arguments.checkpoint, workspace)
+    if instead:
+        say(instead)
     if arguments.trust:
         trust_run(RunFolder(checkpoint.absolute().parent.parent))
     made = []

@@ -16,7 +16,15 @@ from training.checkpoints.write import AVERAGED
 from training.errors import CheckpointError
 from training.reading import open_file, visible
 from training.runs.folder import RunFolder
-from training.runs.manifest import STATE, WEIGHTS, checkpoint_folders, checkpoint_name, read_manifest, verify
+from training.runs.manifest import (
+    STATE,
+    WEIGHTS,
+    NewerFormat,
+    checkpoint_folders,
+    checkpoint_name,
+    read_manifest,
+    verify,
+)
 
 _MOST_BYTES = 1 << 44
 _MOST_STEPS = 1 << 53
@@ -30,6 +38,7 @@ def newest_good(folder: RunFolder, steps: int) -> tuple[Path | None, dict[str, A
     went back. Raises CheckpointError when there are checkpoints but none of use.
     """
     refused: list[str] = []
+    newer: NewerFormat | None = None
     paths = checkpoint_folders(folder)
     for path in (path for path in paths if path.name <= checkpoint_name(steps)):
         try:
@@ -38,10 +47,13 @@ def newest_good(folder: RunFolder, steps: int) -> tuple[Path | None, dict[str, A
             if not os.path.lexists(path):  # tidied away while we looked: then there is a newer one
                 return newest_good(folder, steps)
             refused.append(str(error))
+            newer = newer or (error if isinstance(error, NewerFormat) else None)
             continue
         if checkpoint_name(manifest["step"]) == path.name:
             return path, manifest, refused
         refused.append(f"{path}: says that it belongs to step {manifest['step']}; do not trust it.")
+    if newer is not None:
+        raise newer
     if refused:
         raise CheckpointError(
             f"No checkpoint of this run is whole, so it cannot go on: {refused[0].partition(';')[0]}.",

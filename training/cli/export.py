@@ -29,7 +29,9 @@ def _export(arguments: argparse.Namespace) -> int:
     expect_torch()
     from training.export import export_checkpoint
 
-    checkpoint = find_checkpoint(arguments.checkpoint, workspace_of(arguments))
+    checkpoint, instead = find_checkpoint(arguments.checkpoint, workspace_of(arguments))
+    if instead:
+        say(instead)
     if arguments.trust:
         folder = RunFolder(checkpoint.absolute().parent.parent)
         if arguments.to == "script":

@@ -17,7 +17,7 @@ from training.errors import ConfigError, InputError, Problem
 from training.models.download import file_digest
 from training.reading import open_file, visible
 from training.runs.folder import RunFolder
-from training.runs.manifest import BEST, LAST, MANIFEST, WEIGHTS, read_labels, verify
+from training.runs.manifest import MANIFEST, WEIGHTS, best_checkpoint, verify
 
 IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Mean and spread of ImageNet's pictures, which torchvision's networks were trained with."""
@@ -61,14 +61,13 @@ def read_weights(text: str) -> Weights:
 
 
 def _checkpoint_of(folder: Path) -> Path:
-    labels = read_labels(RunFolder(folder))
-    name = labels.get(BEST) or labels.get(LAST)
+    name = best_checkpoint(RunFolder(folder))
     if not name:
         raise InputError(
             f"model.weights: {visible(str(folder))} is neither a checkpoint nor a run that has one; choose a file of "
             "weights or a checkpoint."
         )
-    return folder / "checkpoints" / str(name)
+    return folder / "checkpoints" / name
 
 
 def _of_checkpoint(folder: Path) -> Weights:

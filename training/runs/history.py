@@ -6,11 +6,13 @@ import os
 import threading
 import zlib
 from contextlib import suppress
+from copy import copy
 from pathlib import Path
 
 from training.events import (
     FINAL_EVENTS,
     AttemptStarted,
+    CheckpointSaved,
     DataPrepared,
     EpochEnded,
     Event,
@@ -76,7 +78,7 @@ def _last_byte(path: Path) -> bytes:
 def sum_of_prefix(path: Path, size: int | None = None) -> tuple[int, int]:
     """Length and CRC-32 of the first ``size`` bytes of ``path`` (of all by default), or of what there is of them."""
     length = total = 0
-    with path.open("rb") as stream:
+    with open_file(path, _MOST_BYTES) as stream:
         while chunk := stream.read(MEGABYTE if size is None else min(MEGABYTE, size - length)):
             length, total = length + len(chunk), zlib.crc32(chunk, total)
     return length, total
@@ -95,7 +97,7 @@ class History:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._offset = 0
+        self._offset = self._sum = 0
         self.attempts: list[AttemptStarted] = []
         self.validations: list[Validated] = []
         self.epochs: list[EpochEnded] = []
@@ -104,6 +106,23 @@ class History:
         self.data: DataPrepared | None = None
         self.phase: PhaseChanged | None = None
         self.final: Event | None = None
+        self.reached = 0
+        """The step of the newest checkpoint, or of the one that the last attempt went back to."""
+
+    def is_of(self, path: Path) -> bool:
+        """Whether it is what ``path`` begins with."""
+        try:
+            return path == self._path and sum_of_prefix(path, self._offset) == (self._offset, self._sum)
+        except OSError:
+            return False
+
+    def copy(self) -> History:
+        """What it holds by now, whatever is folded into it later."""
+        other = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list):
+                setattr(other, name, value.copy())
+        return other
 
     def poll(self) -> list[Event]:
         """Events that arrived since the last call, oldest first; lines of unknown kinds are passed over."""
@@ -118,7 +137,7 @@ class History:
             while line := stream.readline(_MOST_LINE):
                 if not line.endswith(b"\n") and len(line) < _MOST_LINE:
                     break  # still being written
-                self._offset += len(line)
+                self._offset, self._sum = self._offset + len(line), zlib.crc32(line, self._sum)
                 event = decode(line)
                 if event is not None:
                     self._fold(event)
@@ -131,9 +150,12 @@ class History:
             self.epochs = [item for item in self.epochs if item.step <= event.step]
             self.findings = [item for item in self.findings if item.step <= event.step]
             self.skipped = [item for item in self.skipped if item.step <= event.step]
+            self.reached = event.step
         if isinstance(event, AttemptStarted):
             self.attempts.append(event)
             self.final = None
+        elif isinstance(event, CheckpointSaved):
+            self.reached = max(self.reached, event.step)
         elif isinstance(event, Validated):
             self.validations.append(event)
         elif isinstance(event, EpochEnded):
@@ -151,8 +173,27 @@ class History:
             self.phase = None
 
 
+class _Kept:
+    """The history that was read last. A run that goes on asks for its own several times: it is only read on from where it
+    ended, as long as the file still begins with what was read."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._history: History | None = None
+
+    def read(self, path: Path) -> History:
+        with self._lock:
+            history, self._history = self._history, None
+            if history is None or not history.is_of(path):
+                history = History(path)
+            history.poll()
+            self._history = history
+            return history.copy()
+
+
+_KEPT = _Kept()
+
+
 def read_history(path: Path) -> History:
-    """The whole history in ``path``."""
-    history = History(path)
-    history.poll()
-    return history
+    """The whole history in ``path``, the caller's own."""
+    return _KEPT.read(path)

@@ -27,6 +27,10 @@ _PLAIN_NAME = re.compile(r"[\w.-]{1,100}", re.ASCII)
 _MOST_MANIFEST = 16 * MEGABYTE
 
 
+class NewerFormat(CheckpointError):
+    """A checkpoint that this version cannot read, and a newer one can."""
+
+
 @dataclass(frozen=True)
 class CheckpointInfo:
     """A checkpoint in a list; ``size`` in bytes, ``time`` in seconds since 1970, ``metrics`` of the last validation before
@@ -94,9 +98,15 @@ def read_manifest(checkpoint: Path) -> dict[str, Any]:
     manifest = read_json(checkpoint / MANIFEST, _MOST_MANIFEST)
     if not manifest:
         raise CheckpointError(f"{checkpoint}: its {MANIFEST} is missing or damaged; choose another checkpoint.")
-    if manifest.get("format") != FORMAT:
-        given = visible(repr(manifest.get("format")), 60)
-        raise CheckpointError(f"{checkpoint}: was written in format {given}, this program reads {FORMAT}; update it.")
+    given = manifest.get("format")
+    shown = visible(repr(given), 60)
+    if type(given) is int and given > FORMAT:
+        raise NewerFormat(
+            f"{checkpoint}: was written by a newer Trainwright, in format {shown}; this one reads {FORMAT}.",
+            "Update Trainwright.",
+        )
+    if given != FORMAT:
+        raise CheckpointError(f"{checkpoint}: its {MANIFEST} tells of a format {shown}; choose another checkpoint.")
     if not _is_sealed(manifest):
         raise CheckpointError(f"{checkpoint}: its {MANIFEST} was changed or damaged; choose another checkpoint.")
     fault = _fault(manifest)
@@ -164,6 +174,19 @@ def read_labels(folder: RunFolder) -> dict[str, Any]:
     """``{"last": name, "best": name}``; labels are pointers to checkpoints of this run, never copies."""
     labels = read_json(folder.labels_file)
     return {label: name for label, name in labels.items() if isinstance(name, str) and _CHECKPOINT_NAME.fullmatch(name)}
+
+
+def best_checkpoint(folder: RunFolder) -> str:
+    """The name of the run's best checkpoint, else of its last; empty where it has none yet. Raises CheckpointError where it has
+    some and does not tell any more."""
+    labels = read_labels(folder)
+    name = str(labels.get(BEST) or labels.get(LAST) or "")
+    known = checkpoint_folders(folder)
+    if not name and known:
+        raise CheckpointError(
+            f"{folder.labels_file}: is lost or damaged, so the best checkpoint is not known; name one, such as {known[0]}."
+        )
+    return name
 
 
 def write_labels(folder: RunFolder, labels: Mapping[str, Any]) -> None:

@@ -18,9 +18,9 @@ import numpy as np
 from training.config import parse_config
 from training.config.files import config_data, read_config_text, read_toml, save_config
 from training.errors import CheckpointError, InputError
-from training.events import AttemptStarted, CheckpointSaved, Found, Rewound
+from training.events import Found
 from training.runs.folder import RunFolder, config_sum, read_json
-from training.runs.history import History, sum_of_prefix
+from training.runs.history import read_history, sum_of_prefix
 from training.runs.links import refuse_links
 from training.runs.manifest import checkpoint_folders, read_manifest
 from training.runs.series import (
@@ -40,13 +40,7 @@ def standing(folder: RunFolder) -> int:
 
     Checkpoints ahead of that were left by an earlier version, which went back without setting them aside.
     """
-    reached = 0
-    for event in History(folder.events_file).poll():
-        if isinstance(event, AttemptStarted | Rewound):
-            reached = event.step
-        elif isinstance(event, CheckpointSaved):
-            reached = max(reached, event.step)
-    return max(reached, count_rows(folder.series_file, STEP_ROW))
+    return max(read_history(folder.events_file).reached, count_rows(folder.series_file, STEP_ROW))
 
 
 def mend_config(folder: RunFolder) -> list[Found]:

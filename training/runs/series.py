@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from training.errors import InputError
 from training.reading import MEGABYTE, UnfitFile, open_file
+from training.runs.links import MOST_SERIES
 
 Rows = NDArray[np.void]
 
@@ -45,7 +46,6 @@ GROUP_SIZES: Final = tuple(GROUP_ROWS << level for level in range(20))
 
 _MAGIC: Final = b"TRNWRGHT"
 _HEADER: Final = 32
-_MOST_BYTES: Final = 4096 * MEGABYTE  # 134 million steps; a sparse file may claim terabytes
 
 
 def _header(dtype: np.dtype[np.void]) -> bytes:
@@ -67,8 +67,6 @@ class SeriesWriter:
             elif self._file.read(_HEADER) != _header(dtype):
                 raise InputError(f"{path}: is not a series of this program; the run cannot be continued.")
             self._file.seek(0, os.SEEK_END)
-            if self._file.tell() > _MOST_BYTES:
-                raise InputError(f"{path}: is larger than any run's; put the run's own file back.")
             torn = (self._file.tell() - _HEADER) % dtype.itemsize
             if torn:
                 self._file.truncate(self._file.tell() - torn)
@@ -238,7 +236,7 @@ class SeriesReader:
         if whole == self._offset:
             return cut, np.empty(0, self._dtype)
         try:
-            with open_file(self.path, _MOST_BYTES) as stream:
+            with open_file(self.path, MOST_SERIES) as stream:
                 if stream.read(_HEADER) != _header(self._dtype):
                     raise InputError(f"{self.path}: is not a series of this program; put the run's own file back.")
                 stream.seek(_HEADER + self._offset)
@@ -264,7 +262,7 @@ def sample_series(path: Path, stretches: int, length: int) -> Rows:
         return read_series(path)
     size, parts = STEP_ROW.itemsize, []
     try:
-        with open_file(path, _MOST_BYTES) as stream:
+        with open_file(path, MOST_SERIES) as stream:
             if stream.read(_HEADER) != _header(STEP_ROW):
                 raise InputError(f"{path}: is not a series of this program; put the run's own file back.")
             for at in range(stretches):

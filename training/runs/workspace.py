@@ -12,9 +12,9 @@ from typing import Any
 
 from platformdirs import user_documents_path
 
-from training.errors import InputError
+from training.errors import CheckpointError, InputError
 from training.runs.folder import RunFolder, read_json
-from training.runs.manifest import BEST, LAST, MANIFEST, WEIGHTS, read_labels
+from training.runs.manifest import MANIFEST, WEIGHTS, best_checkpoint, checkpoint_folders, verify
 from training.runs.set_aside import SET_ASIDE
 
 _TEACHER = "objective.teacher"
@@ -111,18 +111,33 @@ def _name(folder: RunFolder) -> Any:
     return (record if "run" in record else folder.status()).get("name")
 
 
-def find_checkpoint(text: str, workspace: Path) -> Path:
-    """A checkpoint's folder as given, or the best (else the last) one of the run that is meant. Raises InputError where there
-    is none yet."""
+def find_checkpoint(text: str, workspace: Path) -> tuple[Path, str]:
+    """A checkpoint's folder as given, or the best (else the last) one of the run that is meant. Where that is lost or
+    damaged it is the newest whole one, and a sentence says so. Raises InputError where there is none."""
     path = typed_path(text)
     if (path / MANIFEST).is_file() or path.parent.name == "checkpoints":
-        return path
+        return path, ""
     folder = find_run(text, workspace)
-    labels = read_labels(folder)
-    name = labels.get(BEST) or labels.get(LAST)
-    if not name:
-        raise InputError(f"The run {folder.id} has no checkpoint yet; let it train until it has saved one.")
-    return folder.checkpoints / str(name)
+    try:
+        name = best_checkpoint(folder)
+        if not name:
+            raise InputError(f"The run {folder.id} has no checkpoint yet; let it train until it has saved one.")
+        verify(folder.checkpoints / name)
+        return folder.checkpoints / name, ""
+    except CheckpointError as error:
+        whole = next((path for path in checkpoint_folders(folder) if _is_whole(path)), None)
+        if whole is None:
+            raise
+        why = error.message.partition(";")[0].removesuffix(".")
+        return whole, f"{why}; the newest whole checkpoint, {whole.name}, is taken instead."
+
+
+def _is_whole(checkpoint: Path) -> bool:
+    try:
+        verify(checkpoint)
+    except CheckpointError:
+        return False
+    return True
 
 
 def teacher_checkpoint(folder: Path) -> Path:
@@ -137,11 +152,10 @@ def teacher_checkpoint(folder: Path) -> Path:
                 "Python file."
             )
         return folder  # of what is left of a checkpoint more can be said
-    labels = read_labels(RunFolder(folder))
-    name = labels.get(BEST) or labels.get(LAST)
+    name = best_checkpoint(RunFolder(folder))
     if not name:
         raise InputError(f"objective.teacher: the run in {folder} has no checkpoint yet; choose another.")
-    return folder / "checkpoints" / str(name)
+    return folder / "checkpoints" / name
 
 
 def with_teacher_found(

@@ -138,6 +138,9 @@ def test_a_teacher_that_does_not_fit_is_refused(taught: Path, tmp_path: Path) ->
     empty = tmp_path / "empty"
     (empty / "checkpoints").mkdir(parents=True)
     assert refusal(empty) == f"objective.teacher: the run in {empty} has no checkpoint yet; choose another."
+    (empty / "checkpoints" / "step-00000004").mkdir()
+    lost = f"{empty / 'labels.json'}: is lost or damaged, so the best checkpoint is not known; name one, such as"
+    assert refusal(empty) == f"{lost} {empty / 'checkpoints' / 'step-00000004'}."
     with pytest.raises(ConfigError, match=r"objective\.teacher: .*nowhere does not exist"):
         pupil(tmp_path / "data", tmp_path / "nowhere")
 
