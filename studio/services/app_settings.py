@@ -33,6 +33,8 @@ class AppSettings(NamedTuple):
     log_scale: bool = False
     export_folder: str = ""  # where the last export went, other than into its run's folder
     left_alone: str = ""  # the interrupted run whose notice the person put away
+    attended: str = ""  # the run that a window shows while it is trained
+    closed: float = 0.0  # when the last window was closed, in seconds since 1970
 
 
 def settings_file() -> Path:

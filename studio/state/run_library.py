@@ -85,18 +85,22 @@ class RunLibrary(QObject):
 
     Signals:
         refreshed(): ``runs`` is as new as the folders.
+        failed(): they could not be read; ``problem`` says why.
     """
 
     refreshed = Signal()
+    failed = Signal()
 
     def __init__(self, workspace: Path, background: Background, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.runs: tuple[RunSummary, ...] = ()
         self.loaded = False
+        self.problem = ""  # why the list could not be read last time
         self._workspace = workspace
         self._background = background
         self._busy = False
         self._again = False
+        self._doomed: set[str] = set()  # runs that are being deleted: nobody should be offered them any more
         self._index: Index | None = None  # kept, as it remembers the records of runs that ended
         self._known: dict[str, RunSummary] = {}  # as read last
         self._sparks: dict[str, tuple[int, tuple[float, ...]]] = {}  # by run: size of its series, thinned losses
@@ -123,7 +127,17 @@ class RunLibrary(QObject):
             index.forget(folder.id)
             index.close()
 
-        self._background.submit(work, lambda _none: self.refresh(), failed)
+        def kept(error: Exception) -> None:
+            self._doomed.discard(folder.id)
+            self.refresh()
+            failed(error)
+
+        def done(_none: None) -> None:
+            self._doomed.discard(folder.id)
+            self.refresh()
+
+        self._doomed.add(folder.id)
+        self._background.submit(work, done, kept)
 
     def running_elsewhere(self) -> list[RunSummary]:
         """Runs that some process is working on now, newest first."""
@@ -135,6 +149,10 @@ class RunLibrary(QObject):
 
     def _worked_on(self) -> list[RunSummary]:
         return [run for run in self.runs if run.status in ("running", "paused", "created")]
+
+    def latest(self) -> RunSummary | None:
+        """The run that was worked on last."""
+        return max(self.runs, key=lambda run: float(run.record.get("updated") or 0.0), default=None)
 
     def interrupted(self) -> list[RunSummary]:
         """Runs whose process vanished, or that were stopped by no person; newest first."""
@@ -181,7 +199,8 @@ class RunLibrary(QObject):
 
     def _on_read(self, runs: tuple[RunSummary, ...]) -> None:
         self._busy = False
-        self.loaded = True
+        self.loaded, self.problem = True, ""
+        runs = tuple(run for run in runs if run.folder.id not in self._doomed)
         if runs != self.runs:
             self.runs = runs
         self.refreshed.emit()
@@ -193,6 +212,8 @@ class RunLibrary(QObject):
         self._busy = False
         self._again = False
         logger.warning("The list of runs could not be read: %s", error)
+        self.problem = str(error)
+        self.failed.emit()
 
 
 def thin(values: np.ndarray[Any, Any]) -> tuple[float, ...]:

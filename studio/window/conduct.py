@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -201,7 +202,7 @@ class Conduct(QObject):
 
     def _remember(self) -> None:
         geometry = bytes(self._window.saveGeometry().toBase64().data()).decode()
-        self.context.settings.update(geometry=geometry)
+        self.context.settings.update(geometry=geometry, closed=time.time())
         self.context.remember()
 
     @Slot(object)

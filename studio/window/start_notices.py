@@ -1,16 +1,26 @@
-"""What the start found: a run in the background, runs that were cut off, a crash last time."""
+"""What the start found: a run in the background or one that ended there, runs that were cut off, a crash last time."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.actions.runs import delete_run
 from studio.state.context import AppContext
+from studio.state.formats import format_metric, metric_title
+from studio.state.progress import best_of
 from studio.state.run_library import RunSummary
 from studio.state.way_on import START_OVER, way_on
-from studio.theme import SPACING
+from studio.theme import SPACING, Tone
 from studio.widgets import Banner
+
+_ENDS: dict[str, tuple[str, Tone]] = {
+    "completed": ("completed", "success"),
+    "stopped": ("was stopped", "neutral"),
+    "failed": ("failed", "danger"),
+}
 
 
 class StartNotices(QWidget):
@@ -21,12 +31,17 @@ class StartNotices(QWidget):
         self._context = context
         self._looked = False
         self._interrupted: Banner | None = None
+        self._cut_off: Path | None = None  # the run it speaks of
+        settings = context.settings.get()
+        self._left, self._closed = settings.attended, settings.closed  # by the window before this one
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(SPACING.l, SPACING.m, SPACING.l, 0)
         self._column.setSpacing(SPACING.s)
         self.hide()
         context.library.refreshed.connect(self._on_refreshed)
         context.live.attached.connect(self._withdraw)
+        context.live.state_changed.connect(self._withdraw)
+        context.live.state_changed.connect(self._note_attended)
 
     def add(self, banner: Banner) -> None:
         """Show one more."""
@@ -48,6 +63,7 @@ class StartNotices(QWidget):
             self._context.library.refresh()  # how that run ended is not in this list yet
             return
         self._looked = True
+        self._tell_of_end()
         live = self._context.library.running_elsewhere()
         if live and not self._context.live.live:
             self._context.watch(live[0].folder.path)
@@ -56,6 +72,39 @@ class StartNotices(QWidget):
         put_away = self._context.settings.get().left_alone
         if cut_off and cut_off[0].id != put_away and not self._context.live.live:
             self._offer_resume(cut_off)
+
+    @Slot()
+    def _note_attended(self) -> None:
+        """Remember which run is being trained in sight of the person, until its end was seen."""
+        live, settings = self._context.live, self._context.settings
+        if live.folder is not None and live.live:
+            settings.update(attended=live.folder.id)
+        elif live.folder is not None and live.folder.id == settings.get().attended:
+            settings.update(attended="")
+
+    def _tell_of_end(self) -> None:
+        """The run that went on without a window may have come to its end."""
+        run = self._context.library.find(self._left)
+        if run is None or run.status not in _ENDS or run.cut_short:
+            return
+        if self._context.settings.get().attended == run.id:
+            self._context.settings.update(attended="")
+        if float(run.record.get("ended") or 0.0) < self._closed:
+            return
+        name = run.record.get("name", run.id)
+        done = f"{_steps(run)}." if run.status == "completed" else f"{run.record.get('reason') or _steps(run)}"
+        best = best_of(run.record)
+        if best is not None:
+            done += f" Best {metric_title(best[0])} {format_metric(*best)}."
+        verb, tone = _ENDS[run.status]
+        banner = Banner(tone, f"“{name}” {verb} while the window was closed", done)
+        banner.add_action("Show run", lambda: self._show(run, banner), variant="primary")
+        self.add(banner)
+
+    def _show(self, run: RunSummary, banner: Banner) -> None:
+        banner.hide()
+        self.fold()
+        self._look(run)
 
     def _offer_resume(self, runs: list[RunSummary]) -> None:
         run = runs[0]
@@ -75,7 +124,7 @@ class StartNotices(QWidget):
         if lost:
             banner.add_action("Delete", lambda: self._delete(run))
         banner.add_action(way.verb, lambda: self._resume(run), variant="primary").setToolTip(way.tooltip)
-        self._interrupted = banner
+        self._interrupted, self._cut_off = banner, run.folder.path
         self.add(banner)
 
     def _look(self, run: RunSummary) -> None:
@@ -91,7 +140,14 @@ class StartNotices(QWidget):
 
     @Slot()
     def _withdraw(self) -> None:
-        """Once a run is shown, its own page says what became of it."""
-        if self._interrupted is not None and self._context.live.folder is not None:
+        """Once the run is shown, its own page says what became of it; and another that is trained is more important."""
+        live = self._context.live
+        shown = live.folder is not None and (live.live or live.folder.path == self._cut_off)
+        if self._interrupted is not None and shown:
             self._interrupted.hide()
             self.fold()
+
+
+def _steps(run: RunSummary) -> str:
+    step, total = int(run.record.get("step") or 0), int(run.record.get("total_steps") or 0)
+    return f"Step {step:,} of {total:,}" if total else f"Step {step:,}"

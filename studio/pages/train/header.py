@@ -85,9 +85,7 @@ class RunHeader(Card):
     def show_owner(self, process: int | None) -> None:
         """Say that another process than this window's engine works on the run; None takes the words away."""
         self.owner.setVisible(process is not None)
-        self.owner.setText(
-            f"It trains in the background or in another window (process {process}). It can be watched and steered here."
-        )
+        self.owner.setText(f"Process {process} trains it, outside this window. It can be watched and steered here.")
 
     def show_state(self, state: RunState) -> None:
         """Pill and buttons."""

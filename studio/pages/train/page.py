@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QTimer, Slot
@@ -42,6 +43,14 @@ from training.events import (
 from training.runs.rewind import REWOUND
 from training.runs.series import Rows
 
+_LOOK_AGAIN = 5000  # milliseconds between two looks for runs that others train, while there is nothing to watch
+_LOOKING = ("Looking for running training …", "The runs of this workspace are being read.")
+_NOTHING = (
+    "Nothing is being trained",
+    "Set up a run of your own, or start the built-in sample: drawn shapes and a small network, done in under a minute.",
+)
+_SAMPLE = ("Start the built-in sample", "play")
+
 
 class TrainPage(QWidget):
     """Shows ``context.live``."""
@@ -59,14 +68,10 @@ class TrainPage(QWidget):
         self.evaluation = EvaluationCard(context.background)
         self.profile = ProfileCard(context)
         self.system = SystemStrip()
-        self.empty = EmptyState(
-            "train",
-            "Nothing is being trained",
-            "Set up a run of your own, or start the built-in sample: drawn shapes and a small network, done in under a minute.",
-            "Start the built-in sample",
-            "play",
-        )
+        self.empty = EmptyState("train", *_LOOKING)
         self.empty.setAccessibleDescription("Start page of training")
+        self._found: Path | None = None  # the run that is shown because there was nothing else to show
+        self._look_again = QTimer(self, interval=_LOOK_AGAIN)
         self._lay_out()
         self._connect()
         self._show_run()
@@ -119,8 +124,40 @@ class TrainPage(QWidget):
         self.curves.checkpoint_clicked.connect(self.checkpoints.choose)
         self.checkpoints.set_aside.shown.connect(self._show_set_aside)
         context.start_problem_changed.connect(self._on_start_problem_changed)
+        context.library.refreshed.connect(self._show_what_there_is)
+        context.library.failed.connect(self._describe_emptiness)
+        self._look_again.timeout.connect(self._look_for_runs)
 
     # --------------------------------------------------------------------------------------- a run arrives
+
+    @Slot()
+    def _look_for_runs(self) -> None:
+        if not self._live.live:
+            self._context.library.refresh()
+
+    @Slot()
+    def _show_what_there_is(self) -> None:
+        """While there is nothing to show: the run that somebody else trains, or else the last one."""
+        library, live = self._context.library, self._live
+        shown = live.folder.path if live.folder is not None else None
+        if not self.isVisible() or live.live or self._context.engine.training or shown not in (None, self._found):
+            return
+        found = next(iter(library.running_elsewhere()), library.latest() if shown is None else None)
+        if found is not None and found.folder.path != shown and found.folder.path.is_dir():
+            self._found = found.folder.path
+            live.attach(found.folder.path)
+        else:
+            self._describe_emptiness()
+
+    @Slot()
+    def _describe_emptiness(self) -> None:
+        library = self._context.library
+        if library.loaded:
+            self.empty.set_content("train", *_NOTHING, *_SAMPLE)
+        elif library.problem:
+            self.empty.set_content("warning", "The runs cannot be listed", library.problem, *_SAMPLE)
+        else:
+            self.empty.set_content("train", *_LOOKING)
 
     @Slot()
     def _show_run(self) -> None:
@@ -246,7 +283,12 @@ class TrainPage(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._live.set_page_shown(True)
+        if self._live.folder is None:
+            self.empty.set_content("train", *_LOOKING)  # what was true when the page was last seen need not be so now
+        self._look_for_runs()
+        self._look_again.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self._live.set_page_shown(False)
+        self._look_again.stop()
