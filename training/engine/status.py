@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from training.engine.session import Session
-from training.events import CheckpointSaved, Completed, Event, Failed, PhaseChanged, Stopped, Validated
+from training.events import AttemptStarted, CheckpointSaved, Completed, Event, Failed, PhaseChanged, Stopped, Validated
 from training.runs.folder import RunFolder
 from training.runs.manifest import BEST, LAST, read_labels
 
@@ -60,7 +60,7 @@ class StatusBook:
             self._behind = True
             self.catch_up()
             return
-        elif not isinstance(event, CheckpointSaved):
+        elif not isinstance(event, CheckpointSaved | AttemptStarted):  # an attempt may begin before where the last one was
             return
         self.write(**changes)
 

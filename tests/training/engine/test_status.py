@@ -11,7 +11,7 @@ from tests.training.tiny import tiny
 from training.engine import status
 from training.engine.assemble import assemble
 from training.engine.status import StatusBook
-from training.events import PhaseChanged, Stopped, Validated
+from training.events import AttemptStarted, PhaseChanged, Stopped, Validated
 from training.runs.folder import create_run
 
 
@@ -44,6 +44,16 @@ def test_validations_in_a_row_are_written_seldom_and_the_last_one_soon(
     book.session.progress.metrics = {"val/loss": 0.1}
     book.catch_up()
     assert written() == 0.3  # nothing was told that is not written yet
+
+
+def test_an_attempt_that_starts_over_does_not_stand_where_the_last_one_was(tmp_path: Path) -> None:
+    folder = create_run(tmp_path, tiny())
+    folder.write_status(folder.status() | {"step": 9, "status": "stopped"})
+    book = StatusBook(folder)
+    book.note(PhaseChanged(phase="preparing data"))
+    book.session = assemble(tiny(), lambda *_: None)
+    book.note(AttemptStarted(attempt=2, step=0, total_steps=24, steps_per_epoch=8, epochs=3, device="cpu"))
+    assert folder.status()["step"] == 0
 
 
 def test_the_time_worked_is_neither_that_of_pauses_nor_that_between_attempts(
