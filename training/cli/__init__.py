@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
         say(str(error))
         return error.exit_code
     except KeyboardInterrupt:
-        say("Interrupted at once; a run that was under way can be resumed from its last checkpoint.")
+        say("Interrupted at once; a run that was under way can be resumed from its last checkpoint, if it has one.")
         return 130
     except ImportError as error:
         if not is_shortage(str(error)):
@@ -48,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
         say(str(too_little_memory()))
         return 1
     except MemoryError:  # so little is left that not even the end of the run could be written down
-        say("The memory ran out; the run can be resumed from its last checkpoint in smaller batches.")
+        say("The memory ran out; the run can be resumed in smaller batches, from its last checkpoint if it has one.")
         return 1
     except BrokenPipeError:  # the reader of our output has gone: nothing left to say
         return 0

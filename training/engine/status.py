@@ -60,7 +60,9 @@ class StatusBook:
             self._behind = True
             self.catch_up()
             return
-        elif not isinstance(event, CheckpointSaved | AttemptStarted):  # an attempt may begin before where the last one was
+        elif not isinstance(
+            event, CheckpointSaved | AttemptStarted
+        ):  # an attempt may begin before where the last one was
             return
         self.write(**changes)
 
