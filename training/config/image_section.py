@@ -218,7 +218,7 @@ class ImageSection(DatasetSection):
         0.0,
         title="CutMix",
         help="Paste a rectangle of another training image into each one, and mix the targets by area; its size comes from a "
-        "beta distribution of this alpha. 1 is usual, 0 pastes nothing. With MixUp each image gets one of the two.",
+        "beta distribution of this alpha. 1 is usual, 0 pastes nothing. Where images are blended, too, each gets one of the two.",
         advanced=True,
         group="Erasing and mixing",
         ge=0.0,

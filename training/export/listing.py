@@ -173,7 +173,8 @@ def _settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
     settings += [setting(loop, name) for name in names]
     if loop.early_stopping_patience and loop.early_stopping_min_delta:
         settings.append(setting(loop, "early_stopping_min_delta"))
-    settings.append(setting(loop, "max_skipped_steps"))
+    words = "Steps in a row whose gradient is not finite, after which training ends."
+    settings.append((words, "MAX_SKIPPED_STEPS", loop.max_skipped_steps))
     if config.checkpoints.every_steps:
         settings.append(("Steps between two checkpoints.", "SAVE_EVERY_STEPS", config.checkpoints.every_steps))
     settings.append(("Threads for the arithmetic, as the run had them.", "THREADS", int(material.manifest["threads"])))

@@ -15,11 +15,13 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
+from tests.training.export.comments import unknown_settings
 from tests.training.export.conftest import CPU, Train
 from tests.training.tiny import tiny, tiny_pictures
 from training.errors import InputError, TrainingError
 from training.export import export_checkpoint, script
 from training.export.material import load_material
+from training.runs.manifest import read_manifest
 from training.runs.series import read_series
 
 SHAPES = ("dataset.kind=shapes", "dataset.samples=120", "model.kind=small_cnn", "model.channels=[4, 4]")
@@ -29,6 +31,10 @@ def export(checkpoint: Path, out: Path) -> Path:
     result = export_checkpoint(checkpoint, "script", out)
     assert result["path"] == str(out)
     assert result["max_difference"] == 0.0
+    config = read_manifest(checkpoint)["config"]
+    for file in result["files"]:
+        if file.endswith(".py"):
+            assert unknown_settings(Path(file).read_text(encoding="utf-8"), config) == []
     return out
 
 
