@@ -138,11 +138,13 @@ class ColumnList(QFrame):
 
     def _width_needed(self) -> int:
         view = self.view
-        name = min(view.sizeHintForColumn(_NAME), _WIDEST_NAME)
-        others = (
+        name = min(view.sizeHintForColumn(_NAME), _WIDEST_NAME) + SPACING.l
+        others = [
             max(view.sizeHintForColumn(column), view.header().sectionSizeHint(column))
             for column in range(_HOLDS, len(_TITLES))
-        )
+        ]
+        # Roles may come while it is open; the names keep their room.
+        others[-1] = max(others[-1], view.fontMetrics().horizontalAdvance("category") + 2 * SPACING.m)
         return name + sum(others) + view.verticalScrollBar().sizeHint().width() + 2 * SPACING.s + 2
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
