@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _MANY_TEXTS = 100
+_MOST_NAMED = 10
 _FEW_ROWS = 10
 """Of fewer rows nothing is said: there it is chance."""
 PARTS = {
@@ -67,7 +70,8 @@ def find_roles(frame: pl.DataFrame, dataset: TableSection) -> Roles:
     for setting, name in others.items():
         require_columns(setting, [name] if name else [], names)
     taken = {name for name in others.values() if name}
-    free = [name for name in names if name not in taken and name not in dataset.ignored]
+    taken |= set(dataset.ignored)
+    free = [name for name in names if name not in taken]
     if not dataset.targets and not free:
         raise InputError("dataset.targets: no column is left to predict; leave out fewer columns.")
     targets = dataset.targets or (free[-1],)
@@ -86,11 +90,10 @@ def find_roles(frame: pl.DataFrame, dataset: TableSection) -> Roles:
         name for name in features if name in dataset.categorical or sorts[name] in ("text", "dates", "yes or no")
     )
     notes += _said_of_little_use(frame, features, sorts)
-    notes += [
-        f"column '{visible(name, 60)}' differs only in its last digits, which float32 rounds; subtract what all have in common"
-        for name in (*targets, *features)
-        if _is_coarse(frame.get_column(name))
-    ]
+    coarse = [name for name in (*targets, *features) if _is_coarse(frame.get_column(name))]
+    notes += _notes_of(
+        {"differs only in its last digits, which float32 rounds; subtract what all have in common": coarse}
+    )
     return Roles(targets, features, coded, tuple(notes))
 
 
@@ -154,17 +157,32 @@ def _said_of_little_use(frame: pl.DataFrame, features: tuple[str, ...], sorts: d
     """Columns that tell nothing of one row that they do not tell of all, or name or number each row."""
     if frame.height < _FEW_ROWS:
         return []
-    notes = []
+    said: dict[str, list[str]] = defaultdict(list)
     for name in features:
         column = frame.get_column(name)
         whole = not column.null_count()
-        if whole and sorts[name] == "whole numbers" and bool((column.diff().drop_nulls() == 1).all()):
-            notes.append(f"column '{visible(name, 60)}' numbers the rows; dataset.ignored leaves it out")
+        if whole and sorts[name] == "whole numbers" and _numbers_rows(column):
+            said["numbers the rows; dataset.ignored leaves it out"].append(name)
         elif whole and column.min() == column.max():
-            notes.append(f"column '{visible(name, 60)}' holds the same in every row and tells nothing")
+            said["holds the same in every row and tells nothing"].append(name)
         elif whole and sorts[name] == "text" and int(column.n_unique()) == frame.height:
-            notes.append(f"column '{visible(name, 60)}' has another text in every row and tells nothing of new rows")
+            said["has another text in every row and tells nothing of new rows"].append(name)
+    return _notes_of(said)
+
+
+def _notes_of(said: Mapping[str, list[str]]) -> list[str]:
+    """What is said of columns, a note for each of the first that it is said of."""
+    notes = []
+    for words, names in said.items():
+        notes += [f"column '{visible(name, 60)}' {words}" for name in names[:_MOST_NAMED]]
+        if len(names) > _MOST_NAMED:
+            notes.append(f"and so of {len(names) - _MOST_NAMED:,} more columns: each {words}")
     return notes
+
+
+def _numbers_rows(column: pl.Series) -> bool:
+    """The ends tell of nearly all columns that do not."""
+    return int(column[-1]) - int(column[0]) == len(column) - 1 and bool((column.diff().drop_nulls() == 1).all())
 
 
 def _is_coarse(column: pl.Series) -> bool:
@@ -179,7 +197,10 @@ def _first_infinite(column: pl.Series) -> int | None:
     """The first row (from 0) whose number is infinite in float32, in which all are trained on; None where none is."""
     import polars as pl
 
-    infinite = column.cast(pl.Float32).is_infinite().fill_null(value=False)
+    rounded = column.cast(pl.Float32)
+    if all(math.isfinite(float(end)) for end in (rounded.min(), rounded.max()) if end is not None):  # type: ignore[arg-type]
+        return None  # far quicker than to look at each
+    infinite = rounded.is_infinite().fill_null(value=False)
     return int(infinite.arg_true()[0]) if infinite.any() else None
 
 

@@ -113,21 +113,23 @@ class Features:
 
 
 def encode(
-    frame: pl.DataFrame, names: Sequence[str], categorical: Sequence[str], dataset: TableSection, rows: Tensor
+    columns: dict[str, pl.Series], names: Sequence[str], categorical: Sequence[str], dataset: TableSection, rows: Tensor
 ) -> Features:
-    """The columns ``names`` of ``frame``, which has them no more afterwards: a large table is not held twice."""
+    """The columns ``names`` of ``columns``, which has them no more afterwards: a large table is not held twice. A dict, because
+    to take one out of a DataFrame moves all the others."""
     import polars as pl
 
-    values = torch.empty(frame.height, len(names))
+    values = torch.empty(len(rows), len(names))
     texts: list[tuple[str, ...]] = []
+    coded = frozenset(categorical)
     for place, name in enumerate(names):
-        column = frame.drop_in_place(name)
-        if name in categorical:
+        column = columns.pop(name)
+        if name in coded:
             codes, known = dense_codes(column)
             values[:, place] = codes
             texts.append(known)
         else:
-            numbers = column.cast(pl.Float32).fill_null(float("nan")).to_numpy()
+            numbers = column.cast(pl.Float32).to_numpy()  # NaN where one is missing
             values[:, place] = torch.from_numpy(np.array(numbers, copy=True))
             texts.append(())
     return Features(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import difflib
 import io
+import math
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -88,8 +90,9 @@ def sort_of(column: pl.Series) -> Sort:
 
 def require_columns(setting: str, names: Iterable[str], known: list[str]) -> None:
     """Raise InputError for a name that no column has."""
+    there = frozenset(known)
     for name in names:
-        if name not in known:
+        if name not in there:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
             few = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
             hint = f"did you mean '{near[0]}'?" if near else f"its columns are {few}."
@@ -223,7 +226,7 @@ def _header(shown: str, start: str, separator: str) -> list[str]:
         names[0] = UNNAMED
     elif empty:
         raise InputError(f"dataset.path: column {empty[0]} of {shown} has no name; write one into the first row.")
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise InputError(f"dataset.path: {shown} has two columns '{visible(twice[0], 60)}'; rename one of them.")
     return names
@@ -296,7 +299,12 @@ def _plain_column(column: pl.Series, marks: tuple[str, ...]) -> pl.Series:
     if kind.is_integer():
         whole = column.cast(pl.Int64, strict=False)
         return whole if whole.null_count() == column.null_count() else column.cast(pl.Float64)
-    return column.cast(pl.Float64).fill_nan(None) if kind.is_numeric() else column
+    if not kind.is_numeric():
+        return column
+    column = column.cast(pl.Float64)
+    return (
+        column.fill_nan(None) if math.isnan(float(column.sum())) else column
+    )  # only where there is one: it takes time
 
 
 def _first_line(error: Exception) -> str:

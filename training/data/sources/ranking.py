@@ -106,7 +106,9 @@ def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
     parts = {"train": torch.arange(len(kept))}
     if dataset.split_column:
         parts = _parts_of_queries(given_parts(frame.get_column(dataset.split_column)), places, dataset.split_column)
-    features = encode(frame, roles.features, roles.categorical, dataset, rows)
+    columns = dict(zip(frame.columns, frame.get_columns(), strict=True))
+    del frame
+    features = encode(columns, roles.features, roles.categorical, dataset, rows)
     return Queries(
         features,
         places,

@@ -87,7 +87,9 @@ def open_table(dataset: TableDataset, opening: Opening) -> Table:
     names, targets = _targets(frame, roles.targets, target)
     parts = given_parts(frame.get_column(dataset.split_column)) if dataset.split_column else None
     groups = group_numbers(frame.get_column(dataset.group_column)) if dataset.group_column else None
-    features = encode(frame, roles.features, roles.categorical, dataset, rows)
+    columns = dict(zip(frame.columns, frame.get_columns(), strict=True))
+    del frame
+    features = encode(columns, roles.features, roles.categorical, dataset, rows)
     return Table(
         features,
         target,
