@@ -92,6 +92,12 @@ class Console:
             share = "" if event.fraction is None else f" {event.fraction:.0%}"
             self._draw(f"{event.phase}{share}...")
 
+    def clear(self) -> None:
+        """Take the live line away, before others write."""
+        if self._drawn:
+            write_error("\r" + " " * self._drawn + "\r")
+            self._drawn = 0
+
     def flushed(self, row: Any) -> None:
         """A telemetry row arrived; redraws the live line now and then."""
         if not self._live or self._started is None or time.monotonic() - self._last < REDRAW_SECONDS:

@@ -7,6 +7,8 @@ from typing import Any
 
 from training.cli.options import add_config, add_set, add_workspace, load_given, workspace_of
 from training.config.files import overrides_of
+from training.console import Console
+from training.events import PhaseChanged
 from training.loading import expect_torch
 from training.runs.trust import add_trust
 from training.streams import print_json, say
@@ -27,7 +29,11 @@ def _check(arguments: argparse.Namespace) -> int:
     expect_torch()
     from training.doctor import preflight
 
-    findings = preflight(config, workspace_of(arguments))
+    console = Console()
+    findings = preflight(
+        config, workspace_of(arguments), lambda phase, share: console.event(PhaseChanged(phase=phase, fraction=share))
+    )
+    console.clear()
     marks = {"ok": "ok     ", "info": "note   ", "warning": "warning", "error": "ERROR  "}
     for finding in findings:
         advice = f" {finding.advice}" if finding.advice else ""

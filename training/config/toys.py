@@ -20,6 +20,11 @@ class ToySection(DatasetSection):
         0, title="Data seed", help="Another number draws other samples.", advanced=True, ge=0, le=2**31 - 1
     )
 
+    @property
+    def numbers(self) -> int:
+        """Of a sample, at the most."""
+        return 2
+
 
 class MoonsDataset(ToySection):
     """Two half circles in the plane that reach into each other."""
@@ -56,6 +61,10 @@ class BlobsDataset(ToySection):
         le=100.0,
     )
 
+    @property
+    def numbers(self) -> int:
+        return self.features
+
 
 class RankedDataset(ToySection):
     """Queries whose items are graded 0 to 4 by a hidden weighted sum of their features."""
@@ -71,6 +80,10 @@ class RankedDataset(ToySection):
     noise: float = setting(
         0.1, title="Noise", help="How far the grades stray from the hidden sum; 0: not at all.", ge=0.0, le=10.0
     )
+
+    @property
+    def numbers(self) -> int:
+        return self.items * self.features
 
     @property
     def target(self) -> Target | None:

@@ -16,6 +16,7 @@ from training.data.batches import Data
 from training.data.cache_room import cache_wish
 from training.data.duplicates import without_duplicates
 from training.data.gpu_decode import gpu_decoder
+from training.data.made_room import refuse_too_much_made
 from training.data.normalise import measure
 from training.data.placement import Placement, measure_room, place
 from training.data.processes import core_count
@@ -41,6 +42,7 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
 
     ``report_progress(text, fraction)`` is told what is going on, ``fraction`` None while it cannot be known.
     """
+    refuse_too_much_made(config)
     loader = config.loader
     room = measure_room(loader, device)
 
@@ -79,12 +81,16 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
 
         splits, notes = _without_duplicates(config, source, splits, read)
         facts = target_facts(source, splits["train"], read)
-        normalisation = measure(read, splits["train"], facts, source.gaps)
+        normalisation = measure(
+            _tell_measuring(read, splits["train"], report_progress), splits["train"], facts, source.gaps
+        )
     else:
         report_progress("measuring the samples", None)
         splits, notes = _without_duplicates(config, source, splits, source.read)
         facts = target_facts(source, splits["train"], source.read)
-        normalisation = measure(source.read, splits["train"], facts, source.gaps)
+        normalisation = measure(
+            _tell_measuring(source.read, splits["train"], report_progress), splits["train"], facts, source.gaps
+        )
         workers, how = _workers(source, loader.workers, decoder is not None)
         placement = Placement("streamed", f"{placement.reason}; {how}")
         feed = Streamed(source, device, workers)
@@ -101,6 +107,24 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     if decoder:
         report["batches"]["decoder"] = decoder.name
     return Data(config, source, facts, splits, normalisation, feed, device, report)
+
+
+def _tell_measuring(
+    read: Callable[[torch.Tensor], torch.Tensor], train: torch.Tensor, report_progress: ReportProgress
+) -> Callable[[torch.Tensor], torch.Tensor]:
+    """``read`` that tells every second how far the two passes over ``train`` are that measuring takes."""
+    done, said = 0, time.monotonic()
+
+    def tell(some: torch.Tensor) -> torch.Tensor:
+        nonlocal done, said
+        samples = read(some)
+        done += len(some)
+        if time.monotonic() - said > 1.0:
+            said = time.monotonic()
+            report_progress("measuring the samples", min(done / (2 * len(train)), 1.0))
+        return samples
+
+    return tell
 
 
 def require_task(config: RunConfig, target: Target) -> None:

@@ -16,12 +16,12 @@ from torch import Tensor
 
 from training import random
 from training.config.toys import BlobsDataset, CirclesDataset, MoonsDataset, RankedDataset
+from training.data.made_room import MADE_AT_ONCE
 from training.data.source import AtHand, Opening, Skipped
 from training.facts import Layout, Target
 
 _BOX = 10.0
 _GRADES = 5
-_AT_ONCE = 1 << 14
 
 Draw = Callable[[str, Tensor], Tensor]
 """A use and sample numbers -> uniform float64 in [0, 1) of their shape."""
@@ -56,7 +56,7 @@ class Points(AtHand):
         return f"sample {index}"
 
     def take(self) -> Tensor:
-        return torch.cat([self.read(some) for some in torch.arange(self.samples).split(_AT_ONCE)])
+        return torch.cat([self.read(some) for some in torch.arange(self.samples).split(MADE_AT_ONCE)])
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Ranked(AtHand):
 
     @cached_property
     def targets(self) -> Tensor:
-        return torch.cat([self._grades(some) for some in torch.arange(self.samples).split(_AT_ONCE)])
+        return torch.cat([self._grades(some) for some in torch.arange(self.samples).split(MADE_AT_ONCE)])
 
     def _grades(self, queries: Tensor) -> Tensor:
         items = self._item_numbers(queries)
@@ -176,7 +176,7 @@ class Ranked(AtHand):
         return f"query {index}"
 
     def take(self) -> Tensor:
-        return torch.cat([self.read(some) for some in torch.arange(self.samples).split(_AT_ONCE)])
+        return torch.cat([self.read(some) for some in torch.arange(self.samples).split(MADE_AT_ONCE)])
 
     def _item_numbers(self, queries: Tensor) -> Tensor:
         return queries.unsqueeze(1) * self.items + torch.arange(self.items)

@@ -1,0 +1,33 @@
+"""Whether there is room for made data, which is known before any of it is made."""
+
+from __future__ import annotations
+
+from training.config import RunConfig
+from training.config.toys import ToySection
+from training.data.host_memory import host_memory
+from training.errors import InputError, in_words
+
+MADE_AT_ONCE = 1 << 14
+_WHILE_MADE = 3 * 8  # bytes: what a number takes while it is drawn in float64
+_KEPT = 4
+_COMFORTABLE = 0.2  # of the memory that is free
+
+
+def refuse_too_much_made(config: RunConfig) -> None:
+    """Raise InputError where made data needs more memory than there is: it is drawn sample by sample, and would take hours
+    before anybody said so."""
+    dataset = config.dataset
+    if not isinstance(dataset, ToySection):
+        return
+    streamed = config.loader.mode == "streamed"
+    free, drawn = host_memory().available, min(dataset.samples, MADE_AT_ONCE) * dataset.numbers * _WHILE_MADE
+    need = drawn + (0 if streamed else dataset.samples * dataset.numbers * _KEPT)
+    if need <= free:
+        return
+    fewer = int(_COMFORTABLE * free / (dataset.numbers * (_KEPT + _WHILE_MADE)))
+    way = "" if streamed or drawn > free else ", or set loader.mode to streamed to make them anew in each epoch"
+    raise InputError(
+        f"dataset.samples: {dataset.samples:,} samples of {dataset.numbers:,} numbers need {in_words(need)} of memory, but "
+        f"{in_words(free)} are free; take fewer samples or smaller ones{way}.",
+        fix={"dataset.samples": fewer} if fewer >= 30 else {},
+    )
