@@ -94,7 +94,7 @@ def test_the_window_killed_leaves_a_run_that_goes_on_and_is_steered_by_the_next(
         assert owner is not None
         page = train_page(window)
         assert page.header.owner.isVisible()
-        assert f"in another window (process {owner['pid']})." in page.header.owner.text()
+        assert f"Process {owner['pid']} trains it, outside this window." in page.header.owner.text()
         at_work(qtbot, context, step=context.live.progress.step + 5)
         context.live.ask(Command.STOP)
         qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED, timeout=LONG)
