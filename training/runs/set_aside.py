@@ -115,6 +115,8 @@ def exchange(
         folder.checkpoints.mkdir(exist_ok=True)
         made.mkdir(parents=True)
         for path in state_files(folder):
+            if path.is_dir():
+                raise InputError(f"{path}: is a folder, but must be a file of the run; put it away.")
             if path.is_file():
                 link(path, made / path.name)
         fill(made)
@@ -213,7 +215,7 @@ def _finish(folder: RunFolder, aside: Path) -> None:
         for path in state_files(folder):
             if (source / path.name).is_file():
                 os.replace(source / path.name, path)
-            elif path.name not in plan.get("files", ()) and (aside / path.name).is_file():
+            elif path.name not in plan["files"] and (aside / path.name).is_file():
                 path.unlink(missing_ok=True)
         kept, new = RunFolder(aside).checkpoints, RunFolder(source).checkpoints
         if not kept.is_dir():
@@ -241,7 +243,9 @@ def _finish(folder: RunFolder, aside: Path) -> None:
 
 def _source(folder: RunFolder, aside: Path, plan: dict[str, Any]) -> Path:
     """Where the other state lies: inside the run's own folder, whoever wrote the plan. Not there any more once it is used up."""
-    named = str(plan.get("source"))
+    named = plan.get("source")
+    if not isinstance(named, str) or not isinstance(plan.get("files"), list):
+        raise InputError(f"{aside / _UNFINISHED}: is damaged; delete it to leave the run as it is.")
     known = [aside / NEW] if named == NEW else [path for path in _entries(folder) if path.name == named]
     for path in (aside, *known):
         if path.is_dir():

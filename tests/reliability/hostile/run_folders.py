@@ -145,7 +145,48 @@ _OWNERS: tuple[Any, ...] = (
     {"pid": 1, "born": "\x1b[31m", "since": "\x1b[2J"},
 )
 _OF_NO_EVENT: tuple[Any, ...] = (None, -1, 10**30, "\x1b[31m", [], {})
+_PLANS: tuple[Any, ...] = (
+    {"source": "..", "files": [], "keep": False},
+    {"source": "../..", "files": [], "keep": True},
+    {"source": "steps-1-2", "files": [], "keep": False},
+    {"source": "new", "files": [], "keep": False},
+    {"source": "new", "files": 5},
+    {"source": [], "files": [{}]},
+    {"source": "\x1b[31m", "files": ["../../victim.jsonl"]},
+    [],
+)
+
+
+def _aside(record: Any, plan: Any = None) -> Spoil:
+    """Something set aside, and how an exchange with it would go on."""
+
+    def spoil(run: Run) -> None:
+        path = run.path / "set_aside" / "steps-1-2"
+        path.mkdir(parents=True)
+        (path / "set_aside.json").write_text(json.dumps(record), encoding="utf-8")
+        shutil.copyfile(run.path / "status.json", path / "status.json")
+        if plan is not None:
+            (path / "unfinished.json").write_text(json.dumps(plan), encoding="utf-8")
+
+    return spoil
+
+
+def _new_state_elsewhere(run: Run) -> None:
+    """The state that is to take the present one's place is another run's."""
+    _aside({"step": 1, "reached": 2, "time": 1.0}, {"source": "new", "files": ["status.json"], "keep": True})(run)
+    (run.path / "set_aside" / "steps-1-2" / "new").symlink_to(run.outside / "runs" / "victim")
+
+
 RECORDS: dict[str, Spoil] = {
+    **{
+        f"set aside: steps {value!a:.20}": _aside({"step": value, "reached": 2, "time": 1.0})
+        for value in _OF_WRONG_TYPES
+    },
+    **{
+        f"set aside: times {value!a:.20}": _aside({"step": 1, "reached": 2, "time": value}) for value in _OF_WRONG_TYPES
+    },
+    **{f"set aside: {plan!a:.50}": _aside({"step": 1, "reached": 2, "time": 1.0}, plan) for plan in _PLANS},
+    "set aside: a new state elsewhere": _new_state_elsewhere,
     **{
         f"status: all of them {value!a:.20}": _status(
             **dict.fromkeys(
@@ -214,6 +255,7 @@ RECORDS: dict[str, Spoil] = {
         )
         for kind in (
             "attempt_started",
+            "rewound",
             "validated",
             "epoch_ended",
             "found",
@@ -257,6 +299,7 @@ PLACES: dict[str, Spoil] = {
         f"{name}: a link to itself": _in_place_of(name, lambda _run, path: path.symlink_to(path.name))
         for name in _NAMES
     },
+    "set_aside: a link outside": _in_place_of("set_aside", lambda run, path: path.symlink_to(run.outside)),
     "checkpoints: a link outside": _in_place_of(
         "checkpoints", lambda run, path: path.symlink_to(run.outside / "runs" / "victim" / "checkpoints")
     ),
