@@ -24,6 +24,7 @@ from training.runs.history import read_history
 from training.runs.places import remember
 from training.runs.rewind import Beyond
 from training.runs.series import STEP_ROW, SeriesWriter, read_series
+from training.runs.set_aside import SET_ASIDE
 from training.runs.teachers import became_of
 
 _NO_SETTINGS = ("params", "fused", "foreach", "capturable")
@@ -161,7 +162,9 @@ class Branch:
             group.update({key: value for key, value in settings.items() if key not in _NO_SETTINGS})
 
     def _tell(self, announced: Sheet, sheet: Sheet, step: int) -> None:
-        text = f"Branched from step {self.manifest['step']} of {self.parent.id}. Restored: {', '.join(sheet.restored)}."
+        aside = self.parent.path.parent.name == SET_ASIDE
+        run = self.parent.path.parent.parent.name if aside else self.parent.id
+        text = f"Branched from step {self.manifest['step']} of {run}. Restored: {', '.join(sheet.restored)}."
         advice = [f"Changed: {'; '.join(map(str, sheet.changed))}."] if sheet.changed else []
         advice.append(f"Not restored: {'; '.join(sheet.ignored)}.")
         advice += [f"Note: {'; '.join(sheet.notes)}."] if sheet.notes else []

@@ -25,7 +25,7 @@ from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.manifest import read_sealed, verify
 from training.runs.mending import mend_config, refuse_changed_config, standing
 from training.runs.places import DATA, DEVICE, KEPT, config_here
-from training.runs.rewind import finish_rewind, look_beyond
+from training.runs.rewind import finish_rewind, list_set_aside, look_beyond
 from training.runs.teachers import teacher_as_it_is, teacher_since
 from training.runs.workspace import find_target
 
@@ -188,8 +188,10 @@ def _branched_from(folder: RunFolder) -> Path | None:
     if not parent.get("checkpoint"):
         return None
     there = Path(parent["checkpoint"])
-    beside = folder.path.parent / str(parent.get("run")) / "checkpoints" / there.name  # both may have been moved
-    found = next((path for path in (there, beside) if path.is_dir()), None)
+    found = None
+    for run in (there.parent.parent, folder.path.parent / str(parent.get("run"))):  # both may have been moved
+        places = [run, *(item.path for item in list_set_aside(RunFolder(run)))]
+        found = found or next((path for place in places if (path := place / "checkpoints" / there.name).is_dir()), None)
     if found is None:
         raise CheckpointError(
             f"The run {folder.id} has no checkpoint of its own yet, and the one it was branched from, {there}, is gone; "

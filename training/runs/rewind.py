@@ -70,8 +70,8 @@ class Beyond:
 
 def look_beyond(folder: RunFolder, checkpoint: Path) -> Beyond | None:
     """What going back to ``checkpoint`` would set aside; None where nothing lies beyond but steps that no checkpoint holds, which
-    are simply done again."""
-    step = int(checkpoint.name.rpartition("-")[2])
+    are simply done again. Raises CheckpointError when it is no checkpoint."""
+    step = int(read_manifest(checkpoint)["step"])
     reached, later = _came_beyond(folder, step)
     if not reached:
         return None
@@ -113,9 +113,9 @@ def rewind(folder: RunFolder, beyond: Beyond) -> SetAside:
     def fill(made: Path) -> None:
         kept, new = RunFolder(made), RunFolder(made / NEW)
         new.checkpoints.mkdir(parents=True)
-        for path in checkpoint_folders(folder):
-            if path.name <= beyond.checkpoint.name:
-                shutil.copytree(path, new.checkpoints / path.name, copy_function=link, symlinks=True)
+        earlier = {path for path in checkpoint_folders(folder) if path.name <= checkpoint_name(beyond.step)}
+        for path in earlier | {beyond.checkpoint}:  # which may have been renamed
+            shutil.copytree(path, new.checkpoints / path.name, copy_function=link, symlinks=True)
         _write_records(folder, new, beyond)
         for path in (kept.status_file, kept.events_file):  # links to what the attempt wrote since
             path.unlink(missing_ok=True)

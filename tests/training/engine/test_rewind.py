@@ -192,9 +192,7 @@ def test_going_back_twice_each_state_can_be_had_again(tmp_path: Path) -> None:
     assert state(folder) == states[2]
 
 
-def test_a_stretch_that_nothing_was_trained_after_is_not_exchanged_for_another(
-    tmp_path: Path, folder: RunFolder
-) -> None:
+def stopping_at_once() -> Hooks:
     hooks = Hooks()
 
     def stop_at_once(event: Event) -> None:
@@ -202,8 +200,26 @@ def test_a_stretch_that_nothing_was_trained_after_is_not_exchanged_for_another(
             hooks.control.discard = hooks.control.stop = True
 
     hooks.watch = stop_at_once
+    return hooks
+
+
+def test_a_branch_without_a_checkpoint_finds_the_one_it_began_with_where_it_was_set_aside(
+    tmp_path: Path, folder: RunFolder
+) -> None:
+    begun = resume_run(str(folder.checkpoints / "step-00000020"), tmp_path, hooks=stopping_at_once(), branch=True)
+    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path, hooks=stopping_at_once())
+    branch = RunFolder(Path(begun["folder"]))
+    assert resume_run(branch.id, tmp_path)["status"] == "completed"
+    assert branch.series_file.read_bytes() == (list_set_aside(folder)[0].path / "series.bin").read_bytes()
+    titles = [item.title for item in read_history(branch.events_file).findings]
+    assert any(title.startswith(f"Branched from step 20 of {folder.id}.") for title in titles)
+
+
+def test_a_stretch_that_nothing_was_trained_after_is_not_exchanged_for_another(
+    tmp_path: Path, folder: RunFolder
+) -> None:
     before = state(folder)
-    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path, hooks=hooks)
+    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path, hooks=stopping_at_once())
     assert restore(folder, list_set_aside(folder)[0]) is None
     assert list_set_aside(folder) == []
     assert state(folder) == before
