@@ -86,15 +86,16 @@ def own_bytes(folder: Path) -> int:
 
 
 def state_files(folder: RunFolder) -> list[Path]:
-    """The files that training changes, but for the checkpoints; there or not."""
+    """The files that training changes, but for the checkpoints; there or not. The status comes last: an attempt that is refused
+    half-way writes it, which must count for nothing in the end."""
     return [
         folder.series_file,
         folder.telemetry_file,
         folder.events_file,
-        folder.status_file,
         folder.labels_file,
         folder.evaluation_file,
         folder.profile_file,
+        folder.status_file,
     ]
 
 
@@ -212,16 +213,16 @@ def _finish(folder: RunFolder, aside: Path) -> None:
     plan = read_json(aside / _UNFINISHED)
     source = _source(folder, aside, plan)
     try:
-        for path in state_files(folder):
-            if (source / path.name).is_file():
-                os.replace(source / path.name, path)
-            elif path.name not in plan["files"] and (aside / path.name).is_file():
-                path.unlink(missing_ok=True)
         kept, new = RunFolder(aside).checkpoints, RunFolder(source).checkpoints
         if not kept.is_dir():
             folder.checkpoints.rename(kept)
         if new.is_dir():
             new.rename(folder.checkpoints)
+        for path in state_files(folder):
+            if (source / path.name).is_file():
+                os.replace(source / path.name, path)
+            elif path.name not in plan["files"] and (aside / path.name).is_file():
+                path.unlink(missing_ok=True)
         sync_folder(aside)
         sync_folder(folder.path)
         if source.name == NEW:

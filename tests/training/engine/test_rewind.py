@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,14 +60,23 @@ def stopping_at(step: int) -> Hooks:
     return hooks
 
 
+def refuse_to_link(*_paths: object) -> None:
+    raise PermissionError(1, "Operation not permitted")
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     """Of 24 steps, with a checkpoint every four; three are kept."""
     return trained(tmp_path)
 
 
-def test_what_lies_beyond_is_set_aside_and_comes_back_to_the_bit(tmp_path: Path, folder: RunFolder) -> None:
-    """Also the checkpoint gone back to, which the new stretch tidies away."""
+@pytest.mark.parametrize("links", [True, False])
+def test_what_lies_beyond_is_set_aside_and_comes_back_to_the_bit(
+    tmp_path: Path, folder: RunFolder, links: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also the checkpoint gone back to, which the new stretch tidies away; and on disks that know no links."""
+    if not links:
+        monkeypatch.setattr(os, "link", refuse_to_link)
     before, whole = state(folder), read_series(folder.series_file)
     oldest = list_checkpoints(folder)[-1]
     assert resume_run(str(oldest.path), tmp_path, ["checkpoints.keep_last=1"])["status"] == "completed"
