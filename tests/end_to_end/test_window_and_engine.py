@@ -49,10 +49,10 @@ def test_start_pause_stop_resume_and_export(
     stopped_at = context.live.progress.step
     assert steps(folder) == list(range(1, stopped_at + 1))
 
-    earlier = next(info for info in list_checkpoints(folder) if info.step == 24)
+    earlier = list_checkpoints(folder)[-1]  # which epochs are the best so far is the CPU's affair; the first one is
     context.resume(earlier.path)
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=LONG)
-    at_work(qtbot, context, step=30)
+    at_work(qtbot, context, step=earlier.step + 6)
     context.live.ask(Command.STOP)
     ended(qtbot, context, RunState.STOPPED)
     assert steps(folder) == list(range(1, context.live.progress.step + 1))
