@@ -17,6 +17,7 @@ from studio.pages.train.page import TrainPage
 from studio.panels.run_curves import RunCurves
 from studio.panels.set_aside_lines import SetAsideLines
 from studio.state.context import AppContext
+from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import answer_next_question, open_window, runs_page, train_page
 from training.config import RunConfig
 from training.control import Command
@@ -38,6 +39,20 @@ def whole_run(qtbot: QtBot, context: AppContext, config: RunConfig) -> Path:
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.start_problem())
     assert context.live.folder is not None
     return context.live.folder.path
+
+
+def stopped_beyond(qtbot: QtBot, context: AppContext, page: TrainPage, step: int) -> int:
+    """Wait until the run trains and has come there, and stop it; returns where it stands."""
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING and context.live.progress.step >= step)
+    context.live.ask(Command.STOP)
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.start_problem())
+    return live_steps(page.curves)[-1]
+
+
+def attempts(context: AppContext) -> list[int]:
+    """The steps at which those that the window knows of began."""
+    assert context.live.history is not None
+    return [event.step for event in context.live.history.attempts]
 
 
 def go_back(qtbot: QtBot, page: TrainPage, step: int, answer: str) -> list[str]:
@@ -72,50 +87,54 @@ def test_what_lies_beyond_is_set_aside_brought_back_and_cleared_away(
 ) -> None:
     page = train_page(open_window(qtbot, context))
     lines, board = page.checkpoints.set_aside, page.curves.board
-    folder = whole_run(qtbot, context, config(epochs=3, milliseconds=30))
+    context.start_run(config(epochs=ENDLESS, milliseconds=10))
+    first = stopped_beyond(qtbot, context, page, 45)
+    assert context.live.folder is not None
+    folder = context.live.folder.path
     before = contents(folder)
-    assert go_back(qtbot, page, 20, "Cancel") == ["Go back to step 20 of 60?"]
+    assert go_back(qtbot, page, 20, "Cancel") == [f"Go back to step 20 of {first}?"]
     assert contents(folder) == before
-    assert context.live.state is RunState.COMPLETED
 
     go_back(qtbot, page, 20, HERE)
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING and bool(lines.stretches))
-    qtbot.waitUntil(lambda: live_steps(page.curves)[-1] > 25)
-    assert live_steps(page.curves) == list(range(1, live_steps(page.curves)[-1] + 1))
-    assert [faded_steps(board, quantity)[0] for quantity in QUANTITIES] == [list(range(20, 61))] * 3 + [[20, 40, 60]]
-    assert faded_steps(board, "loss")[1] == [20, 40, 60]
+    validated = [20, *range(40, first + 1, 20)]
+    assert [faded_steps(board, quantity)[0] for quantity in QUANTITIES] == [list(range(20, first + 1))] * 3 + [
+        validated
+    ]
+    assert faded_steps(board, "loss")[1] == validated
     (row,) = lines._rows
-    for made, name in ((row.restore, "Restore steps 21 to 60"), (row.clear, "Clear away steps 21 to 60")):
+    for made, name in ((row.restore, f"Restore steps 21 to {first}"), (row.clear, f"Clear away steps 21 to {first}")):
         assert made.accessibleName() == name
         assert not made.isEnabled()
         assert made.toolTip() == "The run is being trained. Stop it first, or wait for its end."
-    context.live.ask(Command.STOP)
-    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.start_problem())
-    reached = live_steps(page.curves)[-1]
-    assert reached < 60
-    qtbot.waitUntil(lambda: [info.step for info in page.checkpoints.model.checkpoints][::-1] == [20, reached])
+    second = stopped_beyond(qtbot, context, page, 21)
+    saved = [*range(20, second, 20), second]
+    qtbot.waitUntil(lambda: [info.step for info in page.checkpoints.model.checkpoints][::-1] == saved)
+    newest = second // 20 * 20
+    assert page.numbers.quality.value() == f"{1 - 1 / (newest + 1):.2%}".replace("%", " %")
     assert page.numbers.quality._delta.text() == "best so far"
-    assert f"step {reached:,} of 60" in page.header._progress.accessibleName()
-    assert said(lines)[0].startswith("Steps 21 to 60 set aside · 2 checkpoints · ")
+    held = len({*range(40, first, 20), first})
+    assert said(lines)[0].startswith(f"Steps 21 to {first} set aside · {held} checkpoints · ")
 
     click(qtbot, row.restore)
-    qtbot.waitUntil(lambda: live_steps(page.curves) == list(range(1, 61)) and len(faded_steps(board, "lr")) == 1)
-    assert context.live.state is RunState.COMPLETED
+    qtbot.waitUntil(lambda: live_steps(page.curves) == list(range(1, first + 1)))
+    qtbot.waitUntil(lambda: faded_steps(board, "lr") == [list(range(20, second + 1))])
+    assert attempts(context) == [0]
+    del before["commands.jsonl"]  # what was asked of it since
     assert before.items() <= contents(folder).items()  # to the bit
-    qtbot.waitUntil(lambda: faded_steps(board, "lr") == [list(range(20, reached + 1))])
     click(qtbot, lines._rows[0].restore)  # undone
-    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and live_steps(page.curves)[-1] == reached)
-    qtbot.waitUntil(lambda: faded_steps(board, "lr") == [list(range(20, 61))])
+    qtbot.waitUntil(lambda: live_steps(page.curves) == list(range(1, second + 1)))
+    qtbot.waitUntil(lambda: faded_steps(board, "lr") == [list(range(20, first + 1))])
+    assert attempts(context) == [0, 20]
 
-    page.checkpoints.choose(f"step-{reached:08d}")
     click(qtbot, page.header.resume)  # from the last one: at once, and what is set aside stays so
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.start_problem())
-    assert live_steps(page.curves) == list(range(1, 61))
-    assert faded_steps(board, "lr") == [list(range(20, 61))]
+    third = stopped_beyond(qtbot, context, page, second + 1)
+    assert live_steps(page.curves) == list(range(1, third + 1))
+    assert faded_steps(board, "lr") == [list(range(20, first + 1))]
     for answer, left in (("Cancel", 1), ("Clear away", 0)):
         asked = answer_next_question(qtbot, answer)
         click(qtbot, lines._rows[0].clear)
-        assert asked == ["Clear away steps 21 to 60?"]
+        assert asked == [f"Clear away steps 21 to {first}?"]
         qtbot.waitUntil(lambda: len(lines.stretches) == left)  # noqa: B023 - here
     assert not lines.isVisible()
     assert faded_steps(board, "loss") == []
