@@ -161,7 +161,8 @@ def test_ctrl_c_at_any_moment_after_the_start_ends_in_one_sentence(config: Path,
         if (workspace / "runs").exists():
             assert any(line.startswith("stopped at step") for line in said)
         else:
-            assert said == ["Interrupted while the program was being loaded."]
+            (sentence,) = said  # the other one between two imports
+            assert sentence.startswith(("Interrupted while the program was being loaded.", "Interrupted at once; "))
 
 
 @pytest.mark.parametrize("where", ["import", "build", "forward"])
