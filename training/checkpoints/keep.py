@@ -71,9 +71,9 @@ class Keeper:
     def copy(self, content: Any) -> Copied:
         """A copy of ``content`` for the next snapshot. It takes the memory of the one before, so that has to be on disk
         first: however slow the disk, saving takes memory for one copy."""
-        began = time.monotonic()
+        began = time.perf_counter()
         self.finish()
-        self.waited = time.monotonic() - began
+        self.waited = time.perf_counter() - began
         return self._memory.copy(content)
 
     def save(self, snapshot: Snapshot, *, best: bool, first: Callable[[], None] = lambda: None) -> None:
@@ -130,7 +130,7 @@ class Keeper:
         return path if BEST in self._labels and path.is_dir() else None
 
     def _write(self, snapshot: Snapshot, best: bool, first: Callable[[], None]) -> None:
-        began = time.monotonic()
+        began = time.perf_counter()
         first()
         try:
             path = write_checkpoint(snapshot, self._folder.checkpoints)
@@ -146,7 +146,7 @@ class Keeper:
                 labels[BEST] = path.name
             write_labels(self._folder, labels)
         self.tidy(snapshot.step)
-        self.write_seconds = time.monotonic() - began
+        self.write_seconds = time.perf_counter() - began
         mine = tuple(label for label in (LAST, BEST) if labels.get(label) == path.name)
         self._on_saved(CheckpointSaved(step=snapshot.step, epoch=snapshot.epoch, checkpoint=path.name, labels=mine))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,13 +66,14 @@ class SnapshotMemory:
 
     def prepare(self, content: Any) -> Callable[[], None]:
         """What makes the first copy of such ``content`` as fast as later ones; for another thread, as it takes a while."""
-        wanted = [_kind(tensor) for tensor in tensors_in(content)]
+        wanted = Counter(_kind(tensor) for tensor in tensors_in(content))
 
         def touch() -> None:
-            for kind in wanted:
-                buffer = _buffer(*kind)
-                ctypes.memset(buffer.data_ptr(), 0, buffer.nbytes)
-                self._buffers[kind].append(buffer)
+            for kind, count in wanted.items():
+                for _ in range(count - len(self._buffers[kind])):  # a run that rolls back has saved its beginning already
+                    buffer = _buffer(*kind)
+                    ctypes.memset(buffer.data_ptr(), 0, buffer.nbytes)
+                    self._buffers[kind].append(buffer)
 
         return touch
 

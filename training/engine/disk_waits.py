@@ -12,6 +12,7 @@ from training.runs.profile_words import milliseconds, percent
 
 WORTH_TELLING = 1.0  # seconds of waiting in an attempt
 MUCH_WAITING = 0.05  # of the time
+_SHORTEST_WORK = 1e-6  # seconds: a coarse clock (Windows) sees none in a few short steps
 _ROOM = 1.5  # times as long as a checkpoint takes to be written: no two are alike
 
 
@@ -33,7 +34,7 @@ class DiskWaits:
 
     def note(self, step: int, keeper: Keeper) -> Found | None:
         """To be called after each save; returns what there is to say, once."""
-        now, before = time.monotonic(), self._went_on
+        now, before = time.perf_counter(), self._went_on
         self._went_on = step, now
         if before is None or step < before[0]:  # the first, or the run went back
             return None
@@ -42,22 +43,22 @@ class DiskWaits:
         self._waited += keeper.waited
         self._saves += 1
         self._writing += keeper.write_seconds
-        share = self._waited / self._seconds
-        if self._told or self._waited < WORTH_TELLING or share < MUCH_WAITING:
+        if self._told or self._waited < max(WORTH_TELLING, MUCH_WAITING * self._seconds):
             return None
         self._told = True
-        return self._found(step, share)
+        return self._found(step)
 
-    def _found(self, step: int, share: float) -> Found:
-        write, work = self._writing / self._saves, self._seconds - self._waited
+    def _found(self, step: int) -> Found:
+        write, work = self._writing / self._saves, max(self._seconds - self._waited, _SHORTEST_WORK)
+        share = percent(self._waited / self._seconds)
         title = (
-            f"Training waits for the disk in {percent(share)} of the time: a checkpoint takes {milliseconds(write)} to be "
-            f"written, and one is due every {milliseconds(work / self._saves)}."
+            f"Training waits for the disk in {share} of the time: a checkpoint takes {milliseconds(write)} to be written, and "
+            f"one is due every {milliseconds(work / self._saves)}."
         )
         rarer = _round_up(_ROOM * write * self._steps / work)
         every, validate = self._config.checkpoints.every_steps, self._config.loop.validate_every_steps
         if (every or self._steps_per_epoch) < rarer:
-            advice, fix = f"With one every {rarer:,} steps, it would not wait.", {"checkpoints.every_steps": rarer}
+            advice, fix = f"With one every {rarer:,} steps, and at each new best, it would wait less.", {"checkpoints.every_steps": rarer}
         elif validate and validate < rarer:
             advice, fix = "Each new best is saved: validate less often.", {"loop.validate_every_steps": rarer}
         else:

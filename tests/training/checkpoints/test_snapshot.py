@@ -54,3 +54,4 @@ def test_prepared_memory_is_what_the_first_copy_uses(monkeypatch: pytest.MonkeyP
     memory.prepare(content())()
     monkeypatch.setattr("training.checkpoints.snapshot._buffer", None)  # nothing more may be asked for
     assert float(memory.copy(content(5.0)).content["plain"][0, 0]) == 5.0
+    memory.prepare(content())()  # what is there already is not made a second time

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -74,6 +75,13 @@ def test_steps_far_faster_than_the_disk_are_all_saved_and_the_cost_is_told_once(
     assert told.step < steps[-1]
 
 
+def test_a_clock_too_coarse_for_a_step_fails_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk_waits, "time", SimpleNamespace(perf_counter=lambda: 7.0, monotonic=lambda: 7.0))
+    _, saved, findings = run(tiny("loop.epochs=1", "checkpoints.every_steps=1", KEPT), tmp_path)
+    assert saved == [*range(1, 9)]
+    assert not [finding for finding in findings if "waits for the disk" in finding.title]
+
+
 @pytest.mark.parametrize("every", [5, 7])
 def test_checkpoints_are_at_exactly_the_steps_asked_for(tmp_path: Path, every: int) -> None:
     settings = ("loop.epochs=6", f"checkpoints.every_steps={every}", "loop.validate_every_steps=none", KEPT)
@@ -88,7 +96,7 @@ def test_checkpoints_are_at_exactly_the_steps_asked_for(tmp_path: Path, every: i
 @pytest.mark.parametrize(
     ("settings", "advised", "fixed"),
     [
-        (("checkpoints.every_steps=none",), "it would not wait", "checkpoints.every_steps"),
+        (("checkpoints.every_steps=none",), "one every", "checkpoints.every_steps"),
         (("checkpoints.every_steps=100000", "loop.validate_every_steps=1"), "validate less often", "loop.validate_every_steps"),
         (("checkpoints.every_steps=100000",), "faster disk", ""),
     ],
