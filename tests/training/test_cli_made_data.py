@@ -42,7 +42,7 @@ def test_the_estimate_comes_first(
     assert main([command, f"preset:{preset}", *told, "--workspace", str(tmp_path)]) == 2
     said = capsys.readouterr().err
     assert "dataset.samples: " in said
-    assert f"need {need} of memory, but 8 GB are free; take fewer samples" in said
+    assert f"take {need}, but only 8 GB of memory are free; take fewer samples" in said
     assert not list(tmp_path.glob("runs/*/"))
 
 
@@ -55,11 +55,11 @@ def test_the_window_is_told_the_same() -> None:
     ]
     serve(requests, lambda reply: replies.append(dict(reply)))
     inspected, checked = (reply for reply in replies if reply["reply"] in ("refused", "done"))
-    assert "need 40.4 GB of memory" in inspected["message"]
+    assert "take 40.4 GB" in inspected["message"]
     assert inspected["problems"][0][0] == "dataset.samples"
     (finding,) = checked["result"]["findings"]
     assert finding["level"] == "error"
-    assert "need 40.4 GB of memory" in finding["title"]
+    assert "take 40.4 GB" in finding["title"]
 
 
 def test_check_shows_its_phases_on_a_terminal(

@@ -27,7 +27,7 @@ def refuse_too_much_made(config: RunConfig) -> None:
     fewer = int(_COMFORTABLE * free / (dataset.numbers * (_KEPT + _WHILE_MADE)))
     way = "" if streamed or drawn > free else ", or set loader.mode to streamed to make them anew in each epoch"
     raise InputError(
-        f"dataset.samples: {dataset.samples:,} samples of {dataset.numbers:,} numbers need {in_words(need)} of memory, but "
-        f"{in_words(free)} are free; take fewer samples or smaller ones{way}.",
+        f"dataset.samples: {dataset.samples:,} samples of {dataset.numbers:,} numbers take {in_words(need)}, but only "
+        f"{in_words(free)} of memory are free; take fewer samples or smaller ones{way}.",
         fix={"dataset.samples": fewer} if fewer >= 30 else {},
     )
