@@ -112,16 +112,16 @@ def _run_in(place: Path, name: str, parts: Sequence[Circumstance], arguments: Se
             os.chown(path, process["user"], process["group"])
     began = time.monotonic()
     command = [*PYTEST, f"--junitxml={report}", *more, *arguments]
-    subprocess.run(
+    code = subprocess.run(
         command, cwd=CHECKOUT, env=environ, check=False, extra_groups=[] if "user" in process else None, **process
-    )  # type: ignore[call-overload]
+    ).returncode  # type: ignore[call-overload]
     minutes = (time.monotonic() - began) / 60
     if not report.is_file():
         return Outcome(name, 0, 0, ["pytest wrote no report; see above"], minutes)
-    return _read_report(report, name, minutes)
+    return _read_report(report, name, minutes, code)
 
 
-def _read_report(report: Path, name: str, minutes: float) -> Outcome:
+def _read_report(report: Path, name: str, minutes: float, code: int) -> Outcome:
     cases = list(ElementTree.parse(report).iter("testcase"))
     failures = [
         f"{case.get('classname')}::{case.get('name')}"
@@ -129,7 +129,9 @@ def _read_report(report: Path, name: str, minutes: float) -> Outcome:
         if case.find("failure") is not None or case.find("error") is not None
     ]
     skipped = sum(case.find("skipped") is not None for case in cases)
-    return Outcome(name, len(cases), skipped, failures if cases else ["no test ran; see above"], minutes)
+    if not failures and code:  # no test ran, or pytest itself failed after some had
+        failures = [f"pytest ended with exit code {code}; see above"]
+    return Outcome(name, len(cases), skipped, failures, minutes)
 
 
 def main(argv: Sequence[str]) -> int:

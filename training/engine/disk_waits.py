@@ -58,7 +58,10 @@ class DiskWaits:
         rarer = _round_up(_ROOM * write * self._steps / work)
         every, validate = self._config.checkpoints.every_steps, self._config.loop.validate_every_steps
         if (every or self._steps_per_epoch) < rarer:
-            advice, fix = f"With one every {rarer:,} steps, and at each new best, it would wait less.", {"checkpoints.every_steps": rarer}
+            advice, fix = (
+                f"With one every {rarer:,} steps, and at each new best, it would wait less.",
+                {"checkpoints.every_steps": rarer},
+            )
         elif validate and validate < rarer:
             advice, fix = "Each new best is saved: validate less often.", {"loop.validate_every_steps": rarer}
         else:
