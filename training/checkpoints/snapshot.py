@@ -70,9 +70,8 @@ class SnapshotMemory:
 
         def touch() -> None:
             for kind, count in wanted.items():
-                for _ in range(
-                    count - len(self._buffers[kind])
-                ):  # a run that rolls back has saved its beginning already
+                # Some may be there: a run that rolls back has saved its beginning.
+                for _ in range(count - len(self._buffers[kind])):
                     buffer = _buffer(*kind)
                     ctypes.memset(buffer.data_ptr(), 0, buffer.nbytes)
                     self._buffers[kind].append(buffer)

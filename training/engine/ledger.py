@@ -110,7 +110,9 @@ class Ledger:
             if not epoch_ended:
                 self._note_train_loss()
         due = progress.step % every_steps == 0 if every_steps else epoch_ended
-        if (due or improved or progress.finished) and control.fault is None:  # with one the folder may be another's
+        if control.fault is not None:  # the folder may be another's now
+            return
+        if due or improved or progress.finished:
             self.save(best=improved, planned=True)
             control.save = False
         self.do_what_is_asked(control)

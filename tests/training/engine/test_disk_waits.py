@@ -17,7 +17,8 @@ from training.checkpoints.write import write_checkpoint
 from training.config import RunConfig
 from training.engine import disk_waits
 from training.engine.run import Hooks, start_run
-from training.events import CheckpointSaved, Event, Found
+from training.errors import TrainingError
+from training.events import CheckpointSaved, Event, Found, Validated
 from training.runs.folder import RunFolder
 from training.runs.manifest import list_checkpoints
 
@@ -111,3 +112,17 @@ def test_the_advice_names_what_makes_checkpoints_so_frequent(
     (told,) = (finding for finding in findings if "waits for the disk" in finding.title)
     assert advised in told.advice
     assert list(told.fix) == ([fixed] if fixed else [])
+
+
+def test_nothing_is_saved_into_a_folder_that_was_lost_even_if_asked_for(tmp_path: Path) -> None:
+    hooks = Hooks()
+
+    def lose(event: Event) -> None:
+        if isinstance(event, Validated):  # before what is due at this step is saved
+            hooks.control.give_up(TrainingError("The run was taken over."))
+            hooks.control.save = True
+
+    hooks.watch = lose
+    record = start_run(tiny("checkpoints.every_steps=4"), tmp_path, hooks)
+    assert record["status"] == "failed"
+    assert [info.step for info in list_checkpoints(RunFolder(Path(record["folder"])))] == [4]
