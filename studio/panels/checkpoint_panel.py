@@ -80,8 +80,8 @@ class CheckpointPanel(Card):
         if folder != self.model.folder:
             self.view.clearSelection()
             self._picked = ""
+        self.set_aside.set_run(folder, state)  # first: it finishes what a kill left half-way
         self.model.set_folder(folder)
-        self.set_aside.set_run(folder, state)
         self._update_buttons()
 
     def set_state(self, state: RunState, done_at: int | None = None) -> None:
@@ -92,8 +92,8 @@ class CheckpointPanel(Card):
 
     def refresh(self) -> None:
         """Read the list again, and what is set aside."""
-        self.model.refresh()
         self.set_aside.refresh()
+        self.model.refresh()
 
     def choose(self, name: str) -> None:
         """Select a checkpoint by its folder's name (a marker on the curve was clicked)."""

@@ -25,7 +25,7 @@ from training.console import (
 from training.reading import visible, visible_lines
 from training.runs.folder import read_json
 from training.runs.profile_record import read_profile
-from training.runs.rewind import finish_rewind, list_set_aside
+from training.runs.rewind import list_set_aside
 from training.runs.workspace import find_run
 from training.streams import print_json, write_out
 
@@ -66,7 +66,6 @@ def _show(arguments: argparse.Namespace) -> int:
     from training.runs.manifest import list_checkpoints
 
     folder = find_run(arguments.run, workspace_of(arguments))
-    finish_rewind(folder)
     record, checkpoints = folder.status(), list_checkpoints(folder)
     history = History(folder.events_file)
     events = last_attempt(history.poll())

@@ -10,7 +10,7 @@ from training.console import format_run, format_set_aside
 from training.errors import InputError, in_words
 from training.reading import visible
 from training.runs.folder import RunFolder
-from training.runs.rewind import SetAside, clear, finish_rewind, list_set_aside, restore
+from training.runs.rewind import SetAside, clear, list_set_aside, restore
 from training.runs.workspace import find_run
 from training.streams import print_json, say, write_out
 
@@ -50,7 +50,6 @@ def set_aside_records(folder: RunFolder) -> list[dict[str, Any]]:
 
 def _restore(arguments: argparse.Namespace) -> int:
     folder = find_run(arguments.run, workspace_of(arguments))
-    finish_rewind(folder)
     told: dict[str, Any] = {"run": folder.id}
     if arguments.only_list:
         lines = [format_set_aside(item) for item in list_set_aside(folder)] or ["nothing is set aside"]

@@ -25,7 +25,7 @@ from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.manifest import read_sealed, verify
 from training.runs.mending import mend_config, refuse_changed_config, standing
 from training.runs.places import DATA, DEVICE, KEPT, config_here
-from training.runs.rewind import finish_rewind, list_set_aside, look_beyond
+from training.runs.rewind import list_set_aside, look_beyond
 from training.runs.teachers import teacher_as_it_is, teacher_since
 from training.runs.workspace import find_target
 
@@ -87,7 +87,6 @@ def intend_resume(target: str, workspace: Path, overrides: Sequence[str] = (), b
     """Find what ``target`` names and read it with ``overrides``;
     changes nothing but a configuration file that is damaged. Raises InputError."""
     folder, checkpoint = find_target(target, workspace)
-    finish_rewind(folder)
     mended = mend_config(folder)
     before = config_here(folder)
     data = config_data(before)

@@ -16,6 +16,7 @@ from training.errors import CheckpointError
 from training.reading import MEGABYTE, visible
 from training.runs.folder import RunFolder, read_json
 from training.runs.record import is_count, is_metrics, is_time
+from training.runs.set_aside import finish_rewind
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -179,6 +180,7 @@ def read_labels(folder: RunFolder) -> dict[str, Any]:
 def best_checkpoint(folder: RunFolder) -> str:
     """The name of the run's best checkpoint, else of its last; empty where it has none yet. Raises CheckpointError where it has
     some and does not tell any more."""
+    finish_rewind(folder)
     labels = read_labels(folder)
     name = str(labels.get(BEST) or labels.get(LAST) or "")
     known = checkpoint_folders(folder)

@@ -15,7 +15,7 @@ from platformdirs import user_documents_path
 from training.errors import CheckpointError, InputError
 from training.runs.folder import RunFolder, read_json
 from training.runs.manifest import MANIFEST, WEIGHTS, best_checkpoint, checkpoint_folders, verify
-from training.runs.set_aside import SET_ASIDE
+from training.runs.set_aside import SET_ASIDE, finish_rewind
 
 _TEACHER = "objective.teacher"
 
@@ -67,10 +67,17 @@ def _made(path: str) -> int | None:
 
 
 def find_run(text: str, workspace: Path) -> RunFolder:
-    """The run meant by a folder, an id, the unambiguous start of an id, or a name (the newest of that name).
+    """The run meant by a folder, an id, the unambiguous start of an id, or a name (the newest of that name), whole: a way back
+    that was killed half-way is finished.
 
     Raises InputError saying what is known instead.
     """
+    folder = _meant(text, workspace)
+    finish_rewind(folder)
+    return folder
+
+
+def _meant(text: str, workspace: Path) -> RunFolder:
     path = typed_path(text)
     _refuse_set_aside(path)
     if _is_run(path):
@@ -115,7 +122,10 @@ def find_checkpoint(text: str, workspace: Path) -> tuple[Path, str]:
     """A checkpoint's folder as given, or the best (else the last) one of the run that is meant. Where that is lost or
     damaged it is the newest whole one, and a sentence says so. Raises InputError where there is none."""
     path = typed_path(text)
-    if (path / MANIFEST).is_file() or path.parent.name == "checkpoints":
+    if path.parent.name == "checkpoints":
+        finish_rewind(RunFolder(path.parent.parent))
+        return path, ""
+    if (path / MANIFEST).is_file():
         return path, ""
     folder = find_run(text, workspace)
     try:
@@ -189,7 +199,9 @@ def find_target(text: str, workspace: Path) -> tuple[RunFolder, Path | None]:
     _refuse_set_aside(path)
     inside_run = path.parent.name == "checkpoints" and _is_run(path.parent.parent)
     if inside_run and (path.is_dir() or path.name.startswith("step-")):
-        return RunFolder(path.parent.parent.resolve()), path.resolve()
+        folder = RunFolder(path.parent.parent.resolve())
+        finish_rewind(folder)
+        return folder, path.resolve()
     if (path / MANIFEST).is_file():
         raise InputError(
             f"{_shown(text)}: this checkpoint lies outside a run folder; resume needs the run it belongs to."

@@ -22,6 +22,7 @@ from training.runs.manifest import LAST, digest, list_checkpoints, read_labels, 
 from training.runs.rewind import clear, list_set_aside, look_beyond, restore
 from training.runs.series import STEP_ROW, SeriesWriter, read_series
 from training.runs.set_aside import SET_ASIDE
+from training.runs.workspace import teacher_checkpoint
 
 OF_THE_ATTEMPT = {"log.txt", "data.json"}
 """What an attempt says of itself and of how it reads the data; no part of what was trained."""
@@ -322,3 +323,30 @@ def test_the_command_line_says_it_branches_restores_and_clears(
     assert cleared["set_aside"] == []
     assert main(["restore", run["run"]]) == 2
     assert "has set aside nothing." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("reader", ["export of the run", "export of a checkpoint", "teacher"])
+def test_whoever_reads_a_run_that_was_left_half_way_finds_it_whole(
+    tmp_path: Path, folder: RunFolder, reader: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """As a kill leaves it between two renames: without a folder of checkpoints, and with the labels of before."""
+    rename, older = Path.rename, folder.checkpoints / "step-00000016"
+
+    def refuse(self: Path, target: Path) -> Path:
+        if target == folder.checkpoints:
+            raise PermissionError(13, "Permission denied")
+        return rename(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", refuse)
+        with pytest.raises(InputError, match="half-way between two of its states"):
+            resume_run(str(older), tmp_path)
+    assert not folder.checkpoints.exists()
+    if reader == "teacher":
+        assert teacher_checkpoint(folder.path) == older
+    else:
+        target = folder.path if reader == "export of the run" else older
+        assert main(["export", str(target), "--to", "safetensors", "--out", str(tmp_path / "model.safetensors")]) == 0
+        assert "is taken instead" not in capsys.readouterr().err
+    assert steps(folder) == [16]
+    assert [(item.step, item.reached) for item in list_set_aside(folder)] == [(16, 24)]
