@@ -27,6 +27,7 @@ from training.errors import TrainingError
 from training.presets import preset_text
 from training.runs.folder import RunFolder
 from training.runs.manifest import CheckpointInfo, read_manifest
+from training.runs.places import config_here
 from training.runs.trust import code_to_agree
 from training.runs.workspace import default_workspace
 
@@ -163,7 +164,7 @@ class AppContext(QObject):
         if self._asks_for_consent(folder.path, (), lambda: self.branch_at_once(folder, checkpoint)):
             return
         try:
-            self.start_run(folder.config(), checkpoint.path)
+            self.start_run(config_here(folder), checkpoint.path)
         except TrainingError as error:
             self.notifier.notify(str(error), "danger")
 

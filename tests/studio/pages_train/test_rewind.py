@@ -21,7 +21,8 @@ from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import answer_next_question, open_window, runs_page, train_page
 from training.config import RunConfig
 from training.control import Command
-from training.runs.folder import claim, release
+from training.runs.folder import RunFolder, claim, release
+from training.runs.places import remember
 from training.runs.rewind import look_beyond, rewind
 
 MakeConfig = Callable[..., RunConfig]
@@ -144,12 +145,14 @@ def test_what_lies_beyond_is_set_aside_brought_back_and_cleared_away(
 def test_a_branch_keeps_everything(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     page = train_page(open_window(qtbot, context))
     folder = whole_run(qtbot, context, config(epochs=3))
+    remember(RunFolder(folder), {"precision.threads": 1})  # as a resume on this machine was told
     before = contents(folder)
     go_back(qtbot, page, 40, BRANCH)
     qtbot.waitUntil(lambda: context.live.folder is not None and context.live.folder.path != folder)
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.start_problem())
     assert context.live.folder is not None
     assert context.live.folder.status()["parent"]["run"] == folder.name
+    assert context.live.folder.config().precision.threads == 1
     assert contents(folder) == before
     assert page.checkpoints.set_aside.isHidden()
 
