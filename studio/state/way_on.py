@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from training.errors import InputError
 from training.runs.folder import RunFolder
 from training.runs.manifest import checkpoint_folders
+from training.runs.rewind import finish_rewind
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +32,8 @@ def way_on(folder: RunFolder | None) -> WayOn:
     if folder is None:
         return RESUME
     try:
+        finish_rewind(folder)  # half-way through one there is no folder of checkpoints
         return RESUME if checkpoint_folders(folder) else START_OVER
-    except OSError as error:
+    except (InputError, OSError) as error:
         logger.warning("The checkpoints of %s cannot be looked at: %s", folder.id, error)
         return RESUME

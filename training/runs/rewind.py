@@ -238,7 +238,8 @@ def _alone(folder: RunFolder, aside: SetAside) -> Iterator[None]:
     refuse_any(folder)
     claim(folder)
     try:
-        if aside.path not in [item.path for item in list_set_aside(folder)]:
+        there = [(item.path, item.time) for item in list_set_aside(folder)]  # a name may be another one's by now
+        if (aside.path, aside.time) not in there:
             raise InputError(f"The run {folder.id} has nothing set aside as {aside.name} any more.")
         yield
     finally:

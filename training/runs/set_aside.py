@@ -129,8 +129,6 @@ def exchange(
         _sync(made)
         final = _name(place, step, reached)
         made.rename(final)
-        sync_folder(place)
-        sync_folder(folder.path)
     except BaseException as error:
         shutil.rmtree(made, ignore_errors=True)
         with suppress(OSError):
@@ -213,6 +211,8 @@ def _finish(folder: RunFolder, aside: Path) -> None:
     plan = read_json(aside / _UNFINISHED)
     source = _source(folder, aside, plan)
     try:
+        for place in (aside.parent, folder.path):  # the plan's name before what it tells to do
+            sync_folder(place)
         kept, new = RunFolder(aside).checkpoints, RunFolder(source).checkpoints
         if not kept.is_dir():
             folder.checkpoints.rename(kept)

@@ -15,6 +15,7 @@ from training.cli import main
 from training.engine.run import Hooks, resume_run, start_run
 from training.errors import InputError, RunBusyError
 from training.events import AttemptStarted, Event, Found, Validated, encode
+from training.runs import set_aside
 from training.runs.evaluation import read_evaluation
 from training.runs.folder import RunFolder, claim, owner_of, release
 from training.runs.history import read_history
@@ -252,6 +253,46 @@ def test_a_run_at_work_is_left_alone(
     with pytest.raises(InputError, match="nothing set aside as steps-17-24 any more"):
         act(folder, aside)
     assert owner_of(folder) is None
+
+
+@pytest.mark.parametrize("act", [restore, clear])
+def test_what_has_the_name_of_something_else_by_now_is_left_alone(
+    tmp_path: Path, folder: RunFolder, act: Callable[[RunFolder, object], object]
+) -> None:
+    """As for a window whose list is older than what another one did."""
+    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path)
+    [old] = list_set_aside(folder)
+    newer = restore(folder, old)
+    assert newer is not None
+    restore(folder, newer)
+    [now] = list_set_aside(folder)
+    assert now.name == old.name
+    before = state(folder)
+    with pytest.raises(InputError, match="nothing set aside as steps-17-24 any more"):
+        act(folder, old)
+    assert list_set_aside(folder) == [now]
+    assert state(folder) == before
+
+
+def test_a_fault_after_the_way_back_has_begun_is_not_told_as_if_nothing_had_moved(
+    tmp_path: Path, folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_place: Path) -> None:
+        raise OSError(5, "Input/output error")
+
+    rename = Path.rename
+
+    def fail_from_then_on(self: Path, target: Path) -> Path:
+        if target.parent.name == SET_ASIDE:
+            patch.setattr(set_aside, "sync_folder", fail)
+        return rename(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", fail_from_then_on)
+        with pytest.raises(InputError, match="half-way between two of its states"):
+            resume_run(str(folder.checkpoints / "step-00000016"), tmp_path)
+    assert resume_run(folder.id, tmp_path)["status"] == "completed"
+    assert len(list_set_aside(folder)) == 1
 
 
 def test_checkpoints_that_an_earlier_version_left_ahead_are_set_aside(tmp_path: Path) -> None:
