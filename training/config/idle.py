@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from training.config.dataset_section import DatasetSection, PartsSection
+from training.config.image_section import ImageSection
 from training.config.optimizer import Muon, RMSprop, Sgd
 from training.config.run import RunConfig
 from training.config.schedule import ScheduleSection
@@ -35,11 +36,13 @@ def idle_settings(config: RunConfig, given: Collection[str] = ()) -> dict[str, I
         found["dataset.vocabulary_size"] = Idle(
             f"No effect: a vocabulary of {config.dataset.vocabulary} has its own size."
         )
-    found |= _of_the_schedule(config)
+    found |= _of_images(config.dataset) | _of_the_schedule(config)
     if optimizer.freeze != "stages":
         found["optimizer.freeze_stages"] = Idle(f"No effect while optimizer.freeze is {optimizer.freeze}.")
-    if optimizer.weight_decay == 0.0 and hasattr(optimizer, "decoupled_weight_decay"):
-        found["optimizer.decoupled_weight_decay"] = Idle("No effect while optimizer.weight_decay is 0.")
+    if optimizer.weight_decay == 0.0:
+        for name in ("decay_bias_and_norm", "decoupled_weight_decay"):
+            if hasattr(optimizer, name):
+                found[f"optimizer.{name}"] = Idle("No effect while optimizer.weight_decay is 0.")
     if loop.early_stopping_patience is None:
         found["loop.early_stopping_min_delta"] = Idle("No effect without early stopping.")
     if loop.after_skips == "stop":
@@ -61,6 +64,20 @@ def idle_on_purpose(config: RunConfig, given: Collection[str] = ()) -> Iterator[
         of_a_form = all(each in written or getattr(values, each) is None for each in fields)
         if name in written and not (of_a_form and getattr(values, name) == fields[name].default):
             yield idle.clause(path)
+
+
+def _of_images(dataset: DatasetSection) -> dict[str, Idle]:
+    if not isinstance(dataset, ImageSection):
+        return {}
+    found = {}
+    if dataset.auto_augment != "rand_augment":
+        for name in ("rand_augment_num_ops", "rand_augment_magnitude"):
+            found[f"dataset.{name}"] = Idle(f"No effect while dataset.auto_augment is {dataset.auto_augment}.")
+    if dataset.resized_crop_scale == 1.0:
+        found["dataset.resized_crop_ratio"] = Idle("No effect while dataset.resized_crop_scale is 1.")
+    if not dataset.blur:
+        found["dataset.blur_sigma"] = Idle("No effect while dataset.blur is 0.")
+    return found
 
 
 def _of_the_schedule(config: RunConfig) -> dict[str, Idle]:

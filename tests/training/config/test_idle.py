@@ -19,7 +19,12 @@ OTHERS = {
     "optimizer.lr": "0.7",
     "optimizer.momentum": "0.3",
     "optimizer.freeze_stages": "2",
+    "optimizer.decay_bias_and_norm": "true",
     "optimizer.decoupled_weight_decay": "false",
+    "dataset.rand_augment_num_ops": "3",
+    "dataset.rand_augment_magnitude": "30",
+    "dataset.resized_crop_ratio": "3.0",
+    "dataset.blur_sigma": "5.0",
     "schedule.warmup_start_factor": "0.5",
     "schedule.base_momentum": "0.1",
     "schedule.max_momentum": "0.2",
@@ -28,7 +33,7 @@ OTHERS = {
     "loader.cache_folder": "elsewhere",
     "loader.cache_limit_gb": "1",
 }
-"""Another value for each setting outside of the data that may have no effect."""
+"""Another value for each setting that may have no effect, those of the split excepted."""
 
 IDLE = [
     ("optimizer.kind=sgd", "loader.cache=off"),
@@ -36,6 +41,10 @@ IDLE = [
     ("optimizer.kind=muon",),
     ("optimizer.kind=radam", "schedule.cycle_momentum=false"),
     ("schedule={kind='cosine'}",),
+    (
+        "dataset={kind='shapes', samples=200, image_size=16, translate=0.2, shear=5.0, auto_augment='trivial_augment_wide'}",
+        "model={kind='small_cnn'}",
+    ),
 ]
 """Settings that leave others without effect, all of ``OTHERS`` between them."""
 
