@@ -145,7 +145,7 @@ class OtherData(QObject):
     @Slot()
     def _on_preview(self) -> None:
         question = self._question
-        if question.unread or question.busy or self._context.branch is not None:
+        if not question.in_step or self._context.branch is not None:
             return
         if question.answer is None:
             self._forget_strangers()
@@ -187,7 +187,7 @@ class OtherData(QObject):
         if guessed and "task" in made["dataset"]:
             made["dataset"]["task"] = "auto"
         same = {**made["dataset"], "task": None} == {**present["dataset"], "task": None}
-        if same and self._question.answer is not None and not self._question.unread:
+        if same:
             self._question.settle(lambda: self._write(made))
         else:
             self._write(made)

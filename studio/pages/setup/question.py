@@ -102,6 +102,13 @@ class Question(QObject):
         """Whether an answer is worth waiting for: it is not there yet, and nobody has asked or only a moment ago."""
         return self.unread and (self._patience.isActive() or self._key is None)
 
+    @property
+    def in_step(self) -> bool:
+        """Whether what is shown was asked with the draft as it stands: its signals come before the question follows it."""
+        config = self._draft.usable_config(*self._sections)
+        key = None if config is None else self._depends_on(config)
+        return not self.unread and not self.busy and key == self._key
+
     @Slot()
     def _look_again(self) -> None:
         if self._refused:
@@ -109,14 +116,14 @@ class Question(QObject):
         self.follow()
 
     def settle(self, change: Callable[[], None]) -> None:
-        """Carry out a change of the draft that says no more than what the answer found."""
-        self._settling = True
+        """Carry out a change of the draft that says no more than what the answer found, if it is an answer to that draft."""
+        self._settling = settles = self.answer is not None and self.in_step
         try:
             change()
         finally:
             self._settling = False
         config = self._draft.usable_config(*self._sections)
-        if config is not None:
+        if settles and config is not None:
             self._key, self._asked, self._shown = self._depends_on(config), config, self._about(self._draft)
 
     def ask_again(self) -> None:
@@ -154,6 +161,8 @@ class Question(QObject):
             return
         same_data, self._shown = about[0] == self._shown[0], about
         self.answer, self.notes = None, []
+        self._key = None  # asked for once more, even where the data turns out to be the same, named otherwise
+        self.unread = True
         if self.table is not None:
             columns = [{**column, "role": ""} for column in self.table["columns"]]
             self.table = {**self.table, "columns": columns} if same_data else None
