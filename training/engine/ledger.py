@@ -122,6 +122,8 @@ class Ledger:
 
     def do_what_is_asked(self, control: Control) -> None:
         """Validate and save because the person said so, at this very step, also while the run is paused."""
+        if control.fault is not None:  # a paused run loses its folder, too
+            return
         if control.validate:
             self._look()
         if control.save:

@@ -126,3 +126,20 @@ def test_nothing_is_saved_into_a_folder_that_was_lost_even_if_asked_for(tmp_path
     record = start_run(tiny("checkpoints.every_steps=4"), tmp_path, hooks)
     assert record["status"] == "failed"
     assert [info.step for info in list_checkpoints(RunFolder(Path(record["folder"])))] == [4]
+
+
+def test_nothing_is_saved_into_a_folder_that_is_lost_while_the_run_is_paused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hooks = Hooks()
+
+    def lose() -> None:
+        if hooks.control.paused.is_set():
+            hooks.control.give_up(TrainingError("The run was taken over."))
+            hooks.control.save = True
+
+    hooks.control.paused.set()
+    monkeypatch.setattr(hooks.control, "poll", lose)
+    record = start_run(tiny("checkpoints.every_steps=4"), tmp_path, hooks)
+    assert record["status"] == "failed"
+    assert [info.step for info in list_checkpoints(RunFolder(Path(record["folder"])))] == []
