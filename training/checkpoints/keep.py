@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import threading
 import time
@@ -89,7 +90,9 @@ class Keeper:
             return
         try:
             self._writing.result()
-        except (OSError, RuntimeError) as error:  # torch has its own for a full disk
+        except OSError as error:
+            if error.errno == errno.ENOMEM:  # as torch's own errors, no matter of the disk
+                raise
             why = storage_error(error, self._folder.checkpoints)
             raise TrainingError(f"A checkpoint could not be written. {why.message}", why.advice) from error
         finally:

@@ -137,6 +137,24 @@ def test_what_a_checkpoint_refers_to_is_durable_before_it_appears(folder: RunFol
     assert not (folder.checkpoints / checkpoint_name(2)).exists()
 
 
+@pytest.mark.parametrize(
+    "fault",
+    [
+        RuntimeError("CUDA error: an illegal memory access was encountered"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes."),
+        OSError(12, "Cannot allocate memory"),
+    ],
+)
+def test_a_fault_that_is_not_the_disks_is_not_told_as_one(keeper: Keeper, fault: Exception) -> None:
+    def fail() -> None:
+        raise fault
+
+    keeper.save(replace(snapshot(1), arrived=fail), best=False)
+    with pytest.raises(type(fault)) as caught:
+        keeper.finish()
+    assert caught.value is fault
+
+
 def test_a_fault_is_raised_at_the_next_save_without_waiting(keeper: Keeper) -> None:
     failed = threading.Event()
 
