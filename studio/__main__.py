@@ -40,7 +40,9 @@ def main(argv: list[str] | None = None) -> int:
 
 def _is_command(word: str) -> bool:
     """Whether it is one of the command line's, which knows them and tells of a misspelt one; the window is given files."""
-    return not word.startswith("-") and ":" not in word and Path(word).name == word and not Path(word).suffix
+    if word.startswith("-") or ":" in word or Path(word).name != word or Path(word).suffix:
+        return False
+    return not Path(word).is_file() or word in importlib.import_module("training.cli").commands()
 
 
 def _parser(with_commands: bool) -> argparse.ArgumentParser:

@@ -103,6 +103,20 @@ def test_the_window_gets_the_config_and_the_wish_to_start(tmp_path: Path, window
     assert window.argv == [str(config), "--start"]
 
 
+def test_a_file_without_a_suffix_is_opened_unless_it_is_called_like_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: Called, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("myconfig", "generate"):
+        Path(name).touch()
+    assert front_door.main(["myconfig", "--start"]) == 0
+    assert window.argv == ["myconfig", "--start"]
+    window.argv = None
+    assert front_door.main(["generate"]) == 2
+    assert "CHECKPOINT_DIR" in capsys.readouterr().err
+    assert window.argv is None
+
+
 def test_without_arguments_the_window_opens(window: Called) -> None:
     assert front_door.main([]) == 0
     assert window.argv == []
