@@ -20,7 +20,8 @@ from training.config import RunConfig
 from training.engine.run import Hooks, resume_run, start_run
 from training.events import Event, Validated
 from training.runs.folder import RunFolder, create_run
-from training.runs.manifest import list_checkpoints
+from training.runs.manifest import WEIGHTS, CheckpointInfo, list_checkpoints
+from training.runs.rewind import list_set_aside
 
 
 @contextmanager
@@ -92,11 +93,18 @@ def test_a_run_that_saves_every_step_and_is_taken_back(tmp_path: Path) -> None:
     hooks.watch = save_now
     config = tiny("checkpoints.every_steps=1", "checkpoints.keep_last=20", "loop.validate_every_steps=2")
     folder = RunFolder(Path(start_run(config, tmp_path, hooks)["folder"]))
-    before = {info.step: info.path.stat().st_ino for info in list_checkpoints(folder)}
+    before = {info.step: inode(info) for info in list_checkpoints(folder)}
     back = list_checkpoints(folder)[-1].path
     with reader_of(folder) as seen:
         assert resume_run(str(back), tmp_path)["status"] == "completed"
     assert seen["faults"] == []
     assert seen["whole"] > 10
-    after = {info.step: info.path.stat().st_ino for info in list_checkpoints(folder)}
-    assert after == before, "a step done again comes to the same files, which were to be left alone"
+    (aside,) = list_set_aside(folder)
+    kept = {info.step: inode(info) for info in list_checkpoints(RunFolder(aside.path))}
+    assert kept == before, "what was set aside was to be left alone"
+    assert [info.step for info in list_checkpoints(folder)] == list(before)
+
+
+def inode(info: CheckpointInfo) -> int:
+    """Which file its weights are."""
+    return (info.path / WEIGHTS).stat().st_ino

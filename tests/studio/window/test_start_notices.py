@@ -15,8 +15,10 @@ from studio.engine.state import RunState
 from studio.state.context import AppContext
 from studio.widgets import Banner
 from studio.window.main_window import MainWindow
+from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import open_window, press, train_page
 from training.config import RunConfig
+from training.control import Command
 from training.events import AttemptStarted, Completed
 from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.history import EventLog
@@ -77,10 +79,11 @@ def test_an_end_that_was_seen_is_not_told_again(qtbot: QtBot, context: AppContex
     seen = trained(context.workspace, config())
     context.settings.update(attended=seen.id, closed=time.time() + 60)  # by another window
     window = open_window(qtbot, context, "setup")
-    context.start_run(config("mine"))
-    qtbot.waitUntil(lambda: context.live.folder is not None and context.live.live)
+    context.start_run(config("mine", epochs=ENDLESS))
+    qtbot.waitUntil(lambda: context.live.folder is not None and context.live.state is RunState.TRAINING)
     assert context.settings.get().attended == context.live.folder.id  # type: ignore[union-attr]
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
+    context.live.ask(Command.STOP)
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED)
     assert context.settings.get().attended == ""
     assert not told(window)
 

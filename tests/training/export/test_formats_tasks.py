@@ -168,13 +168,13 @@ def test_rows_are_read_as_in_training(tmp_path: Path) -> None:
 
 def test_a_threshold_goes_along(tmp_path: Path) -> None:
     """What counts as a yes in the run's metrics is one for whoever uses the model."""
-    record = start_run(small("binary", tmp_path / "data", "objective.threshold=0.1", *ONE_STEP), tmp_path)
+    record = start_run(small("binary", tmp_path / "data", "objective.threshold=0.9", *ONE_STEP), tmp_path)
     facts, predicted, material = elsewhere(Path(record["last_checkpoint"]), "safetensors", tmp_path / "out")
     chances = material.logits(material.samples()).sigmoid()[:, 0].tolist()
-    assert 0.1 < min(chances) < 0.5  # it matters
+    assert 0.5 < max(chances) < 0.9  # it matters
     for (name, chance), yes in zip(predicted, chances, strict=True):
-        assert (name, chance) == (material.facts.names[1], pytest.approx(yes, rel=1e-4))
-    assert facts["output"]["threshold"] == 0.1
+        assert (name, chance) == (material.facts.names[0], pytest.approx(1 - yes, rel=1e-4))
+    assert facts["output"]["threshold"] == 0.9
 
 
 def test_a_persons_own_file_in_the_folder_is_never_replaced(tmp_path: Path) -> None:
