@@ -19,6 +19,7 @@ def test_a_format_that_the_engine_cannot_write_is_known_before_anything_is_fille
     page = train_page(open_window(qtbot, context))
     context.start_run(config())
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
+    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 2)
     qtbot.waitUntil(lambda: context.engine.info is not None)  # a fresh engine after the run
     assert context.engine.info is not None
     assert context.engine.info.unwritable == {}
