@@ -105,6 +105,7 @@ def test_the_shelf_above_the_line_loads_no_torch_and_no_qt() -> None:
     assert output.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_the_engine_trains_where_qt_is_not_installed(tmp_path: Path) -> None:
     run_python(
         "import sys\n"

@@ -24,6 +24,7 @@ def start(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=300)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(torch.cuda.is_available(), reason="for machines without a GPU")
 def test_without_a_gpu_it_is_said_in_a_sentence(tmp_path: Path) -> None:
     done = start("--out", str(tmp_path / "out"))

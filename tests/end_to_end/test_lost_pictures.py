@@ -42,6 +42,7 @@ runpy.run_module("training", run_name="__main__")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no mapped file can be cut there")
 @pytest.mark.timeout(600)
 def test_a_cache_cut_short_under_a_run_is_explained_with_the_way_out(

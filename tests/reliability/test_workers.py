@@ -158,6 +158,7 @@ def wait_for_steps(workspace: Path, steps: int, process: subprocess.Popen[bytes]
     raise AssertionError("the run did not get going in time")
 
 
+@pytest.mark.slow
 def test_too_many_open_files_are_named_as_the_cause(tmp_path: Path) -> None:
     config = tmp_path / "shapes.toml"
     save_config(shapes("loader.mode=streamed", "loader.workers=2", "loop.epochs=1"), config)

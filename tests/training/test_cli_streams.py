@@ -40,6 +40,7 @@ def run(config: Path, tmp_path: Path, capsys: Captured) -> list[str]:
     return [json_line(capsys)["run"], *workspace]
 
 
+@pytest.mark.slow
 def test_closed_streams_cost_no_run_its_exit_code(config: Path, tmp_path: Path) -> None:
     words = ["run", str(config), "--set", "loop.epochs=1", "--json", "--workspace", str(tmp_path)]
     code, _, error = shell(f"{PROGRAM} >&-", *words)

@@ -348,6 +348,7 @@ print(digest(Path(sys.argv[1])))
 """
 
 
+@pytest.mark.slow
 def test_byte_pairs_are_the_same_on_any_number_of_threads(tmp_path: Path) -> None:
     path = write_text(tmp_path, lines=3000)
     found = {digest(path)}

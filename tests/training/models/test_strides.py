@@ -31,6 +31,7 @@ def test_a_step_over_a_single_pixel_is_refused_in_bf16(tmp_path: Path) -> None:
     assert start_run(tiny(*small, "precision.compute=fp32"), tmp_path)["status"] == "completed"
 
 
+@pytest.mark.slow
 def test_larger_pictures_are_taken_in_bf16(tmp_path: Path) -> None:
     assert (
         start_run(tiny(*RESNET, "dataset.image_size=40", "precision.compute=bf16"), tmp_path)["status"] == "completed"
