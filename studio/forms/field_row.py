@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QSizePolicy, QToolButton, QWidget
 
 from studio.forms.editor import EDITOR_WIDTH
 from studio.forms.editors import make_editor
@@ -76,6 +77,19 @@ class FieldRow(QWidget):
         self.editor.edited.connect(self._on_edited)
         self.editor.finished.connect(self.finished)
         self._dot.clicked.connect(lambda: self.reset_asked.emit(self.path))
+        for line in self.editor.findChildren(QLineEdit):
+            line.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """A line takes the keys of undo and redo for itself, even where it has nothing to take back: then they are the page's."""
+        if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
+            return False
+        assert isinstance(watched, QLineEdit)
+        undo, redo = (event.matches(keys) for keys in (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo))
+        passes_on = (undo and not watched.isUndoAvailable()) or (redo and not watched.isRedoAvailable())
+        if passes_on:
+            event.ignore()
+        return passes_on
 
     def set_value(self, value: Any, changed: bool) -> None:
         """Show what the draft holds, and whether that differs from the default."""

@@ -15,7 +15,7 @@ from studio.forms.sentences import with_titles
 from studio.state.draft import Draft
 from studio.state.setting_specs import RUN, kinds, specs, table_key, table_specs
 from studio.theme import SPACING, icon
-from studio.widgets import Card, button, label
+from studio.widgets import Card, button, label, take_keyboard
 from training.config.describe import FieldSpec
 from training.config.idle import Idle
 from training.config.run import RunConfig
@@ -169,6 +169,7 @@ class SectionForm(Card):
             self._more.setChecked(True)
 
     def _rebuild(self, kind: str) -> None:
+        take_keyboard(self, self._rows.values())
         for part in (*self._rows.values(), *self._headings):
             part.hide()
             part.deleteLater()

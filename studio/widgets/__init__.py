@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from studio.widgets.cards import Card, scroll_area
     from studio.widgets.figures import BigNumber, KeyValueTable, ProgressLine, StatusPill
     from studio.widgets.flow import FlowLayout
-    from studio.widgets.inputs import ComboBox, PathEdit, PathMode
+    from studio.widgets.inputs import ComboBox, PathEdit, PathMode, take_keyboard
     from studio.widgets.labels import ElidedLabel, IconLabel, SteadyLabel, label, separator
     from studio.widgets.messages import Banner, EmptyState
     from studio.widgets.navigation import NavigationRail
@@ -31,7 +31,7 @@ _HOMES = {
     "cards": ("Card", "scroll_area"),
     "figures": ("BigNumber", "KeyValueTable", "ProgressLine", "StatusPill"),
     "flow": ("FlowLayout",),
-    "inputs": ("ComboBox", "PathEdit", "PathMode"),
+    "inputs": ("ComboBox", "PathEdit", "PathMode", "take_keyboard"),
     "labels": ("ElidedLabel", "IconLabel", "SteadyLabel", "label", "separator"),
     "messages": ("Banner", "EmptyState"),
     "navigation": ("NavigationRail",),
@@ -82,6 +82,7 @@ __all__ = [
     "parse_number",
     "scroll_area",
     "separator",
+    "take_keyboard",
     "wrapped_tooltip",
 ]
 

@@ -1,11 +1,13 @@
 """A choice that the mouse wheel cannot change by accident, and a path with a chooser."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QWheelEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QComboBox,
     QFileDialog,
     QHBoxLayout,
@@ -20,6 +22,14 @@ from studio.theme import SPACING, set_invalid
 from studio.widgets.buttons import button
 
 PathMode = Literal["file", "folder", "save", "any"]
+
+
+def take_keyboard(holder: QWidget, parts: Iterable[QWidget]) -> None:
+    """Give the keyboard to ``holder`` if it is in one of ``parts``, which are about to go: Qt would give it to the next line that
+    stays, and select what stands there."""
+    focused = QApplication.focusWidget()
+    if focused is not None and any(part.isAncestorOf(focused) for part in parts):
+        holder.setFocus()
 
 
 class ComboBox(QComboBox):

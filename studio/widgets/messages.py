@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVB
 
 from studio.theme import SPACING, IconRole, Tone, Variant, icon, set_property
 from studio.widgets.buttons import button, icon_button
+from studio.widgets.inputs import take_keyboard
 from studio.widgets.labels import IconLabel, label
 
 TONE_ICONS: dict[Tone, tuple[str, IconRole]] = {
@@ -133,6 +134,12 @@ class Banner(QFrame):
         made.clicked.connect(lambda: callback())
         self._actions.addWidget(made)
         return made
+
+    def setVisible(self, visible: bool) -> None:
+        holder = self.parentWidget()
+        if not visible and holder is not None:
+            take_keyboard(holder, [self])
+        super().setVisible(visible)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeySequence
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
@@ -235,6 +235,34 @@ def test_undo_and_redo_by_button_and_key(qtbot: QtBot, page: SetupPage, context:
         page.bar.start_button, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
     )
     assert context.draft.value("loop.epochs") == 9
+
+
+def press(qtbot: QtBot, keys: str) -> None:
+    """On the keyboard, wherever it is."""
+    found = QApplication.focusWidget()
+    assert found is not None
+    combination = QKeySequence(keys)[0]
+    qtbot.keyClick(found, combination.key(), combination.keyboardModifiers())
+
+
+def test_undo_by_key_goes_on_after_what_was_typed_in_the_field(
+    qtbot: QtBot, page: SetupPage, context: FakeContext
+) -> None:
+    with qtbot.waitActive(page):
+        page.activateWindow()
+    context.draft.set("loop.epochs", 9)
+    editor = page.forms[1].rows()["dataset.samples"].editor
+    page.go_to("dataset.samples")
+    qtbot.waitUntil(lambda: editor.isAncestorOf(QApplication.focusWidget()))
+    press(qtbot, "Ctrl+Z")
+    assert context.draft.value("loop.epochs") == 5
+    press(qtbot, "Ctrl+Shift+Z")
+    assert context.draft.value("loop.epochs") == 9
+    before = context.draft.value("dataset.samples")
+    press(qtbot, "7")
+    assert context.draft.value("dataset.samples") != before
+    press(qtbot, "Ctrl+Z")
+    assert (context.draft.value("dataset.samples"), context.draft.value("loop.epochs")) == (before, 9)
 
 
 @pytest.mark.parametrize("width", [700, 1100])

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
 from studio.state.recipes import Data, preset_data, recipe
 from tests.studio.pages_setup.fakes import Asked, FakeContext, branch_from_draft, words
-from tests.studio.pages_setup.test_files_and_keys import choosing, drop
+from tests.studio.pages_setup.test_files_and_keys import choosing, drop, press
 from training.catalog import DATASETS
 from training.config import RunConfig
 from training.config.dataset_section import DatasetSection
@@ -149,6 +149,29 @@ def test_keep_my_settings_puts_back_all_but_the_data(
     context.draft.undo()
     context.draft.undo()
     assert context.draft.kind("objective") == "regression"
+
+
+@pytest.mark.parametrize("by_key", [False, True])
+def test_what_was_kept_is_taken_back_by_the_very_next_key(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path, by_key: bool
+) -> None:
+    read(qtbot, page, context)
+    page.go_to("dataset.samples")  # a row that goes with the sample
+    drop_and_read(qtbot, page, context, flowers(tmp_path))
+    (keep,) = [each for each in page.other_data.banner.findChildren(QPushButton) if each.text() == "Keep my settings"]
+    dropped = context.draft.data()
+    with qtbot.waitActive(page):
+        page.activateWindow()
+    assert not isinstance(QApplication.focusWidget(), QLineEdit)
+    if by_key:
+        keep.setFocus()
+        press(qtbot, "Space")
+    else:
+        qtbot.mouseClick(keep, Qt.MouseButton.LeftButton)
+    assert context.draft.data() != dropped
+    assert not isinstance(QApplication.focusWidget(), QLineEdit)
+    press(qtbot, "Ctrl+Z")
+    assert context.draft.data() == dropped
 
 
 def test_a_rotation_of_the_sample_does_not_reach_a_folder_but_ones_own_does(
