@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPoint, QRect, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QHideEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
@@ -55,6 +55,8 @@ class ColumnList(QFrame):
         self.search.textChanged.connect(self._find)
         self.switch.clicked.connect(self._on_switched)
         self.view.itemChanged.connect(self._on_changed)
+        self.view.itemClicked.connect(self._toggle)
+        self.view.installEventFilter(self)
 
     def _dress(self) -> None:
         view = self.view
@@ -147,6 +149,21 @@ class ColumnList(QFrame):
         others[-1] = max(others[-1], view.fontMetrics().horizontalAdvance("category") + 2 * SPACING.m)
         return name + sum(others) + view.verticalScrollBar().sizeHint().width() + 2 * SPACING.s + 2
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Space and Enter do to the row that the keyboard is on what a click does; where one is taken, Enter ends it."""
+        item = self.view.currentItem()
+        if watched is not self.view or not isinstance(event, QKeyEvent) or event.type() != QEvent.Type.KeyPress:
+            return super().eventFilter(watched, event)
+        enters = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if item is None or not (enters or event.key() == Qt.Key.Key_Space):
+            return super().eventFilter(watched, event)
+        if self.several or not enters:
+            self._toggle(item)
+        else:
+            item.setCheckState(_NAME, Qt.CheckState.Checked)
+            self.hide()
+        return True
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Escape):
             self.hide()
@@ -170,6 +187,11 @@ class ColumnList(QFrame):
     def _find(self, text: str) -> None:
         for item in self._items():
             item.setHidden(text.strip().lower() not in self._name(item).lower())
+
+    @staticmethod
+    def _toggle(item: QTreeWidgetItem) -> None:
+        on = item.checkState(_NAME) == Qt.CheckState.Checked
+        item.setCheckState(_NAME, Qt.CheckState.Unchecked if on else Qt.CheckState.Checked)
 
     def _on_changed(self, item: QTreeWidgetItem, column: int) -> None:
         if column != _NAME:
@@ -202,7 +224,9 @@ def _row(name: str) -> QTreeWidgetItem:
     item = QTreeWidgetItem([name])
     item.setData(_NAME, Qt.ItemDataRole.UserRole, name)
     item.setToolTip(_NAME, name)
-    item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsUserCheckable)
+    item.setFlags(
+        Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+    )  # the whole row ticks it, its box no second time
     item.setCheckState(_NAME, Qt.CheckState.Unchecked)
     for column in (_DISTINCT, _MISSING):
         item.setTextAlignment(column, _RIGHT)

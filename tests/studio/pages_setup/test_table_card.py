@@ -153,6 +153,26 @@ def click(qtbot: QtBot, editor: NamesEditor, place: QPoint) -> None:
     qtbot.mouseClick(editor.list.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
 
+def test_a_click_anywhere_on_a_row_ticks_it_and_so_do_space_and_enter(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, table: Path
+) -> None:
+    shown(qtbot, page, context, table, ignored=["when"])
+    editor = target_editor(qtbot, page)
+    for at in range(5):  # its name, what it holds, ...
+        name = ("kind", "gappy")[at % 2]
+        row = box_of(editor, name)[1].y()
+        left = editor.list.view.columnViewportPosition(at)
+        click(qtbot, editor, QPoint(left + editor.list.view.columnWidth(at) - 4, row))
+        assert context.draft.value("dataset.targets") == [name]
+    qtbot.keyClick(editor.list.view, Qt.Key.Key_Up)
+    qtbot.keyClick(editor.list.view, Qt.Key.Key_Space)
+    assert context.draft.value("dataset.targets") == ["gappy"]
+    qtbot.keyClick(editor.list.view, Qt.Key.Key_Up)
+    qtbot.keyClick(editor.list.view, Qt.Key.Key_Return)
+    assert context.draft.value("dataset.targets") == ["a"]
+    assert not editor.list.isVisible()
+
+
 def answer(page: SetupPage, context: FakeContext) -> None:
     """Let the engine say what it says of the table as the form has it."""
     config = context.draft.usable_config()
