@@ -165,12 +165,12 @@ def test_what_was_kept_is_taken_back_by_the_very_next_key(
     assert not isinstance(QApplication.focusWidget(), QLineEdit)
     if by_key:
         keep.setFocus()
-        press(qtbot, "Space")
+        press("Space")
     else:
         qtbot.mouseClick(keep, Qt.MouseButton.LeftButton)
     assert context.draft.data() != dropped
     assert not isinstance(QApplication.focusWidget(), QLineEdit)
-    press(qtbot, "Ctrl+Z")
+    press("Ctrl+Z")
     assert context.draft.data() == dropped
 
 
