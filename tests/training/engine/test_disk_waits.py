@@ -18,7 +18,7 @@ from training.config import RunConfig
 from training.engine import disk_waits
 from training.engine.run import Hooks, start_run
 from training.errors import TrainingError
-from training.events import CheckpointSaved, Event, Found, Validated
+from training.events import CheckpointSaved, Event, Found, PhaseChanged, Validated
 from training.runs.folder import RunFolder
 from training.runs.manifest import list_checkpoints
 
@@ -133,12 +133,14 @@ def test_nothing_is_saved_into_a_folder_that_is_lost_while_the_run_is_paused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hooks = Hooks()
+    phases: list[str] = []
 
     def lose() -> None:
-        if hooks.control.paused.is_set():
+        if "paused" in phases:
             hooks.control.give_up(TrainingError("The run was taken over."))
             hooks.control.save = True
 
+    hooks.watch = lambda event: phases.append(event.phase) if isinstance(event, PhaseChanged) else None
     hooks.control.paused.set()
     monkeypatch.setattr(hooks.control, "poll", lose)
     record = start_run(tiny("checkpoints.every_steps=4"), tmp_path, hooks)
