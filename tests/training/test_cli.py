@@ -55,6 +55,7 @@ def test_runs_show_and_resume_know_a_run_by_its_id(config: Path, capsys: Capture
     assert (tuple(record), record["step"], record["status"]) == (CONTRACT, 24, "completed")
     begun, _, command = again.err.splitlines()[-1].partition("python -m training ")
     assert begun == f"The run {run} is complete at step 24 (all steps done); to train longer, branch from it: "
+    assert refused(["resume", run, "--branch"], capsys).strip().endswith(again.err.splitlines()[-1])
     assert main(["resume", run, "--set", "loader.workers=0"]) == 0  # changes nothing, so there is nothing to do either
     assert "epoch   4" not in capsys.readouterr().err
     assert main([*shlex.split(command), "--json"]) == 0  # as it was told

@@ -13,6 +13,7 @@ from typing import Any
 from training.cli.options import add_config, add_profile, add_set, add_workspace, load_given, workspace_of
 from training.console import Console, format_sheet
 from training.control import stop_with_input
+from training.errors import InputError
 from training.interrupts import end_at_once
 from training.loading import expect_torch
 from training.runs.complete import told_complete
@@ -79,7 +80,9 @@ def _run(arguments: argparse.Namespace) -> int:
 def _resume(arguments: argparse.Namespace) -> int:
     workspace = workspace_of(arguments)
     folder, checkpoint = find_target(arguments.target, workspace)  # a wrong name is told before torch is loaded
-    complete = "" if arguments.overrides or arguments.branch else told_complete(folder, checkpoint)
+    complete = "" if arguments.overrides else told_complete(folder, checkpoint)
+    if complete and arguments.branch:
+        raise InputError(complete)
     arguments.overrides = with_teacher_found(arguments.overrides, workspace, Path())
     if arguments.trust:
         arguments.overrides = [*arguments.overrides, *trust_resume(folder, arguments.overrides)]
