@@ -34,7 +34,7 @@ class AppSettings(NamedTuple):
     export_folder: str = ""  # where the last export went, other than into its run's folder
     left_alone: str = ""  # the interrupted run whose notice the person put away
     attended: str = ""  # the run that a window shows while it is trained
-    closed: float = 0.0  # when the last window was closed, in seconds since 1970
+    closed: float = 0.0  # when that window was closed, in seconds since 1970; 0: it is not known to be
 
 
 def settings_file() -> Path:

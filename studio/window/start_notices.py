@@ -78,7 +78,7 @@ class StartNotices(QWidget):
         """Remember which run is being trained in sight of the person, until its end was seen."""
         live, settings = self._context.live, self._context.settings
         if live.folder is not None and live.live:
-            settings.update(attended=live.folder.id)
+            settings.update(attended=live.folder.id, closed=0.0)  # it is in sight again
         elif live.folder is not None and live.folder.id == settings.get().attended:
             settings.update(attended="")
 
@@ -97,7 +97,8 @@ class StartNotices(QWidget):
         if best is not None:
             done += f" Best {metric_title(best[0])} {format_metric(*best)}."
         verb, tone = _ENDS[run.status]
-        banner = Banner(tone, f"“{name}” {verb} while the window was closed", done)
+        alone = " while the window was closed" if self._closed else ""  # another window may be open, or have crashed
+        banner = Banner(tone, f"“{name}” {verb}{alone}", done)
         banner.add_action("Show run", lambda: self._show(run, banner), variant="primary")
         self.add(banner)
 

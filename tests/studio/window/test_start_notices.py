@@ -75,6 +75,17 @@ def test_the_end_of_a_run_that_went_on_alone_is_told(
     assert not told(window)
 
 
+def test_a_run_that_ended_while_another_window_showed_it_did_not_end_while_the_window_was_closed(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    folder = trained(context.workspace, config())
+    context.settings.update(attended=folder.id, closed=0.0)  # as the window that shows the run leaves it
+    window = open_window(qtbot, context, "setup")
+    context.library.refresh()
+    qtbot.waitUntil(lambda: bool(told(window)))
+    assert told(window)[0].startswith("“lab” completed. Step 40 of 40.")
+
+
 def test_an_end_that_was_seen_is_not_told_again(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     seen = trained(context.workspace, config())
     context.settings.update(attended=seen.id, closed=time.time() + 60)  # by another window
@@ -82,6 +93,7 @@ def test_an_end_that_was_seen_is_not_told_again(qtbot: QtBot, context: AppContex
     context.start_run(config("mine", epochs=ENDLESS))
     qtbot.waitUntil(lambda: context.live.folder is not None and context.live.state is RunState.TRAINING)
     assert context.settings.get().attended == context.live.folder.id  # type: ignore[union-attr]
+    assert context.settings.get().closed == 0.0  # until this window is closed
     context.live.ask(Command.STOP)
     qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED)
     assert context.settings.get().attended == ""
