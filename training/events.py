@@ -151,6 +151,7 @@ class Found(Event):
     advice: str = ""
     step: int = 0
     fix: Mapping[str, Any] = field(default_factory=dict)
+    set_aside: bool = False  # it tells what was set aside: a window shows that itself, as it is by then
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,7 +56,7 @@ def export_checkpoint(
 def _as_it_is_now(folder: RunFolder, checkpoint: CheckpointInfo, best: bool) -> CheckpointInfo | None:
     there = list_checkpoints(folder)
     if best:
-        return next((info for info in there if "best" in info.labels), None) or next(iter(there), None)
+        return next((info for info in there if "best" in info.labels), None)
     return next((info for info in there if info.name == checkpoint.name), None)
 
 

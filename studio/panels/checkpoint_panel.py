@@ -21,6 +21,7 @@ from studio.widgets import Card, button, icon_button, label
 from training.runs.folder import RunFolder
 from training.runs.manifest import CheckpointInfo
 
+EXPORT_BEST = "Write the best model to a file for use elsewhere"
 _GO_ON = "Continue this run from the chosen checkpoint"
 _LONGER = "To train longer, press Branch and raise Epochs."
 
@@ -51,7 +52,7 @@ class CheckpointPanel(Card):
         self._stack = QStackedLayout(stack_host)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.view)
-        self._export_best = button("Export best", "export", tooltip="Write the best model to a file for use elsewhere")
+        self._export_best = button("Export best", "export", tooltip=EXPORT_BEST)
         self._resume = button("Resume", "resume", tooltip=_GO_ON)
         self._branch = button(
             "Branch", "branch", tooltip="Start a new run from the chosen checkpoint, with other settings"
@@ -109,8 +110,8 @@ class CheckpointPanel(Card):
 
     @Slot()
     def export_best(self) -> None:
-        """Export the checkpoint labelled best, or the newest where nothing was validated yet."""
-        info = self.model.labelled("best") or next(iter(self.model.checkpoints), None)
+        """Export the checkpoint labelled best."""
+        info = self.model.labelled("best")
         if info is not None and self.model.folder is not None:
             export_checkpoint(self._context, self, self.model.folder, info, best=True)
 
@@ -177,5 +178,7 @@ class CheckpointPanel(Card):
         self._resume.setToolTip(f"The run is complete at step {self._done_at:,}. {_LONGER}" if done else _GO_ON)
         self._branch.setEnabled(chosen and is_enabled(RunAction.BRANCH, state))
         self._export.setEnabled(chosen and is_enabled(RunAction.EXPORT, state))
-        self._export_best.setEnabled(bool(self.model.checkpoints) and is_enabled(RunAction.EXPORT, state))
+        why_not = self.model.why_no_best
+        self._export_best.setEnabled(not why_not and is_enabled(RunAction.EXPORT, state))
+        self._export_best.setToolTip(why_not or EXPORT_BEST)
         self._reveal.setEnabled(chosen)

@@ -14,7 +14,7 @@ from studio.state.formats import format_metric, format_size, metric_title
 from training.config import RunConfig
 from training.errors import TrainingError, counted
 from training.runs.folder import RunFolder
-from training.runs.manifest import CheckpointInfo, Stamp, list_checkpoints
+from training.runs.manifest import BEST, NO_BEST, CheckpointInfo, Stamp, list_checkpoints
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +67,11 @@ class CheckpointListModel(QAbstractListModel):
     def labelled(self, label: str) -> CheckpointInfo | None:
         """The checkpoint that carries ``label`` ("best", "last")."""
         return next((info for info in self._checkpoints if label in info.labels), None)
+
+    @property
+    def why_no_best(self) -> str:
+        """Why there is no best one to export, as a sentence; "" where there is one."""
+        return "" if self.labelled(BEST) else f"{NO_BEST[0].upper()}{NO_BEST[1:]}. Choose another one and press Export."
 
     def row_of(self, name: str) -> int | None:
         """The row of a checkpoint by its folder's name."""

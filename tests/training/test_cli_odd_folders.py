@@ -70,6 +70,19 @@ def test_what_is_not_of_its_kind_is_named_before_anything_starts(run: Path, tmp_
         assert {path: path.stat().st_mtime_ns for path in before} == {p: s.st_mtime_ns for p, s in before.items()}
 
 
+def test_export_says_where_it_takes_the_last_checkpoint_because_none_is_the_best(
+    run: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    last = max((run / "checkpoints").iterdir()).name
+    (run / "labels.json").write_text(
+        json.dumps({"last": last}), encoding="utf-8"
+    )  # as after going back to before the best
+    assert main(["export", str(run), "--to", "safetensors", "--out", str(tmp_path / "exported")]) == 0
+    told = capsys.readouterr().err.splitlines()[0]
+    assert told.startswith(f"{run.name}: no checkpoint is the best one now")
+    assert told.endswith(f"; the last one, {last}, is taken instead.")
+
+
 @pytest.mark.parametrize("damage", ["labels lost", "labels damaged", "best gone", "best damaged"])
 def test_export_takes_the_newest_whole_checkpoint_where_the_best_is_not_known(
     run: Path, tmp_path: Path, capsys: Captured, damage: str

@@ -23,6 +23,7 @@ FORMAT = 1
 WEIGHTS = "model.safetensors"
 STATE = "state.pt"
 LAST, BEST = "last", "best"
+NO_BEST = "no checkpoint is the best one now: the run has not saved one at a better validation yet, or that one is gone"
 _CHECKPOINT_NAME = re.compile("step-[0-9]{8,16}")
 _PLAIN_NAME = re.compile(r"[\w.-]{1,100}", re.ASCII)
 _MOST_MANIFEST = 16 * MEGABYTE

@@ -45,9 +45,6 @@ from training.runs.storage import stored
 
 __all__ = ["Beyond", "SetAside", "clear", "finish_rewind", "list_set_aside", "look_beyond", "restore", "rewind"]
 
-REWOUND = "Rewound from"
-"""How the finding begins that tells of it: a window shows what is set aside itself, as it is by then."""
-
 
 @dataclass(frozen=True)
 class Beyond:
@@ -186,10 +183,11 @@ def tell_rewind(aside: SetAside) -> Found:
     run = shlex.quote(aside.path.parent.parent.name)
     return Found(
         level="info",
-        title=f"{REWOUND} step {aside.reached:,} to step {aside.step:,}; {_steps(aside.step, aside.reached)} set aside.",
+        title=f"Rewound from step {aside.reached:,} to step {aside.step:,}; {_steps(aside.step, aside.reached)} set aside.",
         advice=f"They take {in_words(aside.size)}. Restore in the window, or python -m training restore {run} in a terminal, brings them "
         "back to the bit until they are cleared away.",
         step=aside.step,
+        set_aside=True,
     )
 
 

@@ -14,7 +14,16 @@ from platformdirs import user_documents_path
 
 from training.errors import CheckpointError, InputError
 from training.runs.folder import RunFolder, read_json
-from training.runs.manifest import MANIFEST, WEIGHTS, best_checkpoint, checkpoint_folders, verify
+from training.runs.manifest import (
+    BEST,
+    MANIFEST,
+    NO_BEST,
+    WEIGHTS,
+    best_checkpoint,
+    checkpoint_folders,
+    read_labels,
+    verify,
+)
 from training.runs.set_aside import SET_ASIDE, finish_rewind
 
 _TEACHER = "objective.teacher"
@@ -133,7 +142,11 @@ def find_checkpoint(text: str, workspace: Path) -> tuple[Path, str]:
         if not name:
             raise InputError(f"The run {folder.id} has no checkpoint yet; let it train until it has saved one.")
         verify(folder.checkpoints / name)
-        return folder.checkpoints / name, ""
+        known = BEST in read_labels(folder)
+        return (
+            folder.checkpoints / name,
+            "" if known else f"{folder.id}: {NO_BEST}; the last one, {name}, is taken instead.",
+        )
     except CheckpointError as error:
         whole = next((path for path in checkpoint_folders(folder) if _is_whole(path)), None)
         if whole is None:

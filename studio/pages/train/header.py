@@ -7,6 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QWidget
 
 from studio.engine.state import ENDED, RunAction, RunState, is_enabled
+from studio.panels.checkpoint_panel import EXPORT_BEST
 from studio.panels.run_words import STATE_WORDS
 from studio.state.formats import format_duration, format_rate
 from studio.state.live_run import LiveRun, summary_of
@@ -56,9 +57,7 @@ class RunHeader(Card):
         self.save = button("Save now", "save", tooltip="Write a checkpoint after this step (Ctrl+S)")
         self.validate = button("Validate now", "check", tooltip="Measure the validation set after this step")
         self.resume = button(RESUME.verb, "resume", "primary", tooltip=RESUME.tooltip)
-        self.export = button(
-            "Export best", "export", "primary", tooltip="Write the best model to a file for use elsewhere"
-        )
+        self.export = button("Export best", "export", "primary", tooltip=EXPORT_BEST)
         self._paused = False
         self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._buttons = QHBoxLayout()
@@ -81,6 +80,11 @@ class RunHeader(Card):
         self.what.setText(summary_of(run))
         self.what.setVisible(bool(self.what.text()))
         self.settings.setVisible(run.folder is not None and run.config() is not None)
+
+    def show_best(self, why_not: str) -> None:
+        """Whether there is a best checkpoint to export; else ``why_not``."""
+        self.export.setEnabled(not why_not)
+        self.export.setToolTip(why_not or EXPORT_BEST)
 
     def show_owner(self, process: int | None) -> None:
         """Say that another process than this window's engine works on the run; None takes the words away."""

@@ -32,6 +32,7 @@ class NumbersRow(Card):
         self._newest: Any = None  # row
         self._validated: list[Validated] = []
         self._monitor = ""
+        self._has_best = True
         host = QWidget()
         grid = QGridLayout(host)
         grid.setContentsMargins(0, 0, 0, 0)
@@ -97,6 +98,11 @@ class NumbersRow(Card):
         if progress.samples_per_second:
             self.speed.set_value(format_rate(progress.samples_per_second))
 
+    def show_best(self, there: bool) -> None:
+        """Whether the checkpoint of the best validation is there; one that went, or is still to come, is not named."""
+        self._has_best = there
+        self.refresh()
+
     def _show_quality(self) -> None:
         self.name_quality(self._monitor)
         if not self._validated:  # what there was is void
@@ -107,7 +113,9 @@ class NumbersRow(Card):
         best = next((event for event in reversed(self._validated) if event.improved), self._validated[0])
         value, highest = (format_metric(self._monitor, float(event.metrics[self._monitor])) for event in (newest, best))
         self.quality.set_value(value)
-        if best is newest:
+        if not self._has_best:
+            self.quality.set_delta(f"at step {newest.step:,}")
+        elif best is newest:
             self.quality.set_delta("best so far", "success")
         else:
             self.quality.set_delta(f"best {highest} at step {best.step:,}")

@@ -40,7 +40,6 @@ from training.events import (
     PhaseChanged,
     Validated,
 )
-from training.runs.rewind import REWOUND
 from training.runs.series import Rows
 
 _LOOK_AGAIN = 5000  # milliseconds between two looks for runs that others train, while there is nothing to watch
@@ -122,6 +121,7 @@ class TrainPage(QWidget):
         self.profile.apply_asked.connect(self._apply)
         self.profile.arrived.connect(self._scroll_to_profile)
         self.curves.checkpoint_clicked.connect(self.checkpoints.choose)
+        self.checkpoints.model.refreshed.connect(self._show_best)
         self.checkpoints.set_aside.shown.connect(self._show_set_aside)
         context.start_problem_changed.connect(self._on_start_problem_changed)
         context.library.refreshed.connect(self._show_what_there_is)
@@ -226,7 +226,7 @@ class TrainPage(QWidget):
             self.numbers.truncate(event.step)
         elif isinstance(event, PhaseChanged) and event.phase == "preparing data" and event.fraction is None:
             self.findings.clear()  # an attempt begins; what it finds in its data comes before it is announced
-        elif isinstance(event, Found) and not event.title.startswith(REWOUND):
+        elif isinstance(event, Found) and not event.set_aside:
             self.findings.add(event, config)
         if isinstance(event, (AttemptStarted, *FINAL_EVENTS)):
             self.checkpoints.set_state(self._live.state, self._live.done_at)  # also for a late page
@@ -269,6 +269,12 @@ class TrainPage(QWidget):
     @Slot()
     def _show_set_aside(self) -> None:
         self.curves.show_set_aside(self.checkpoints.set_aside.stretches)
+
+    @Slot()
+    def _show_best(self) -> None:
+        model = self.checkpoints.model
+        self.header.show_best(model.why_no_best)
+        self.numbers.show_best(not model.why_no_best or not model.checkpoints)
 
     @Slot()
     def _show_owner(self) -> None:

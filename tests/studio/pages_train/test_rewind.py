@@ -22,6 +22,7 @@ from tests.studio.window_driver import answer_next_question, open_window, runs_p
 from training.config import RunConfig
 from training.control import Command
 from training.runs.folder import RunFolder, claim, release
+from training.runs.manifest import checkpoint_name, write_labels
 from training.runs.places import remember
 from training.runs.rewind import look_beyond, rewind
 
@@ -186,3 +187,20 @@ def test_a_run_on_the_runs_page_is_brought_back_there(
     qtbot.waitUntil(lambda: live_steps(detail.curves) == list(range(1, 61)))
     qtbot.waitUntil(lambda: [info.step for info in detail.checkpoints.model.checkpoints] == [60, 40, 20])
     assert faded_steps(board, "lr") == [list(range(20, 41))]
+
+
+def test_without_a_best_checkpoint_none_is_exported_as_the_best(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    page = train_page(open_window(qtbot, context))
+    folder = RunFolder(whole_run(qtbot, context, config(epochs=3)))
+    panel, header = page.checkpoints, page.header
+    qtbot.waitUntil(lambda: panel._export_best.isEnabled() and header.export.isEnabled())
+    assert "best" in page.numbers.quality._delta.text()
+    write_labels(folder, {"last": checkpoint_name(60)})  # as after going back to before the best
+    panel.refresh()
+    qtbot.waitUntil(lambda: not panel._export_best.isEnabled() and not header.export.isEnabled())
+    assert panel._export.isEnabled()
+    for made in (panel._export_best, header.export):
+        assert made.toolTip().startswith("No checkpoint is the best one now: ")
+    assert page.numbers.quality._delta.text() == "at step 60"

@@ -31,6 +31,7 @@ from training.control import Command
 from training.events import AttemptStarted, Failed, Found, PhaseChanged, Stopped, Validated
 from training.runs.folder import claim, create_run, release
 from training.runs.history import EventLog
+from training.runs.manifest import write_labels
 from training.runs.series import STEP_ROW
 
 MakeConfig = Callable[..., RunConfig]
@@ -280,7 +281,8 @@ def test_the_best_model_is_exported_and_the_proof_shown(
         proposed.append(dialog.out(40))
         dialog.place.set_path(str(tmp_path))
         dialog.formats.setCurrentText("ONNX")
-        shutil.rmtree(folder.checkpoints / "step-00000040")  # pruned while it is asked where
+        write_labels(folder, {"best": "step-00000020"})  # another is the best while it is asked where
+        shutil.rmtree(folder.checkpoints / "step-00000040")
         dialog.export.click()
 
     answer_next_export(answer)
