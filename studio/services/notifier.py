@@ -31,9 +31,11 @@ class Notifier(QObject):
 
     Signals:
         notified(Notification)
+        withdrawn(subject): what was said on it is past.
     """
 
     notified = Signal(object)
+    withdrawn = Signal(str)
 
     def notify(
         self,

@@ -142,6 +142,12 @@ class ToastArea(QWidget):
         """The notices that are showing, oldest first."""
         return [toast for toast in self._toasts.values() if not toast.isHidden()]
 
+    def dismiss(self, subject: str) -> None:
+        """Take the notice of ``subject`` away, if there is one."""
+        toast = self._toasts.get(subject)
+        if toast is not None:
+            toast.dismiss()
+
     def dismiss_all(self) -> None:
         """Take every notice away: what they speak of is past."""
         for toast in list(self._toasts.values()):

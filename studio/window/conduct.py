@@ -59,6 +59,7 @@ class Conduct(QObject):
         self.toasts = ToastArea(rail, rail.free_room)
         self.toasts.details_wanted.connect(self._show_details)
         context.notifier.notified.connect(self._on_notified)
+        context.notifier.withdrawn.connect(self.toasts.dismiss)
         context.consent_needed.connect(self._on_consent_needed)
         context.live.state_changed.connect(self._on_run_state)
         context.live.progress_changed.connect(self._on_progress)

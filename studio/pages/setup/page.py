@@ -29,7 +29,7 @@ from studio.pages.setup.other_data import OtherData
 from studio.pages.setup.panel import Panel
 from studio.pages.setup.preview_frame import PreviewFrame
 from studio.pages.setup.question import DEBOUNCE
-from studio.pages.setup.rescaling import tell_of_move
+from studio.pages.setup.rescaling import tell_of_move, withdraw_move
 from studio.pages.setup.start_bar import StartBar, summary
 from studio.pages.setup.table_card import TableCard
 from studio.state.context import AppContext
@@ -130,6 +130,7 @@ class SetupPage(QWidget):
         self.facts.changed.connect(self._update)
         self.facts.dataset.changed.connect(self._offer_columns)
         self.draft.problems_changed.connect(self._update)
+        self.draft.kind_changed.connect(partial(withdraw_move, self.context))
         self.draft.moved.connect(partial(tell_of_move, self.context))
         self.context.start_problem_changed.connect(self._update)
         self.sheet.changed.connect(self._update)

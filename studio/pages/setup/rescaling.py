@@ -8,6 +8,8 @@ from studio.state.kind_change import Moved
 from studio.state.setting_specs import specs, split_path
 from training import catalog
 
+_SUBJECT = "the optimizer's scale"
+
 
 def tell_of_move(context: AppContext, old_kind: str, moved: Moved) -> None:
     """Show what ``moved`` when the optimizer ``old_kind`` was left, and the way back."""
@@ -23,4 +25,11 @@ def tell_of_move(context: AppContext, old_kind: str, moved: Moved) -> None:
         title=f"Moved to {new}'s scale",
         action_text=f"Back to {old}",
         action=lambda: draft.set_kind("optimizer", old_kind),
+        subject=_SUBJECT,
     )
+
+
+def withdraw_move(context: AppContext, section: str) -> None:
+    """Say nothing more of the optimizer that was left, once another kind is chosen in its ``section``."""
+    if section == "optimizer":
+        context.notifier.withdrawn.emit(_SUBJECT)

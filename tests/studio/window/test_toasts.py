@@ -10,9 +10,11 @@ from PySide6.QtWidgets import QAbstractButton, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.engine.state import RunState
+from studio.pages.setup.page import SetupPage
 from studio.state.context import AppContext
 from studio.window.dialogs import ReportDialog
 from studio.window.main_window import MainWindow
+from tests.studio.pages_setup.test_one_rate import choose
 from tests.studio.window_driver import open_window, press, runs_page
 from training.config import RunConfig
 
@@ -64,3 +66,15 @@ def test_toasts_cover_no_button(
     assert dialog is not None
     assert "Traceback" in dialog.findChildren(QPlainTextEdit)[0].toPlainText()
     dialog.close()
+
+
+def test_the_notice_on_an_optimizers_scale_goes_with_the_optimizer(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context, "setup")
+    page, area = window.page("setup"), window.conduct.toasts
+    assert isinstance(page, SetupPage)
+    titles = []
+    for kind in ("sgd", "muon", "sgd"):
+        choose(page, "optimizer", kind)
+        titles.append([toast.title for toast in area.toasts()])
+        context.draft.set("optimizer.lr", 0.07)  # on purpose
+    assert titles == [["Moved to SGD's scale"], ["Moved to Muon's scale"], []]
