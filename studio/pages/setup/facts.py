@@ -75,7 +75,7 @@ class Facts(QObject):
         """What Start waits for: whoever chose a column of a file should have seen what it holds. Data that is made on the spot is
         what the form says."""
         config = self.draft.usable_config("dataset")
-        if config is None or not self.dataset.waiting or not hasattr(config.dataset, "path"):
+        if config is None or not self.dataset.unread or not hasattr(config.dataset, "path"):
             return ""
         targets, place = getattr(config.dataset, "targets", ()), config.dataset.path
         what = join_names(list(targets)) if isinstance(targets, tuple) else ""

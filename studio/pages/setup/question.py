@@ -16,8 +16,6 @@ from training.config import RunConfig
 from training.errors import Problem
 
 DEBOUNCE = 400  # milliseconds of rest after the last edit
-PATIENCE = 10_000
-"""Milliseconds after which nothing waits for an answer any more: it may take as long as it likes to read a million files."""
 
 About = Callable[[Draft], tuple[object, object]]
 """Which data an answer is of, and what is learnt of it."""
@@ -80,8 +78,6 @@ class Question(QObject):
         self._active = False
         self._timer = QTimer(self, singleShot=True, interval=delay)
         self._timer.timeout.connect(self._ask_now)
-        self._patience = QTimer(self, singleShot=True, interval=PATIENCE)
-        self._patience.timeout.connect(self.changed)
         draft.changed.connect(self.follow)
         draft.looked_again.connect(self._look_again)
 
@@ -96,11 +92,6 @@ class Question(QObject):
             self._key = None
             self.busy = False
             self.changed.emit()
-
-    @property
-    def waiting(self) -> bool:
-        """Whether an answer is worth waiting for: it is not there yet, and nobody has asked or only a moment ago."""
-        return self.unread and (self._patience.isActive() or self._key is None)
 
     @property
     def in_step(self) -> bool:
@@ -146,7 +137,6 @@ class Question(QObject):
         if key != self._key or (self._refused and config != self._asked):
             if key != self._key:  # and not only asked once more
                 self.unread = True
-                self._patience.start()
             self._key, self._asked = key, config
             self._forget_inquiry()
             self._timer.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -19,7 +19,6 @@ from studio.pages.setup.model_preview import ModelPreview
 from studio.pages.setup.page import SetupPage
 from studio.pages.setup.preview_frame import PreviewFrame
 from studio.pages.setup.table_card import TableCard
-from studio.state.context import AppContext
 from tests.studio.pages_setup.fakes import FakeContext, model_summary, refusal
 from training.config import parse_config
 from training.data.inspect import inspect_dataset
@@ -288,21 +287,6 @@ def test_a_page_that_is_left_before_it_asked_still_holds_start_back(
     qtbot.waitUntil(lambda: len(context.engine.inspections) > asked)
     answer(page, context)
     assert context.held == ""
-
-
-def test_a_preview_that_takes_long_does_not_lock_start_for_good(
-    qtbot: QtBot, context: FakeContext, table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("studio.pages.setup.question.PATIENCE", 50)
-    page = SetupPage(cast("AppContext", context), preview_delay=0)
-    qtbot.addWidget(page)
-    page.show()
-    qtbot.waitUntil(lambda: bool(context.engine.inspections))
-    shown(qtbot, page, context, table, ignored=["when"])
-    context.draft.set("dataset.targets", ["gappy"])
-    assert not page.bar.start_button.isEnabled()
-    qtbot.waitUntil(page.bar.start_button.isEnabled)
-    assert page.bar.reason.text() == ""
 
 
 def test_names_with_commas_are_typed_in_quotes(
