@@ -221,7 +221,11 @@ def encode(event: Event) -> bytes:
 def decode(line: bytes | str) -> Event | None:
     """The event of one line; None for a half-written line, an event of a later version, or one whose values are not of
     the types declared here: whoever folds, draws or prints an event relies on those."""
-    if line[:1] not in (b"{", "{"):  # damage, of which there may be much: not worth a parser's complaint
+    has_kind = b'"kind"' in line if isinstance(line, bytes) else '"kind"' in line
+    if not has_kind or line[:1] not in (
+        b"{",
+        "{",
+    ):  # damage, of which there may be much: not worth a parser's complaint
         return None
     try:
         event = _adapter(_flat_kind(line) or parse_json(line)["kind"]).validate_json(line, strict=True)
