@@ -270,7 +270,7 @@ def test_a_read_only_workspace_is_said_and_nothing_is_changed(
         )
         assert done.returncode == 2
         assert len(done.stderr.strip().splitlines()) == 1, done.stderr
-        assert "cannot be written" in done.stderr
+        assert "cannot be written" in done.stderr or "cannot be used (Permission denied)" in done.stderr
         assert str(read_only) in done.stderr
     listed = subprocess.run(
         [*COMMAND, "runs", "--workspace", str(read_only)], capture_output=True, text=True, check=False

@@ -63,11 +63,19 @@ OTHER: dict[str, Any] = {
 }
 
 
+SWITCHED_ON: dict[str, dict[str, Any]] = {  # what has to be on for a detail of it to matter
+    "rand_augment_num_ops": {"auto_augment": "rand_augment"},
+    "rand_augment_magnitude": {"auto_augment": "rand_augment"},
+    "resized_crop_ratio": {"resized_crop_scale": 0.5},
+    "blur_sigma": {"blur": 0.5},
+}
+
+
 @pytest.mark.parametrize("name", sorted(ImageSection.model_fields.keys() - DatasetSection.model_fields))
 def test_pictures_varied_otherwise_are_the_same_samples(name: str) -> None:
     usual = ImageSection.model_fields[name].default
     value = OTHER.get(name, True if usual is False else 3 if isinstance(usual, int) else 0.25)
-    told = sheet(SHAPES, dataset={name: value})
+    told = sheet(SHAPES | {"dataset": SHAPES["dataset"] | SWITCHED_ON.get(name, {})}, dataset={name: value})
     assert [change.path for change in told.changed] == [f"dataset.{name}"]
     assert told.continues
     assert "plateau" in told.parts
