@@ -75,7 +75,7 @@ def with_recipe(before: Data, present: Data, target: Target) -> Data:
     alike = target == old_target and _layout(kind) == _layout(old_kind)
     for section in _TASK_SECTIONS:
         if alike or section == "checkpoints":
-            made[section] = _kept(section, before[section], usual[section], made[section])
+            made[section] = _keep_changed(section, before[section], usual[section], made[section])
     if not alike:
         made["checkpoints"]["monitor"] = recipe(kind, target)["checkpoints"]["monitor"]
     made["dataset"] = _dataset(before["dataset"], present["dataset"], usual["dataset"], made["dataset"], alike)
@@ -123,7 +123,7 @@ def _layout(kind: str) -> str:
     return str(getattr(alternatives("dataset")[kind], "layout", ""))
 
 
-def _kept(section: str, typed: Data, usual: Data, made: Data) -> Data:
+def _keep_changed(section: str, typed: Data, usual: Data, made: Data) -> Data:
     """``made`` with what was ``typed`` instead of the ``usual``."""
     if typed.get("kind") != usual.get("kind"):
         return copy.deepcopy(typed)

@@ -64,11 +64,11 @@ def _target(config: RunConfig, report: Mapping[str, Any]) -> str:
     if isinstance(chosen, str):  # an array of an archive
         return visible(chosen, _LONGEST)
     if chosen:
-        return _named([str(name) for name in chosen], len(chosen))
+        return _join_targets([str(name) for name in chosen], len(chosen))
     told, count = report.get("classes"), report.get("class_count")
     if isinstance(told, list) and isinstance(count, int) and count > 0:
         if report.get("target") in ("values", "labels") and all(isinstance(name, str) for name in told):
-            return _named(told, count)
+            return _join_targets(told, count)
         if report.get("target") in ("class", "mask"):
             each = " for each pixel" if task == "segmentation" else ""
             return f"{count:,} classes{each}" if chosen is None else f"last column, {count:,} classes"
@@ -77,7 +77,7 @@ def _target(config: RunConfig, report: Mapping[str, Any]) -> str:
     return _TOKENS.get(str(getattr(dataset, "vocabulary", "")), _ANSWERS[task])
 
 
-def _named(names: list[str], count: int) -> str:
+def _join_targets(names: list[str], count: int) -> str:
     shown = [visible(name, _LONGEST) for name in names[:_MOST_NAMED]]
     return ", ".join(shown) + (f" and {count - len(shown):,} more" if count > len(shown) else "")
 

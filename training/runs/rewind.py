@@ -202,7 +202,7 @@ def restore(folder: RunFolder, aside: SetAside) -> SetAside | None:
 
     Raises InputError, having changed nothing, while a process works on the run and where the folder cannot be written.
     """
-    with _alone(folder, aside):
+    with _claim_alone(folder, aside):
         refuse_links(aside.path)
         step = _parting(folder, aside)
         reached, _ = _came_beyond(folder, step)
@@ -222,7 +222,7 @@ def _parting(folder: RunFolder, aside: SetAside) -> int:
 
 def clear(folder: RunFolder, aside: SetAside) -> int:
     """Delete ``aside`` for good; returns how many bytes that gave back. Raises InputError as ``restore`` does."""
-    with _alone(folder, aside):
+    with _claim_alone(folder, aside):
         size = own_bytes(aside.path)
         with stored(folder.status_file):
             remove(aside.path)
@@ -230,7 +230,7 @@ def clear(folder: RunFolder, aside: SetAside) -> int:
 
 
 @contextmanager
-def _alone(folder: RunFolder, aside: SetAside) -> Iterator[None]:
+def _claim_alone(folder: RunFolder, aside: SetAside) -> Iterator[None]:
     """Inside, the run is this process's, and ``aside`` is there."""
     finish_rewind(folder)
     refuse_any(folder)

@@ -81,12 +81,12 @@ def find_run(text: str, workspace: Path) -> RunFolder:
 
     Raises InputError saying what is known instead.
     """
-    folder = _meant(text, workspace)
+    folder = _find_meant(text, workspace)
     finish_rewind(folder)
     return folder
 
 
-def _meant(text: str, workspace: Path) -> RunFolder:
+def _find_meant(text: str, workspace: Path) -> RunFolder:
     path = typed_path(text)
     _refuse_set_aside(path)
     if _is_run(path):

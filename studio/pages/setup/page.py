@@ -154,7 +154,7 @@ class SetupPage(QWidget):
     def start(self) -> None:
         """Train what the forms say."""
         config = self.draft.config()
-        if config is not None and not self.context.start_problem() and not self._held_back():
+        if config is not None and not self.context.start_problem() and not self._find_hold():
             self.context.start_run(config)
 
     def go_to(self, path: str) -> None:
@@ -191,7 +191,7 @@ class SetupPage(QWidget):
 
     def _update(self) -> None:
         problems = self.problem_sentences()
-        self.context.hold_draft(self._held_back())
+        self.context.hold_draft(self._find_hold())
         self.bar.set_state(
             summary(self.draft.usable_config(), self.facts.length()),
             problems,
@@ -209,7 +209,7 @@ class SetupPage(QWidget):
             self.tabs.setTabToolTip(number, state[:1].upper() + state[1:])
             self.tabs.setAccessibleTabName(number, f"{self.tabs.tabText(number).replace('&&', 'and')}, {state}")
 
-    def _held_back(self) -> str:
+    def _find_hold(self) -> str:
         """Why the draft is not to be trained although nothing in it is wrong."""
         return self.sheet.refusal() or self.facts.awaited()
 
