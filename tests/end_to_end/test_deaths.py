@@ -185,6 +185,7 @@ def test_an_engine_that_dies_is_explained_with_what_it_wrote(
     page = train_page(open_window(qtbot, context))
     context.start_run(tiny(epochs=100_000, loader={"mode": "streamed", "workers": 2}))
     folder = at_work(qtbot, context)
+    qtbot.waitUntil(lambda: bool(list_checkpoints(folder)), timeout=LONG)
     owner = owner_of(folder)
     assert owner is not None
     os.kill(owner["pid"], number)

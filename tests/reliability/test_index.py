@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -192,3 +193,21 @@ def test_a_database_without_its_driver_fails_no_run(
     assert set(told) == {f"The index of runs cannot be used, the folders are read instead: {why}"}
     assert main(["runs", *workspace]) == 0
     assert [record["status"] for record in Index(tmp_path / "w").runs()] == ["completed"]
+
+
+def test_programs_that_make_the_index_at_once_all_use_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for attempt in range(5):
+        workspace = tmp_path / str(attempt)
+        (workspace / "runs").mkdir(parents=True)
+        together = threading.Barrier(8)
+
+        def look(place: Path = workspace, together: threading.Barrier = together) -> None:
+            together.wait()
+            Index(place).runs()
+
+        threads = [threading.Thread(target=look) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert caplog.messages == []

@@ -72,7 +72,7 @@ class Run:
         self.log = EventLog(folder.events_file)
         self.series = SeriesWriter(folder.series_file, STEP_ROW)
         self.telemetry = SeriesWriter(folder.telemetry_file, FLUSH_ROW)
-        self.best: dict[str, Any] | None = None
+        self.best: dict[str, Any] | None = folder.status().get("best")
         self.profiling_until = 0
 
     def emit(self, event: Event) -> None:
@@ -192,7 +192,7 @@ class Run:
         (path / MANIFEST).write_text(json.dumps(seal(manifest)), encoding="utf-8")
         labels = {"last": path.name}
         if self.best is not None:
-            labels["best"] = str(self.best["checkpoint"])
+            labels["best"] = Path(self.best["checkpoint"]).name
         write_labels(self.folder, labels)
         self.emit(
             CheckpointSaved(step=self.step, epoch=self.epoch, checkpoint=path.name, labels=("best",) if best else ())

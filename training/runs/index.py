@@ -210,7 +210,10 @@ def _connect(url: str | URL) -> Engine:
         except DatabaseError:
             engine.dispose()
             raise
-    Base.metadata.create_all(engine)
+    try:
+        Base.metadata.create_all(engine)
+    except DatabaseError:  # another process made them between our look and our making: now they are seen
+        Base.metadata.create_all(engine)
     return engine
 
 

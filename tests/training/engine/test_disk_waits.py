@@ -34,21 +34,20 @@ def run(config: RunConfig, place: Path) -> tuple[RunFolder, list[int], list[Foun
     return RunFolder(Path(record["folder"])), saved, [event for event in said if isinstance(event, Found)]
 
 
-def count_snapshots() -> int:
-    """How many live in this process."""
-    return sum(type(thing) is Snapshot for thing in gc.get_objects())
+def snapshots() -> list[Snapshot]:
+    """Those that live in this process."""
+    return [thing for thing in gc.get_objects() if type(thing) is Snapshot]
 
 
 @pytest.fixture
 def living(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A disk that takes a tenth of a second for each checkpoint; returns how many snapshots lived when it had."""
     counts: list[int] = []
-    gc.collect()  # those of other tests
-    before = count_snapshots()
+    before = snapshots()  # those of other tests: held, none of them can go meanwhile
 
     def write_slowly(one: Snapshot, folder: Path) -> Path:
         time.sleep(0.1)
-        counts.append(count_snapshots() - before)
+        counts.append(len(snapshots()) - len(before))
         return write_checkpoint(one, folder)
 
     monkeypatch.setattr(keep, "write_checkpoint", write_slowly)
