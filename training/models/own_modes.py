@@ -36,6 +36,7 @@ _SETTINGS: tuple[tuple[Callable[[], Any], Callable[[Any], object]], ...] = (
     (torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
     (lambda: torch.is_autocast_enabled("cpu"), lambda value: torch.set_autocast_enabled("cpu", value)),
     (lambda: torch.is_autocast_enabled("cuda"), lambda value: torch.set_autocast_enabled("cuda", value)),
+    (lambda: _autocast_depth(), lambda depth: _leave_autocast(depth)),
     (torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp),
     (torch.backends.cuda.mem_efficient_sdp_enabled, torch.backends.cuda.enable_mem_efficient_sdp),
     (torch.backends.cuda.math_sdp_enabled, torch.backends.cuda.enable_math_sdp),
@@ -83,3 +84,16 @@ def _switches() -> Iterator[tuple[Any, str]]:
 def _flushes_denormals() -> bool:
     """There is no asking for it, but the smallest number tells."""
     return float(torch.tensor(5e-324, dtype=torch.float64, device="cpu") * 1.0) == 0.0
+
+
+def _autocast_depth() -> int:
+    """How many autocasts are entered. While there is one, torch keeps the weights it has cast, whoever changes them."""
+    torch.autocast_increment_nesting()
+    return torch.autocast_decrement_nesting()
+
+
+def _leave_autocast(depth: int) -> None:
+    """Leave those entered beyond ``depth``, and let go of the weights they cast."""
+    while _autocast_depth() > depth:
+        torch.autocast_decrement_nesting()
+    torch.clear_autocast_cache()
