@@ -6,6 +6,7 @@ import io
 import json
 import math
 import shlex
+import shutil
 import xml.etree.ElementTree as ET
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -73,14 +74,16 @@ def lab(workspace: Path, capsys: Captured, code: int = 0) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def found(workspace: Path) -> dict[str, Any]:
-    """What the laboratory says of them."""
+def found(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the laboratory says of them; "report" is a copy, which later reports of other tests leave alone."""
     before = sorted(path.name for path in (workspace / "runs").iterdir())
     with redirect_stdout(io.StringIO()) as output:
         assert main([*ARGUMENTS, "--workspace", str(workspace)]) == 0
     assert sorted(path.name for path in (workspace / "runs").iterdir()) == before  # nothing is trained twice
     record: dict[str, Any] = json.loads(output.getvalue())
-    return record
+    report, copy = Path(record["report"]), tmp_path_factory.mktemp("first") / "report"
+    shutil.copytree(report.parent, copy)
+    return record | {"report": str(copy / report.name)}
 
 
 def test_all_figures_are_the_runs_own(found: dict[str, Any]) -> None:
@@ -132,7 +135,7 @@ def test_the_verdicts_follow_from_the_figures(found: dict[str, Any]) -> None:
     assert steps["crash"]["figures"]["resumed_at"] == [12]
 
 
-def test_the_page_needs_nothing_else_and_knows_both_themes(workspace: Path, found: dict[str, Any]) -> None:
+def test_the_page_needs_nothing_else_and_knows_both_themes(found: dict[str, Any]) -> None:
     page = Path(found["report"]).read_text(encoding="utf-8")
     assert "prefers-color-scheme: dark" in page
     for outside in ("http:", "https:", "src=", "<script", "<link", "@import", "url("):
@@ -153,16 +156,16 @@ def test_the_page_needs_nothing_else_and_knows_both_themes(workspace: Path, foun
     for step in found["steps"]:
         assert step["title"] in page
         assert f"{step['figures']['val_accuracy']:.2%}" in page
-    text = (workspace / "laboratory" / "report.md").read_text(encoding="utf-8")
+    text = Path(found["report"]).with_name("report.md").read_text(encoding="utf-8")
     table = [line for line in text.splitlines() if line.startswith("|")]
     assert len(table) == 9
     assert len({line.count("|") for line in table}) == 1
-    assert json.loads((workspace / "laboratory" / "report.json").read_text())["steps"] == found["steps"]
+    assert json.loads(Path(found["report"]).with_name("report.json").read_text())["steps"] == found["steps"]
 
 
-def test_a_step_can_be_run_alone_as_the_report_says(workspace: Path, found: dict[str, Any]) -> None:
+def test_a_step_can_be_run_alone_as_the_report_says(found: dict[str, Any]) -> None:
     """The command that stands beside a step gives the configuration that ran."""
-    text = (workspace / "laboratory" / "report.md").read_text(encoding="utf-8")
+    text = Path(found["report"]).with_name("report.md").read_text(encoding="utf-8")
     commands = [line.split("`")[1] for line in text.splitlines() if line.startswith("* Alone: ")]
     assert len(commands) == 7
     for command, step in zip(commands, found["steps"], strict=True):
