@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
+from training.config.optimizer_scale import rescale
 from training.config.paths import with_absolute_paths
 from training.config.problems import alternatives, cross_problems, problems_from
 from training.config.run import SECTIONS, RunConfig
@@ -127,7 +128,10 @@ def parse_config(
 
 
 def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> None:
-    """Apply "section.key=value" (or "name=value") to ``data`` in place; values are TOML, else plain text."""
+    """Apply "section.key=value" (or "name=value") to ``data`` in place; values are TOML, else plain text. With another optimizer
+    the settings that are not named go to its scale, as in the window."""
+    optimizer, named = data.get("optimizer", {}), set()
+    before = dict(optimizer) if isinstance(optimizer, dict) else {}
     for override in overrides:
         key, separator, text = override.partition("=")
         parts = key.strip().split(".")
@@ -153,6 +157,11 @@ def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> None:
                 table = section.get(parts[1], {})
                 value = {**table, parts[2]: value} if isinstance(table, dict) else {parts[2]: value}
             section[parts[1]] = value
+        named.add(".".join(parts))
+    kinds, default = alternatives("optimizer"), RunConfig.model_fields["optimizer"].default.kind
+    kind, chosen = (str(place.get("kind", default)) for place in (before, data.get("optimizer", {})))
+    if kind != chosen and {kind, chosen} <= kinds.keys():
+        rescale(data, before, named)
 
 
 def _keep_known_keys(section: dict[str, Any], name: str, kind: str) -> None:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, TypeGuard
+
+from training.config.problems import alternatives
+from training.config.run import RunConfig
+
+Moved = dict[str, tuple[Any, Any]]
+"""What stood in a setting and what does now, by dotted path."""
 
 OTHER_RATES = ("schedule.eta_min", "schedule.min_lr", "loop.swa_lr")
 """Settings that are learning rates themselves and move with the optimizer's."""
@@ -13,7 +19,74 @@ _MUON_FACTOR = 20.0
 """How much higher Muon's rates are where its steps are not made as large as AdamW's."""
 
 
-def moved_rate(rate: float, usual: float, new_usual: float) -> float:
+def rescale(data: dict[str, Any], before: Mapping[str, Any], named: Collection[str]) -> None:
+    """Bring what stands in ``data`` to the scale of its optimizer, which was chosen instead of that of the section ``before``;
+    both may leave settings out. Those ``named``, by dotted path, stay."""
+    section, old = data["optimizer"], _whole(before)
+    peak = take_peak(data) if "schedule.max_lr" not in named else {}
+    if peak:
+        old["lr"] = peak["schedule.max_lr"][0]
+        section.setdefault("lr", old["lr"])
+    carry_to_scale(old, section, but=named)
+    move_rates(data, old, _whole(section), but=named)
+
+
+def take_peak(data: dict[str, Any]) -> Moved:
+    """A highest rate that the schedule has for itself is to become the optimizer's: take it out of the section ``schedule``."""
+    schedule = data.get("schedule")
+    highest = schedule.get("max_lr") if isinstance(schedule, dict) else None
+    if not _is_rate(highest):
+        return {}
+    data["schedule"]["max_lr"] = None
+    return {"schedule.max_lr": (highest, None)}
+
+
+def carry_to_scale(old: Mapping[str, Any], new: dict[str, Any], but: Collection[str] = ()) -> None:
+    """Bring ``new``, whose settings were taken over from the whole section ``old`` of another kind, to its kind's scale: what was
+    changed stays where both take it alike, and the same number under another default is another thing."""
+    before, usual = _defaults(old["kind"]), _defaults(new["kind"])
+    carried = [name for name in new if name in before and f"optimizer.{name}" not in but]
+    for name in carried:
+        if name != "kind" and before[name] != usual[name]:
+            new[name] = usual[name]
+    if "weight_decay" in carried:
+        alike = _decay_alike(old, _whole(new)) and old["weight_decay"] != before["weight_decay"]
+        new["weight_decay"] = (old if alike else usual)["weight_decay"]
+    if "lr" in carried and _is_rate(old["lr"]):
+        new["lr"] = _moved_rate(old["lr"], _usual_rate(old, before["lr"]), usual["lr"])
+
+
+def move_rates(
+    data: dict[str, Any],
+    old: Mapping[str, Any],
+    new: Mapping[str, Any],
+    left: Mapping[str, Any] | None = None,
+    but: Collection[str] = (),
+) -> Moved:
+    """Take the rates beside the optimizer's along with it, from the section ``old`` to ``new``: to what they were ``left`` at,
+    or by the same factor. Returns also those that came out the same."""
+    factor = new["lr"] / old["lr"] if _is_rate(old["lr"]) and _is_rate(new["lr"]) else 1.0
+    rates: Moved = {}
+    for path in OTHER_RATES:
+        section, name = path.split(".")
+        place = data.get(section)
+        if path not in but and isinstance(place, dict) and _is_rate(rate := place.get(name)):
+            place[name] = (left or {}).get(path, _scaled(rate, factor))
+            rates[path] = (rate, place[name])
+    return rates
+
+
+def _whole(section: Mapping[str, Any]) -> dict[str, Any]:
+    """With the defaults of its kind."""
+    return _defaults(str(section.get("kind", RunConfig.model_fields["optimizer"].default.kind))) | dict(section)
+
+
+def _defaults(kind: str) -> dict[str, Any]:
+    values: dict[str, Any] = alternatives("optimizer")[kind]().model_dump(mode="json")
+    return values
+
+
+def _moved_rate(rate: float, usual: float, new_usual: float) -> float:
     """``rate`` of an optimizer with which ``usual`` is usual, for one with which ``new_usual`` is.
 
     On the same scale it stays. A careful rate, as for fine-tuning, stays as careful. Any other becomes the usual one: how far
@@ -21,20 +94,20 @@ def moved_rate(rate: float, usual: float, new_usual: float) -> float:
     """
     if usual == new_usual:
         return rate
-    return new_usual if rate >= usual else scaled(rate, new_usual / usual)
+    return new_usual if rate >= usual else _scaled(rate, new_usual / usual)
 
 
-def usual_rate(optimizer: Mapping[str, Any], default: float) -> float:
+def _usual_rate(optimizer: Mapping[str, Any], default: float) -> float:
     """What is usual with the section ``optimizer``, whose kind has this ``default``."""
     return default if optimizer.get("adjust_lr_fn", "match_rms_adamw") == "match_rms_adamw" else _MUON_FACTOR * default
 
 
-def scaled(rate: float, factor: float) -> float:
+def _scaled(rate: float, factor: float) -> float:
     """``rate * factor`` in the figures a person would type."""
     return float(f"{rate * factor:.3g}") if factor != 1.0 else rate
 
 
-def decay_alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+def _decay_alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Whether the same number is as much weight decay for both sections ``[optimizer]``."""
     return _decay(old) == _decay(new)
 
@@ -44,3 +117,7 @@ def _decay(optimizer: Mapping[str, Any]) -> str:
         return "at a rate ten times as high"
     decoupled = optimizer.get("decoupled_weight_decay", optimizer["kind"] in _DECOUPLED)
     return "of the weights" if decoupled else "in the gradient"
+
+
+def _is_rate(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0

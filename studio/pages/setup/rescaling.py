@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from studio.forms.sentences import shown
 from studio.state.context import AppContext
-from studio.state.kind_change import Moved
 from studio.state.setting_specs import specs, split_path
 from training import catalog
+from training.config.optimizer_scale import Moved
 
 _SUBJECT = "the optimizer's scale"
 

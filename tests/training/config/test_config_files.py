@@ -270,8 +270,34 @@ class TestOverrides:
 
     def test_another_kind_drops_what_only_the_old_one_knew(self) -> None:
         data: dict[str, Any] = {"optimizer": {"kind": "adamw", "lr": 0.5, "betas": [0.8, 0.9], "weight_decay": 0.2}}
+        apply_overrides(data, ["optimizer.kind=sgd", "optimizer.lr=0.3"])
+        assert parse_config(data).optimizer == Sgd(lr=0.3)
+
+    @pytest.mark.parametrize(
+        ("written", "overrides", "rates"),
+        [
+            ({}, ["optimizer.kind=sgd"], (0.05, None, 5e-4)),
+            ({"lr": 3e-3}, ["optimizer.kind=sgd"], (0.05, None, 1.67e-4)),
+            ({"lr": 1e-4}, ["optimizer.kind=sgd"], (5e-3, None, 5e-4)),
+            ({"lr": 1e-4}, ["optimizer.lr=0.2", "optimizer.kind=sgd", "schedule.eta_min=0.1"], (0.2, None, 0.1)),
+            ({"lr": 1e-4}, ["optimizer.kind=adamw"], (1e-4, None, 1e-5)),
+            ({"lr": 1e-4}, ["optimizer.kind=lion", "optimizer.kind=adamw"], (1e-4, None, 1e-5)),
+        ],
+    )
+    def test_another_optimizer_takes_its_own_scale_but_for_what_is_named(
+        self, written: dict[str, Any], overrides: list[str], rates: tuple[Any, ...]
+    ) -> None:
+        data: dict[str, Any] = {"optimizer": {"kind": "adamw", **written}, "schedule": {"eta_min": 1e-5}}
+        apply_overrides(data, overrides)
+        default = parse_config({"optimizer": {"kind": data["optimizer"]["kind"]}}).optimizer.lr
+        found = data["optimizer"].get("lr", default), data["schedule"].get("max_lr"), data["schedule"]["eta_min"]
+        assert found == rates
+
+    def test_a_highest_rate_of_the_schedule_becomes_the_other_optimizers(self) -> None:
+        data: dict[str, Any] = {"schedule": {"kind": "one_cycle", "max_lr": 5e-4}}
         apply_overrides(data, ["optimizer.kind=sgd"])
-        assert parse_config(data).optimizer == Sgd(lr=0.5, weight_decay=0.2)
+        config = parse_config(data)
+        assert (config.optimizer.lr, config.schedule) == (0.025, OneCycle())
 
     def test_another_kind_drops_a_value_of_another_type(self) -> None:
         data: dict[str, Any] = {"model": {"kind": "small_cnn", "hidden": 64, "dropout": 0.3}}
