@@ -15,7 +15,10 @@ from tests.training.commands import Captured, json_line
 from training.cli import main
 from training.events import Event, decode
 from training.runs import history
+from training.runs.folder import RunFolder
 from training.runs.manifest import MANIFEST, seal
+from training.runs.rewind import list_set_aside
+from training.runs.set_aside import SET_ASIDE
 
 
 @pytest.fixture
@@ -120,10 +123,34 @@ def error(capsys: Captured) -> str:
     return capsys.readouterr().err
 
 
+def write_as_a_newer_version(checkpoint: Path) -> None:
+    manifest: dict[str, Any] = json.loads((checkpoint / MANIFEST).read_text(encoding="utf-8"))
+    (checkpoint / MANIFEST).write_text(json.dumps(seal(manifest | {"format": 2})), encoding="utf-8")
+
+
+def test_what_a_newer_version_has_trained_since_is_not_cut_off(run: Path, capsys: Captured) -> None:
+    older, newest = sorted((run / "checkpoints").iterdir())[-2:]
+    write_as_a_newer_version(newest)
+    series = (run / "series.bin").read_bytes()
+    for words in (
+        ["resume", str(run)],
+        ["resume", str(run), "--set", "loop.epochs=6"],
+        ["resume", str(run), "--dry-run"],
+    ):
+        assert main(words) == 2
+        told = f"{newest}: was written by a newer Trainwright, in format 2; this one reads 1. Update Trainwright.\n"
+        assert error(capsys).endswith(told)
+    assert (run / "series.bin").read_bytes() == series
+    assert not (run / SET_ASIDE).exists()
+    assert main(["resume", str(older)]) == 0  # which was asked for
+    [aside] = list_set_aside(RunFolder(run))
+    assert (aside.path / "series.bin").read_bytes() == series
+    assert (aside.path / "checkpoints" / newest.name).is_dir()
+
+
 def test_checkpoints_of_a_newer_version_ask_for_an_update(run: Path, tmp_path: Path, capsys: Captured) -> None:
     for path in (run / "checkpoints").iterdir():
-        manifest: dict[str, Any] = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-        (path / MANIFEST).write_text(json.dumps(seal(manifest | {"format": 2})), encoding="utf-8")
+        write_as_a_newer_version(path)
     told = ": was written by a newer Trainwright, in format 2; this one reads 1. Update Trainwright.\n"
     for words in (["resume", str(run)], ["export", str(run), "--to", "safetensors", "--out", str(tmp_path / "out")]):
         assert main(words) == 2

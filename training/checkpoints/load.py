@@ -35,25 +35,24 @@ def newest_good(folder: RunFolder, steps: int) -> tuple[Path | None, dict[str, A
     damaged. None, when the run has no checkpoint yet.
 
     Only checkpoints within the ``steps`` that the series holds count: an earlier version left later ones lying when a run
-    went back. Raises CheckpointError when there are checkpoints but none of use.
+    went back. Raises CheckpointError when there are checkpoints but none of use, and when one of a newer format comes before
+    the newest whole one: to go on from there would cut off what a newer version has trained.
     """
     refused: list[str] = []
-    newer: NewerFormat | None = None
     paths = checkpoint_folders(folder)
     for path in (path for path in paths if path.name <= checkpoint_name(steps)):
         try:
             manifest = verify(path)
+        except NewerFormat:
+            raise
         except CheckpointError as error:
             if not os.path.lexists(path):  # tidied away while we looked: then there is a newer one
                 return newest_good(folder, steps)
             refused.append(str(error))
-            newer = newer or (error if isinstance(error, NewerFormat) else None)
             continue
         if checkpoint_name(manifest["step"]) == path.name:
             return path, manifest, refused
         refused.append(f"{path}: says that it belongs to step {manifest['step']}; do not trust it.")
-    if newer is not None:
-        raise newer
     if refused:
         raise CheckpointError(
             f"No checkpoint of this run is whole, so it cannot go on: {refused[0].partition(';')[0]}.",

@@ -92,20 +92,24 @@ def _begin(
 ) -> Session | None:
     """The session, ready for its first step; None when the person stopped it before. A fault that is not the input's
     ends the run as failed and is raised as TrainingError."""
-    before = {key: place.book.record.get(key) for key in ("status", "reason", "advice", "fix", "ended", "step")}
+    step, before = (
+        place.step,
+        {key: place.book.record.get(key) for key in ("status", "reason", "advice", "fix", "ended")},
+    )
     try:
         place.open()
         return _prepare(place, config, restore, source)
     except KeyboardInterrupt:
-        place.emit(Stopped(step=int(before["step"] or 0), reason=AT_ONCE))
+        place.emit(Stopped(step=place.step, reason=AT_ONCE))
         return None
     except StopRequested:
-        place.emit(Stopped(step=int(before["step"] or 0), reason=place.control.reason))
+        place.emit(Stopped(step=place.step, reason=place.control.reason))
         return None
     except InputError:
         if not new:
             free_reserve(place.folder.path)
-            place.book.write(**before)  # refused: the run is what it was
+            if place.step == step:  # refused: the run is what it was, unless it has gone back by then
+                place.book.write(**before)
         raise
     except Exception as error:
         logger.exception("The run could not begin")

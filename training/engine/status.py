@@ -43,6 +43,11 @@ class StatusBook:
         with self._lock:
             return dict(self._record)
 
+    def read_again(self) -> None:
+        """Take over what the file says: the run may stand elsewhere now."""
+        with self._lock:
+            self._record = self._folder.status() or self._record
+
     def note(self, event: Event) -> None:
         """Bring the record up to date after ``event`` and write it."""
         changes: dict[str, Any] = {}

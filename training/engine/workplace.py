@@ -87,6 +87,11 @@ class Workplace:
         return bool(self.book.record.get("last_checkpoint"))
 
     @property
+    def step(self) -> int:
+        """Where the run stands before its first step here."""
+        return int(self.book.record.get("step") or 0)
+
+    @property
     def control(self) -> Control:
         """What the person asks for."""
         return self.hooks.control
@@ -147,6 +152,7 @@ class Workplace:
         try:
             return rewind(self.folder, beyond)
         finally:
+            self.book.read_again()
             self._log = EventLog(self.folder.events_file)
 
     def open(self) -> None:

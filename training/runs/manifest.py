@@ -64,6 +64,11 @@ def checkpoint_name(step: int) -> str:
     return f"step-{step:08d}"
 
 
+def checkpoint_step(path: Path) -> int:
+    """The step that a checkpoint's name tells."""
+    return int(path.name.removeprefix("step-"))
+
+
 def digest(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as stream:
@@ -199,7 +204,10 @@ def write_labels(folder: RunFolder, labels: Mapping[str, Any]) -> None:
 
 def checkpoint_folders(folder: RunFolder) -> list[Path]:
     """Everything named like a finished checkpoint, newest first, whole or not."""
-    paths = folder.checkpoints.iterdir() if folder.checkpoints.is_dir() else ()
+    try:
+        paths = list(folder.checkpoints.iterdir())
+    except (FileNotFoundError, NotADirectoryError):  # also for a moment while the run goes back
+        return []
     return sorted((path for path in paths if _CHECKPOINT_NAME.fullmatch(path.name)), reverse=True)
 
 

@@ -21,10 +21,9 @@ from training.runs.links import refuse_links
 from training.runs.manifest import (
     BEST,
     LAST,
-    CheckpointInfo,
     checkpoint_folders,
     checkpoint_name,
-    list_checkpoints,
+    checkpoint_step,
     read_manifest,
     write_labels,
 )
@@ -77,20 +76,21 @@ def look_beyond(folder: RunFolder, checkpoint: Path) -> Beyond | None:
         step=step,
         reached=reached,
         checkpoints=len(later),
-        size=sum(info.size for info in later) + sum(_size(path) for path in state_files(folder)),
+        size=sum(map(own_bytes, later)) + sum(_size(path) for path in state_files(folder)),
         status=folder.status_file.read_bytes() if folder.status_file.is_file() else b"",
         events=_size(folder.events_file),
     )
 
 
-def _came_beyond(folder: RunFolder, step: int) -> tuple[int, list[CheckpointInfo]]:
-    """How far the run came beyond ``step``, and its checkpoints there; 0 where it has nothing to show for it."""
-    later = [info for info in list_checkpoints(folder) if info.step > step]
+def _came_beyond(folder: RunFolder, step: int) -> tuple[int, list[Path]]:
+    """How far the run came beyond ``step``, and its checkpoints there, also those that a newer version wrote; 0 where it has
+    nothing but rows to show for it."""
+    later = [path for path in checkpoint_folders(folder) if checkpoint_step(path) > step]
     record = folder.status()
     ended = int(record["step"]) if record.get("status") == "completed" else 0
     if not later and ended <= step:
         return 0, []
-    return max(count_rows(folder.series_file, STEP_ROW), ended, *(info.step for info in later)), later
+    return max(count_rows(folder.series_file, STEP_ROW), ended, *map(checkpoint_step, later)), later
 
 
 def _size(path: Path) -> int:
@@ -198,19 +198,19 @@ def _steps(step: int, reached: int) -> str:
 
 def restore(folder: RunFolder, aside: SetAside) -> SetAside | None:
     """Bring the run back to what it was when ``aside`` was set aside, to the bit; what it has trained since is set aside in its
-    place, and returned; None where that is nothing.
+    place, also steps that no checkpoint holds, and returned; None where that is nothing.
 
     Raises InputError, having changed nothing, while a process works on the run and where the folder cannot be written.
     """
     with _claim_alone(folder, aside):
         refuse_links(aside.path)
         step = _parting(folder, aside)
-        reached, _ = _came_beyond(folder, step)
-        newer = exchange(folder, step, max(step, reached), aside.name, lambda made: None, keep=reached > 0)
+        reached = max(step, _came_beyond(folder, step)[0], count_rows(folder.series_file, STEP_ROW))
+        newer = exchange(folder, step, reached, aside.name, lambda made: None, keep=reached > step)
     from training.runs.index import index_run  # loads SQLAlchemy, which few commands need
 
     index_run(folder)
-    return newer if reached else None
+    return newer if reached > step else None
 
 
 def _parting(folder: RunFolder, aside: SetAside) -> int:

@@ -61,9 +61,12 @@ def list_set_aside(folder: RunFolder) -> list[SetAside]:
 
 def _entries(folder: RunFolder) -> list[Path]:
     place = folder.path / SET_ASIDE
-    if not place.is_dir() or place.is_symlink():
+    if place.is_symlink():
         return []
-    return [path for path in place.iterdir() if path.is_dir() and not path.is_symlink()]
+    try:
+        return [path for path in place.iterdir() if path.is_dir() and not path.is_symlink()]
+    except (FileNotFoundError, NotADirectoryError):  # also where another process clears it away just now
+        return []
 
 
 def _read(path: Path) -> SetAside | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,13 @@ from tests.training.tiny import tiny
 from training.cli import main
 from training.engine.run import Hooks, resume_run, start_run
 from training.errors import InputError, RunBusyError
-from training.events import AttemptStarted, Event, Found, Validated, encode
+from training.events import AttemptStarted, Event, Found, PhaseChanged, Validated, encode
 from training.runs import set_aside
 from training.runs.evaluation import read_evaluation
 from training.runs.folder import RunFolder, claim, owner_of, release
 from training.runs.history import read_history
 from training.runs.manifest import LAST, digest, list_checkpoints, read_labels, verify
-from training.runs.rewind import clear, list_set_aside, look_beyond, restore
+from training.runs.rewind import clear, finish_rewind, list_set_aside, look_beyond, restore
 from training.runs.series import STEP_ROW, SeriesWriter, read_series
 from training.runs.set_aside import SET_ASIDE
 from training.runs.workspace import teacher_checkpoint
@@ -205,14 +206,13 @@ def test_going_back_twice_each_state_can_be_had_again(tmp_path: Path) -> None:
 
 
 def stopping_at_once() -> Hooks:
-    hooks = Hooks()
+    """Before the first step."""
 
     def stop_at_once(event: Event) -> None:
         if isinstance(event, AttemptStarted):
-            hooks.control.discard = hooks.control.stop = True
+            raise KeyboardInterrupt
 
-    hooks.watch = stop_at_once
-    return hooks
+    return Hooks(watch=stop_at_once)
 
 
 def test_a_branch_without_a_checkpoint_finds_the_one_it_began_with_where_it_was_set_aside(
@@ -237,6 +237,25 @@ def test_a_stretch_that_nothing_was_trained_after_is_not_exchanged_for_another(
     assert state(folder) == before
 
 
+def test_steps_that_were_trained_since_are_kept_although_no_checkpoint_holds_them(tmp_path: Path) -> None:
+    folder = trained(tmp_path, OFTEN)
+    before = state(folder)
+
+    def stop_without_saving(event: Event) -> None:
+        if isinstance(event, PhaseChanged) and event.phase == "validating":
+            raise KeyboardInterrupt
+
+    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path, hooks=Hooks(watch=stop_without_saving))
+    since = state(folder)
+    assert (steps(folder), len(read_series(folder.series_file))) == ([16], 20)
+    newer = restore(folder, list_set_aside(folder)[0])
+    assert state(folder) == before
+    assert newer is not None
+    assert (newer.step, newer.reached) == (16, 20)
+    restore(folder, newer)
+    assert state(folder) == since
+
+
 @pytest.mark.parametrize("act", [restore, clear])
 def test_a_run_at_work_is_left_alone(
     tmp_path: Path, folder: RunFolder, act: Callable[[RunFolder, object], object]
@@ -253,6 +272,24 @@ def test_a_run_at_work_is_left_alone(
     with pytest.raises(InputError, match="nothing set aside as steps-17-24 any more"):
         act(folder, aside)
     assert owner_of(folder) is None
+
+
+@pytest.mark.parametrize("name", [SET_ASIDE, "checkpoints"])
+def test_what_vanishes_while_it_is_listed_is_not_there(
+    tmp_path: Path, folder: RunFolder, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process clears it away, or exchanges it, just then."""
+    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path)
+    listed = Path.iterdir
+
+    def list_late(self: Path) -> Iterator[Path]:
+        if self == folder.path / name:
+            shutil.rmtree(self)
+        return listed(self)
+
+    monkeypatch.setattr(Path, "iterdir", list_late)
+    found = list_set_aside(folder) if name == SET_ASIDE else list_checkpoints(folder)
+    assert found == []
 
 
 @pytest.mark.parametrize("act", [restore, clear])
@@ -274,11 +311,15 @@ def test_what_has_the_name_of_something_else_by_now_is_left_alone(
     assert state(folder) == before
 
 
+@pytest.mark.parametrize("moved", [False, True])
 def test_a_fault_after_the_way_back_has_begun_is_not_told_as_if_nothing_had_moved(
-    tmp_path: Path, folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, folder: RunFolder, moved: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_place: Path) -> None:
-        raise OSError(5, "Input/output error")
+    """Neither in what the refusal says nor in the record that it leaves, also where all files are in their ``moved`` places."""
+
+    def fail(place: Path) -> None:
+        if not moved or json.loads(folder.status_file.read_text())["step"] == 16:
+            raise OSError(5, "Input/output error")
 
     rename = Path.rename
 
@@ -291,6 +332,9 @@ def test_a_fault_after_the_way_back_has_begun_is_not_told_as_if_nothing_had_move
         patch.setattr(Path, "rename", fail_from_then_on)
         with pytest.raises(InputError, match="half-way between two of its states"):
             resume_run(str(folder.checkpoints / "step-00000016"), tmp_path)
+    finish_rewind(folder)
+    record = folder.status()
+    assert (record["status"], record["step"], record["best"]["step"]) == ("interrupted", 16, 16)
     assert resume_run(folder.id, tmp_path)["status"] == "completed"
     assert len(list_set_aside(folder)) == 1
 
