@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 from studio.state.kind_change import carry_over, equal
 from studio.state.run_names import name_after_change
-from studio.state.setting_specs import RUN, default_value, defaults, kinds, same_sort, specs
+from studio.state.setting_specs import RUN, default_value, defaults, kinds, same_sort, specs, split_path
 from training.config import parse_config
 from training.config.dataset_section import DatasetSection
 from training.config.files import read_toml
@@ -33,6 +34,11 @@ def _preset(name: str) -> Data:
 def preset_data(name: str) -> Data:
     """All settings of a preset, as the draft holds them."""
     return copy.deepcopy(_preset(name))
+
+
+def place(data: Data) -> list[Any]:
+    """Where the data lies, as far as settings tell."""
+    return [data["dataset"].get(name) for name in ("kind", "name", "path", "images", "inputs")]
 
 
 def takes(data: Data) -> tuple[Target, ...]:
@@ -72,7 +78,7 @@ def with_recipe(before: Data, present: Data, target: Target) -> Data:
     kind, old_kind = str(present["dataset"]["kind"]), str(before["dataset"]["kind"])
     old_target = likely_target(before, takes(before))
     made, usual = recipe(kind, target), recipe(old_kind, old_target)
-    alike = target == old_target and _layout(kind) == _layout(old_kind)
+    alike = target == old_target and target in takes(before) and _layout(kind) == _layout(old_kind)
     for section in _TASK_SECTIONS:
         if alike or section == "checkpoints":
             made[section] = _keep_changed(section, before[section], usual[section], made[section])
@@ -86,6 +92,22 @@ def with_recipe(before: Data, present: Data, target: Target) -> Data:
     made |= {name: present[name] for name in specs(RUN) if name != "name"}
     made["name"] = new_name(before, {**present, "name": before["name"]}, str(made["name"]))
     return made
+
+
+def with_edits(data: Data, present: Data, edited: Iterable[str]) -> Data:
+    """``data`` with the settings ``edited`` (dotted paths) as they are at ``present``, where it has them. Which data it is,
+    and what is learnt of it, is none of them."""
+    changed = copy.deepcopy(data)
+    for section, name in sorted(map(split_path, edited), key=lambda place: place[1] != "kind"):
+        new, old = (each if section == RUN else each[section] for each in (changed, present))
+        if name == "kind":
+            changed[section] = copy.deepcopy(old)
+            continue
+        known, spec = (specs(section, str(each.get("kind", ""))).get(name) for each in (old, new))
+        of_the_data = section == "dataset" and (name in _OF_THE_FILE or name == "task" or (spec and spec.columns))
+        if known and spec and same_sort(known, spec) and not of_the_data:
+            new[name] = copy.deepcopy(old[name])
+    return changed
 
 
 def new_name(before: Data, present: Data, otherwise: str = "") -> str:

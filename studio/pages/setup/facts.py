@@ -11,6 +11,7 @@ from studio.pages.setup.question import DEBOUNCE, Question
 from studio.pages.setup.run_length import RunLength, run_length
 from studio.state.draft import Draft
 from studio.state.formats import kind_title
+from studio.state.recipes import place
 from training.config import RunConfig
 from training.config.fields import join_names
 from training.config.optimizer_state import GROUPING
@@ -28,9 +29,8 @@ def _dataset_key(config: RunConfig) -> object:
 
 def _data_chosen(draft: Draft) -> tuple[object, object]:
     """Where the data lies, and what is to be learnt of it, as far as the form tells."""
-    dataset = draft.data()["dataset"]
-    place = [dataset.get(name) for name in ("kind", "name", "path", "images", "inputs")]
-    return place, [dataset.get(name) for name in ("targets", "task", "label_separator", "query_column")]
+    data = draft.data()
+    return place(data), [data["dataset"].get(name) for name in ("targets", "task", "label_separator", "query_column")]
 
 
 def _network_chosen(draft: Draft) -> tuple[object, object]:

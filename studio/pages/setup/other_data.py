@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,10 @@ from studio.state.recipes import (
     Data,
     likely_target,
     new_name,
+    place,
     recipe,
     takes,
+    with_edits,
     with_kept_settings,
     with_recipe,
     without_strangers,
@@ -55,10 +57,12 @@ class OtherData(QObject):
         self._before: Data | None = None  # what stood before other data was chosen
         self._made: Data | None = None  # the recipe in its place
         self._pending = False  # other data was chosen, and no preview has told what it is
+        self._edited: set[str] = set()  # what the person has set since, by dotted path
+        self._known: tuple[list[Any], Any] | None = None  # the data of the last preview, and what is learnt of it
         self._other_place = False
         self._asks_task = False  # the recipe before named a task that other data may not have
         self._unplaced = False  # a preset was opened whose data nobody has named yet
-        self._kept = False  # the person keeps their settings, whatever the data turns out to be
+        self._kept: list[Any] = []  # place of the data for which the person keeps their settings, whatever it is
         self._writing = False
         self._draft.edited.connect(self._on_edited)
         self._draft.kind_changed.connect(self._on_kind_changed)
@@ -89,8 +93,8 @@ class OtherData(QObject):
         data = with_kept_settings(self._before, self._draft.data(), self._made)
         with self._own_writing():
             self._draft.set_data(data)
+        self._pending, self._kept = False, place(data)
         self._withdraw()
-        self._pending, self._kept = False, True
 
     # ------------------------------------------------------------------------------------ what the person does
 
@@ -99,25 +103,34 @@ class OtherData(QObject):
         if self._writing or self._context.branch is not None:
             return
         if section != "dataset":
+            self._note_edit(f"{section}.kind")
             self._withdraw()
             return
-        before, present = self._before or self._now, self._draft.data()
-        self._pending, self._kept, self._unplaced = True, False, False
-        self._set_up(before, present, likely_target(present, takes(before)), guessed=True)
+        before, present = with_edits(self._before or self._now, self._now, self._edited), self._draft.data()
+        self._edited.clear()  # that was for the data before
+        self._known = None
+        self._pending, self._kept, self._unplaced = True, [], False
+        self._set_up(before, present, likely_target(present, takes(before)), (), guessed=True)
 
     @Slot(str)
     def _on_edited(self, path: str) -> None:
         if self._writing or self._context.branch is not None:
             return
+        self._note_edit(path)
         if not path.startswith("dataset."):
             self._withdraw()
             return
-        if self._kept or self._unplaced:
+        if self._unplaced or self._kept == place(self._draft.data()):
             return
         self._pending = True
         self._other_place = self._other_place or path == "dataset.path"
         self._before = self._before or self._now
         self._ask_what_it_is(path)
+
+    def _note_edit(self, path: str) -> None:
+        """What is set before the preview has told what the data is stays, whatever that is."""
+        if self._pending:
+            self._edited.add(path)
 
     def _ask_what_it_is(self, path: str) -> None:
         """A task that came with a recipe says nothing of another file or another target."""
@@ -132,8 +145,10 @@ class OtherData(QObject):
     @Slot()
     def _on_replaced(self) -> None:
         if not self._writing:
+            self._pending = self._other_place = self._asks_task = False
+            self._kept = []
+            self._edited.clear()
             self._withdraw()
-            self._pending = self._other_place = self._asks_task = self._kept = False
             self._unplaced = not self._draft.data()["dataset"].get("path", "-")
 
     @Slot()
@@ -150,16 +165,17 @@ class OtherData(QObject):
         if question.answer is None:
             self._forget_strangers()
             return
-        pending, self._pending = self._pending, False
-        self._other_place = self._unplaced = False
-        if not pending:
-            return
         present, target = self._draft.data(), question.answer.get("target")
+        known, self._known = self._known, (place(present), target)
+        pending, self._pending = self._pending, False
+        edited, self._edited = self._edited, set()
+        self._other_place = self._unplaced = False
         kind, before = str(present["dataset"]["kind"]), self._before or self._draft.data()
-        if (kind, target) not in RECIPES:
+        if not pending or (kind, target) not in RECIPES:
             return
-        if target not in takes(present) or (self._made is not None and kind != before["dataset"]["kind"]):
-            self._set_up(before, present, target)
+        guessed = self._made is not None and kind != before["dataset"]["kind"]
+        if self._known != known and (guessed or target not in takes(present)):
+            self._set_up(before, present, target, edited)
         else:
             self._settle(before, present, target)
 
@@ -182,16 +198,19 @@ class OtherData(QObject):
 
     # ------------------------------------------------------------------------------------------------ doing it
 
-    def _set_up(self, before: Data, present: Data, target: Any, *, guessed: bool = False) -> None:
-        made = with_recipe(before, present, target)
-        if guessed and "task" in made["dataset"]:
-            made["dataset"]["task"] = "auto"
+    def _set_up(
+        self, before: Data, present: Data, target: Any, edited: Collection[str], *, guessed: bool = False
+    ) -> None:
+        usual = with_recipe(before, present, target)
+        if guessed and "task" in usual["dataset"]:
+            usual["dataset"]["task"] = "auto"
+        made, before = (with_edits(each, present, edited) for each in (usual, before))
         same = {**made["dataset"], "task": None} == {**present["dataset"], "task": None}
         if same:
             self._question.settle(lambda: self._write(made))
         else:
             self._write(made)
-        self._before, self._made = before, made
+        self._before, self._made = before, usual
         self._asks_task = False
         title, told = preset(RECIPES[made["dataset"]["kind"], target]).title, in_words(before, made)
         self.banner.set_message(f"Other data, other settings: {title}", f"{told}. Undo takes all of it back.")
@@ -211,7 +230,9 @@ class OtherData(QObject):
 
     @Slot()
     def _withdraw(self) -> None:
-        self._before = self._made = None
+        self._made = None
+        if not self._pending:  # else what stood before is asked for once the preview is there
+            self._before = None
         self.banner.hide()
 
 

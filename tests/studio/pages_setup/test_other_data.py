@@ -151,6 +151,62 @@ def test_keep_my_settings_puts_back_all_but_the_data(
     assert context.draft.kind("objective") == "regression"
 
 
+def test_what_is_set_while_the_data_are_read_stays(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path
+) -> None:
+    own = {"loop.epochs": 3, "optimizer.lr": 0.0123, "model.dropout": 0.4, "dataset.split_seed": 7, "name": "mine"}
+    before = opened(context, "sample")
+    read(qtbot, page, context)
+    file = prices(tmp_path)  # numbers, where classes are set up until the preview has told
+    drop(page, file)
+    qtbot.waitUntil(lambda: context.draft.data()["dataset"].get("path") == str(file))
+    for path, value in own.items():
+        context.draft.set(path, value)
+    assert page.other_data.banner.isHidden()
+    read(qtbot, page, context)
+    assert context.draft.kind("objective") == "regression"
+    assert {path: context.draft.value(path) for path in own} == own
+    assert context.draft.value("loop.batch_size") == preset_data("table-values")["loop"]["batch_size"]
+    assert "Epochs" not in words(page.other_data.banner)
+    press_keep(page)
+    assert context.draft.kind("objective") == before["objective"]["kind"]
+    own.pop("model.dropout")  # of another network
+    assert {path: context.draft.value(path) for path in own} == own
+
+
+def test_settings_are_kept_for_the_data_at_hand_and_no_other(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path
+) -> None:
+    (tmp_path / "text.txt").write_text("To be, or not to be. " * 99)
+    opened(context, "gpt", tmp_path / "text.txt")
+    read(qtbot, page, context)
+    drop_and_read(qtbot, page, context, prices(tmp_path))
+    press_keep(page)
+    assert context.draft.kind("objective") == "language_model"
+    drop_and_read(qtbot, page, context, flowers(tmp_path))
+    assert context.draft.kind("objective") == "classification"
+    assert context.draft.kind("model") == "tabular"
+    assert page.other_data.banner.isVisible()
+
+
+def test_a_setting_of_the_same_data_sets_nothing_up(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path
+) -> None:
+    opened(context, "table-values", flowers(tmp_path), **{"dataset.task": "auto"})  # which are classes
+    read(qtbot, page, context)
+    assert context.draft.problems()
+    context.draft.set("dataset.validation_fraction", 0.3)
+    read(qtbot, page, context)
+    assert context.draft.kind("objective") == "regression"
+    assert page.other_data.banner.isHidden()
+    context.draft.set("dataset.ignored", ["species"])  # what is learnt is the last column that is left
+    read(qtbot, page, context)
+    assert not context.draft.problems()
+    context.draft.set("dataset.ignored", [])
+    read(qtbot, page, context)
+    assert context.draft.kind("objective") == "classification"
+
+
 @pytest.mark.parametrize("by_key", [False, True])
 def test_what_was_kept_is_taken_back_by_the_very_next_key(
     qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path, by_key: bool
