@@ -130,8 +130,7 @@ def parse_config(
 def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> None:
     """Apply "section.key=value" (or "name=value") to ``data`` in place; values are TOML, else plain text. With another optimizer
     the settings that are not named go to its scale, as in the window."""
-    optimizer, named = data.get("optimizer", {}), set()
-    before = dict(optimizer) if isinstance(optimizer, dict) else {}
+    before, named = _settings(data.get("optimizer")), set[str]()
     for override in overrides:
         key, separator, text = override.partition("=")
         parts = key.strip().split(".")
@@ -142,6 +141,7 @@ def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> None:
         value = text.strip() if _is_choice(parts, text.strip()) else _override_value(text.strip())
         if len(parts) == 1:
             data[parts[0]] = value
+            named |= {f"{parts[0]}.{name}" for name in _settings(value).keys() - {"kind"}}
         else:
             section = data.setdefault(parts[0], {})
             if not isinstance(section, dict):
@@ -158,10 +158,12 @@ def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> None:
                 value = {**table, parts[2]: value} if isinstance(table, dict) else {parts[2]: value}
             section[parts[1]] = value
         named.add(".".join(parts))
-    kinds, default = alternatives("optimizer"), RunConfig.model_fields["optimizer"].default.kind
-    kind, chosen = (str(place.get("kind", default)) for place in (before, data.get("optimizer", {})))
-    if kind != chosen and {kind, chosen} <= kinds.keys():
+    if "optimizer.kind" in named and isinstance(data["optimizer"], dict):
         rescale(data, before, named)
+
+
+def _settings(section: object) -> dict[str, Any]:
+    return dict(section) if isinstance(section, dict) else {}
 
 
 def _keep_known_keys(section: dict[str, Any], name: str, kind: str) -> None:

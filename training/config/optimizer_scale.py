@@ -20,15 +20,19 @@ _MUON_FACTOR = 20.0
 
 
 def rescale(data: dict[str, Any], before: Mapping[str, Any], named: Collection[str]) -> None:
-    """Bring what stands in ``data`` to the scale of its optimizer, which was chosen instead of that of the section ``before``;
+    """Bring what stands in ``data`` to the scale of its optimizer, where that is another one than the section ``before`` had;
     both may leave settings out. Those ``named``, by dotted path, stay."""
-    section, old = data["optimizer"], _whole(before)
+    section = data["optimizer"]
+    kind, chosen = _kind(before), _kind(section)
+    if kind == chosen or not {kind, chosen} <= alternatives("optimizer").keys():
+        return
+    old = {**_defaults(kind), **before}
     peak = take_peak(data) if "schedule.max_lr" not in named else {}
     if peak:
         old["lr"] = peak["schedule.max_lr"][0]
         section.setdefault("lr", old["lr"])
     carry_to_scale(old, section, but=named)
-    move_rates(data, old, _whole(section), but=named)
+    move_rates(data, old, _defaults(chosen) | section, but=named)
 
 
 def take_peak(data: dict[str, Any]) -> Moved:
@@ -50,7 +54,7 @@ def carry_to_scale(old: Mapping[str, Any], new: dict[str, Any], but: Collection[
         if name != "kind" and before[name] != usual[name]:
             new[name] = usual[name]
     if "weight_decay" in carried:
-        alike = _decay_alike(old, _whole(new)) and old["weight_decay"] != before["weight_decay"]
+        alike = _decay_alike(old, usual | new) and old["weight_decay"] != before["weight_decay"]
         new["weight_decay"] = (old if alike else usual)["weight_decay"]
     if "lr" in carried and _is_rate(old["lr"]):
         new["lr"] = _moved_rate(old["lr"], _usual_rate(old, before["lr"]), usual["lr"])
@@ -76,9 +80,8 @@ def move_rates(
     return rates
 
 
-def _whole(section: Mapping[str, Any]) -> dict[str, Any]:
-    """With the defaults of its kind."""
-    return _defaults(str(section.get("kind", RunConfig.model_fields["optimizer"].default.kind))) | dict(section)
+def _kind(section: Mapping[str, Any]) -> str:
+    return str(section.get("kind", RunConfig.model_fields["optimizer"].default.kind))
 
 
 def _defaults(kind: str) -> dict[str, Any]:

@@ -281,6 +281,8 @@ class TestOverrides:
             ({"lr": 1e-4}, ["optimizer.kind=sgd"], (5e-3, None, 5e-4)),
             ({"lr": 1e-4}, ["optimizer.lr=0.2", "optimizer.kind=sgd", "schedule.eta_min=0.1"], (0.2, None, 0.1)),
             ({"lr": 1e-4}, ["optimizer.kind=adamw"], (1e-4, None, 1e-5)),
+            ({"lr": 1e-4}, ['optimizer={kind="sgd", lr=0.2}'], (0.2, None, 1e-5)),
+            ({"lr": 1e-4}, ["optimizer.kind=sgd", 'schedule={kind="cosine", eta_min=0.1}'], (5e-3, None, 0.1)),
             ({"lr": 1e-4}, ["optimizer.kind=lion", "optimizer.kind=adamw"], (1e-4, None, 1e-5)),
         ],
     )
