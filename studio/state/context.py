@@ -82,6 +82,7 @@ class AppContext(QObject):
         self.library = RunLibrary(workspace, self.background, self)
         self.live = LiveRun(self)
         self.branch: BranchSource | None = None
+        self._begun: BranchSource | None = None  # what the run given to the engine starts from, if that was prepared here
         self._start_problem = ""
         self._held = ""
         self._to_resume: tuple[Path, tuple[str, ...]] | None = None  # as soon as the run has stopped
@@ -106,12 +107,12 @@ class AppContext(QObject):
 
     def start_run(self, config: RunConfig, checkpoint: Path | None = None) -> None:
         """Train ``config``, from ``checkpoint`` or the one chosen for a branch."""
-        problem = self.start_problem()
-        if problem:
+        if problem := self.start_problem():
             self.notifier.notify(problem, "warning")
             return
         self.live.expect(config.name, config)
         # The engine first: it begins while the page is being built.
+        self._begun = None if checkpoint else self.branch
         checkpoint = checkpoint or (self.branch.checkpoint.path if self.branch else None)
         if checkpoint is not None:
             self.engine.branch(checkpoint, config_data(config), self.workspace)
@@ -147,8 +148,7 @@ class AppContext(QObject):
     def resume(self, target: Path, overrides: Sequence[str] = ()) -> None:
         """Continue a run: ``target`` is its folder, or one of its checkpoints. ``overrides`` ("section.key=value") that
         change results make it a branch."""
-        problem = self.start_problem()
-        if problem:
+        if problem := self.start_problem():
             self.notifier.notify(problem, "warning")
             return
         folder = target.parent.parent if target.parent.name == "checkpoints" else target
@@ -156,6 +156,7 @@ class AppContext(QObject):
             return
         self.live.attach(folder)
         self.live.expect_again()
+        self._begun = None
         self.engine.resume(target, overrides)
         self.show_page("train")
 
@@ -211,9 +212,8 @@ class AppContext(QObject):
             return False
         self.cancel_branch()
         if left_out:
-            names = ", ".join(left_out)
-            words = f"{names}: unknown here and left out; check the spelling."
-            words += " Training was not started." if start else ""
+            more = " Training was not started." if start else ""
+            words = f"{', '.join(left_out)}: unknown here and left out; check the spelling.{more}"
             self.notifier.notify(words, "warning", title=Path(text).name)
         elif start:
             self._train_draft()
@@ -222,12 +222,12 @@ class AppContext(QObject):
     def branch_from(self, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
         """Prepare a new run that starts from ``checkpoint``: its settings go into the forms."""
         try:
-            config, manifest = folder.config(), read_manifest(checkpoint.path)
+            config, here, manifest = folder.config(), config_here(folder), read_manifest(checkpoint.path)
         except TrainingError as error:
             self.notifier.notify(str(error), "danger")
             return
         self._set_branch(BranchSource(folder, checkpoint, config, manifest))
-        self.draft.set_config(config)
+        self.draft.set_config(here)
         self.show_page("setup")
 
     def cancel_branch(self) -> None:
@@ -236,8 +236,7 @@ class AppContext(QObject):
 
     def recall(self) -> None:
         """Put what the forms held at the last end back into them."""
-        data = read_object(draft_file())
-        if data:
+        if data := read_object(draft_file()):
             self.draft.set_data(data)
 
     def remember(self) -> None:
@@ -257,7 +256,8 @@ class AppContext(QObject):
 
     @Slot(object)
     def _on_run_started(self, folder: Path) -> None:
-        self._set_branch(None)
+        if self._begun == self.branch:  # another run than the one prepared leaves that for later
+            self._set_branch(None)
         self.live.attach(folder)
         self.library.refresh()
         self._update_start_problem()

@@ -16,6 +16,7 @@ from tests.studio.conftest import ENDLESS
 from training.config import RunConfig
 from training.control import Command
 from training.runs.manifest import list_checkpoints
+from training.runs.places import remember
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -148,6 +149,33 @@ def test_branching_prefills_the_form_and_starts_from_the_checkpoint(
     assert context.live.folder is not None
     assert context.live.folder.path != folder.path
     assert context.live.folder.status()["parent"] == {"run": folder.id}
+
+
+def test_a_branch_that_is_prepared_outlasts_other_runs_and_knows_where_the_run_works_here(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    context.start_run(config())
+    ended(qtbot, context, RunState.COMPLETED)
+    folder = context.live.folder
+    assert folder is not None
+    remember(folder, {"precision.threads": 1})  # as a resume on this machine was told
+    first = list_checkpoints(folder)[-1]
+    context.branch_from(folder, list_checkpoints(folder)[0])
+    draft, branch = context.draft.config(), context.branch
+    assert draft is not None
+    assert draft.precision.threads == 1
+    assert branch is not None
+    assert branch.config.precision.threads != 1  # the sheet tells the difference
+    context.branch_at_once(folder, first)
+    ended(qtbot, context, RunState.COMPLETED)
+    assert context.branch == branch
+    assert context.live.folder is not None
+    context.resume(folder.path, ["loop.epochs=3"])
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
+    assert context.branch == branch
+    context.start_draft()
+    ended(qtbot, context, RunState.COMPLETED)
+    assert context.branch is None
 
 
 def test_a_configuration_file_is_opened_with_its_faults(qtbot: QtBot, context: AppContext, tmp_path: Path) -> None:
