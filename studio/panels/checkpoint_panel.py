@@ -13,7 +13,7 @@ from studio.actions.rewind import resume_from
 from studio.engine.state import LIVE, RunAction, RunState, is_enabled
 from studio.panels.checkpoint_delegate import CheckpointDelegate
 from studio.panels.set_aside_lines import SetAsideLines
-from studio.state.checkpoint_list import CHECKPOINT_ROLE, CheckpointListModel
+from studio.state.checkpoint_list import CHECKPOINT_ROLE, READING, CheckpointListModel
 from studio.state.context import AppContext
 from studio.state.way_on import START_OVER, way_on
 from studio.theme import SPACING, set_property
@@ -140,7 +140,7 @@ class CheckpointPanel(Card):
         if self.model.folder is None:
             return ""
         if not self.model.loaded:
-            return "Reading the checkpoints …"
+            return READING
         if self._run_state not in LIVE:
             way = way_on(self.model.folder)
             return way.kept if way is START_OVER else "None of its checkpoints can be read."

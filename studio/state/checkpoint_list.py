@@ -22,6 +22,8 @@ CHECKPOINT_ROLE = Qt.ItemDataRole.UserRole
 FACTS_ROLE = Qt.ItemDataRole.UserRole + 1
 """What a checkpoint is worth, in one line."""
 
+READING = "Reading the checkpoints …"
+
 Index = QModelIndex | QPersistentModelIndex
 
 ROOT = QModelIndex()
@@ -71,6 +73,8 @@ class CheckpointListModel(QAbstractListModel):
     @property
     def why_no_best(self) -> str:
         """Why there is no best one to export, as a sentence; "" where there is one."""
+        if self._folder is not None and not self.loaded:
+            return READING
         return "" if self.labelled(BEST) else f"{NO_BEST[0].upper()}{NO_BEST[1:]}. Choose another one and press Export."
 
     def row_of(self, name: str) -> int | None:

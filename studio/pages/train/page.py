@@ -174,6 +174,7 @@ class TrainPage(QWidget):
         self._show_owner()
         self.curves.set_growing(self._live.state in LIVE)
         self.checkpoints.set_run(self._live.folder, self._live.state, self._live.done_at)
+        self._show_best()
         self._show_set_aside()
         self.evaluation.set_run(self._live.folder)
         self.profile.set_run(self._live.folder, self._live.state)

@@ -318,6 +318,9 @@ def test_a_page_made_late_shows_the_whole_run(qtbot: QtBot, context: AppContext,
     context.start_run(config())
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     page = train_page(open_window(qtbot, context, "runs"))
+    assert not page.header.export.isEnabled()  # whether there is a best one is not known before the list is read
+    assert page.header.export.toolTip() == page.checkpoints._export_best.toolTip() == "Reading the checkpoints …"
+    qtbot.waitUntil(page.header.export.isEnabled)
     curve = page.curves.board.plot("loss")._curves["train/loss"].series.raw
     assert list(curve.x) == list(range(1, 41))
     assert page.header.export.isVisible()
