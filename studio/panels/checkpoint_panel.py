@@ -62,7 +62,7 @@ class CheckpointPanel(Card):
         self.add_action(self._reveal)
         self.add(stack_host, 1)
         self.add(self._lay_out_buttons())
-        self.set_aside = SetAsideLines(context)
+        self.set_aside = SetAsideLines(context, self.view)
         self.add(self.set_aside)
         self.view.selectionModel().selectionChanged.connect(self._on_selected)
         self.model.refreshed.connect(self._on_refreshed)

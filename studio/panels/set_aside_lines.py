@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QVBoxLayout, QWidget
 
 from studio.actions.rewind import clear_stretch, restore_stretch
 from studio.engine.state import ENDED, RunState
@@ -20,7 +20,7 @@ _BUSY = "One moment: what is set aside is being moved."
 
 
 class SetAsideLines(QWidget):
-    """Takes no room while nothing is set aside.
+    """Takes no room while nothing is set aside. ``home`` takes the keyboard where a line that has it goes.
 
     Signals:
         shown(): ``stretches`` is as new as the folder.
@@ -28,9 +28,10 @@ class SetAsideLines(QWidget):
 
     shown = Signal()
 
-    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
+    def __init__(self, context: AppContext, home: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._context = context
+        self._home = home
         self._state = RunState.IDLE
         self._busy = False
         self._rows: list[_Row] = []
@@ -72,6 +73,7 @@ class SetAsideLines(QWidget):
     def _show(self) -> None:
         stretches = self._list.stretches
         if [row.stretch for row in self._rows] != list(stretches):
+            self._hand_keyboard_over()
             for row in self._rows:
                 row.setParent(None)
                 row.deleteLater()
@@ -107,8 +109,16 @@ class SetAsideLines(QWidget):
 
     def _update_buttons(self) -> None:
         reason = _TRAINS if self._state not in ENDED else _BUSY if self._busy else ""
+        if reason:
+            self._hand_keyboard_over()
         for row in self._rows:
             row.set_reason(reason)
+
+    def _hand_keyboard_over(self) -> None:
+        """Before buttons are disabled or go: Qt would give it to whatever comes next in the window."""
+        focused = QApplication.focusWidget()
+        if focused is not None and self.isAncestorOf(focused):
+            self._home.setFocus()
 
 
 class _Row(QWidget):

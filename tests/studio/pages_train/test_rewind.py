@@ -184,7 +184,9 @@ def test_a_run_on_the_runs_page_is_brought_back_there(
     ]
     assert board.plot("lr")._legend._entries["lr 0"].accessibleName() == "Set aside"
     click(qtbot, lines._rows[1].restore)
+    assert detail.checkpoints.view.hasFocus()  # and no other part of the window
     qtbot.waitUntil(lambda: live_steps(detail.curves) == list(range(1, 61)))
+    assert detail.checkpoints.view.hasFocus()
     qtbot.waitUntil(lambda: [info.step for info in detail.checkpoints.model.checkpoints] == [60, 40, 20])
     assert faded_steps(board, "lr") == [list(range(20, 41))]
 
