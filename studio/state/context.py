@@ -82,7 +82,7 @@ class AppContext(QObject):
         self.library = RunLibrary(workspace, self.background, self)
         self.live = LiveRun(self)
         self.branch: BranchSource | None = None
-        self._begun: BranchSource | None = None  # what the run given to the engine starts from, if that was prepared here
+        self._begun: BranchSource | None = None  # what the run given to the engine starts from, if prepared here
         self._start_problem = ""
         self._held = ""
         self._to_resume: tuple[Path, tuple[str, ...]] | None = None  # as soon as the run has stopped

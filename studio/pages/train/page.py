@@ -105,7 +105,7 @@ class TrainPage(QWidget):
         live.truncated.connect(self._on_truncated)
         live.event_arrived.connect(self._on_event)
         live.telemetry_arrived.connect(self.system.add_telemetry)
-        live.looked.connect(self.numbers.refresh)
+        live.looked.connect(self._on_looked)
         live.owner_changed.connect(self._show_owner)
         self.empty.action_triggered.connect(context.start_sample)
         live.asked.connect(self._on_asked)
@@ -202,6 +202,12 @@ class TrainPage(QWidget):
         self.header.show_progress(self._live.state, progress)
         self.numbers.show_progress(progress)
         self.profile.show_progress(progress)
+
+    @Slot()
+    def _on_looked(self) -> None:
+        self.numbers.refresh()
+        if not self._live.live or self._live.state is RunState.PAUSED:
+            self.system.clear_figures()
 
     @Slot(object)
     def _on_rows(self, rows: Rows) -> None:

@@ -33,10 +33,14 @@ class SystemStrip(QWidget):
         self.clear()
 
     def clear(self) -> None:
-        """No figures."""
+        """Another run."""
+        self.clear_figures()
+        self.device.setText("")
+
+    def clear_figures(self) -> None:
+        """Nothing works now: the last figures would say that something does."""
         for part in (self._processor, self._memory, self._gpu, self._wait):
             part.hide()
-        self.device.setText("")
 
     def add_telemetry(self, rows: Rows) -> None:
         """The newest look at the engine."""

@@ -18,12 +18,13 @@ from studio.engine.messages import EngineDeath
 from studio.engine.state import RunState
 from studio.pages.train.header import RunHeader
 from studio.pages.train.numbers import NumbersRow
+from studio.pages.train.page import TrainPage
 from studio.panels.fix_dialog import APPLY_ANEW, FixDialog
 from studio.panels.outcome_banner import OutcomeBanner
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.state.live_run import LiveRun
-from studio.widgets import Banner
+from studio.widgets import Banner, SteadyLabel
 from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, train_page
 from training.config import RunConfig
@@ -41,6 +42,11 @@ def click(qtbot: QtBot, button: QPushButton) -> None:
     assert button.isVisible()
     assert button.isEnabled()
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def figures(page: TrainPage) -> list[str]:
+    """What the strip at the foot says of the machine."""
+    return [each.text() for each in page.system.findChildren(SteadyLabel) if each.isVisible()]
 
 
 def test_an_empty_page_starts_the_sample(qtbot: QtBot, context: AppContext) -> None:
@@ -69,7 +75,9 @@ def test_buttons_and_figures_follow_a_run(qtbot: QtBot, context: AppContext, con
     click(qtbot, header.pause)
     qtbot.waitUntil(lambda: header.pause.text() == "Continue")
     qtbot.waitUntil(lambda: context.live.state is RunState.PAUSED)
+    qtbot.waitUntil(lambda: figures(page) == [])  # of what works now: nothing does
     click(qtbot, header.pause)
+    qtbot.waitUntil(lambda: "Memory 200 MB" in figures(page))
     qtbot.waitUntil(lambda: header.pause.text() == "Pause" and header.save.isEnabled())
     click(qtbot, header.save)
     qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) >= 1)
@@ -80,6 +88,8 @@ def test_buttons_and_figures_follow_a_run(qtbot: QtBot, context: AppContext, con
     assert header.resume.isVisible()
     assert not header.pause.isVisible()
     qtbot.waitUntil(page.checkpoints._resume.isEnabled)
+    assert figures(page) == []
+    assert page.system.device.text() == "cpu"
 
 
 def test_a_run_is_seen_whole_in_a_window_of_usual_size(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
