@@ -38,8 +38,8 @@ class Stretch:
 
     @property
     def held(self) -> str:
-        """What it holds and how large that is."""
-        return f"{counted(self.checkpoints, 'checkpoint')} · {format_size(self.aside.size)}"
+        """What it holds, and the room it takes: an earlier checkpoint that the run has since dropped takes room here."""
+        return f"{counted(self.checkpoints, 'checkpoint')} · takes {format_size(self.aside.size)}"
 
 
 def steps_between(step: int, reached: int) -> str:

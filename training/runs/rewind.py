@@ -71,12 +71,13 @@ def look_beyond(folder: RunFolder, checkpoint: Path) -> Beyond | None:
     reached, later = _came_beyond(folder, step)
     if not reached:
         return None
+    records = [path for path in state_files(folder) if path != folder.profile_file]  # which the run keeps
     return Beyond(
         checkpoint=checkpoint,
         step=step,
         reached=reached,
         checkpoints=len(later),
-        size=sum(map(own_bytes, later)) + sum(_size(path) for path in state_files(folder)),
+        size=sum(map(own_bytes, later)) + sum(map(_size, records)),
         status=folder.status_file.read_bytes() if folder.status_file.is_file() else b"",
         events=_size(folder.events_file),
     )

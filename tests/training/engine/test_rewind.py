@@ -21,7 +21,7 @@ from training.runs.evaluation import read_evaluation
 from training.runs.folder import RunFolder, claim, owner_of, release
 from training.runs.history import read_history
 from training.runs.manifest import LAST, digest, list_checkpoints, read_labels, verify
-from training.runs.rewind import clear, finish_rewind, list_set_aside, look_beyond, restore
+from training.runs.rewind import clear, finish_rewind, list_set_aside, look_beyond, restore, rewind
 from training.runs.series import STEP_ROW, SeriesWriter, read_series
 from training.runs.set_aside import SET_ASIDE
 from training.runs.workspace import teacher_checkpoint
@@ -135,6 +135,16 @@ def test_what_is_set_aside_counts_for_neither_best_nor_keep_last(tmp_path: Path)
     assert f"restore {folder.id} in a terminal" in found.advice
     assert resume_run(str(folder.path), tmp_path)["status"] == "completed"  # goes on where it stands
     assert len(list_set_aside(folder)) == 1
+
+
+def test_what_is_told_beforehand_is_the_room_it_takes(folder: RunFolder) -> None:
+    folder.profile_file.write_text("{}" * 5000)  # stays in the run
+    beyond = look_beyond(folder, list_checkpoints(folder)[-1].path)
+    assert beyond is not None
+    claim(folder)
+    aside = rewind(folder, beyond)
+    release(folder)
+    assert 0 <= aside.size - beyond.size < 200  # when and where it was set aside
 
 
 def test_the_last_checkpoint_goes_on_at_once(tmp_path: Path) -> None:
