@@ -66,7 +66,7 @@ class TrainPage(QWidget):
         self.checkpoints = CheckpointPanel(context)
         self.evaluation = EvaluationCard(context.background)
         self.profile = ProfileCard(context)
-        self.system = SystemStrip()
+        self.system = SystemStrip(context.live)
         self.empty = EmptyState("train", *_LOOKING)
         self.empty.setAccessibleDescription("Start page of training")
         self._found: Path | None = None  # the run that is shown because there was nothing else to show
@@ -104,8 +104,7 @@ class TrainPage(QWidget):
         live.rows_arrived.connect(self._on_rows)
         live.truncated.connect(self._on_truncated)
         live.event_arrived.connect(self._on_event)
-        live.telemetry_arrived.connect(self.system.add_telemetry)
-        live.looked.connect(self._on_looked)
+        live.looked.connect(self.numbers.refresh)
         live.owner_changed.connect(self._show_owner)
         self.empty.action_triggered.connect(context.start_sample)
         live.asked.connect(self._on_asked)
@@ -202,12 +201,6 @@ class TrainPage(QWidget):
         self.header.show_progress(self._live.state, progress)
         self.numbers.show_progress(progress)
         self.profile.show_progress(progress)
-
-    @Slot()
-    def _on_looked(self) -> None:
-        self.numbers.refresh()
-        if not self._live.live or self._live.state is RunState.PAUSED:
-            self.system.clear_figures()
 
     @Slot(object)
     def _on_rows(self, rows: Rows) -> None:

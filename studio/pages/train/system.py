@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from studio.engine.state import RunState
 from studio.state.formats import format_size
+from studio.state.live_run import LiveRun
 from studio.theme import SPACING
 from studio.widgets import IconLabel, SteadyLabel, label
 from training.runs.series import Rows
@@ -15,10 +18,13 @@ _WAIT_WARNING = 0.3  # share of the time spent waiting for data from which the l
 
 
 class SystemStrip(QWidget):
-    """One quiet line of figures; what cannot be measured is left out."""
+    """One quiet line of figures of ``run``; what cannot be measured is left out, and all of them while nothing works."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, run: LiveRun, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._run = run
+        run.telemetry_arrived.connect(self.add_telemetry)
+        run.looked.connect(self._on_looked)
         self.setAccessibleName("Machine load")
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACING.xs, 0, SPACING.xs, 0)
@@ -34,14 +40,19 @@ class SystemStrip(QWidget):
 
     def clear(self) -> None:
         """Another run."""
-        self.clear_figures()
+        self._clear_figures()
         self.device.setText("")
 
-    def clear_figures(self) -> None:
-        """Nothing works now: the last figures would say that something does."""
+    @Slot()
+    def _on_looked(self) -> None:
+        if not self._run.live or self._run.state is RunState.PAUSED:
+            self._clear_figures()  # the last ones would say that something works
+
+    def _clear_figures(self) -> None:
         for part in (self._processor, self._memory, self._gpu, self._wait):
             part.hide()
 
+    @Slot(object)
     def add_telemetry(self, rows: Rows) -> None:
         """The newest look at the engine."""
         last = rows[-1]
