@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.training.commands import Captured
+from tests.training.commands import Captured, json_line
 from training.cli import main
-from training.data import made_room
+from training.data import made_room, placement
 from training.data.host_memory import HostMemory
 from training.data.sources import toys
 from training.serve import serve
@@ -18,10 +19,16 @@ from training.serve import serve
 GB = 10**9
 
 
-@pytest.fixture(autouse=True)
+def leave_free(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However large this machine is."""
+    for module in (made_room, placement):
+        monkeypatch.setattr(module, "host_memory", lambda: HostMemory(16 * GB, size, "that this computer has"))
+
+
+@pytest.fixture
 def _few_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However large this machine is; and nothing is drawn."""
-    monkeypatch.setattr(made_room, "host_memory", lambda: HostMemory(16 * GB, 8 * GB, "that this computer has"))
+    """And nothing is drawn."""
+    leave_free(8 * GB, monkeypatch)
 
     def draw(*_arguments: object) -> None:
         raise AssertionError("samples were made")
@@ -29,11 +36,12 @@ def _few_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toys, "_normal", draw)
 
 
-BLOBS = ["dataset.kind=blobs", "dataset.samples=10000000", "dataset.features=1000"]
+BLOBS = ["dataset.kind=blobs", "dataset.samples=10000000", "dataset.features=1000", "loader.mode=resident"]
 RANKED = ["dataset.kind=ranked", "dataset.samples=100000", "dataset.items=1000", "dataset.features=1000"]
 
 
-@pytest.mark.parametrize(("preset", "settings", "need"), [("spiral", BLOBS, "40.4 GB"), ("ranking", RANKED, "793 GB")])
+@pytest.mark.usefixtures("_few_gigabytes")
+@pytest.mark.parametrize(("preset", "settings", "need"), [("spiral", BLOBS, "41.9 GB"), ("ranking", RANKED, "788 GB")])
 @pytest.mark.parametrize("command", ["check", "run"])
 def test_the_estimate_comes_first(
     tmp_path: Path, capsys: Captured, command: str, preset: str, settings: list[str], need: str
@@ -46,20 +54,50 @@ def test_the_estimate_comes_first(
     assert not list(tmp_path.glob("runs/*/"))
 
 
+@pytest.mark.parametrize(
+    ("megabytes", "mode", "told"),
+    [
+        (2.2, "auto", ""),
+        (
+            2.2,
+            "resident",
+            "take 5.6 MB, but only 2.2 MB of memory are free; take fewer samples or smaller ones, or set ",
+        ),
+        (1.5, "auto", "take 1.6 MB, but only 1.5 MB of memory are free; take fewer samples or smaller ones.\n"),
+    ],
+)
+def test_what_does_not_fit_is_made_anew_in_each_epoch_where_that_needs_less(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, megabytes: float, mode: str, told: str
+) -> None:
+    leave_free(int(megabytes * 10**6), monkeypatch)
+    for module in (made_room, toys):
+        monkeypatch.setattr(module, "MADE_AT_ONCE", 100)
+    blobs = ["dataset.kind=blobs", "dataset.samples=10000", "dataset.features=100", f"loader.mode={mode}"]
+    settings = [word for setting in blobs for word in ("--set", setting)]
+    code = main(["run", "preset:spiral", *settings, "--set", "loop.epochs=1", "--json", "--workspace", str(tmp_path)])
+    assert code == (2 if told else 0)
+    if told:
+        assert told in capsys.readouterr().err
+    else:
+        data = json.loads((Path(json_line(capsys)["folder"]) / "data.json").read_text())
+        assert data["batches"]["mode"] == "streamed"
+
+
+@pytest.mark.usefixtures("_few_gigabytes")
 def test_the_window_is_told_the_same() -> None:
     replies: list[dict[str, Any]] = []
     data = {"kind": "blobs", "samples": 10_000_000, "features": 1000}
-    config = {"dataset": data, "model": {"kind": "mlp"}}
+    config = {"dataset": data, "model": {"kind": "mlp"}, "loader": {"mode": "resident"}}
     requests = [
         {"id": n, "action": action, "config": config} for n, action in enumerate(("inspect_dataset", "check"), 1)
     ]
     serve(requests, lambda reply: replies.append(dict(reply)))
     inspected, checked = (reply for reply in replies if reply["reply"] in ("refused", "done"))
-    assert "take 40.4 GB" in inspected["message"]
+    assert "take 41.9 GB" in inspected["message"]
     assert inspected["problems"][0][0] == "dataset.samples"
     (finding,) = checked["result"]["findings"]
     assert finding["level"] == "error"
-    assert "take 40.4 GB" in finding["title"]
+    assert "take 41.9 GB" in finding["title"]
 
 
 def test_check_shows_its_phases_on_a_terminal(

@@ -25,6 +25,11 @@ class ToySection(DatasetSection):
         """Of a sample, at the most."""
         return 2
 
+    @property
+    def target_numbers(self) -> int:
+        """Numbers to predict, of a sample; none where that is a class."""
+        return 0
+
 
 class MoonsDataset(ToySection):
     """Two half circles in the plane that reach into each other."""
@@ -84,6 +89,10 @@ class RankedDataset(ToySection):
     @property
     def numbers(self) -> int:
         return self.items * self.features
+
+    @property
+    def target_numbers(self) -> int:
+        return self.items
 
     @property
     def target(self) -> Target | None:

@@ -56,7 +56,7 @@ class Points(AtHand):
         return f"sample {index}"
 
     def take(self) -> Tensor:
-        return torch.cat([self.read(some) for some in torch.arange(self.samples).split(MADE_AT_ONCE)])
+        return _make_all(self.read, self.samples, self.shape)
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Ranked(AtHand):
 
     @cached_property
     def targets(self) -> Tensor:
-        return torch.cat([self._grades(some) for some in torch.arange(self.samples).split(MADE_AT_ONCE)])
+        return _make_all(self._grades, self.samples, (self.items,))
 
     def _grades(self, queries: Tensor) -> Tensor:
         items = self._item_numbers(queries)
@@ -176,7 +176,7 @@ class Ranked(AtHand):
         return f"query {index}"
 
     def take(self) -> Tensor:
-        return torch.cat([self.read(some) for some in torch.arange(self.samples).split(MADE_AT_ONCE)])
+        return _make_all(self.read, self.samples, self.shape)
 
     def _item_numbers(self, queries: Tensor) -> Tensor:
         return queries.unsqueeze(1) * self.items + torch.arange(self.items)
@@ -192,6 +192,14 @@ class Ranked(AtHand):
 
 def open_ranked(dataset: RankedDataset, opening: Opening) -> Ranked:
     return Ranked(dataset.samples, dataset.items, dataset.features, dataset.noise, dataset.data_seed)
+
+
+def _make_all(make: Callable[[Tensor], Tensor], samples: int, shape: tuple[int, ...]) -> Tensor:
+    """float32 (samples, *shape), of which there is never a second copy."""
+    made = torch.empty(samples, *shape)
+    for some in torch.arange(samples).split(MADE_AT_ONCE):
+        made[some[0] : some[-1] + 1] = make(some)
+    return made
 
 
 def _fingerprint(samples: int, make: object) -> str:
