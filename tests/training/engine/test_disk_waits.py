@@ -43,11 +43,11 @@ def snapshots() -> list[Snapshot]:
 def living(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A disk that takes a tenth of a second for each checkpoint; returns how many snapshots lived when it had."""
     counts: list[int] = []
-    before = snapshots()  # those of other tests: held, none of them can go meanwhile
+    others = snapshots()  # of tests before, which hold some and may let go of them meanwhile
 
     def write_slowly(one: Snapshot, folder: Path) -> Path:
         time.sleep(0.1)
-        counts.append(len(snapshots()) - len(before))
+        counts.append(sum(all(one is not other for other in others) for one in snapshots()))
         return write_checkpoint(one, folder)
 
     monkeypatch.setattr(keep, "write_checkpoint", write_slowly)
