@@ -79,6 +79,7 @@ def notice(qtbot: QtBot, window: MainWindow) -> Banner:
     return window.conduct.notices.findChildren(Banner)[0]
 
 
+@pytest.mark.slow
 def test_the_window_killed_leaves_a_run_that_goes_on_and_is_steered_by_the_next(
     qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig, workspace: Path, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.training.tiny import tiny
+from training.cli import main
 from training.config import RunConfig, save_config
 from training.engine.run import Hooks, resume_run, start_run
 from training.errors import InputError, TrainingError
@@ -259,22 +260,17 @@ def read_only(tmp_path: Path, whole: RunFolder) -> Iterator[Path]:
 
 
 def test_a_read_only_workspace_is_said_and_nothing_is_changed(
-    tmp_path: Path, whole: RunFolder, read_only: Path
+    tmp_path: Path, whole: RunFolder, read_only: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in read_only.rglob("*")}
     save_config(config(), tmp_path / "config.toml")
     older = str(read_only / "runs" / whole.id / "checkpoints" / "step-00000008")
     for arguments in (["run", str(tmp_path / "config.toml")], ["resume", whole.id], ["resume", older]):
-        done = subprocess.run(
-            [*COMMAND, *arguments, "--workspace", str(read_only)], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 2
-        assert len(done.stderr.strip().splitlines()) == 1, done.stderr
-        assert "cannot be written" in done.stderr or "cannot be used (Permission denied)" in done.stderr
-        assert str(read_only) in done.stderr
-    listed = subprocess.run(
-        [*COMMAND, "runs", "--workspace", str(read_only)], capture_output=True, text=True, check=False
-    )
-    assert listed.returncode == 0
-    assert whole.id in listed.stdout
+        assert main([*arguments, "--workspace", str(read_only)]) == 2
+        said = capsys.readouterr().err
+        assert len(said.strip().splitlines()) == 1, said
+        assert "cannot be written" in said or "cannot be used (Permission denied)" in said
+        assert str(read_only) in said
+    assert main(["runs", "--workspace", str(read_only)]) == 0
+    assert whole.id in capsys.readouterr().out
     assert {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in read_only.rglob("*")} == before

@@ -35,7 +35,7 @@ def facts_in(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("to", FORMATS)
-@pytest.mark.parametrize("run", ["spiral", "pictures", "resnet"])
+@pytest.mark.parametrize("run", ["spiral", "pictures", pytest.param("resnet", marks=pytest.mark.slow)])
 def test_code_in_model_json_answers_like_the_checkpoint(
     run: str, to: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

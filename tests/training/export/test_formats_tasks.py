@@ -45,7 +45,9 @@ FORMS: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form", [pytest.param(form, marks=pytest.mark.slow) if form in TRACED[:1] + TRACED[2:] else form for form in FORMS]
+)
 def test_answers_of_every_task(form: str, tmp_path: Path) -> None:
     kind = form.partition(",")[0]
     record = start_run(small(kind, tmp_path / "data", *FORMS[form], *ONE_STEP), tmp_path)
@@ -80,7 +82,11 @@ def check_answers(kind: str, checkpoint: Path, to: str, out: Path) -> None:
     [
         ("user_file", ()),
         ("timm", ("model.name=resnet10t",)),
-        ("torchvision_segmentation", ("model.name=lraspp_mobilenet_v3_large", "dataset.image_size=[64, 64]")),
+        pytest.param(
+            "torchvision_segmentation",
+            ("model.name=lraspp_mobilenet_v3_large", "dataset.image_size=[64, 64]"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_networks_of_others(

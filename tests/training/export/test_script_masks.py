@@ -39,7 +39,9 @@ FORMS: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form", [pytest.param(form, marks=pytest.mark.slow) if form == "torchvision's" else form for form in FORMS]
+)
 def test_masks(form: str, train: Train, tmp_path: Path) -> None:
     checkpoint = train(small("segmentation", tmp_path / "data", CPU, *FORMS[form]))
     file = export(checkpoint, tmp_path / "train.py")

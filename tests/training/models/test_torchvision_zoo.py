@@ -14,13 +14,23 @@ from training.errors import InputError
 from training.models import make_model
 from training.models.hollow import forward_hollow
 
-# One of each family; the others are the same code with more layers, and take longer.
+# Tried with colors and in gray, one of each family: the others are the same code with more layers, and take longer.
 SMALLEST = {
     "alexnet", "convnext_tiny", "densenet121", "efficientnet_b0", "efficientnet_v2_s", "googlenet", "inception_v3",
     "maxvit_t", "mnasnet0_5", "mobilenet_v2", "mobilenet_v3_small", "regnet_x_400mf", "regnet_y_400mf", "resnet18",
     "resnext50_32x4d", "shufflenet_v2_x0_5", "squeezenet1_1", "swin_t", "swin_v2_t", "vgg11_bn", "vit_b_32",
     "wide_resnet50_2",
 }  # fmt: skip
+QUICK = {
+    "alexnet",
+    "mobilenet_v3_small",
+    "regnet_x_400mf",
+    "resnet18",
+    "shufflenet_v2_x0_5",
+    "squeezenet1_1",
+    "vgg11_bn",
+}
+SLOW = pytest.mark.slow
 
 
 def side_for(name: str) -> int:
@@ -38,7 +48,7 @@ def test_list_of_names_is_torchvisions() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [name if name in SMALLEST else pytest.param(name, marks=pytest.mark.slow) for name in CLASSIFICATION_MODELS],
+    [name if name in QUICK else pytest.param(name, marks=SLOW) for name in CLASSIFICATION_MODELS],
 )
 def test_every_network_gives_logits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for init in ("trunc_normal_", "kaiming_normal_", "normal_", "xavier_uniform_", "kaiming_uniform_"):
@@ -50,7 +60,13 @@ def test_every_network_gives_logits(name: str, monkeypatch: pytest.MonkeyPatch) 
         assert next(m for m in model.modules() if isinstance(m, nn.Conv2d)).in_channels == channels
 
 
-@pytest.mark.parametrize("name", ["resnet18", "googlenet", "mobilenet_v3_small", "vit_b_32", "regnet_x_400mf"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mobilenet_v3_small",
+        *(pytest.param(name, marks=SLOW) for name in ("resnet18", "googlenet", "vit_b_32", "regnet_x_400mf")),
+    ],
+)
 def test_some_are_really_run_and_trained(name: str) -> None:
     model = make_model(TorchvisionModel(name=name), sample_facts((2, 64, 64)), 4, seed=0)
     logits = model(torch.rand(2, 2, 64, 64))
@@ -71,8 +87,8 @@ def test_first_convolution_keeps_its_settings() -> None:
     ("name", "shape", "sentence"),
     [
         ("alexnet", (3, 28, 28), "at least 63 x 63 pixels, but these have 28 x 28"),
-        ("densenet121", (3, 28, 28), "at least 29 x 29 pixels, but these have 28 x 28"),
-        ("vgg11", (1, 31, 200), "at least 32 x 32 pixels, but these have 31 x 200"),
+        pytest.param("densenet121", (3, 28, 28), "at least 29 x 29 pixels, but these have 28 x 28", marks=SLOW),
+        pytest.param("vgg11", (1, 31, 200), "at least 32 x 32 pixels, but these have 31 x 200", marks=SLOW),
         ("vit_b_16", (3, 28, 28), "square pictures with a side divisible by 16, but these have 28 x 28"),
         ("vit_b_16", (3, 32, 48), "square pictures with a side divisible by 16, but these have 32 x 48"),
         ("maxvit_t", (3, 32, 32), "square pictures with a side divisible by 224, but these have 32 x 32"),
@@ -84,7 +100,10 @@ def test_sizes_that_do_not_suit_are_refused(name: str, shape: tuple[int, ...], s
         make_model(TorchvisionModel(name=name), sample_facts(shape), 10, seed=0)
 
 
-@pytest.mark.parametrize(("name", "smallest"), [("alexnet", 63), ("densenet121", 29), ("squeezenet1_0", 21)])
+@pytest.mark.parametrize(
+    ("name", "smallest"),
+    [pytest.param("alexnet", 63, marks=SLOW), pytest.param("densenet121", 29, marks=SLOW), ("squeezenet1_0", 21)],
+)
 def test_the_size_named_is_the_smallest_that_works(name: str, smallest: int) -> None:
     make_model(TorchvisionModel(name=name), sample_facts((3, smallest, smallest)), 10, seed=0)
     with pytest.raises(InputError, match=f"at least {smallest} x {smallest}"):

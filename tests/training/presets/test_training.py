@@ -129,7 +129,13 @@ def sets(row: Preset, tmp_path: Path) -> list[str]:
     return [*(word for text in texts for word in ("--set", text)), *agreed]
 
 
-@pytest.mark.parametrize("row", PRESETS, ids=[row.name for row in PRESETS])
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, marks=[pytest.mark.slow] if row.name in ("vit", "resnet", "cifar10") else [], id=row.name)
+        for row in PRESETS
+    ],
+)
 def test_a_preset_trains_and_goes_on(row: Preset, tmp_path: Path, capsys: Captured) -> None:
     if row.name == "vit":
         pytest.importorskip("timm")
