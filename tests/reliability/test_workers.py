@@ -19,6 +19,7 @@ from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 from tests.reliability.mortal import Mortal
 from tests.training.tiny import tiny
 from training.config import RunConfig, save_config
+from training.data import workers as data_workers
 from training.data.streamed import Streamed
 from training.engine.run import Hooks, start_run
 from training.errors import TrainingError
@@ -156,6 +157,16 @@ def wait_for_steps(workspace: Path, steps: int, process: subprocess.Popen[bytes]
         assert process.poll() is None, "the run ended before it could be stopped"
         time.sleep(0.002)
     raise AssertionError("the run did not get going in time")
+
+
+def test_there_is_room_for_the_workers_that_validate_before_others_train(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A set of one takes 14 files; it is not a trained epoch later that the second set finds no room."""
+    monkeypatch.setattr(data_workers, "free_files", lambda: 27)
+    record = start_run(shapes("loader.mode=streamed", "loader.workers=1"), tmp_path)
+    assert (record["status"], record["step"]) == ("failed", 0)
+    assert record["reason"] == "Too many files are open for loader.workers = 1 (only 27 more may be)."
 
 
 @pytest.mark.slow

@@ -14,6 +14,9 @@ from training.data.resident import Bounds, Notice, Raw
 from training.data.source import Source
 from training.data.workers import AHEAD, Workers
 
+READ_BY_WORKERS = ("train", "evaluate")
+"""Uses that each have workers of their own; for the few batches of others no process is worth its start."""
+
 
 class Streamed:
     """Bit for bit what ``Resident`` gives, with any number of workers: the batches are cut here, workers only read."""
@@ -31,7 +34,7 @@ class Streamed:
 
     def passes(self, use: str, order: Tensor, bounds: Bounds) -> Iterator[Raw]:
         """One pass at a time for each ``use``; a new one ends the one before. Raises TrainingError naming a lost file."""
-        by_workers = self._count and use != "look"  # for a few batches no process is worth its start
+        by_workers = self._count and use in READ_BY_WORKERS
         read = self._from_workers(use, order, bounds) if by_workers else self._from_thread(order, bounds)
         host = ((samples, order[first:end]) for (first, end), samples in zip(bounds, self._timed(read), strict=True))
         return self._on_gpu(host) if self._copies else (Raw(s.to(self._device), i.to(self._device), i) for s, i in host)
@@ -69,9 +72,8 @@ class Streamed:
 
     def _from_workers(self, use: str, order: Tensor, bounds: Bounds) -> Iterator[Tensor]:
         if use not in self._workers:
-            self._workers[use] = Workers(
-                self._source, self._count, self._copies is not None, self.notices.append, self._hear
-            )
+            sets, pinned = len(READ_BY_WORKERS) - len(self._workers), self._copies is not None
+            self._workers[use] = Workers(self._source, self._count, pinned, self.notices.append, self._hear, sets)
         return self._workers[use].batches(order, bounds)
 
     def _from_thread(self, order: Tensor, bounds: Bounds) -> Iterator[Tensor]:

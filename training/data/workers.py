@@ -23,7 +23,9 @@ from training.process import birth, free_files
 logger = logging.getLogger(__name__)
 
 AHEAD = 3  # batches read before they are asked for: each by a worker, or by the thread
-_FILES, _FILES_EACH = 6, 4  # open files that the start of workers takes, and of each of them, measured with 1 to 8
+_FILES, _FILES_EACH = 10, 4
+"""Open files that a set of workers takes, and each of them: measured with 1 to 8, and two more, so that the set that comes next finds
+what was promised to it."""
 _MOST_DEATHS = 3  # one after the other, without a batch in between
 _REPLACED = Notice(
     "A worker process that reads samples ended unexpectedly; another took its place and no sample was lost.",
@@ -94,7 +96,8 @@ class Workers(Generic[T]):
 
     A batch is a function of the order alone. So when a worker dies (a SIGKILL, the system short of memory, the fork
     server gone), all are replaced and go on with the batch that has not arrived; ``tell`` hears of it once a pass.
-    ``hear`` is given what the source has to say in the workers.
+    ``hear`` is given what the source has to say in the workers. ``sets`` of so many processes, this one first, are to work at once:
+    the first is not started where there is no room for all.
     """
 
     def __init__(
@@ -104,7 +107,9 @@ class Workers(Generic[T]):
         pinned: bool,
         tell: Callable[[Notice], None],
         hear: Callable[[list[Notice]], None],
+        sets: int = 1,
     ) -> None:
+        self._sets = sets
         self._order = Order()
         self._count = count
         self._pinned = pinned
@@ -161,9 +166,9 @@ class Workers(Generic[T]):
     def _begin(self, numbers: NDArray[np.int64], bounds: Bounds) -> Iterator[Any]:
         if self._loader is None:
             room = free_files()
-            if room is not None and room < _FILES + _FILES_EACH * self._count:
+            if room is not None and room < self._sets * (_FILES + _FILES_EACH * self._count):
                 raise self._too_many_files(f"only {room} more may be")  # torch would leave half-made workers behind
-            self._loader = self._make_loader()
+            self._loader, self._sets = self._make_loader(), 1  # one that takes its place needs no more
         self._order.batches = lambda: (numbers[first:end] for first, end in bounds)
         with deaf_to_the_terminal():
             return iter(self._loader)
