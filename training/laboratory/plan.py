@@ -10,6 +10,9 @@ from typing import Any
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import read_toml
 from training.data.plan import plan
+from training.data.source import Opening
+from training.data.sources import open_source
+from training.data.splits import split_source
 from training.errors import ConfigError, Problem, counted
 from training.laboratory.steps import CRASH_EPOCH, Step
 from training.presets import preset_text
@@ -50,9 +53,10 @@ def step_config(step: Step, overrides: Sequence[str]) -> RunConfig:
     return config
 
 
-def told_of_few_steps(config: RunConfig, pictures: int) -> str:
-    """What there is to say beforehand where ``pictures`` to train and validate on make short epochs; "" of usual ones."""
-    train = pictures - math.floor(pictures * config.dataset.validation_fraction + 0.5)
+def told_of_few_steps(config: RunConfig) -> str:
+    """What there is to say beforehand where the data makes short epochs; "" of usual ones."""
+    source = open_source(config.dataset, Opening(check=False))
+    train = len(split_source(source, config.dataset)["train"])
     steps = plan(train, config.loop.batch_size, config.loop.accumulation).steps
     all_steps, every = steps * config.loop.epochs, config.checkpoints.every_steps or 0
     if steps >= _FEWEST_STEPS and all_steps >= every:

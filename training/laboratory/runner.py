@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from training.config import RunConfig
 from training.config.dataset import IdxDataset, ShapesDataset
 from training.data.sources.idx import Idx
 from training.engine.device import choose_device
@@ -21,7 +20,7 @@ from training.laboratory.plan import data_overrides, device_overrides, step_conf
 from training.laboratory.record import KILLED_SERIES, LabRecord
 from training.laboratory.report import PAGE, Findings, write_report
 from training.laboratory.sameness import Sameness, compare
-from training.laboratory.share import training_pictures, write_share
+from training.laboratory.share import write_share
 from training.laboratory.steps import STEPS, Step
 from training.runs.folder import RunFolder, create_run, delete_run
 
@@ -70,7 +69,7 @@ class Laboratory:
             self._data = write_share(self._given, self._share, self._folder)
         elif self._given is not None and isinstance(config.dataset, IdxDataset):
             Idx(self._given)  # refused here, where it is not of this form
-        self._warn(config)
+        self._warn()
         for number, step in enumerate(STEPS, start=1):
             self._step(number, step)
             if self._interrupt.asked:
@@ -78,16 +77,11 @@ class Laboratory:
             self._report()
         return self._outcome()
 
-    def _warn(self, config: RunConfig) -> None:
+    def _warn(self) -> None:
         """Of a share that is too small to show anything; the whole of somebody's data is what there is."""
-        if self._data is None and isinstance(config.dataset, ShapesDataset):
-            pictures = config.dataset.samples
-        elif self._data is not None and self._data != self._given:
-            pictures = training_pictures(self._data)
-        else:
-            return
-        words = told_of_few_steps(config, pictures)
-        if words:
+        config = step_config(STEPS[-1], self._settings(STEPS[-1]))
+        drawn = self._data is None and isinstance(config.dataset, ShapesDataset)
+        if (drawn or self._data != self._given) and (words := told_of_few_steps(config)):
             self._say(words)
 
     def _settings(self, step: Step) -> list[str]:

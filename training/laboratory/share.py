@@ -12,7 +12,6 @@ from training.atomic import write_bytes
 from training.errors import InputError
 
 _PREFIXES = {"train": "train", "test": "t10k"}
-_HEADER = 8  # bytes before the labels
 
 
 def write_share(source: Path, share: float, into: Path) -> Path:
@@ -35,11 +34,6 @@ def write_share(source: Path, share: float, into: Path) -> Path:
         _write(folder / f"{_PREFIXES[part]}-labels-idx1-ubyte", labels[chosen].astype(np.uint8))
     (folder / "complete").touch()
     return folder
-
-
-def training_pictures(folder: Path) -> int:
-    """How many of the pictures that ``write_share`` wrote are of the training part."""
-    return (folder / f"{_PREFIXES['train']}-labels-idx1-ubyte").stat().st_size - _HEADER
 
 
 def _first_of_each(labels: NDArray[np.int64], share: float) -> NDArray[np.int64]:

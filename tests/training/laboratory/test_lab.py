@@ -85,6 +85,7 @@ def test_a_share_that_shows_nothing_is_told_of_at_once(
     data = write_idx(tmp_path / "data", samples=960)
     for arguments, steps in (
         (["--data", str(data), "--share", "0.5"], "3 steps"),  # four fifths of 480 in batches of 128
+        (["--data", str(data), "--share", "0.5", "--set", "dataset.validation=test"], "4 steps"),
         (["--share", "0.1"], "4 steps"),
     ):
         assert main(["lab", *arguments]) == 2
