@@ -77,7 +77,8 @@ class Console:
             self._describe_data(event.report)
         elif isinstance(event, Validated):
             shown = "  ".join(f"{name} {format_value(name, value)}" for name, value in event.metrics.items())
-            epoch = event.epoch if self._ends_epoch(event.step) else event.epoch + 1  # the one it is in the middle of
+            within = self._started is None or not self._started.ends_epoch(event.step)
+            epoch = event.epoch + within  # the one that it is in the middle of
             self._line(f"epoch {epoch:>3}  step {event.step:>7,}  {shown}{'  best' if event.improved else ''}")
         elif isinstance(event, EpochEnded):
             if "train/loss" in event.metrics:
@@ -110,8 +111,9 @@ class Console:
         """The run's last word."""
         best, step = record.get("best"), record["step"]
         loss = (record.get("metrics") or {}).get("train/loss")
-        last = self._started is not None and self._started.step < step == self._started.total_steps
-        if loss is not None and last and not self._ends_epoch(step):  # of an epoch that was not gone through
+        begun = self._started
+        last = begun is not None and begun.step < step == begun.total_steps and not begun.ends_epoch(step)
+        if loss is not None and last:  # of an epoch that was not gone through
             self._line(f"epoch {record['epoch'] + 1:>3}  step {step:>7,}  train/loss {loss:.4f}")
         words = [f"{record['status']} at step {record['step']:,}"]
         if best:
@@ -139,9 +141,6 @@ class Console:
         self._line(f"data: {parts}; {classes:,} classes; {report['batches']['reason']}")
         for note in report.get("notes", ()):
             self._line(f"note: {note}")
-
-    def _ends_epoch(self, step: int) -> bool:
-        return self._started is not None and step % self._started.steps_per_epoch == 0
 
     def _line(self, text: str) -> None:
         clear = "\r" + " " * self._drawn + "\r" if self._drawn else ""

@@ -44,6 +44,10 @@ class AttemptStarted(Event):
     environment: Mapping[str, Any] = field(default_factory=dict)  # versions, device, threads, code, seeds
     parameters: int = 0  # of the network; 0: an earlier version did not tell
 
+    def ends_epoch(self, step: int) -> bool:
+        """Whether an epoch ends with ``step``."""
+        return step % self.steps_per_epoch == 0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rewound(Event):

@@ -132,7 +132,7 @@ def _epoch_seconds(events: list[Event]) -> tuple[float, ...]:
     trained, begun, whole = 0.0, math.nan, False
     for event in events:
         if isinstance(event, AttemptStarted):
-            trained, whole = 0.0, event.step % event.steps_per_epoch == 0
+            trained, whole = 0.0, event.ends_epoch(event.step)
         elif isinstance(event, PhaseChanged) and event.phase == "training":
             begun = event.time
         elif isinstance(event, PhaseChanged) and event.phase == "validating":
