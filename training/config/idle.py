@@ -13,6 +13,9 @@ from training.config.run import RunConfig
 from training.config.schedule import ScheduleSection
 from training.config.text import TextDataset
 
+_MOVING = ("crop_padding", "rotation", "translate", "affine_scale", "shear", "perspective")
+"""Variations that bring in something from outside of the image; crops and flips do not."""
+
 
 @dataclass(frozen=True)
 class Idle:
@@ -47,6 +50,8 @@ def idle_settings(config: RunConfig, given: Collection[str] = ()) -> dict[str, I
         found["loop.early_stopping_min_delta"] = Idle("No effect without early stopping.")
     if loop.after_skips == "stop":
         found["loop.roll_back_factor"] = Idle("No effect while loop.after_skips is stop.")
+    if loader.mode != "auto":
+        found["loader.memory_limit_mb"] = Idle(f"No effect while loader.mode is {loader.mode}.")
     if loader.cache == "off":
         for name in ("cache_folder", "cache_limit_gb"):
             found[f"loader.{name}"] = Idle("No effect while loader.cache is off.")
@@ -75,6 +80,8 @@ def _of_images(dataset: DatasetSection) -> dict[str, Idle]:
             found[f"dataset.{name}"] = Idle(f"No effect while dataset.auto_augment is {dataset.auto_augment}.")
     if dataset.resized_crop_scale == 1.0:
         found["dataset.resized_crop_ratio"] = Idle("No effect while dataset.resized_crop_scale is 1.")
+    if dataset.auto_augment == "none" and not any(getattr(dataset, name) for name in _MOVING):
+        found["dataset.padding_mode"] = Idle("No effect while no image is moved or turned.")
     if not dataset.blur:
         found["dataset.blur_sigma"] = Idle("No effect while dataset.blur is 0.")
     return found

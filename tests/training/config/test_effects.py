@@ -68,6 +68,7 @@ SWITCHED_ON: dict[str, dict[str, Any]] = {  # what has to be on for a detail of 
     "rand_augment_magnitude": {"auto_augment": "rand_augment"},
     "resized_crop_ratio": {"resized_crop_scale": 0.5},
     "blur_sigma": {"blur": 0.5},
+    "padding_mode": {"translate": 0.2},
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ OTHERS = {
     "dataset.rand_augment_magnitude": "30",
     "dataset.resized_crop_ratio": "3.0",
     "dataset.blur_sigma": "5.0",
+    "dataset.padding_mode": "zeros",
     "schedule.warmup_start_factor": "0.5",
     "schedule.base_momentum": "0.1",
     "schedule.max_momentum": "0.2",
@@ -32,6 +34,7 @@ OTHERS = {
     "loop.roll_back_factor": "0.1",
     "loader.cache_folder": "elsewhere",
     "loader.cache_limit_gb": "1",
+    "loader.memory_limit_mb": "1",
 }
 """Another value for each setting that may have no effect, those of the split excepted."""
 
@@ -40,10 +43,16 @@ IDLE = [
     ("optimizer.kind=rmsprop",),
     ("optimizer.kind=muon",),
     ("optimizer.kind=radam", "schedule.cycle_momentum=false"),
-    ("schedule={kind='cosine'}",),
+    ("schedule={kind='cosine'}", "loader.mode=streamed"),
     (
         "dataset={kind='shapes', samples=200, image_size=16, translate=0.2, shear=5.0, auto_augment='trivial_augment_wide'}",
         "model={kind='small_cnn'}",
+    ),
+    (  # of more than a megabyte
+        "dataset={kind='shapes', samples=1500, image_size=16, flip=true, vertical_flip=true, resized_crop_scale=0.5, grayscale=0.2}",
+        "model={kind='small_cnn', channels=[4, 4], hidden=8}",
+        "loop.batch_size=100",
+        "loader.mode=resident",
     ),
 ]
 """Settings that leave others without effect, all of ``OTHERS`` between them."""
@@ -66,9 +75,12 @@ def test_a_column_of_parts_decides_what_it_names(validation: str, given: list[st
     assert ("dataset.split_seed" in found) == idle
 
 
-def weights(config: RunConfig, folder: Path) -> str:
+def outcome(config: RunConfig, folder: Path) -> tuple[str, str]:
+    """The weights' digest, and where the samples were."""
     record = start_run(config, folder)
-    return str(read_manifest(Path(record["last_checkpoint"]))["files"]["model.safetensors"]["sha256"])
+    data = json.loads((Path(record["folder"]) / "data.json").read_text())
+    weights = read_manifest(Path(record["last_checkpoint"]))["files"]["model.safetensors"]
+    return weights["sha256"], data["batches"]["mode"]
 
 
 @pytest.mark.parametrize("settings", IDLE, ids=lambda settings: settings[0])
@@ -78,12 +90,23 @@ def test_what_is_said_to_have_no_effect_changes_no_bit(settings: tuple[str, ...]
     after = tiny("loop.epochs=1", *settings, *(f"{path}={OTHERS[path]}" for path in idle))
     assert before != after
     assert idle_settings(after).keys() == idle.keys()
-    assert weights(before, tmp_path / "before") == weights(after, tmp_path / "after")
+    assert outcome(before, tmp_path / "before") == outcome(after, tmp_path / "after")
 
 
 def test_every_rule_is_among_those_shown_to_be_true() -> None:
     found = {path for settings in IDLE for path in idle_settings(tiny(*settings))}
     assert found == OTHERS.keys()
+
+
+@pytest.mark.parametrize(
+    "moving",
+    ["crop_padding=2", "rotation=5", "translate=0.1", "affine_scale=0.1", "shear=5", "perspective=0.2"]
+    + [f"auto_augment='{name}'" for name in ("rand_augment", "trivial_augment_wide")],
+)
+def test_what_lies_outside_of_an_image_matters_to_all_that_bring_it_in(moving: str) -> None:
+    dataset = f"dataset={{kind='shapes', samples=60, image_size=16, {moving}}}"
+    moved = tiny(dataset, "model={kind='small_cnn'}")
+    assert not idle_settings(moved).keys() & {"dataset.padding_mode", "loader.memory_limit_mb"}
 
 
 def test_what_has_an_effect_is_not_among_them() -> None:
