@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from tests.training.engine.stopping import stopping_at
 from tests.training.tiny import tiny
 from training.config import RunConfig
-from training.engine.run import Hooks, resume_run, start_run
+from training.engine.run import resume_run, start_run
 from training.errors import InputError
-from training.events import Event, Validated
 from training.process import machine
 from training.runs import owner
 from training.runs.folder import RunFolder, config_sum
@@ -28,17 +28,6 @@ DEAD = {"pid": 4_000_000, "born": "1", "machine": "", "host": "here", "since": "
 
 def config() -> RunConfig:
     return tiny("loop.validate_every_steps=6", "loop.ema_decay=0.9", "loader.mode=resident")
-
-
-def stopping_at(step: int) -> Hooks:
-    hooks = Hooks()
-
-    def watch(event: Event) -> None:
-        if isinstance(event, Validated) and event.step == step:
-            hooks.control.request_stop()
-
-    hooks.watch = watch
-    return hooks
 
 
 @pytest.fixture(scope="module")

@@ -4,63 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.training.commands import Captured, json_line
+from tests.training.engine.going_back import OFTEN, state, steps, trained
+from tests.training.engine.stopping import stopping_at, stopping_at_once
 from tests.training.tiny import tiny
 from training.cli import main
 from training.engine.run import Hooks, resume_run, start_run
-from training.errors import InputError, RunBusyError
-from training.events import AttemptStarted, Event, Found, PhaseChanged, Validated, encode
+from training.errors import InputError
+from training.events import Event, Found, encode
 from training.runs import set_aside
 from training.runs.evaluation import read_evaluation
-from training.runs.folder import RunFolder, claim, owner_of, release
+from training.runs.folder import RunFolder, claim, release
 from training.runs.history import read_history
-from training.runs.manifest import LAST, digest, list_checkpoints, read_labels, verify
+from training.runs.manifest import LAST, list_checkpoints, read_labels, verify
 from training.runs.rewind import clear, finish_rewind, list_set_aside, look_beyond, restore, rewind
 from training.runs.series import STEP_ROW, SeriesWriter, read_series
 from training.runs.set_aside import SET_ASIDE
 from training.runs.workspace import teacher_checkpoint
-
-OF_THE_ATTEMPT = {"log.txt", "data.json"}
-"""What an attempt says of itself and of how it reads the data; no part of what was trained."""
-
-
-def state(folder: RunFolder) -> dict[str, str]:
-    """Every file of the run by its digest, but for what is set aside."""
-    files = [path for path in folder.path.rglob("*") if path.is_file()]
-    names = {path: str(path.relative_to(folder.path)) for path in files}
-    return {
-        name: digest(path)
-        for path, name in names.items()
-        if name not in OF_THE_ATTEMPT and not name.startswith(SET_ASIDE)
-    }
-
-
-def trained(workspace: Path, *overrides: str) -> RunFolder:
-    return RunFolder(Path(start_run(tiny(*overrides), workspace)["folder"]))
-
-
-def steps(folder: RunFolder) -> list[int]:
-    return [info.step for info in list_checkpoints(folder)]
-
-
-OFTEN = "loop.validate_every_steps=4"
-
-
-def stopping_at(step: int) -> Hooks:
-    hooks = Hooks()
-
-    def watch(event: Event) -> None:
-        if isinstance(event, Validated) and event.step == step:
-            hooks.control.request_stop()
-
-    hooks.watch = watch
-    return hooks
 
 
 def refuse_to_link(*_paths: object) -> None:
@@ -196,35 +160,6 @@ def test_nothing_moves_when_the_resume_is_refused(tmp_path: Path, folder: RunFol
     assert not (folder.path / SET_ASIDE).exists()
 
 
-def test_going_back_twice_each_state_can_be_had_again(tmp_path: Path) -> None:
-    folder = trained(tmp_path, OFTEN, "checkpoints.keep_last=9")
-    states = [state(folder)]
-    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path, hooks=stopping_at(20))
-    states.append(state(folder))
-    resume_run(str(folder.checkpoints / "step-00000008"), tmp_path, hooks=stopping_at(12))
-    states.append(state(folder))
-    second, first = list_set_aside(folder)
-    assert (first.step, second.step) == (16, 8)
-    newer = restore(folder, first)
-    assert newer is not None
-    assert newer.step == 8  # where the third went its own way, although the first was left at 16
-    assert state(folder) == states[0]
-    restore(folder, second)
-    assert state(folder) == states[1]
-    restore(folder, newer)
-    assert state(folder) == states[2]
-
-
-def stopping_at_once() -> Hooks:
-    """Before the first step."""
-
-    def stop_at_once(event: Event) -> None:
-        if isinstance(event, AttemptStarted):
-            raise KeyboardInterrupt
-
-    return Hooks(watch=stop_at_once)
-
-
 def test_a_branch_without_a_checkpoint_finds_the_one_it_began_with_where_it_was_set_aside(
     tmp_path: Path, folder: RunFolder
 ) -> None:
@@ -235,90 +170,6 @@ def test_a_branch_without_a_checkpoint_finds_the_one_it_began_with_where_it_was_
     assert branch.series_file.read_bytes() == (list_set_aside(folder)[0].path / "series.bin").read_bytes()
     titles = [item.title for item in read_history(branch.events_file).findings]
     assert any(title.startswith(f"Branched from step 20 of {folder.id}.") for title in titles)
-
-
-def test_a_stretch_that_nothing_was_trained_after_is_not_exchanged_for_another(
-    tmp_path: Path, folder: RunFolder
-) -> None:
-    before = state(folder)
-    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path, hooks=stopping_at_once())
-    assert restore(folder, list_set_aside(folder)[0]) is None
-    assert list_set_aside(folder) == []
-    assert state(folder) == before
-
-
-def test_steps_that_were_trained_since_are_kept_although_no_checkpoint_holds_them(tmp_path: Path) -> None:
-    folder = trained(tmp_path, OFTEN)
-    before = state(folder)
-
-    def stop_without_saving(event: Event) -> None:
-        if isinstance(event, PhaseChanged) and event.phase == "validating":
-            raise KeyboardInterrupt
-
-    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path, hooks=Hooks(watch=stop_without_saving))
-    since = state(folder)
-    assert (steps(folder), len(read_series(folder.series_file))) == ([16], 20)
-    newer = restore(folder, list_set_aside(folder)[0])
-    assert state(folder) == before
-    assert newer is not None
-    assert (newer.step, newer.reached) == (16, 20)
-    restore(folder, newer)
-    assert state(folder) == since
-
-
-@pytest.mark.parametrize("act", [restore, clear])
-def test_a_run_at_work_is_left_alone(
-    tmp_path: Path, folder: RunFolder, act: Callable[[RunFolder, object], object]
-) -> None:
-    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path)
-    [aside] = list_set_aside(folder)
-    before = state(folder)
-    claim(folder)
-    with pytest.raises(RunBusyError, match=r"is being trained by process .*; stop it first"):
-        act(folder, aside)
-    release(folder)
-    assert state(folder) == before
-    act(folder, aside)
-    with pytest.raises(InputError, match="nothing set aside as steps-17-24 any more"):
-        act(folder, aside)
-    assert owner_of(folder) is None
-
-
-@pytest.mark.parametrize("name", [SET_ASIDE, "checkpoints"])
-def test_what_vanishes_while_it_is_listed_is_not_there(
-    tmp_path: Path, folder: RunFolder, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another process clears it away, or exchanges it, just then."""
-    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path)
-    listed = Path.iterdir
-
-    def list_late(self: Path) -> Iterator[Path]:
-        if self == folder.path / name:
-            shutil.rmtree(self)
-        return listed(self)
-
-    monkeypatch.setattr(Path, "iterdir", list_late)
-    found = list_set_aside(folder) if name == SET_ASIDE else list_checkpoints(folder)
-    assert found == []
-
-
-@pytest.mark.parametrize("act", [restore, clear])
-def test_what_has_the_name_of_something_else_by_now_is_left_alone(
-    tmp_path: Path, folder: RunFolder, act: Callable[[RunFolder, object], object]
-) -> None:
-    """As for a window whose list is older than what another one did."""
-    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path)
-    [old] = list_set_aside(folder)
-    newer = restore(folder, old)
-    assert newer is not None
-    restore(folder, newer)
-    [now] = list_set_aside(folder)
-    assert now.name == old.name
-    before = state(folder)
-    with pytest.raises(InputError, match="nothing set aside as steps-17-24 any more"):
-        act(folder, old)
-    assert list_set_aside(folder) == [now]
-    assert state(folder) == before
 
 
 @pytest.mark.parametrize("moved", [False, True])
