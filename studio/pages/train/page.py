@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.actions.runs import delete_run
 from studio.engine.state import LIVE, RunState
@@ -79,7 +79,9 @@ class TrainPage(QWidget):
     def _lay_out(self) -> None:
         charts = Card()
         charts.add(self.curves, 1)
-        charts.setMinimumHeight(390)
+        for part, least in ((charts, 350), (self.checkpoints.view, 150)):  # all of a run is seen in 1280 x 800 pixels
+            part.setMinimumHeight(least)
+            part.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         columns = TwoColumns(charts, self.checkpoints)
         content = QWidget()
         column = QVBoxLayout(content)

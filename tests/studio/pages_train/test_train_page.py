@@ -24,6 +24,7 @@ from studio.panels.outcome_banner import OutcomeBanner
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.state.live_run import LiveRun
+from studio.theme import apply
 from studio.widgets import Banner, SteadyLabel
 from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, train_page
@@ -92,7 +93,10 @@ def test_buttons_and_figures_follow_a_run(qtbot: QtBot, context: AppContext, con
     assert page.system.device.text() == "cpu"
 
 
-def test_a_run_is_seen_whole_in_a_window_of_usual_size(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+def test_a_run_is_seen_whole_in_a_window_of_usual_size(
+    qtbot: QtBot, qapp: QApplication, context: AppContext, config: MakeConfig
+) -> None:
+    apply(qapp, "light")  # or everything is smaller than it is in the program
     window = open_window(qtbot, context)
     page = train_page(window)
     context.start_run(config(epochs=ENDLESS, milliseconds=10))
@@ -100,6 +104,7 @@ def test_a_run_is_seen_whole_in_a_window_of_usual_size(qtbot: QtBot, context: Ap
     assert page.profile.isVisible()
     window.resize(1280, 800)
     qtbot.waitUntil(lambda: page._content.verticalScrollBar().maximum() == 0)
+    assert not page.header.owner.isVisible()
     context.live.ask(Command.STOP)
 
 
