@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QPointF, Qt
-from PySide6.QtWidgets import QAbstractButton
+from PySide6.QtWidgets import QAbstractButton, QApplication
 from pytestqt.qtbot import QtBot
 
 from studio.charts.legend import LegendEntry
@@ -15,6 +15,8 @@ from studio.engine.state import RunState
 from studio.pages.runs.page import RunsPage
 from studio.panels.fix_dialog import APPLY_ANEW, FixDialog
 from studio.state.context import AppContext
+from studio.state.run_table import BEST, DURATION, NAME, STARTED, STEP
+from studio.theme import apply
 from studio.widgets import SteadyLabel
 from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, runs_page
@@ -71,6 +73,25 @@ def test_a_chosen_run_shows_curves_checkpoints_and_settings(
     page.status.setCurrentText("Failed")
     assert page.filter.rowCount() == 0
     assert not page.detail.isVisible()
+
+
+def test_figures_are_read_whole_in_a_window_of_usual_size(
+    qtbot: QtBot, qapp: QApplication, context: AppContext, config: MakeConfig, workspace: Path
+) -> None:
+    apply(qapp, "light")  # in the program's own type
+    folder = create_run(workspace, config())
+    best = {"metric": "val/loss", "value": 0.001234, "step": 4, "checkpoint": ""}
+    record = {"status": "stopped", "step": 123_456, "total_steps": 234_560, "seconds": 86_390.0, "best": best}
+    folder.write_status(folder.status() | record)
+    window = open_window(qtbot, context, "runs")
+    window.resize(1280, 800)
+    page = runs_page(window)
+    qtbot.waitUntil(lambda: page.filter.rowCount() == 1)
+    shown = [page.filter.index(0, column).data() for column in (STEP, DURATION)]
+    assert shown == ["123,456 / 234,560", "23 h 59 min"]
+    for column in (BEST, STEP, STARTED, DURATION):
+        assert page.table.sizeHintForColumn(column) <= page.table.columnWidth(column)
+    assert page.table.columnWidth(NAME) > 140
 
 
 def words_in_plots(page: RunsPage) -> set[str]:
