@@ -78,13 +78,13 @@ def _read(path: Path) -> SetAside | None:
 
 
 def own_bytes(folder: Path) -> int:
-    """Bytes of the files in ``folder`` that lie nowhere else, too."""
+    """Bytes of the files in ``folder`` that lie nowhere else, too, but for the record of a set aside state."""
     size = 0
     for where, _, names in os.walk(folder):
         for name in names:
             with suppress(OSError):  # deleted meanwhile
                 file = os.lstat(os.path.join(where, name))  # noqa: PTH118 - thousands may be walked
-                size += file.st_size if file.st_nlink == 1 else 0
+                size += file.st_size if file.st_nlink == 1 and name != _RECORD else 0
     return size
 
 
