@@ -118,8 +118,8 @@ class ColumnList(QFrame):
         self.search.clear()
         self.search.setVisible(many)
         self._place(widget, widget.window().geometry())
+        (self.search if many else self.view).setFocus()  # before it is shown, which would give it to the first part
         self.show()
-        (self.search if many else self.view).setFocus()
 
     def _place(self, widget: QWidget, window: QRect) -> None:
         """Within ``window``, as large as the columns need."""

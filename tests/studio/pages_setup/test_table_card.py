@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QLineEdit, QTreeWidgetItem
+from PySide6.QtWidgets import QApplication, QLineEdit, QTreeWidgetItem
 from pytestqt.qtbot import QtBot
 
 from studio.charts.histogram import Histogram
@@ -133,11 +133,12 @@ def test_columns_are_ticked_in_a_list(qtbot: QtBot, page: SetupPage, context: Fa
 
 
 def target_editor(qtbot: QtBot, page: SetupPage) -> NamesEditor:
-    """The editor of the target, with its list of columns open."""
+    """The editor of the target, with its list of columns open, which has the keyboard."""
     editor = page.forms[1].rows()["dataset.targets"].editor
     assert isinstance(editor, NamesEditor)
     qtbot.mouseClick(editor.choose_button, Qt.MouseButton.LeftButton)
     assert editor.list.isVisible()
+    assert QApplication.focusWidget() is editor.list.view
     return editor
 
 
