@@ -79,9 +79,9 @@ class TrainPage(QWidget):
     def _lay_out(self) -> None:
         charts = Card()
         charts.add(self.curves, 1)
-        for part, least in ((charts, 350), (self.checkpoints.view, 150)):  # all of a run is seen in 1280 x 800 pixels
-            part.setMinimumHeight(least)
-            part.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
+        for box, least in ((charts, 350), (self.checkpoints.view, 150)):  # all of a run is seen in 1280 x 800 pixels
+            box.setMinimumHeight(least)
+            box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         columns = TwoColumns(charts, self.checkpoints)
         content = QWidget()
         column = QVBoxLayout(content)
