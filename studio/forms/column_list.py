@@ -114,6 +114,8 @@ class ColumnList(QFrame):
             on = self._name(item) in ticked
             item.setCheckState(_NAME, Qt.CheckState.Checked if on else Qt.CheckState.Unchecked)
         self.view.blockSignals(False)
+        if items:  # Space acts on a row that is seen
+            self.view.setCurrentItem(next((item for item in items if self._name(item) in ticked), items[0]))
         many = len(items) >= _SEARCHED
         self.search.clear()
         self.search.setVisible(many)

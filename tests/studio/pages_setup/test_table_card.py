@@ -158,6 +158,7 @@ def test_a_click_anywhere_on_a_row_ticks_it_and_so_do_space_and_enter(
 ) -> None:
     shown(qtbot, page, context, table, ignored=["when"])
     editor = target_editor(qtbot, page)
+    assert [item.text(0) for item in editor.list.view.selectedItems()] == ["a"]  # where the keyboard is
     for at in range(5):  # its name, what it holds, ...
         name = ("kind", "gappy")[at % 2]
         row = box_of(editor, name)[1].y()
@@ -171,6 +172,9 @@ def test_a_click_anywhere_on_a_row_ticks_it_and_so_do_space_and_enter(
     qtbot.keyClick(editor.list.view, Qt.Key.Key_Return)
     assert context.draft.value("dataset.targets") == ["a"]
     assert not editor.list.isVisible()
+    context.draft.set("dataset.targets", ["gappy"])
+    target_editor(qtbot, page)
+    assert [item.text(0) for item in editor.list.view.selectedItems()] == ["gappy"]
 
 
 def answer(page: SetupPage, context: FakeContext) -> None:
