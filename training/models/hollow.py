@@ -13,23 +13,36 @@ from training.facts import DataFacts
 from training.models.example import example_input
 
 
-def forward_hollow(model: nn.Module, facts: DataFacts, samples: int = 2) -> Any:
-    """What ``model`` returns for ``samples`` samples of such data, as tensors without content (torch's meta device).
+def _call(model: nn.Module, inputs: Tensor) -> Any:
+    return model(inputs)
+
+
+def forward_hollow(
+    model: nn.Module, facts: DataFacts, samples: int = 2, call: Callable[[nn.Module, Tensor], Any] = _call
+) -> Any:
+    """What ``model``, called by ``call``, returns for ``samples`` samples of such data, as tensors without content (torch's meta device).
 
     A network that looks at what it computes finds nothing there: such a one is given zeros on the processor instead. Raises
     whatever the network raises for samples it cannot take. Weights, buffers, attributes and random state stay as they were.
     """
     try:
-        return _forward(model, facts, samples, "meta", lambda tensor: torch.empty_like(tensor, device="meta"))
+        return _forward(model, facts, samples, call, "meta", lambda tensor: torch.empty_like(tensor, device="meta"))
     except Exception as error:  # torch has a type of its own for hardly any of these
         if "meta" not in str(error).lower():
             raise
-    return _forward(model, facts, samples, "cpu", lambda tensor: tensor.detach().to("cpu", copy=True))
+    return _forward(model, facts, samples, call, "cpu", lambda tensor: tensor.detach().to("cpu", copy=True))
 
 
-def _forward(model: nn.Module, facts: DataFacts, samples: int, device: str, made: Callable[[Tensor], Tensor]) -> Any:
+def _forward(
+    model: nn.Module,
+    facts: DataFacts,
+    samples: int,
+    call: Callable[[nn.Module, Tensor], Any],
+    device: str,
+    made: Callable[[Tensor], Tensor],
+) -> Any:
     with torch.no_grad(), torch.random.fork_rng(devices=[]), _with_other_tensors(model, made):
-        return model(example_input(facts, samples, device))
+        return call(model, example_input(facts, samples, device))
 
 
 @contextmanager

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor, nn
+from torch.backends import cuda
 
 from training.errors import InputError
 from training.reading import visible
@@ -26,24 +29,34 @@ _SWITCHES = (
 )
 """Attributes of torch that decide how it computes; not every version has all."""
 
-_SETTINGS: tuple[tuple[Callable[[], Any], Callable[[Any], object]], ...] = (
-    (torch.get_default_dtype, torch.set_default_dtype),
-    (torch.get_num_threads, torch.set_num_threads),
-    (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
-    (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
-    (lambda: torch.backends.cudnn.allow_tf32, lambda value: setattr(torch.backends.cudnn, "allow_tf32", value)),
-    (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
-    (torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
-    (lambda: torch.is_autocast_enabled("cpu"), lambda value: torch.set_autocast_enabled("cpu", value)),
-    (lambda: torch.is_autocast_enabled("cuda"), lambda value: torch.set_autocast_enabled("cuda", value)),
-    (lambda: _autocast_depth(), lambda depth: _leave_autocast(depth)),
-    (torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp),
-    (torch.backends.cuda.mem_efficient_sdp_enabled, torch.backends.cuda.enable_mem_efficient_sdp),
-    (torch.backends.cuda.math_sdp_enabled, torch.backends.cuda.enable_math_sdp),
-    (torch.backends.cuda.cudnn_sdp_enabled, torch.backends.cuda.enable_cudnn_sdp),
-    (lambda: _flushes_denormals(), torch.set_flush_denormal),
+_SETTINGS: tuple[tuple[str, Callable[[], Any], Callable[[Any], object]], ...] = (
+    ("set_default_dtype", torch.get_default_dtype, torch.set_default_dtype),
+    ("set_num_threads", torch.get_num_threads, torch.set_num_threads),
+    ("use_deterministic_algorithms", torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
+    ("set_float32_matmul_precision", torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    (
+        "backends.cudnn.allow_tf32",
+        lambda: torch.backends.cudnn.allow_tf32,
+        lambda value: setattr(torch.backends.cudnn, "allow_tf32", value),
+    ),
+    ("autograd.set_detect_anomaly", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+    ("set_autocast_cache_enabled", torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
+    *(
+        (
+            "autocast",
+            partial(torch.is_autocast_enabled, device),
+            partial(torch.set_autocast_enabled, device),
+        )
+        for device in ("cpu", "cuda")
+    ),
+    ("autocast", lambda: _autocast_depth(), lambda depth: _leave_autocast(depth)),
+    *(
+        (f"backends.cuda.enable_{name}_sdp", getattr(cuda, f"{name}_sdp_enabled"), getattr(cuda, f"enable_{name}_sdp"))
+        for name in ("flash", "mem_efficient", "math", "cudnn")
+    ),
+    ("set_flush_denormal", lambda: _flushes_denormals(), torch.set_flush_denormal),
 )
-"""How the others are asked and set."""
+"""What sets the others, in torch, how they are asked and how they are set."""
 
 
 @contextmanager
@@ -52,8 +65,8 @@ def own_modes(path: Path) -> Iterator[None]:
     number formats, threads, determinism. Without that the run, and the next one in this process, would be another. Raises
     InputError for what cannot be put back."""
     device = torch.get_default_device()
-    switches = [(place, name, getattr(place, name)) for place, name in _switches()]
-    settings = [(put, ask()) for ask, put in _SETTINGS]
+    switches = [(place, name, getattr(place, name)) for _, place, name in _switches()]
+    settings = [(put, ask()) for _, ask, put in _SETTINGS]
     try:
         with torch.inference_mode(False):  # which puts back all of autograd's own modes when it is left
             yield
@@ -71,14 +84,33 @@ def own_modes(path: Path) -> Iterator[None]:
         )
 
 
-def _switches() -> Iterator[tuple[Any, str]]:
+def modes() -> list[tuple[str, Any]]:
+    """torch's modes as they stand, each by what sets it in torch."""
+    switches = [(path, getattr(place, name)) for path, place, name in _switches()]
+    return switches + [(name, ask()) for name, ask, _ in _SETTINGS]
+
+
+def call_watched(before: list[tuple[str, Any]], model: nn.Module, inputs: Tensor) -> tuple[Any, set[str]]:
+    """What ``model`` answers, and which modes are not ``before`` any more: a step calls it with gradients on, and goes on to the
+    backward pass and the next step in the modes it left. A validation has none anyway, and puts back that it had none."""
+    torch.set_grad_enabled(model.training)
+    answer = model(inputs)
+    changed = {name for (name, value), (_, now) in zip(before, modes(), strict=True) if value != now}
+    if model.training and torch.is_inference_mode_enabled():
+        changed.add("inference_mode")
+    elif model.training and not torch.is_grad_enabled():
+        changed.add("set_grad_enabled")
+    return answer, changed
+
+
+def _switches() -> Iterator[tuple[str, Any, str]]:
     for path in _SWITCHES:
         *places, name = path.split(".")
         place: Any = torch
         for each in places:
             place = getattr(place, each, None)
         if hasattr(place, name):
-            yield place, name
+            yield path, place, name
 
 
 def _flushes_denormals() -> bool:

@@ -89,6 +89,53 @@ def test_modes_are_put_back(tmp_path: Path, capsys: Captured, change: str, where
     assert modes() == known
 
 
+IN_FORWARD = """
+import torch
+class Network(torch.nn.Linear):
+    def forward(self, x):
+        {line}
+        return super().forward({taken})
+def build():
+    return Network(2, 3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("torch.set_grad_enabled(False)", "set_grad_enabled"),
+        ("self.held = torch.inference_mode(); self.held.__enter__()", "inference_mode"),
+        ("torch.set_default_dtype(torch.float64)", "set_default_dtype"),
+        ("torch.use_deterministic_algorithms(True, warn_only=True)", "use_deterministic_algorithms"),
+        ("torch.backends.cudnn.benchmark = True", "backends.cudnn.benchmark"),
+        ("torch.autocast('cpu').__enter__()", "autocast"),
+        ("torch.autocast('cpu', enabled=False).__enter__()", "autocast"),
+    ],
+)
+@pytest.mark.parametrize("taken", ["x", "x + float(x.sum())"])  # the latter has to be tried with numbers
+def test_a_forward_that_leaves_other_modes_is_refused(
+    tmp_path: Path, capsys: Captured, line: str, name: str, taken: str
+) -> None:
+    known = modes()
+    assert main(["run", *command(tmp_path, IN_FORWARD.format(line=line, taken=taken), "forward")]) == 2
+    assert f"forward.py: forward changes what torch does from then on (torch.{name}), in" in capsys.readouterr().err
+    assert modes() == known
+    assert not list(tmp_path.glob("runs */runs/*"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.set_grad_enabled(self.training)",
+        "torch.set_grad_enabled(True)",
+        "torch.autocast('cpu').__enter__().__exit__(None, None, None)",
+    ],
+)
+def test_a_forward_that_changes_nothing_for_the_others_is_taken(tmp_path: Path, capsys: Captured, line: str) -> None:
+    plain = trained(tmp_path, PLAIN, capsys, "plain")
+    assert same(trained(tmp_path, IN_FORWARD.format(line=line, taken="x"), capsys), plain)
+
+
 def test_a_device_that_is_entered_and_not_left_is_refused(tmp_path: Path, capsys: Captured) -> None:
     held = (
         "import torch\nheld = torch.device('meta')\nheld.__enter__()\ndef build():\n    return torch.nn.Linear(2, 3)\n"
