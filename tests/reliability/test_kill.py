@@ -40,11 +40,6 @@ from training.runs.series import read_series
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the harness looks into /proc")
 
 
-@pytest.mark.timeout(900)
-def test_a_kill_leaves_no_trace() -> None:
-    assert main(["--kills", "1", "--jobs", "1", "--seed", "3", "--epochs", "3"]) == 0
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_thirty_kills_leave_no_trace() -> None:

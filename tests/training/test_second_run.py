@@ -68,6 +68,7 @@ def test_the_second_run_takes_the_data_and_is_the_first_to_the_bit(child: Any, t
     assert same_results(second, run_folders(tmp_path / "alone")[0])
 
 
+@pytest.mark.slow
 def test_a_file_that_changed_between_two_runs_is_read_again(child: Any, tmp_path: Path) -> None:
     assert read(child)["reply"] == "ready"
     data = write_idx(tmp_path / "data")

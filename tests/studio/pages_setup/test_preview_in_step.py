@@ -79,7 +79,10 @@ def walk(qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path) ->
     [
         "spiral settle leave return settle moons shapes spiral shapes settle",
         "prices settle shapes settle",
-        "flowers settle shapes settle spiral settle shapes settle spiral shapes settle flowers settle",
+        pytest.param(
+            "flowers settle shapes settle spiral settle shapes settle spiral shapes settle flowers settle",
+            marks=pytest.mark.slow,
+        ),
         "spiral settle shapes settle spiral shapes settle flowers settle keep settle undo settle",
     ],
 )
@@ -88,7 +91,7 @@ def test_what_is_shown_is_of_the_data_that_was_chosen_last(walk: Walk, steps: st
         walk(step)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow), 2])
 def test_what_is_shown_is_of_the_chosen_data_whatever_is_done_in_whatever_order(walk: Walk, seed: int) -> None:
     chance = random.Random(seed)
     others = ["settle", "settle", "settle", "undo", "redo", "keep", "leave"]

@@ -63,7 +63,13 @@ def test_every_setting_is_here() -> None:
     assert set(AMOUNTS) == set(ImageSection.model_fields) - set(inherited)
 
 
-@pytest.mark.parametrize("settings", [*AMOUNTS.values(), TOGETHER], ids=[*AMOUNTS, "together"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *(pytest.param(settings, id=name, marks=pytest.mark.slow) for name, settings in AMOUNTS.items()),
+        pytest.param(TOGETHER, id="together"),
+    ],
+)
 def test_trains_goes_on_to_the_same_bits_and_is_exported(settings: tuple[str, ...], tmp_path: Path) -> None:
     last = train_and_resume(small(settings), tmp_path, step=1)
     export(last, tmp_path / "exported")

@@ -74,7 +74,7 @@ def test_trains_and_goes_on_to_the_same_bits(form: str, tmp_path: Path) -> None:
     assert has_head == ("learned" in form)  # elsewhere its weights are those of the embedding, and saved once
 
 
-@pytest.mark.parametrize("to", ["torch-export", "onnx"])
+@pytest.mark.parametrize("to", ["torch-export", pytest.param("onnx", marks=pytest.mark.slow)])
 def test_programs_answer_like_the_checkpoint(to: str, tmp_path: Path) -> None:
     record = start_run(small(tmp_path / "data"), tmp_path)
     result = export_checkpoint(Path(record["last_checkpoint"]), to, tmp_path / "exported")

@@ -63,9 +63,9 @@ open_source(ImageFolderDataset(path=folder), Opening(cache=CacheWish("on", Path(
 @pytest.mark.parametrize(
     ("last", "share", "kept", "keep"),
     [
-        pytest.param(1, 0.5, 0, True, id="half a piece of pixels, no record"),
-        pytest.param(1, 0.2, 0, True, id="one whole row, no record"),
-        pytest.param(1, 0.2, 0, False, id="one whole row, no record, streamed"),
+        pytest.param(1, 0.5, 0, True, id="half a piece of pixels, no record", marks=pytest.mark.slow),
+        pytest.param(1, 0.2, 0, True, id="one whole row, no record", marks=pytest.mark.slow),
+        pytest.param(1, 0.2, 0, False, id="one whole row, no record, streamed", marks=pytest.mark.slow),
         pytest.param(2, 0.5, 2, False, id="half the first records, streamed"),
         pytest.param(6, 0.5, 12, True, id="half the third records"),
     ],

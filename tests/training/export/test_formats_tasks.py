@@ -46,7 +46,7 @@ FORMS: dict[str, tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize(
-    "form", [pytest.param(form, marks=pytest.mark.slow) if form in TRACED[:1] + TRACED[2:] else form for form in FORMS]
+    "form", [pytest.param(form, marks=pytest.mark.slow) if form in TRACED else form for form in FORMS]
 )
 def test_answers_of_every_task(form: str, tmp_path: Path) -> None:
     kind = form.partition(",")[0]

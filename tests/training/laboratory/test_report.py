@@ -30,6 +30,8 @@ from training.runs.history import read_history
 from training.runs.manifest import WEIGHTS, digest, list_checkpoints
 from training.runs.series import read_series
 
+pytestmark = pytest.mark.slow  # seven runs are trained first
+
 SMALL = (
     "dataset.samples=641",  # 513 to train on: the last one joins the batch before it
     "dataset.image_size=16",

@@ -215,7 +215,7 @@ def checkpoint(pictures: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return Path(record["last_checkpoint"])
 
 
-@pytest.mark.parametrize("to", ["safetensors", "torch-export", "onnx"])
+@pytest.mark.parametrize("to", ["safetensors", "torch-export", pytest.param("onnx", marks=pytest.mark.slow)])
 def test_it_can_be_exported(checkpoint: Path, tmp_path: Path, to: str) -> None:
     outcome = export_model(lambda: load_material(checkpoint), to, tmp_path / "out")
     assert outcome["max_difference"] < 1e-3

@@ -132,7 +132,9 @@ def sets(row: Preset, tmp_path: Path) -> list[str]:
 @pytest.mark.parametrize(
     "row",
     [
-        pytest.param(row, marks=[pytest.mark.slow] if row.name in ("vit", "resnet", "cifar10") else [], id=row.name)
+        pytest.param(
+            row, marks=[pytest.mark.slow] if row.name in ("vit", "resnet", "cifar10", "gpt") else [], id=row.name
+        )
         for row in PRESETS
     ],
 )
