@@ -209,6 +209,7 @@ class Run:
 class FakeEngine:
     def __init__(self) -> None:
         self.current: Run | None = None
+        self.ended = False  # told to end, perhaps before there was a run to stop
 
     def answer(self, request: dict[str, Any]) -> None:
         action, number = str(request["action"]), int(request["id"])
@@ -260,6 +261,8 @@ class FakeEngine:
         if config.name == "prints":
             os.write(1, b"a library says hello\n{broken json\n")
         run = self.current = Run(folder, config, first_step, checkpoint)
+        if self.ended:
+            run.control.request_stop()
         reply(number, "started", run=folder.id, folder=str(folder.path))
         try:
             if config.name == "vanishes":
@@ -303,8 +306,10 @@ def listen(engine: FakeEngine, requests: queue.Queue[dict[str, Any] | None]) -> 
         else:
             requests.put(request)
     requests.put(None)
-    if not detached and not keep_training and engine.current is not None:
-        engine.current.control.request_stop()
+    if not detached and not keep_training:
+        engine.ended = True
+        if engine.current is not None:
+            engine.current.control.request_stop()
 
 
 def main() -> None:

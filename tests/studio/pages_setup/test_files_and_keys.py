@@ -127,11 +127,11 @@ def test_dropped_mnist_files_become_the_dataset(
     ("files", "dropped", "kind"),
     [
         (["train/images/a.png", "train/masks/a.png"], ".", "segmentation"),
-        (["JPEGImages/a.jpg", "SegmentationClass/a.png"], ".", "segmentation"),
+        pytest.param(["JPEGImages/a.jpg", "SegmentationClass/a.png"], ".", "segmentation", marks=pytest.mark.slow),
         (["rows.csv"], "rows.csv", "table"),
-        (["rows.parquet"], "rows.parquet", "table"),
+        pytest.param(["rows.parquet"], "rows.parquet", "table", marks=pytest.mark.slow),
         (["pictures.csv", "a.jpg"], "pictures.csv", "image_table"),
-        (["poem.txt"], "poem.txt", "text"),
+        pytest.param(["poem.txt"], "poem.txt", "text", marks=pytest.mark.slow),
         (["one.txt", "two.txt"], ".", "text"),
     ],
 )

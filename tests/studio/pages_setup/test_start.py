@@ -33,7 +33,13 @@ def test_the_summary_tells_what_will_run(page: SetupPage, context: FakeContext) 
     assert page.bar.summary.text() == "resnet18 on 4,800 samples, 10 steps"
 
 
-@pytest.mark.parametrize("section", [RUN, *SECTIONS])
+@pytest.mark.parametrize(
+    "section",
+    [
+        pytest.param(section, marks=pytest.mark.slow) if section in ("dataset", "optimizer", "objective") else section
+        for section in (RUN, *SECTIONS)
+    ],
+)
 def test_every_bad_value_disables_start_with_the_reason(
     page: SetupPage, context: FakeContext, section: str, tmp_path: Path
 ) -> None:

@@ -76,7 +76,7 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
 
 
 @pytest.mark.parametrize("change", MODES)
-@pytest.mark.parametrize("where", ["import", "build"])
+@pytest.mark.parametrize("where", ["import", pytest.param("build", marks=pytest.mark.slow)])
 def test_modes_are_put_back(tmp_path: Path, capsys: Captured, change: str, where: str) -> None:
     plain = trained(tmp_path, PLAIN, capsys, "plain")
     known = modes()
@@ -112,7 +112,9 @@ def build():
         ("torch.autocast('cpu', enabled=False).__enter__()", "autocast"),
     ],
 )
-@pytest.mark.parametrize("taken", ["x", "x + float(x.sum())"])  # the latter has to be tried with numbers
+@pytest.mark.parametrize(
+    "taken", ["x", pytest.param("x + float(x.sum())", marks=pytest.mark.slow)]
+)  # the latter has to be tried with numbers
 def test_a_forward_that_leaves_other_modes_is_refused(
     tmp_path: Path, capsys: Captured, line: str, name: str, taken: str
 ) -> None:

@@ -97,6 +97,7 @@ def test_positions_are_those_of_torchvisions_own_rule() -> None:
     assert interpolate_positions(positions, 8) is None
 
 
+@pytest.mark.slow
 def test_forms_of_files(file: Path, tmp_path: Path) -> None:
     plain = tensors_of(file)
     save_file(plain, tmp_path / "plain.safetensors")
@@ -227,6 +228,7 @@ def test_published_weights_that_are_on_this_computer(monkeypatch: pytest.MonkeyP
         named_weights("vit_b_16", "ZZ", silent)
 
 
+@pytest.mark.slow
 def test_a_classifier_becomes_the_body_of_a_segmentation_network(tmp_path: Path) -> None:
     classifier = made(TorchvisionModel(name="mobilenet_v3_large"), FIVE, seed=9)
     save_file(classifier.state_dict(), tmp_path / "classifier.safetensors")
@@ -238,6 +240,7 @@ def test_a_classifier_becomes_the_body_of_a_segmentation_network(tmp_path: Path)
     assert all(name.startswith("classifier.") for name in beginning.record["fresh"])
 
 
+@pytest.mark.slow
 def test_timm_takes_a_file_by_its_own_rules(tmp_path: Path) -> None:
     facts = DataFacts("image", (1, 32, 32), "class", tuple("xyz"))
     body = made(TimmModel(name="resnet18"), FIVE, seed=9).state_dict()
@@ -272,6 +275,7 @@ def pictures(tmp_path: Path, *overrides: str) -> RunConfig:
     return parse_config(data)
 
 
+@pytest.mark.slow
 def test_a_run_begins_with_them_and_goes_on_without(tmp_path: Path) -> None:
     """From another run's folder; told, kept, and never looked for again."""
     first = start_run(pictures(tmp_path), tmp_path / "runs")

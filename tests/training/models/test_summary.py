@@ -34,7 +34,9 @@ def test_small_cnn_layer_by_layer() -> None:
     assert json.loads(json.dumps(summary)) == summary
 
 
-@pytest.mark.parametrize("name", ["resnet18", "vit_b_32", "swin_t", "googlenet"])
+@pytest.mark.parametrize(
+    "name", ["resnet18", *(pytest.param(name, marks=pytest.mark.slow) for name in ("vit_b_32", "swin_t", "googlenet"))]
+)
 def test_layers_add_up_to_the_total(name: str) -> None:
     model = make_model(TorchvisionModel(name=name), sample_facts((3, 64, 64)), 10, seed=0)
     summary = summarise(model, sample_facts((3, 64, 64)))

@@ -66,7 +66,13 @@ def test_single_samples_and_small_pictures_are_refused() -> None:
         parse_config({"model": {"kind": "torchvision_segmentation"}})
 
 
-@pytest.mark.parametrize("name", ["resnet18", "vit_tiny_patch16_224", "mobilenetv3_small_100", "convnext_atto"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mobilenetv3_small_100",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("resnet18", "vit_tiny_patch16_224", "convnext_atto")),
+    ],
+)
 def test_networks_of_timm(name: str) -> None:
     facts = sample_facts((2, 32, 32))
     config = TimmModel(name=name, drop_path_rate=0.1 if name != "mobilenetv3_small_100" else 0.0)
