@@ -26,7 +26,7 @@ from training.data import Batch
 from training.engine.assemble import assemble
 from training.engine.session import Session
 from training.engine.step import train_step
-from training.optim import Clip, Guard, make_guard
+from training.optim import Guard, make_guard
 from training.optim.update import Update
 
 SHAPES = {"kind": "shapes", "samples": 1200, "image_size": 32}
@@ -62,8 +62,8 @@ class Unguarded:
 
     update: Update
 
-    def step(self, norm: Tensor, clip: Clip | None = None) -> bool:
-        self.update(clip=clip)
+    def step(self, norm: Tensor) -> bool:
+        self.update()
         return True
 
     def remember(self) -> None:

@@ -40,7 +40,6 @@ from training.engine.ledger import Ledger
 from training.engine.record import Recorder
 from training.engine.session import Session
 from training.engine.skips import SkipLog
-from training.optim.clip import Clip
 from training.optim.update import Update
 from training.process import tune_process
 from training.runs.folder import create_run
@@ -166,8 +165,8 @@ class Unguarded:
     def __init__(self, optimizer: torch.optim.Optimizer) -> None:
         self._update = Update(optimizer)
 
-    def step(self, norm: Tensor, clip: Clip | None = None) -> bool:
-        self._update(clip=clip)
+    def step(self, norm: Tensor) -> bool:
+        self._update()
         return True
 
     def remember(self) -> None:

@@ -33,9 +33,9 @@ def train_step(session: Session, window: Window) -> tuple[Tensor, Tensor]:
         session.lap("backward")
     numerics.unscale(session.optimizer)
     norm = gradient_norm(session.parameters)
-    clip = clip_gradients_(session.parameters, norm, session.config.loop.clip_norm, session.config.loop.clip_value)
+    clip_gradients_(session.parameters, norm, session.config.loop.clip_norm, session.config.loop.clip_value)
     session.lap("clip")
-    took_place = session.guard.step(norm, clip)
+    took_place = session.guard.step(norm)
     numerics.update_scale()
     session.average(took_place)
     session.progress.step += 1

@@ -108,7 +108,7 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
         "class_count": len(material.facts.names),
         "train_targets": "targets" if by_name else facts["targets"],
         "step_arguments": ", ".join(arguments + ["train"] * bool(facts["mixed"]) + ["epoch"] * facts["augmented"]),
-        "clipping": clipping(loop.clip_norm, loop.clip_value, facts["divides"]),
+        "clipping": clipping(loop.clip_norm, loop.clip_value),
         "device": _device(precision.device),
         "backends": _backends(precision.compute, config.deterministic),
     }

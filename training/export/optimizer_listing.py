@@ -15,7 +15,6 @@ from training.export.material import Material
 from training.models.stages import stages
 from training.optim import Freezing, make_optimizer, muon
 from training.optim.optimizers import implementation
-from training.optim.update import KINDS
 
 _SETTINGS = ("params", "name", "lr", "weight_decay", "lr_scale")  # of every group
 
@@ -48,7 +47,6 @@ def describe_optimizer(material: Material) -> dict[str, Any]:
         "rate": "MAX_LR" if isinstance(config.schedule, OneCycle) else "LR",
         "momentum": _cycled(config),
         "step_settings": _step_settings(config, any("lr_scale" in group for group in groups)),
-        "divides": isinstance(optimizer, KINDS),  # whose kernels clip while they read the gradients
     }
 
 
@@ -108,22 +106,15 @@ def _muon_source() -> str:
     return "\n\n\n".join(inspect.getsource(part).rstrip() for part in (muon.orthogonal, muon.shape_factor, muon.Muon))
 
 
-def clipping(clip_norm: float | None, clip_value: float | None, divides: bool) -> list[str]:
+def clipping(clip_norm: float | None, clip_value: float | None) -> list[str]:
     """Lines that measure the gradient norm and clip."""
-    grads = "[parameter.grad for parameter in model.parameters() if parameter.grad is not None]"
-    lines = [f"norm = nn.utils.get_total_norm({grads})"]
-    clipped = "norm"
+    by_norm = "nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)"
+    if clip_norm and not clip_value:
+        return [f"norm = {by_norm}"]
+    lines = ["norm = nn.utils.get_total_norm([each.grad for each in model.parameters() if each.grad is not None])"]
     if clip_value:
         lines.append("nn.utils.clip_grad_value_(model.parameters(), CLIP_VALUE)")
-        clipped = f"nn.utils.get_total_norm({grads})"
-    if clip_norm and divides:
-        lines += [
-            "# Clips as nn.utils.clip_grad_norm_ does, but by the fused optimizer, which divides the gradients by this.",
-            f"optimizer.grad_scale = (({clipped} + 1e-6) / CLIP_NORM).clamp(min=1.0)",
-        ]
-    elif clip_norm:
-        lines.append(f"nn.utils.clip_grads_with_norm_(model.parameters(), CLIP_NORM, {clipped})")
-    return lines
+    return [*lines, by_norm] if clip_norm else lines
 
 
 def describe_averaging(material: Material) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from training.optim.clip import Clip, clip_gradients_, clip_value_, gradient_norm
+from training.optim.clip import clip_gradients_, clip_value_, gradient_norm
 from training.optim.ema import Average, Ema, Swa
 from training.optim.freezing import Freezing
 from training.optim.groups import parameter_groups
@@ -11,7 +11,6 @@ from training.optim.optimizers import implementation, load_optimizer, make_optim
 
 __all__ = [
     "Average",
-    "Clip",
     "Ema",
     "Freezing",
     "Guard",

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from training.optim.buffers import DeviceBuffers, HostBuffers
-from training.optim.clip import Clip
 from training.optim.optimizers import implementation
 from training.optim.update import Update
 
@@ -21,13 +20,13 @@ class Guard(Protocol):
     Parameters, moments, step counts and the model's buffers are then left bit for bit as they were, as if the step had
     never been. Nothing is counted here: the norms are fetched for the record anyway, and say which steps were skipped.
 
-    With a gradient scaler: ``scaler.unscale_(optimizer)``, measure, clip, ``guard.step(norm, clip)``, ``scaler.update()``.
+    With a gradient scaler: ``scaler.unscale_(optimizer)``, measure, clip, ``guard.step(norm)``, ``scaler.update()``.
     ``scaler.step`` is not used: it waits for the device unless the optimizer is fused, and it lets through the one case
     the norm sees and the scaler does not, finite gradients whose norm overflows.
     """
 
-    def step(self, norm: Tensor, clip: Clip | None = None) -> Tensor | bool:
-        """Clip and step if ``norm`` (0-dim, the gradients' total 2-norm before clipping) is finite; returns whether it was, as a
+    def step(self, norm: Tensor) -> Tensor | bool:
+        """Step if ``norm`` (0-dim, the gradients' total 2-norm before clipping) is finite; returns whether it was, as a
         0-dim bool on the device or, on the processor, plainly."""
         ...
 
@@ -48,10 +47,10 @@ class HostGuard:
         self._update = Update(optimizer)
         self._buffers = HostBuffers(buffers)
 
-    def step(self, norm: Tensor, clip: Clip | None = None) -> bool:
+    def step(self, norm: Tensor) -> bool:
         ok = math.isfinite(norm.item())
         if ok:
-            self._update(clip=clip)
+            self._update()
             self._buffers.accept()
         else:
             self._buffers.put_back()
@@ -81,13 +80,13 @@ class DeviceGuard:
         self._buffers = DeviceBuffers(buffers)
 
     @torch.no_grad()
-    def step(self, norm: Tensor, clip: Clip | None = None) -> Tensor:
-        ok = norm < math.inf  # a norm is never negative, and NaN is less than nothing: one kernel instead of four
+    def step(self, norm: Tensor) -> Tensor:
+        ok = norm < math.inf  # a norm is never negative, and NaN compares false: one kernel instead of four
         if implementation(self._optimizer) == "fused":  # asked each time: a checkpoint may have brought another form
             torch.logical_not(ok, out=self._found_inf)
-            self._update(self._found_inf, clip)
+            self._update(self._found_inf)
         else:
-            self._step_and_choose(ok, clip)
+            self._step_and_choose(ok)
         self._buffers.settle(ok)
         return ok
 
@@ -95,12 +94,12 @@ class DeviceGuard:
         self._update.remember()
         self._buffers.remember()
 
-    def _step_and_choose(self, ok: Tensor, clip: Clip | None) -> None:
+    def _step_and_choose(self, ok: Tensor) -> None:
         before = self._touched()
         if len(self._before) != len(before):
             self._before = [torch.empty_like(tensor) for tensor in before]
         torch._foreach_copy_(self._before, before)
-        self._update(clip=clip)
+        self._update()
         after = self._touched()
         if len(after) != len(before):
             raise ValueError(f"{type(self._optimizer).__name__} made state in its first step; create_state comes first")

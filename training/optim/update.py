@@ -9,8 +9,6 @@ import torch
 from torch import Tensor
 from torch.optim import optimizer as torch_optimizer
 
-from training.optim.clip import Clip
-
 State = dict[str, Any]
 
 KINDS = (torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD)
@@ -54,24 +52,16 @@ class Update:
             self._collect()
 
     @torch.no_grad()
-    def __call__(self, found_inf: Tensor | None = None, clip: Clip | None = None) -> None:
-        """Clip the gradients and step; ``found_inf`` (0-dim float32 on the device, exactly 0 or 1) makes fused kernels
+    def __call__(self, found_inf: Tensor | None = None) -> None:
+        """Step; ``found_inf`` (0-dim float32 on the device, exactly 0 or 1) makes fused kernels
         leave all as it was."""
-        divisor = clip.divisor() if clip is not None and self._divides(clip) else None
-        if clip is not None and divisor is None:
-            clip.apply_(parameter for group in self._optimizer.param_groups for parameter in group["params"])
         gradients = self._gradients() if self._is_plain() else None
         if gradients is None:
-            self._as_torch_does(found_inf, divisor)
+            self._as_torch_does(found_inf)
         elif isinstance(self._optimizer, torch.optim.SGD):
-            self._sgd(gradients, found_inf, divisor)
+            self._sgd(gradients, found_inf)
         else:
-            self._adam(gradients, found_inf, divisor)
-
-    def _divides(self, clip: Clip) -> bool:
-        """Whether the kernels divide the gradients by a number of ours; it is float32, too little for float64."""
-        fused = all(group.get("fused") for group in self._optimizer.param_groups)
-        return type(self._optimizer) in KINDS and fused and clip.norm.dtype == torch.float32
+            self._adam(gradients, found_inf)
 
     def _is_plain(self) -> bool:
         optimizer = self._optimizer
@@ -127,19 +117,17 @@ class Update:
             found.append(gradients)
         return found  # type: ignore[return-value]  # none is None
 
-    def _as_torch_does(self, found_inf: Tensor | None, divisor: Tensor | None) -> None:
+    def _as_torch_does(self, found_inf: Tensor | None) -> None:
         optimizer: Any = self._optimizer
-        given = {"found_inf": found_inf, "grad_scale": divisor}
-        given = {name: tensor for name, tensor in given.items() if tensor is not None}
-        for name, tensor in given.items():
-            setattr(optimizer, name, tensor)  # where fused optimizers look for them
+        if found_inf is not None:
+            optimizer.found_inf = found_inf  # where fused optimizers look for it
         try:
             optimizer.step()
         finally:
-            for name in given:
-                delattr(optimizer, name)
+            if found_inf is not None:
+                del optimizer.found_inf
 
-    def _adam(self, gradients: list[list[Tensor]], found_inf: Tensor | None, divisor: Tensor | None) -> None:
+    def _adam(self, gradients: list[list[Tensor]], found_inf: Tensor | None) -> None:
         if self._counts is not None:
             self._counts.add_(1)
         else:
@@ -162,12 +150,11 @@ class Update:
                 eps=settings["eps"],
                 maximize=settings["maximize"],
                 found_inf=found_inf,
-                grad_scale=divisor,
             )
         if found_inf is not None:
             torch._foreach_sub_(self._steps, [found_inf] * len(self._steps))
 
-    def _sgd(self, gradients: list[list[Tensor]], found_inf: Tensor | None, divisor: Tensor | None) -> None:
+    def _sgd(self, gradients: list[list[Tensor]], found_inf: Tensor | None) -> None:
         for group, some in zip(self._groups, gradients, strict=True):
             settings = group.settings
             torch._fused_sgd_(
@@ -182,7 +169,6 @@ class Update:
                 maximize=settings["maximize"],
                 is_first_step=False,
                 found_inf=found_inf,
-                grad_scale=divisor,
             )
 
 

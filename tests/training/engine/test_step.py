@@ -18,7 +18,6 @@ from training.data import Batch
 from training.engine import step as step_module
 from training.engine.assemble import assemble
 from training.engine.session import Session
-from training.optim import Clip
 
 TrainStep = Callable[[Session, Any], tuple[Tensor, Tensor]]
 
@@ -50,7 +49,7 @@ def session_for(*overrides: str) -> Session:
 class LeavesGradients:
     """A guard that makes no step."""
 
-    def step(self, norm: Tensor, clip: Clip | None = None) -> bool:
+    def step(self, norm: Tensor) -> bool:
         return True
 
     def remember(self) -> None:
