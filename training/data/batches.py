@@ -13,8 +13,8 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from training import random
 from training.config import RunConfig
+from training.core import counter_rng
 from training.data.augment import Augmenter
 from training.data.balance import balanced_draws
 from training.data.normalise import Normalisation
@@ -76,7 +76,7 @@ class Window:
 class Data:
     """The samples of a run, split, and on request shuffled, varied, normalised and on the device.
 
-    The order of an epoch is ``random.permutation(seed, epoch)`` of the training samples, or of as many ``balanced_draws`` of
+    The order of an epoch is ``counter_rng.permutation(seed, epoch)`` of the training samples, or of as many ``balanced_draws`` of
     them, cut as ``plan`` says; so epoch and window number say everything about a batch.
     """
 
@@ -158,7 +158,7 @@ class Data:
         """The training samples as the epoch sees them; kept for the next question."""
         if self._known_order is None or self._known_order[0] != epoch:
             train = self.splits["train"]
-            order = random.permutation(self._seed, epoch, len(train), self._targets.device).cpu()
+            order = counter_rng.permutation(self._seed, epoch, len(train), self._targets.device).cpu()
             if self._sampling == "balanced":
                 order = balanced_draws(self.source.targets[train], self._seed, epoch)[order]
             self._known_order = epoch, train[order]

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from training import random
 from training.config import RunConfig
 from training.config.pictures import ImageTableDataset
 from training.config.problems import problems_of
 from training.config.tables import TableSection
+from training.core import counter_rng
 from training.data.augment import Augmenter
 from training.data.cache_room import cache_wish
 from training.data.made_room import refuse_too_much_made
@@ -198,7 +198,7 @@ def _pixels_shown(thumbnails: list[dict[str, Any]], classes: int) -> list[int]:
 
 def _one_of_each_class(targets: Tensor, train: Tensor) -> Iterator[int]:
     """Training samples in an order that goes round the classes, shuffled within each."""
-    shuffled = train[random.permutation(0, 0, len(train), stream="thumbnails")]
+    shuffled = train[counter_rng.permutation(0, 0, len(train), stream="thumbnails")]
     classes, order = torch.sort(targets[shuffled], stable=True)
     counts = torch.bincount(classes)
     turn = torch.arange(len(classes)) - (torch.cumsum(counts, 0) - counts)[classes]  # a sample's place in its class

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from training import random
 from training.config.dataset_section import DatasetSection, PartsSection
+from training.core import counter_rng
 from training.data.source import Source
 from training.errors import InputError
 
@@ -111,7 +111,7 @@ def _held_back(targets: Tensor, fraction: float, seed: int, stream: str) -> Tens
     counts = torch.bincount(targets)
     quotas = _quotas(counts.tolist(), fraction)
     # Sorting by class, in shuffled order within each, makes a sample's place within its class its distance from the start.
-    shuffled = random.permutation(seed, 0, n, stream=stream)
+    shuffled = counter_rng.permutation(seed, 0, n, stream=stream)
     by_class = shuffled[torch.sort(targets[shuffled], stable=True).indices]
     starts = torch.cumsum(counts, 0) - counts
     classes = targets[by_class]
@@ -124,7 +124,7 @@ def _held_back_groups(groups: Tensor, fraction: float, seed: int, stream: str) -
     """bool (n,): the groups, in an order shuffled by ``seed``, whose samples come closest to the fraction together; none of a
     single one."""
     names, members, sizes = torch.unique(groups, return_inverse=True, return_counts=True)
-    order = random.permutation(seed, 0, len(names), stream=stream)
+    order = counter_rng.permutation(seed, 0, len(names), stream=stream)
     reached = torch.cumsum(sizes[order], 0)
     count = int(torch.argmin((reached - fraction * len(groups)).abs())) + 1
     if count == len(names):

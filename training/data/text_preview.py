@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from training import random
+from training.core import counter_rng
 from training.data.sources.text import Text
 from training.data.targets import source_facts
 from training.data.vocabulary import vocabulary_of
@@ -25,7 +25,7 @@ def preview_text(source: Text, train: Tensor) -> dict[str, Any]:
     vocabulary = vocabulary_of(source_facts(source))
     # Of a large text a preview has read the beginning only.
     here = train[train < source.held_windows]
-    shuffled = here[random.permutation(0, 0, len(here), stream="texts")]
+    shuffled = here[counter_rng.permutation(0, 0, len(here), stream="texts")]
     texts = [
         {"name": source.name(index), "tokens": [vocabulary.show(token) for token in window[:_TOKENS_SHOWN]]}
         for index, window in zip(shuffled[:_WINDOWS].tolist(), source.read(shuffled[:_WINDOWS]).tolist(), strict=True)

@@ -43,7 +43,7 @@ class Definitions:
         for node in ast.parse(text).body:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self._import(node, name)
-            elif name in _defined(node):
+            elif name in defined_names(node):
                 for used in sorted(_used(node) - {name}):
                     if used in vars(module):
                         self.take(module, used)
@@ -64,7 +64,7 @@ class Definitions:
                 self._imports[f"from {node.module} import {alias.name}{called}"] = None
 
 
-def _defined(node: ast.stmt) -> set[str]:
+def defined_names(node: ast.stmt) -> set[str]:
     """The names that a statement at the top of a module gives a meaning."""
     if isinstance(node, ast.ClassDef | ast.FunctionDef):
         return {node.name}

@@ -14,11 +14,12 @@ import torch
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from torch import Tensor, nn
 
-from training import random
 from training.atomic import write_bytes
+from training.core import counter_rng
 from training.data.augment import Augmenter
 from training.engine.teacher import told_of_teacher
 from training.errors import InputError, TrainingError
+from training.export.core_source import paste_core
 from training.export.freezing_listing import frozen_alike
 from training.export.judgement import judged_alike
 from training.export.listing import describe_run
@@ -161,7 +162,7 @@ def _rendered(template: str, facts: dict[str, Any], last: str = "") -> str:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    text = environment.get_template(template).render(facts)
+    text = paste_core(environment.get_template(template).render(facts))
     used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     lines = [line for name, line in _IMPORTS.items() if name in used or not name]
     if "data_imports" in facts:
@@ -204,7 +205,7 @@ def prove_script(material: Material, text: str, teacher: SecondFile | None = Non
     ours = make_model(config.model, material.facts, material.objective.outputs, config.seed, material.code_file)
     _require(_same(model.state_dict(), ours.state_dict()), "initial weights")
     _require(begun_alike(material, script, model, ours), "known weights")
-    order = random.permutation(config.seed, 1, _TRIED_STEPS)
+    order = counter_rng.permutation(config.seed, 1, _TRIED_STEPS)
     _require(torch.equal(script["permutation"](config.seed, 1, _TRIED_STEPS), order), "order of samples")
     _require(rows_alike(material, script), "data")
     _require(_varied_alike(material, script), "variation of pictures")

@@ -8,17 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 from training.config import RunConfig
-from training.config.dataset import ShapesDataset, SpiralDataset
 from training.config.image_section import ImageSection
 from training.config.objective import Segmentation
-from training.config.toys import RankedDataset, ToySection
 from training.data.augment.draws import Draws
 from training.data.augment.geometry import turn
 from training.data.augment.mixing import draw_partners, mix, mix_targets
 from training.data.augment.steps import Step, steps
+from training.export.core_source import NAMES
 from training.export.definitions import Definitions
 
-_RANDOM = [("training.random", name) for name in ("uniform", "integers")]
 _MIXING = ("mixup_alpha", "cutmix_alpha")
 _WIDTH = 114
 
@@ -31,19 +29,15 @@ def describe_variation(config: RunConfig) -> dict[str, Any]:
     mixed = {name: name for name in _mixing(config)}
     functions: list[Callable[..., Any]] = [step.function for step in found]
     functions += [Draws] * bool(found) + [Draws, draw_partners, mix, mix_targets] * bool(mixed)
-    definitions = Definitions(given=_RANDOM)
+    definitions = Definitions(given=NAMES)
     for function in functions:
         definitions.take(sys.modules[function.__module__], function.__name__)
-    drawn = isinstance(config.dataset, SpiralDataset | ShapesDataset | ToySection)
     return {
         "augmented": bool(functions),
         "varied": [line for number, step in enumerate(early) for line in _call(step, early[:number], config)],
         "erased": [", ".join(_written(step.function, step.arguments, config)) for step in late],
         "mixed": ", ".join(_written(mix, mixed, config)),
         "variation_code": definitions.text,
-        "uniform": drawn or "uniform" in definitions.used,
-        "normals": isinstance(config.dataset, ToySection),
-        "integers": "integers" in definitions.used or isinstance(config.dataset, RankedDataset),
         "noise": getattr(config.dataset, "noise", 0.0),
     }
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
-from training import random
+from training.core import counter_rng
 
 
 @torch.no_grad()
@@ -29,7 +29,7 @@ def generate(
     """
     device = next(model.parameters()).device
     tokens = list(prompt)
-    draws = random.uniform(seed, "generate", 0, torch.arange(count)).double()
+    draws = counter_rng.uniform(seed, "generate", 0, torch.arange(count)).double()
     for number in range(count):
         seen = torch.tensor([tokens[-context:]], dtype=torch.int64, device=device)
         logits: Tensor = model(seen)[0, -1].double().cpu()

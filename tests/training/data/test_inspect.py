@@ -13,7 +13,7 @@ import torch
 
 from tests.training.data.conftest import MakeConfig, picture
 from tests.training.data.pairs_of_pictures import sample, write_pairs
-from training import random
+from training.core import counter_rng
 from training.data import decode, prepare
 from training.data import pictures as pictures_module
 from training.data.inspect import _one_of_each_class, inspect_dataset
@@ -90,7 +90,7 @@ def test_samples_are_shown_in_turns_of_one_of_each_class() -> None:
     train = torch.sort(torch.randperm(200, generator=generator)[:150]).values
     shown = list(_one_of_each_class(targets, train))
     assert sorted(shown) == train.tolist()
-    shuffled = train[random.permutation(0, 0, len(train), stream="thumbnails")].tolist()
+    shuffled = train[counter_rng.permutation(0, 0, len(train), stream="thumbnails")].tolist()
     of_class = [[index for index in shuffled if targets[index] == number] for number in range(7)]
     turns = [[row[turn] for row in of_class if turn < len(row)] for turn in range(max(map(len, of_class)))]
     assert shown == [index for turn in turns for index in turn]

@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 import torch
 from torch import Tensor
 
-from training.random import uniform
+from training.core.counter_rng import uniform
 
 VALUES_AT_ONCE = 1 << 20
 """Numbers of a picture that the processor changes at a time: 4 MB as float32."""

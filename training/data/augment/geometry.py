@@ -8,11 +8,11 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from training.core.counter_rng import uniform
 from training.data.augment.draws import Draws, by_parts, put
 from training.data.augment.frames import affine_frame, compose, perspective_frame
 from training.data.augment.rectangles import draw_rectangles
 from training.data.augment.warp import rotate, warp
-from training.random import uniform
 
 
 def turn(pictures: Tensor, draws: Draws, *, degrees: float) -> Tensor:

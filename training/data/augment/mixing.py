@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from training.core.counter_rng import integers
 from training.data.augment.draws import Draws, each
 from training.data.augment.erasing import rectangle_masks
-from training.random import integers
 
 _NODES = 1 << 13
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from training.core.counter_rng import integers, uniform
 from training.data.augment.draws import Draws
-from training.random import integers, uniform
 
 
 def shift_and_flip(

@@ -10,8 +10,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from training import random
 from training.config.dataset import ShapesDataset
+from training.core import counter_rng
 from training.data.source import AtHand, Opening, Skipped
 from training.facts import Layout
 
@@ -79,7 +79,7 @@ def _draw(kind: int, indices: Tensor, shapes: Shapes) -> Tensor:
 
     def draw(use: str, low: float, high: float) -> Tensor:
         """(n, 1, 1) numbers in [low, high)."""
-        return (low + (high - low) * random.uniform(shapes.seed, f"shapes {use}", 0, indices)).view(-1, 1, 1)
+        return (low + (high - low) * counter_rng.uniform(shapes.seed, f"shapes {use}", 0, indices)).view(-1, 1, 1)
 
     side = shapes.side
     radius = draw("radius", 0.25, 0.42)
@@ -126,7 +126,7 @@ def _color(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
 def _speckle(indices: Tensor, side: int, seed: int) -> Tensor:
     """(n, 3, side, side) numbers in [-1, 1] with a triangular density, variance 1/6: one 64-bit draw serves a pixel."""
     first = (indices * side * side).view(-1, 1, 1)
-    word = random.bits(seed, "shapes speckle", 0, first + torch.arange(side * side).view(1, side, side))
+    word = counter_rng.random_bits(seed, "shapes speckle", 0, first + torch.arange(side * side).view(1, side, side))
     channels = [((word >> 20 * channel) & 0x3FF) + ((word >> (20 * channel + 10)) & 0x3FF) for channel in range(3)]
     return torch.stack(channels, dim=1) * (1 / 1023) - 1
 

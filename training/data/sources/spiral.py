@@ -10,8 +10,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from training import random
 from training.config.dataset import SpiralDataset
+from training.core import counter_rng
 from training.data.source import AtHand, Opening, Skipped
 from training.facts import Layout
 
@@ -49,7 +49,7 @@ class Spiral(AtHand):
         """float32 (n, 2). The angle is spread by a normal draw (Box and Muller) of ``noise`` radians; the arms' distance
         is a third of a turn, so 0.15 leaves them apart and 1 mixes them."""
         along, first, second = (
-            random.uniform(self.seed, f"spiral {use}", 0, indices).double() for use in ("along", "first", "second")
+            counter_rng.uniform(self.seed, f"spiral {use}", 0, indices).double() for use in ("along", "first", "second")
         )
         normal = torch.sqrt(-2.0 * torch.log1p(-first)) * torch.cos(2.0 * math.pi * second)
         radius = 0.05 + 0.95 * along

@@ -14,8 +14,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from training import random
 from training.config.toys import BlobsDataset, CirclesDataset, MoonsDataset, RankedDataset
+from training.core import counter_rng
 from training.data.made_room import MADE_AT_ONCE
 from training.data.source import AtHand, Opening, Skipped
 from training.facts import Layout, Target
@@ -69,7 +69,7 @@ class _Moons:
         lower = numbers % 2 == 1
         x = torch.where(lower, 1 - angle.cos(), angle.cos())
         y = torch.where(lower, 0.5 - angle.sin(), angle.sin())
-        return torch.stack([x, y], dim=1) + self.noise * _normal(self.seed, "moons", numbers, 2)
+        return torch.stack([x, y], dim=1) + self.noise * counter_rng.normal(self.seed, "moons", numbers, 2)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class _Circles:
         angle = 2 * math.pi * _uniform(self.seed, "circles angle", numbers)
         radius = torch.where(numbers % 2 == 1, self.factor, 1.0).double()
         points = torch.stack([radius * angle.cos(), radius * angle.sin()], dim=1)
-        return points + self.noise * _normal(self.seed, "circles", numbers, 2)
+        return points + self.noise * counter_rng.normal(self.seed, "circles", numbers, 2)
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,9 @@ class _Blobs:
     def __call__(self, numbers: Tensor) -> Tensor:
         places = torch.arange(self.classes * self.features).view(self.classes, self.features)
         centers = _BOX * (2 * _uniform(self.seed, "blobs centers", places) - 1)
-        return centers[numbers % self.classes] + self.spread * _normal(self.seed, "blobs", numbers, self.features)
+        return centers[numbers % self.classes] + self.spread * counter_rng.normal(
+            self.seed, "blobs", numbers, self.features
+        )
 
 
 def open_moons(dataset: MoonsDataset, opening: Opening) -> Points:
@@ -143,7 +145,7 @@ class Ranked(AtHand):
     @cached_property
     def weights(self) -> Tensor:
         """float64 (features,): w."""
-        drawn = _normal(self.seed, "ranked weights", torch.zeros(1, dtype=torch.int64), self.features)[0]
+        drawn = counter_rng.normal(self.seed, "ranked weights", torch.zeros(1, dtype=torch.int64), self.features)[0]
         return drawn / drawn.norm()
 
     @cached_property
@@ -153,7 +155,7 @@ class Ranked(AtHand):
     def _grades(self, queries: Tensor) -> Tensor:
         items = self._item_numbers(queries)
         utility = (self._values(items) * self.weights).sum(-1)
-        utility += self.noise * _normal(self.seed, "ranked noise", items, 1)[..., 0]
+        utility += self.noise * counter_rng.normal(self.seed, "ranked noise", items, 1)[..., 0]
         share = 0.5 * (1 + torch.erf(utility / math.sqrt(2)))  # of N(0, 1) that is smaller
         grades = (share * _GRADES).floor().clamp(0, _GRADES - 1).float()
         return grades.masked_fill(self._absent(queries), float("nan"))
@@ -182,11 +184,11 @@ class Ranked(AtHand):
         return queries.unsqueeze(1) * self.items + torch.arange(self.items)
 
     def _values(self, items: Tensor) -> Tensor:
-        return _normal(self.seed, "ranked", items, self.features)
+        return counter_rng.normal(self.seed, "ranked", items, self.features)
 
     def _absent(self, queries: Tensor) -> Tensor:
         """bool (n, items): places beyond a query's items."""
-        lengths = 2 + random.integers(self.seed, "ranked items", 0, queries, self.items - 1)
+        lengths = 2 + counter_rng.integers(self.seed, "ranked items", 0, queries, self.items - 1)
         return torch.arange(self.items) >= lengths.unsqueeze(1)
 
 
@@ -207,11 +209,4 @@ def _fingerprint(samples: int, make: object) -> str:
 
 
 def _uniform(seed: int, use: str, numbers: Tensor) -> Tensor:
-    return random.uniform(seed, use, 0, numbers).double()
-
-
-def _normal(seed: int, use: str, numbers: Tensor, count: int) -> Tensor:
-    """float64 (*numbers.shape, count) from N(0, 1), by Box and Muller."""
-    places = numbers.unsqueeze(-1) * count + torch.arange(count)
-    radius = torch.sqrt(-2.0 * torch.log1p(-_uniform(seed, f"{use} radius", places)))
-    return radius * torch.cos(2.0 * math.pi * _uniform(seed, f"{use} turn", places))
+    return counter_rng.uniform(seed, use, 0, numbers).double()

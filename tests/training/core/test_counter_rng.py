@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from training import random
+from training.core import counter_rng
 
 SEEDS = (0, 1, 12345, 2**31 - 1)
 N = 100_000
@@ -37,26 +37,28 @@ def unsigned(values: torch.Tensor) -> np.ndarray:
     ],
 )
 def test_published_vectors(seed: int, published: list[int]) -> None:
-    assert unsigned(random.sequence(seed, torch.arange(len(published)))).tolist() == published
+    assert unsigned(counter_rng.splitmix64(seed, torch.arange(len(published)))).tolist() == published
 
 
 @pytest.mark.parametrize("key", [0, 1, 2**63 - 1, 2**63, 2**64 - 1, 0xDEADBEEFCAFEF00D])
 def test_equals_unsigned_arithmetic(key: int) -> None:
     positions = np.concatenate([np.arange(10_000), np.array([2**31, 2**40, 2**62, 2**63 - 1])])
-    assert np.array_equal(unsigned(random.sequence(key, torch.from_numpy(positions))), reference(key, positions))
+    assert np.array_equal(unsigned(counter_rng.splitmix64(key, torch.from_numpy(positions))), reference(key, positions))
 
 
 def test_uniform_and_integers_are_the_top_bits() -> None:
     indices = torch.arange(1000)
-    word = unsigned(random.bits(7, "flip", 3, indices))
-    assert np.array_equal(random.uniform(7, "flip", 3, indices).numpy(), (word >> np.uint64(40)) / np.float32(2**24))
+    word = unsigned(counter_rng.random_bits(7, "flip", 3, indices))
+    assert np.array_equal(
+        counter_rng.uniform(7, "flip", 3, indices).numpy(), (word >> np.uint64(40)) / np.float32(2**24)
+    )
     expected = ((word >> np.uint64(32)) * np.uint64(9)) >> np.uint64(32)
-    assert random.integers(7, "flip", 3, indices, 9).tolist() == expected.tolist()
+    assert counter_rng.integers(7, "flip", 3, indices, 9).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_uniform_is_uniform(seed: int) -> None:
-    values = random.uniform(seed, "test", 0, torch.arange(N))
+    values = counter_rng.uniform(seed, "test", 0, torch.arange(N))
     assert values.dtype == torch.float32
     assert values.min() >= 0.0
     assert values.max() < 1.0
@@ -67,7 +69,7 @@ def test_uniform_is_uniform(seed: int) -> None:
 
 @pytest.mark.parametrize("high", [1, 2, 9, 81, 1000])
 def test_integers_are_uniform(high: int) -> None:
-    values = random.integers(11, "test", 4, torch.arange(N), high)
+    values = counter_rng.integers(11, "test", 4, torch.arange(N), high)
     counts = torch.bincount(values, minlength=high).double()
     assert counts.numel() == high
     chi_square = float(((counts - N / high) ** 2 / (N / high)).sum())
@@ -76,21 +78,21 @@ def test_integers_are_uniform(high: int) -> None:
 
 
 def test_the_largest_range_stays_inside() -> None:
-    values = random.integers(1, "test", 0, torch.arange(N), 2**31)
+    values = counter_rng.integers(1, "test", 0, torch.arange(N), 2**31)
     assert int(values.min()) >= 0
     assert int(values.max()) < 2**31
     assert int(values.max()) > 2**31 * 0.999
     with pytest.raises(ValueError):
-        random.integers(1, "test", 0, torch.arange(2), 2**31 + 1)
+        counter_rng.integers(1, "test", 0, torch.arange(2), 2**31 + 1)
 
 
 def test_seeds_epochs_streams_and_neighbours_are_uncorrelated() -> None:
     indices = torch.arange(N)
-    base = random.uniform(0, "flip", 0, indices)
-    others = [random.uniform(seed, "flip", 0, indices) for seed in (1, 2, 2**31 - 1)]
-    others += [random.uniform(0, "flip", epoch, indices) for epoch in (1, 2, 1000)]
-    others += [random.uniform(0, stream, 0, indices) for stream in ("order", "flip ", "")]
-    others += [random.uniform(1, "flip", 1, indices), base.roll(1), base.roll(1000)]
+    base = counter_rng.uniform(0, "flip", 0, indices)
+    others = [counter_rng.uniform(seed, "flip", 0, indices) for seed in (1, 2, 2**31 - 1)]
+    others += [counter_rng.uniform(0, "flip", epoch, indices) for epoch in (1, 2, 1000)]
+    others += [counter_rng.uniform(0, stream, 0, indices) for stream in ("order", "flip ", "")]
+    others += [counter_rng.uniform(1, "flip", 1, indices), base.roll(1), base.roll(1000)]
     for other in others:
         correlation = float(torch.corrcoef(torch.stack([base, other]))[0, 1])
         assert abs(correlation) < 5 / N**0.5
@@ -98,32 +100,32 @@ def test_seeds_epochs_streams_and_neighbours_are_uncorrelated() -> None:
 
 
 def test_a_draw_depends_on_its_index_alone() -> None:
-    whole = random.uniform(5, "flip", 2, torch.arange(1000))
+    whole = counter_rng.uniform(5, "flip", 2, torch.arange(1000))
     some = torch.tensor([999, 0, 17, 17])
-    assert torch.equal(random.uniform(5, "flip", 2, some), whole[some])
-    assert torch.equal(random.uniform(5, "flip", 2, some.view(2, 2)), whole[some].view(2, 2))
+    assert torch.equal(counter_rng.uniform(5, "flip", 2, some), whole[some])
+    assert torch.equal(counter_rng.uniform(5, "flip", 2, some.view(2, 2)), whole[some].view(2, 2))
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 1000])
 def test_permutation_holds_every_number_once(n: int) -> None:
-    order = random.permutation(3, 1, n)
+    order = counter_rng.permutation(3, 1, n)
     assert order.dtype == torch.int64
     assert sorted(order.tolist()) == list(range(n))
 
 
 def test_permutations_differ_and_favour_no_place() -> None:
-    assert not torch.equal(random.permutation(0, 0, 1000), random.permutation(0, 1, 1000))
-    assert not torch.equal(random.permutation(0, 0, 1000), random.permutation(1, 0, 1000))
-    assert not torch.equal(random.permutation(0, 0, 1000), random.permutation(0, 0, 1000, stream="split"))
-    firsts = torch.tensor([int(random.permutation(seed, 0, 10)[0]) for seed in range(5000)])
+    assert not torch.equal(counter_rng.permutation(0, 0, 1000), counter_rng.permutation(0, 1, 1000))
+    assert not torch.equal(counter_rng.permutation(0, 0, 1000), counter_rng.permutation(1, 0, 1000))
+    assert not torch.equal(counter_rng.permutation(0, 0, 1000), counter_rng.permutation(0, 0, 1000, stream="split"))
+    firsts = torch.tensor([int(counter_rng.permutation(seed, 0, 10)[0]) for seed in range(5000)])
     counts = torch.bincount(firsts, minlength=10).double()
     assert float(((counts - 500) ** 2 / 500).sum()) < 30  # 9 degrees of freedom
 
 
 def test_the_global_generators_are_left_alone() -> None:
     before = torch.get_rng_state()
-    random.permutation(0, 0, 100)
-    random.uniform(0, "flip", 0, torch.arange(5))
+    counter_rng.permutation(0, 0, 100)
+    counter_rng.uniform(0, "flip", 0, torch.arange(5))
     assert torch.equal(before, torch.get_rng_state())
 
 
@@ -131,6 +133,6 @@ def test_the_global_generators_are_left_alone() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_gpu_draws_the_same_bits(seed: int) -> None:
     indices = torch.arange(N)
-    for draw in (random.bits, random.uniform):
+    for draw in (counter_rng.random_bits, counter_rng.uniform):
         assert torch.equal(draw(seed, "flip", 1, indices), draw(seed, "flip", 1, indices.cuda()).cpu())
-    assert torch.equal(random.permutation(seed, 1, N), random.permutation(seed, 1, N, "cuda").cpu())
+    assert torch.equal(counter_rng.permutation(seed, 1, N), counter_rng.permutation(seed, 1, N, "cuda").cpu())
