@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 
-from training.core import counter_rng
+from training.core import counter_rng, schedules
 from training.export.definitions import Definitions, defined_names
 
-MODULES = (counter_rng,)
+MODULES = (counter_rng, schedules)
 NAMES = tuple(
     (module.__name__, name)
     for module in MODULES

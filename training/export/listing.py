@@ -9,7 +9,7 @@ from typing import Any
 
 import training
 from training.config.fields import Section
-from training.config.schedule import Constant, OneCycle
+from training.config.schedule import Constant, OneCycle, WarmupStableDecay
 from training.export.data_listing import data_settings, describe_data
 from training.export.freezing_listing import describe_freezing, freezing_settings
 from training.export.material import Material
@@ -22,8 +22,22 @@ from training.export.variation import describe_variation
 from training.export.weights_listing import beginning_settings, describe_beginning
 from training.export.written import Setting, code, prose, setting
 from training.schedules import describe as describe_schedule
+from training.schedules.formulas import ANNEALS, DECAY_SHAPES
 
-_WITH_LENGTH = ("linear", "cosine", "polynomial", "wsd")  # schedules laid out over the whole run
+_RATES = {
+    "one_cycle": "one_cycle(step, {ends}, rates, {anneal})",
+    "constant": "LR",
+    "linear": "linear_decay({t}, {length}, LR, END_FACTOR)",
+    "cosine": "cosine_annealing({t}, {length}, LR, ETA_MIN)",
+    "cosine_restarts": "cosine_warm_restarts({t}, T_0, T_MULT, LR, ETA_MIN)",
+    "step": "step_decay({t}, STEP_SIZE, LR, GAMMA)",
+    "multi_step": "multi_step_decay({t}, MILESTONES, LR, GAMMA)",
+    "exponential": "exponential_decay({t}, LR, GAMMA)",
+    "polynomial": "polynomial_decay({t}, {length}, LR, POWER)",
+    "wsd": "stable_decay({t}, length, decay, LR, END_FACTOR, {shape})",
+    "plateau": "LR * factor",
+}
+"""The rate behind the warm-up, by the kind of schedule: a call of ``training.core.schedules``."""
 _AUTOCAST = {"bf16": "torch.bfloat16", "fp16": "torch.float16"}
 _WIDTH = 118
 
@@ -66,16 +80,33 @@ def _network_packages(*networks: dict[str, Any]) -> list[str]:
 
 def _schedule(material: Material) -> dict[str, Any]:
     config = material.config.schedule
+    warmup = not isinstance(config, OneCycle) and config.warmup_steps > 0
+    words = (
+        {"t": "step - WARMUP_STEPS", "length": "total_steps - WARMUP_STEPS"}
+        if warmup
+        else {"t": "step", "length": "total_steps"}
+    )
+    three = isinstance(config, OneCycle) and config.three_phase
+    if isinstance(config, WarmupStableDecay):
+        words["shape"] = DECAY_SHAPES[config.decay_shape].__name__
+    if isinstance(config, OneCycle):
+        words["ends"] = f"{'three' if three else 'two'}_phase_ends(total_steps, PCT_START)"
+        words["anneal"] = ANNEALS[config.anneal_strategy].__name__
+    rate = _RATES[config.kind].format(**words)
     facts = config.model_dump() | {
-        "warmup": not isinstance(config, OneCycle) and config.warmup_steps > 0,
-        "uses_length": config.kind in _WITH_LENGTH,
+        "warmup": warmup,
+        "length": words["length"],
+        "rate": rate,
+        "rates": f"(start, MAX_LR, {'start, ' * three}start / FINAL_DIV_FACTOR)",
+        "momenta": f"(MAX_MOMENTUM, BASE_MOMENTUM, MAX_MOMENTUM{', MAX_MOMENTUM' * three})",
+        "uses_length": "length" in rate or "total_steps" in rate,
         "words": textwrap.wrap(describe_schedule(config, material.config.optimizer.lr), _WIDTH - 4),
     }
     arguments = ['progress["step"]']
-    if facts["uses_length"] or isinstance(config, OneCycle):
+    if facts["uses_length"]:
         arguments.append("total_steps")
     if config.kind == "plateau":
-        arguments.append('plateau["factor"]')
+        arguments.append("plateau.factor")
     return {"schedule": facts, "rate_arguments": ", ".join(arguments)}
 
 
@@ -156,8 +187,6 @@ def _settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
         skipped = {"kind", "decay_shape", "warmup_steps", "warmup_start_factor"}
         names = ["warmup_steps", "warmup_start_factor"] * facts["schedule"]["warmup"]
         names += [name for name in type(schedule).model_fields if name not in skipped]
-        if schedule.kind == "cosine_restarts" and schedule.t_mult == 1:
-            names.remove("t_mult")
         settings += [setting(schedule, name) for name in names] if not isinstance(schedule, Constant) or names else []
     settings += beginning_settings(facts)
     settings += freezing_settings(material, facts)

@@ -41,6 +41,8 @@ _IMPORTS = {
     "bisect_right": "from bisect import bisect_right",
     "Callable": "from collections.abc import Callable",
     "Iterable": "from collections.abc import Iterable",
+    "Sequence": "from collections.abc import Sequence",
+    "dataclass": "from dataclasses import dataclass",
     "lru_cache": "from functools import lru_cache",
     "partial": "from functools import partial",
     "Path": "from pathlib import Path",
@@ -248,14 +250,13 @@ def _rates_equal(material: Material, script: dict[str, Any]) -> bool:
     config = material.config.schedule
     steps = _TRIED_STEPS + getattr(config, "warmup_steps", 0)
     schedule = make_schedule(config, material.config.optimizer.lr, steps)
-    if "one_cycle" in script:
-        return all(
-            script["one_cycle"](step, steps) == (schedule.lr(step), schedule.momentum(step)) for step in range(steps)
-        )
-    rate = script["learning_rate"]
+    rate, momentum = script["learning_rate"], script.get("cycled_momentum", lambda step, steps: None)
     values = {"total_steps": steps, "factor": 1.0}
     wanted = {name: value for name, value in values.items() if name in inspect.signature(rate).parameters}
-    return all(rate(step, **wanted) == schedule.lr(step) for step in range(steps))
+    return all(
+        (rate(step, **wanted), momentum(step, steps)) == (schedule.lr(step), schedule.momentum(step))
+        for step in range(steps)
+    )
 
 
 def _by_name(groups: list[dict[str, Any]], model: nn.Module, setting: str) -> dict[str, float]:

@@ -25,10 +25,3 @@ class Schedule(Protocol):
 
     def momentum(self, step: int) -> float | None:
         """The momentum (Adam: first beta) of that step; None leaves the optimizer's own."""
-
-
-def warmup_factor(config: sections.ScheduleSection, step: int) -> float:
-    """The share of the rate that step ``step`` of the warm-up uses; 1 behind it."""
-    if step >= config.warmup_steps:
-        return 1.0
-    return config.warmup_start_factor + (1.0 - config.warmup_start_factor) * step / config.warmup_steps

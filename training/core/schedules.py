@@ -1,0 +1,163 @@
+"""The learning rate (and the momentum of one cycle) as pure functions of the optimizer step: nothing to save for a resume.
+
+Each equals torch's class of its name, stepped once after every optimizer step. After a warm-up of W steps a schedule sees
+``t = step - W`` and has ``total_steps - W`` steps to lay itself out over: torch's ``T_max`` or ``total_iters``. As in torch, the
+low end would be reached at step ``total_steps``, so the last real step lies one before it; one cycle alone reaches its end
+at the last step itself. Past the end the last value is held.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+def linear_warmup(step: int, warmup_steps: int, start_factor: float) -> float:
+    """The share of the rate that step ``step`` of a warm-up uses, as ``LinearLR``; 1 behind it."""
+    return start_factor + (1.0 - start_factor) * step / warmup_steps if step < warmup_steps else 1.0
+
+
+def linear_decay(t: int, total_iters: int, lr: float, end_factor: float) -> float:
+    """``LinearLR(start_factor=1, end_factor, total_iters)``."""
+    return lr * (1.0 + (end_factor - 1.0) * min(t, total_iters) / total_iters)
+
+
+def cosine_annealing(t: int, t_max: int, lr: float, eta_min: float) -> float:
+    """``CosineAnnealingLR(T_max, eta_min)``; held at ``eta_min`` past the end, where torch's would rise again."""
+    return eta_min + (lr - eta_min) * half_cosine(min(t, t_max) / t_max)
+
+
+def cosine_warm_restarts(t: int, t_0: int, t_mult: int, lr: float, eta_min: float) -> float:
+    """``CosineAnnealingWarmRestarts(T_0, T_mult, eta_min)``."""
+    period = t_0
+    if t_mult == 1:
+        t %= period
+    while t >= period:  # the periods grow, so this ends after a logarithm of t
+        t, period = t - period, period * t_mult
+    return eta_min + (lr - eta_min) * half_cosine(t / period)
+
+
+def step_decay(t: int, step_size: int, lr: float, gamma: float) -> float:
+    """``StepLR(step_size, gamma)``."""
+    return lr * gamma ** (t // step_size)
+
+
+def multi_step_decay(t: int, milestones: Sequence[int], lr: float, gamma: float) -> float:
+    """``MultiStepLR(milestones, gamma)``."""
+    return lr * gamma ** bisect_right(milestones, t)
+
+
+def exponential_decay(t: int, lr: float, gamma: float) -> float:
+    """``ExponentialLR(gamma)``."""
+    return lr * gamma**t
+
+
+def polynomial_decay(t: int, total_iters: int, lr: float, power: float) -> float:
+    """``PolynomialLR(total_iters, power)``."""
+    return lr * (1.0 - min(t, total_iters) / total_iters) ** power
+
+
+def stable_decay(
+    t: int, length: int, decay: int, lr: float, end_factor: float, shape: Callable[[float], float]
+) -> float:
+    """The rate is held until the last ``decay`` of ``length`` steps, over which it falls to ``end_factor * lr`` along ``shape``: the
+    stable and the decay phase of WSD (Hu et al. 2024, "MiniCPM", arXiv:2404.06395, section 4)."""
+    x = max(0.0, (min(t, length) - (length - decay)) / decay)
+    return lr * (end_factor + (1.0 - end_factor) * shape(x)) if x else lr
+
+
+def decay_steps(decay_fraction: float, total_steps: int, length: int) -> int:
+    """How many of the ``length`` steps after the warm-up decay: a fraction of all steps, at least one."""
+    return min(max(1, round(decay_fraction * total_steps)), length)
+
+
+def straight(position: float) -> float:
+    """1 at position 0, 0 at position 1, along a line."""
+    return 1.0 - position
+
+
+def half_cosine(position: float) -> float:
+    """1 at position 0, 0 at position 1, along half a cosine wave."""
+    return (1.0 + math.cos(math.pi * position)) / 2.0
+
+
+def square_root(position: float) -> float:
+    """1 at position 0, 0 at position 1, steep at first: Hägele et al. 2024, "Scaling Laws and Compute-Optimal Training Beyond
+    Fixed Training Durations", arXiv:2405.18392, section 3."""
+    return 1.0 - math.sqrt(position)
+
+
+def one_cycle(
+    step: float, ends: Sequence[float], values: Sequence[float], anneal: Callable[[float, float, float], float]
+) -> float:
+    """Rate or momentum of ``OneCycleLR`` (Smith and Topin 2018, arXiv:1708.07120): phases that end at the steps ``ends`` lead
+    through ``values``, of which there is one more. A phase without length (a rise of one step, where torch divides by
+    zero) is at its end at once."""
+    step = min(step, ends[-1])
+    phase = next(index for index, end in enumerate(ends) if step <= end)
+    begin, end = (0.0, *ends)[phase : phase + 2]
+    position = (step - begin) / (end - begin) if end != begin else 1.0
+    return anneal(values[phase], values[phase + 1], position)
+
+
+def two_phase_ends(total_steps: int, pct_start: float) -> tuple[float, ...]:
+    """The last steps of one cycle's phases: up, and all the way down."""
+    return pct_start * total_steps - 1, total_steps - 1
+
+
+def three_phase_ends(total_steps: int, pct_start: float) -> tuple[float, ...]:
+    """The last steps of one cycle's phases: up, as steeply down, and fading out."""
+    return pct_start * total_steps - 1, 2 * pct_start * total_steps - 2, total_steps - 1
+
+
+def anneal_cosine(start: float, end: float, position: float) -> float:
+    """From ``start`` to ``end`` while position goes from 0 to 1, along half a cosine wave."""
+    return end + (start - end) / 2.0 * (math.cos(math.pi * position) + 1.0)
+
+
+def anneal_linear(start: float, end: float, position: float) -> float:
+    """From ``start`` to ``end`` while position goes from 0 to 1, along a line."""
+    return (end - start) * position + start
+
+
+@dataclass
+class Plateau:
+    """What ``ReduceLROnPlateau(threshold_mode="rel")`` remembers: the only state any schedule has.
+
+    ``factor``: share of the optimizer's rate now in force. ``best``: best metric so far, None before the first.
+    ``bad_validations``: validations without progress. ``cooldown_left``: validations still to wait after a drop.
+    """
+
+    factor: float = 1.0
+    best: float | None = None
+    bad_validations: int = 0
+    cooldown_left: int = 0
+
+    def update(
+        self,
+        metric: float,
+        maximize: bool,
+        lr: float,
+        factor: float,
+        patience: int,
+        threshold: float,
+        cooldown: int,
+        min_lr: float,
+    ) -> bool:
+        """Take in one validation's ``metric``; True when the rate fell. NaN counts as no progress."""
+        sign = 1.0 if maximize else -1.0
+        limit = -math.inf if self.best is None else sign * self.best * (1.0 + sign * threshold)
+        better = sign * metric > limit
+        self.best = metric if better else self.best
+        self.bad_validations = 0 if better or self.cooldown_left > 0 else self.bad_validations + 1
+        self.cooldown_left = max(0, self.cooldown_left - 1)
+        if self.bad_validations <= patience:
+            return False
+        self.cooldown_left, self.bad_validations = cooldown, 0
+        old = lr * self.factor
+        new = max(old * factor, min_lr)
+        fell = old - new > 1e-8  # ReduceLROnPlateau's eps: a smaller drop is not made
+        self.factor = new / lr if fell else self.factor
+        return fell
