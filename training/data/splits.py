@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from training.config.dataset_section import DatasetSection, PartsSection
-from training.core import counter_rng
+from training.core.splits import hold_back_by_class, hold_back_groups
 from training.data.source import Source
 from training.errors import InputError
 
@@ -77,11 +77,11 @@ class _Draw:
         if fraction >= 1.0:
             raise self._refusal(setting, share, whole, of)
         if self.groups is not None:
-            held = _held_back_groups(self.groups[of], fraction, self.seed, stream)
+            held = hold_back_groups(self.groups[of], fraction, self.seed, stream)
         elif self.in_order:
             held = torch.arange(len(of)) >= len(of) - math.floor(fraction * len(of) + 0.5)
         else:
-            held = _held_back(self.targets[of], fraction, self.seed, stream)
+            held = hold_back_by_class(self.targets[of], fraction, self.seed, stream)
         if held.all() or not held.any():
             raise self._refusal(setting, share, whole, of, none_held=not held.any())
         return of[~held], of[held]
@@ -103,49 +103,3 @@ class _Draw:
                 "Raise the fraction or add samples, at least two of a class.",
             )
         return InputError(f"{asked} samples {nothing}", "Change the fraction or add samples.")
-
-
-def _held_back(targets: Tensor, fraction: float, seed: int, stream: str) -> Tensor:
-    """bool (n,): the samples to hold back."""
-    n = len(targets)
-    counts = torch.bincount(targets)
-    quotas = _quotas(counts.tolist(), fraction)
-    # Sorting by class, in shuffled order within each, makes a sample's place within its class its distance from the start.
-    shuffled = counter_rng.permutation(seed, 0, n, stream=stream)
-    by_class = shuffled[torch.sort(targets[shuffled], stable=True).indices]
-    starts = torch.cumsum(counts, 0) - counts
-    classes = targets[by_class]
-    held = torch.zeros(n, dtype=torch.bool)
-    held[by_class] = torch.arange(n) - starts[classes] < torch.tensor(quotas)[classes]
-    return held
-
-
-def _held_back_groups(groups: Tensor, fraction: float, seed: int, stream: str) -> Tensor:
-    """bool (n,): the groups, in an order shuffled by ``seed``, whose samples come closest to the fraction together; none of a
-    single one."""
-    names, members, sizes = torch.unique(groups, return_inverse=True, return_counts=True)
-    order = counter_rng.permutation(seed, 0, len(names), stream=stream)
-    reached = torch.cumsum(sizes[order], 0)
-    count = int(torch.argmin((reached - fraction * len(groups)).abs())) + 1
-    if count == len(names):
-        count -= 1
-    held = torch.zeros(len(names), dtype=torch.bool)
-    held[order[:count]] = True
-    return held[members]
-
-
-def _quotas(counts: list[int], fraction: float) -> list[int]:
-    """How many of each class to hold back."""
-    total = math.floor(fraction * sum(counts) + 0.5)
-    exact = [fraction * count for count in counts]
-    limits = [max(0, count - 1) for count in counts]
-    quotas = [min(math.floor(share), limit) for share, limit in zip(exact, limits, strict=True)]
-    # Largest remainder first; a class that has reached its limit passes its share on.
-    order = sorted(range(len(counts)), key=lambda number: (quotas[number] - exact[number], number))
-    missing = min(total, sum(limits)) - sum(quotas)
-    while missing > 0:
-        for number in order:
-            if missing > 0 and quotas[number] < limits[number]:
-                quotas[number] += 1
-                missing -= 1
-    return quotas

@@ -1,0 +1,49 @@
+"""Which samples are held back from training: a function of their classes or groups, a fraction and a seed."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from training.core.counter_rng import permutation
+
+
+def hold_back_by_class(classes: Tensor, fraction: float, seed: int, stream: str) -> Tensor:
+    """bool (n,): that ``fraction`` of the samples, drawn class by class, with the int64 ``classes`` (n,)."""
+    counts = torch.bincount(classes)
+    quotas = class_quotas(counts.tolist(), fraction)
+    # Sorting by class, in shuffled order within each, makes a sample's place within its class its distance from the start.
+    shuffled = permutation(seed, 0, len(classes), stream=stream)
+    by_class = shuffled[torch.sort(classes[shuffled], stable=True).indices]
+    starts = torch.cumsum(counts, 0) - counts
+    sorted_classes = classes[by_class]
+    held = torch.zeros(len(classes), dtype=torch.bool)
+    held[by_class] = torch.arange(len(classes)) - starts[sorted_classes] < torch.tensor(quotas)[sorted_classes]
+    return held
+
+
+def class_quotas(counts: list[int], fraction: float) -> list[int]:
+    """How many of each class to hold back: shares are rounded by largest remainder, and a class never gives its last sample."""
+    shares = [fraction * count for count in counts]
+    limits = [max(0, count - 1) for count in counts]
+    quotas = [min(math.floor(share), limit) for share, limit in zip(shares, limits, strict=True)]
+    by_remainder = sorted(range(len(counts)), key=lambda number: (quotas[number] - shares[number], number))
+    missing = min(math.floor(fraction * sum(counts) + 0.5), sum(limits)) - sum(quotas)
+    while missing > 0:  # a class that has reached its limit passes its share on
+        for number in by_remainder:
+            if missing > 0 and quotas[number] < limits[number]:
+                quotas[number] += 1
+                missing -= 1
+    return quotas
+
+
+def hold_back_groups(groups: Tensor, fraction: float, seed: int, stream: str) -> Tensor:
+    """bool (n,): the samples of whole groups, as many, in an order shuffled by ``seed``, as come closest to the fraction together;
+    never of all. ``groups`` are int64 (n,)."""
+    names, members, sizes = torch.unique(groups, return_inverse=True, return_counts=True)
+    order = permutation(seed, 0, len(names), stream=stream)
+    reached = torch.cumsum(sizes[order], 0)
+    count = int(torch.argmin((reached - fraction * len(groups)).abs())) + 1
+    return torch.isin(members, order[: min(count, len(names) - 1)])
