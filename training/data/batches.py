@@ -15,10 +15,10 @@ from torch import Tensor
 
 from training.config import RunConfig
 from training.core import counter_rng
+from training.core.batch_plan import BatchPlan
 from training.data.augment import Augmenter
 from training.data.balance import balanced_draws
 from training.data.normalise import Normalisation
-from training.data.plan import Plan, plan
 from training.data.resident import Bounds, Feed, Notice, Raw, Resident
 from training.data.source import Source
 from training.facts import IGNORED, IGNORED_PIXEL, DataFacts
@@ -98,7 +98,7 @@ class Data:
         self.splits = splits
         self.normalisation = normalisation
         self.report = report
-        self.plan = plan(len(splits["train"]), config.loop.batch_size, config.loop.accumulation)
+        self.plan = BatchPlan(len(splits["train"]), config.loop.batch_size, config.loop.accumulation)
         self.steps_per_epoch = self.plan.steps
         self.evaluation_size = config.loop.validation_batch_size or 2 * config.loop.batch_size  # no gradients are kept
         self._seed = config.seed
@@ -130,28 +130,28 @@ class Data:
         batches = self._batches("train", self._order(epoch), plan.bounds_from(start), epoch)
         for step in range(start, plan.steps):
             last = step == plan.steps - 1
-            count = len(plan.window(step)) if last else plan.accumulation
+            count = len(plan.batches_of(step)) if last else plan.accumulation
             stream = islice(batches, count)
-            yield Window(plan.samples(step) if last else plan.effective, count, stream)
+            yield Window(plan.samples(step) if last else plan.samples_per_step, count, stream)
             for _ in stream:
                 pass
 
-    def cut(self, finer: Plan, evaluation_size: int) -> None:
+    def cut(self, finer: BatchPlan, evaluation_size: int) -> None:
         """Cut the same windows into other batches from the next pass on; ``evaluation_size`` is for the other parts."""
-        if not finer.has_windows_of(self.plan):
+        if not finer.has_steps_of(self.plan):
             raise ValueError(f"{finer} has other windows than {self.plan}")
         self.plan = finer
         self.evaluation_size = evaluation_size
 
     def window_again(self, epoch: int, number: int) -> Window:
         """The very window that training saw, read anew without disturbing the pass that is under way."""
-        bounds = [self.plan.bounds(batch) for batch in self.plan.window(number)]
+        bounds = [self.plan.bounds(batch) for batch in self.plan.batches_of(number)]
         batches = self._batches("look", self._order(epoch), bounds, epoch)
         return Window(self.plan.samples(number), len(bounds), batches)
 
     def window_samples(self, epoch: int, number: int) -> Tensor:
         """int64 (n,): the samples of a window by their numbers in the dataset, in the order in which it has them."""
-        window = self.plan.window(number)
+        window = self.plan.batches_of(number)
         return self._order(epoch)[self.plan.bounds(window[0])[0] : self.plan.bounds(window[-1])[1]]
 
     def _order(self, epoch: int) -> Tensor:

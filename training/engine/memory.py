@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from training.config import RunConfig
+from training.core.batch_plan import BatchPlan
 from training.data import Window
 from training.data.host_memory import host_memory
-from training.data.plan import Plan
 from training.engine.device import choose_device, describe_device, ran_out_of_memory
 from training.engine.session import Session
 from training.errors import TrainingError, in_words
@@ -151,7 +151,7 @@ def free_memory(device: torch.device) -> None:
 # ------------------------------------------------------------------------------------------ what is proposed and told
 
 
-def smaller_batches(plan: Plan, model: nn.Module) -> dict[str, Any]:
+def smaller_batches(plan: BatchPlan, model: nn.Module) -> dict[str, Any]:
     """The settings for batches of at most half the size that give each step the same samples; empty without any.
 
     Batch normalisation cannot learn from single samples, so a model that has it is not given batches of one.
@@ -174,7 +174,7 @@ def batches_that_fit(session: Session, train_step: Callable[[Session, Window], S
     while fix := smaller_batches(data.plan, session.model):
         session.optimizer.zero_grad(set_to_none=True)
         free_memory(session.device)
-        data.cut(Plan(data.plan.n, fix["loop.batch_size"], fix["loop.accumulation"]), data.evaluation_size)
+        data.cut(BatchPlan(data.plan.n, fix["loop.batch_size"], fix["loop.accumulation"]), data.evaluation_size)
         try:
             whole = next(data.train_windows(progress.epoch, progress.window))
             two = Window(whole.samples, 2, islice(iter(whole), 2))  # the second finds gradients in place

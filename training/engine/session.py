@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from training.config import RunConfig
 from training.config.objective import Distillation
 from training.config.user_file import UserFile
+from training.core.batch_plan import BatchPlan
 from training.data import Data, Window
-from training.data.plan import plan
 from training.engine.device import Numerics
 from training.models.own_draws import own_draws
 from training.models.pretrained import Beginning
@@ -119,7 +119,7 @@ class Session:
         """Cut the windows into batches as large as ``progress`` says, else the settings: the same samples in each step."""
         loop, progress = self.config.loop, self.progress
         size = progress.batch_size or loop.batch_size
-        finer = plan(self.data.plan.n, size, loop.batch_size * loop.accumulation // size)
+        finer = BatchPlan(self.data.plan.n, size, loop.batch_size * loop.accumulation // size)
         self.data.cut(finer, progress.evaluation_size or self.evaluation_size(size))
 
     def apply_schedule(self) -> None:

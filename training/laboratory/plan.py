@@ -9,7 +9,7 @@ from typing import Any
 
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import read_toml
-from training.data.plan import plan
+from training.core.batch_plan import BatchPlan
 from training.data.source import Opening
 from training.data.sources import open_source
 from training.data.splits import split_source
@@ -57,7 +57,7 @@ def told_of_few_steps(config: RunConfig) -> str:
     """What there is to say beforehand where the data makes short epochs; "" of usual ones."""
     source = open_source(config.dataset, Opening(check=False))
     train = len(split_source(source, config.dataset)["train"])
-    steps = plan(train, config.loop.batch_size, config.loop.accumulation).steps
+    steps = BatchPlan(train, config.loop.batch_size, config.loop.accumulation).steps
     all_steps, every = steps * config.loop.epochs, config.checkpoints.every_steps or 0
     if steps >= _FEWEST_STEPS and all_steps >= every:
         return ""

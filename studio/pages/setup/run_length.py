@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from training.config import RunConfig
+from training.core.batch_plan import BatchPlan
 
 ASSUMED_SAMPLES = 10_000
 """Taken while the dataset has not been read; whoever shows a figure built on it says so."""
@@ -26,21 +27,14 @@ class RunLength:
 
 
 def run_length(config: RunConfig, samples: int | None) -> RunLength:
-    """The steps of ``config`` over ``samples`` training samples (None: not known yet).
-
-    As the engine counts: the last batch of an epoch may be short, a last batch of one sample joins the batch before it,
-    and the last step of an epoch may have fewer batches than ``loop.accumulation``.
-    """
+    """The steps of ``config`` over ``samples`` training samples (None: not known yet), as the engine counts them."""
     count = ASSUMED_SAMPLES if samples is None else samples
     loop = config.loop
-    batches = -(-count // loop.batch_size)
-    if loop.batch_size > 1 and batches > 1 and count % loop.batch_size == 1:
-        batches -= 1
-    per_epoch = max(1, -(-batches // loop.accumulation))
-    total = per_epoch * loop.epochs
+    plan = BatchPlan(max(1, count), loop.batch_size, loop.accumulation)
+    total = plan.steps * loop.epochs
     limit = loop.max_steps
     limited = limit is not None and limit < total
-    return RunLength(count, samples is None, batches, per_epoch, limit if limited and limit else total, limited)
+    return RunLength(count, samples is None, plan.batches, plan.steps, limit if limited and limit else total, limited)
 
 
 def checkpoint_bytes(config: RunConfig, parameter_bytes: int, buffer_bytes: int) -> int:

@@ -4,7 +4,7 @@ import pytest
 
 from studio.pages.setup.run_length import checkpoint_bytes, run_length
 from training.config import RunConfig
-from training.data.plan import plan
+from training.core.batch_plan import BatchPlan
 
 
 @pytest.mark.parametrize("samples", [1, 2, 31, 32, 33, 64, 65, 1000, 60_000])
@@ -12,7 +12,7 @@ from training.data.plan import plan
 def test_steps_are_counted_as_the_engine_counts_them(samples: int, batch_size: int, accumulation: int) -> None:
     config = RunConfig.model_validate({"loop": {"batch_size": batch_size, "accumulation": accumulation, "epochs": 3}})
     length = run_length(config, samples)
-    assert length.steps_per_epoch == plan(samples, batch_size, accumulation).steps
+    assert length.steps_per_epoch == BatchPlan(samples, batch_size, accumulation).steps
     assert length.total_steps == 3 * length.steps_per_epoch
 
 

@@ -13,9 +13,9 @@ from tests.training.data.test_augment_draws import EVERYTHING
 from tests.training.data.test_batches import CPU, batches, same
 from training.config.problems import cross_problems
 from training.config.run import RunConfig
+from training.core.batch_plan import BatchPlan
 from training.data import Data, prepare
 from training.data.augment import Augmenter
-from training.data.plan import plan
 
 MIXED = {"mixup_alpha": 0.4, "cutmix_alpha": 1.0}
 VARIED = {**EVERYTHING, "erasing": 0.3, **MIXED}
@@ -56,7 +56,7 @@ def test_pictures_from_files_are_mixed_alike(make_config: MakeConfig, image_fold
 def test_a_window_holds_the_same_samples_however_it_is_cut(make_config: MakeConfig) -> None:
     config = shapes(make_config, VARIED)
     with prepare(config, CPU) as data, prepare(config, CPU) as finer:
-        finer.cut(plan(len(data.splits["train"]), 5, 6), 10)
+        finer.cut(BatchPlan(len(data.splits["train"]), 5, 6), 10)
         for window, cut in zip(data.train_windows(2), finer.train_windows(2), strict=True):
             whole, parts = list(window), list(cut)
             assert len(parts) > len(whole)

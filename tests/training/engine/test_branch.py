@@ -13,7 +13,7 @@ from tests.training.tiny import tiny, tiny_pictures, write_idx
 from training.checkpoints import load_state
 from training.config import RunConfig
 from training.config.sheet import Part, branch_sheet
-from training.data.plan import plan
+from training.core.batch_plan import BatchPlan
 from training.engine.assemble import assemble
 from training.engine.restore import Branch
 from training.engine.run import Hooks, branch_run, resume_run, start_run
@@ -205,8 +205,8 @@ def compare_with_sheet(parent: RunFolder, before: RunConfig, after: RunConfig, w
     branch.apply(create_run(workspace, after), session)
     assert branch.sheet == said
     assert {"weights", *really_restored(session, fresh, load_state(checkpoint))} == said.parts
-    windows = plan(session.data.plan.n, before.loop.batch_size, before.loop.accumulation)
-    assert not said.continues or session.data.plan.has_windows_of(windows)
+    windows = BatchPlan(session.data.plan.n, before.loop.batch_size, before.loop.accumulation)
+    assert not said.continues or session.data.plan.has_steps_of(windows)
 
 
 def test_data_that_turns_out_to_differ_takes_the_place_away_and_says_so(tmp_path: Path) -> None:

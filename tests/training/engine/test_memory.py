@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from tests.training.tiny import tiny, tiny_pictures, write_idx
 from training.config import RunConfig
 from training.console import Console
-from training.data.plan import Plan, plan
+from training.core.batch_plan import BatchPlan
 from training.engine.device import ran_out_of_memory
 from training.engine.run import Hooks, resume_run, start_run
 from training.events import Event, Found
@@ -78,8 +78,8 @@ def with_batch_norm() -> nn.Module:
 # ------------------------------------------------------------------------------------------------ what is proposed
 
 
-def samples_of_steps(epoch: Plan) -> list[tuple[int, int]]:
-    windows = [epoch.window(step) for step in range(epoch.steps)]
+def samples_of_steps(epoch: BatchPlan) -> list[tuple[int, int]]:
+    windows = [epoch.batches_of(step) for step in range(epoch.steps)]
     return [(epoch.bounds(window[0])[0], epoch.bounds(window[-1])[1]) for window in windows]
 
 
@@ -88,7 +88,7 @@ def test_a_proposal_keeps_the_samples_of_every_step() -> None:
     for n in range(1, 90):
         for batch_size in (1, 2, 3, 4, 6, 7, 9, 12, 16, 35):
             for accumulation in (1, 2, 3, 5):
-                whole = plan(n, batch_size, accumulation)
+                whole = BatchPlan(n, batch_size, accumulation)
                 finer = whole.smaller(batch_size // 2)
                 while finer is not None:
                     proposals += 1
@@ -103,8 +103,8 @@ def test_same_windows_are_recognised_whatever_the_batches() -> None:
     for n in (1, 2, 7, 12, 13, 24, 25, 30):
         for one in sizes:
             for other in sizes:
-                left, right = plan(n, *one), plan(n, *other)
-                assert left.has_windows_of(right) == (samples_of_steps(left) == samples_of_steps(right))
+                left, right = BatchPlan(n, *one), BatchPlan(n, *other)
+                assert left.has_steps_of(right) == (samples_of_steps(left) == samples_of_steps(right))
 
 
 @pytest.mark.parametrize(
@@ -114,13 +114,13 @@ def test_same_windows_are_recognised_whatever_the_batches() -> None:
 def test_the_largest_batch_that_divides_the_window_is_proposed(
     batch_size: int, accumulation: int, proposed: tuple[int, int] | None
 ) -> None:
-    finer = plan(1000, batch_size, accumulation).smaller(batch_size // 2)
+    finer = BatchPlan(1000, batch_size, accumulation).smaller(batch_size // 2)
     assert (finer and (finer.batch_size, finer.accumulation)) == proposed
 
 
 def test_single_samples_are_not_proposed_when_an_epoch_would_get_another_step() -> None:
-    assert plan(25, 3, 4).smaller(1) is None  # the 25th sample is part of the second step now
-    assert plan(26, 3, 4).smaller(1) == Plan(26, 1, 12)
+    assert BatchPlan(25, 3, 4).smaller(1) is None  # the 25th sample is part of the second step now
+    assert BatchPlan(26, 3, 4).smaller(1) == BatchPlan(26, 1, 12)
 
 
 @pytest.mark.parametrize(

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from training.data.plan import plan
+from training.core.batch_plan import BatchPlan
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 3, 7, 30, 64, 250])
 @pytest.mark.parametrize("accumulation", [1, 2, 3, 8])
 def test_every_sample_is_in_exactly_one_batch_of_one_window(batch_size: int, accumulation: int) -> None:
     for n in range(1, 201):
-        epoch = plan(n, batch_size, accumulation)
-        batches = [batch for step in range(epoch.steps) for batch in epoch.window(step)]
+        epoch = BatchPlan(n, batch_size, accumulation)
+        batches = [batch for step in range(epoch.steps) for batch in epoch.batches_of(step)]
         assert batches == list(range(epoch.batches))
         bounds = [epoch.bounds(batch) for batch in batches]
         assert [place for first, end in bounds for place in range(first, end)] == list(range(n))
         assert sum(epoch.samples(step) for step in range(epoch.steps)) == n
-        assert all(len(epoch.window(step)) == accumulation for step in range(epoch.steps - 1))
+        assert all(len(epoch.batches_of(step)) == accumulation for step in range(epoch.steps - 1))
         sizes = [end - first for first, end in bounds]
         assert all(size == batch_size for size in sizes[:-1])
         assert 1 <= sizes[-1] <= batch_size + 1
@@ -28,11 +28,11 @@ def test_every_sample_is_in_exactly_one_batch_of_one_window(batch_size: int, acc
     [(9, 4, [4, 5]), (10, 4, [4, 4, 2]), (5, 4, [5]), (1, 4, [1]), (4, 4, [4]), (3, 1, [1, 1, 1]), (3, 2, [3])],
 )
 def test_a_lone_last_sample_joins_the_batch_before_it(n: int, batch_size: int, sizes: list[int]) -> None:
-    epoch = plan(n, batch_size)
+    epoch = BatchPlan(n, batch_size)
     assert [end - first for first, end in map(epoch.bounds, range(epoch.batches))] == sizes
 
 
 @pytest.mark.parametrize("numbers", [(0, 1, 1), (1, 0, 1), (1, 1, 0)])
 def test_nonsense_is_refused(numbers: tuple[int, int, int]) -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        plan(*numbers)
+        BatchPlan(*numbers)
