@@ -15,9 +15,9 @@ from torch import Tensor
 
 from training.config import RunConfig
 from training.core import counter_rng
+from training.core.balance import balanced_draws
 from training.core.batch_plan import BatchPlan
 from training.data.augment import Augmenter
-from training.data.balance import balanced_draws
 from training.data.normalise import Normalisation
 from training.data.resident import Bounds, Feed, Notice, Raw, Resident
 from training.data.source import Source

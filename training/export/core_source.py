@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 
-from training.core import counter_rng, schedules, splits
+from training.core import balance, counter_rng, schedules, splits
 from training.export.definitions import Definitions, defined_names
 
-MODULES = (counter_rng, schedules, splits)
+MODULES = (balance, counter_rng, schedules, splits)
 NAMES = tuple(
     (module.__name__, name)
     for module in MODULES

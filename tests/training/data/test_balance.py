@@ -10,8 +10,8 @@ import torch
 from tests.training.catalog.whole_way import train_and_resume
 from tests.training.data.conftest import MakeConfig
 from tests.training.tiny import tiny
+from training.core.balance import balanced_draws
 from training.data import prepare
-from training.data.balance import balanced_draws
 from training.errors import ConfigError
 
 COUNTS = (50, 7, 1, 0, 20)

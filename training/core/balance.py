@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from training.core import counter_rng
+from training.core.counter_rng import random_bits
 
 
 def balanced_draws(classes: Tensor, seed: int, epoch: int) -> Tensor:
@@ -28,7 +28,7 @@ def balanced_draws(classes: Tensor, seed: int, epoch: int) -> Tensor:
         rounds, place = along // len(members), along % len(members)
         first = int(rounds[0])
         grid = torch.arange(first, int(rounds[-1]) + 1).unsqueeze(1) * len(members) + torch.arange(len(members))
-        keys = counter_rng.random_bits(seed, f"balanced {int(present[number])}", 0, grid)
+        keys = random_bits(seed, f"balanced {int(present[number])}", 0, grid)
         orders = torch.sort(keys, dim=1, stable=True).indices
         chosen[mine] = members[orders[rounds - first, place]]
     return chosen

@@ -1,0 +1,54 @@
+"""What an exported script has of ``training.core`` is its very source, and nothing that the run does not need."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.training.export.conftest import Train
+from tests.training.tiny import tiny, tiny_pictures, write_idx
+from training.config import RunConfig
+from training.export import export_checkpoint
+from training.export.core_source import NAMES
+
+
+def test_no_name_stands_for_two_things() -> None:
+    assert [name for name, times in Counter(name for _, name in NAMES).items() if times > 1] == []
+
+
+def line_of(node: ast.AST) -> int:
+    return node.lineno  # type: ignore[attr-defined]
+
+
+def runs(place: Path) -> dict[str, RunConfig]:
+    monitored = "checkpoints.monitor=val/loss"
+    return {
+        "one cycle": tiny(),
+        "three phases": tiny("schedule.three_phase=true", "dataset.kind=blobs"),
+        "plateau": tiny("schedule.kind=plateau", monitored, "loader.sampling=balanced"),
+        "wsd": tiny_pictures(write_idx(place / "images"), "schedule.kind=wsd", "dataset.cutmix_alpha=1.0"),
+    }
+
+
+@pytest.mark.parametrize("name", ["one cycle", "three phases", "plateau", "wsd"])
+def test_functions_of_a_script_are_ours(name: str, train: Train, tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    export_checkpoint(train(runs(tmp_path)[name]), "script", file)
+    text = file.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    core = {name: getattr(sys.modules[module], name) for module, name in NAMES}
+    taken = {
+        node.name: "\n".join(text.splitlines()[min(map(line_of, [node, *node.decorator_list])) - 1 : node.end_lineno])
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in core
+    }
+    assert {"permutation", "hold_back_by_class", "splitmix64"} <= taken.keys()
+    for function, source in taken.items():
+        assert source == inspect.getsource(core[function]).rstrip()
+    used = Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    assert [function for function in taken if not used[function]] == []
