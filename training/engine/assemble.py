@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from training.config import RunConfig
+from training.config.user_file import UserFile
 from training.data import Data, prepare
 from training.data.kept import KeptData
 from training.data.normalise import Normalisation
@@ -30,6 +31,7 @@ from training.models.pretrained import Beginning, begin
 from training.models.recompute import recompute_activations
 from training.models.stages import stages
 from training.models.strides import refuse_long_strides
+from training.models.user_file import refuse_lasting_modes
 from training.objectives import Objective, make_objective
 from training.optim import Average, Ema, Freezing, Swa, make_guard, make_optimizer
 from training.process import give_back_memory
@@ -77,6 +79,8 @@ def _build(
     objective = make_objective(config.objective, data.facts, device)
     _refuse_unmeasured(config, objective)
     model = make_model(config.model, data.facts, objective.outputs, config.seed, code)
+    if isinstance(config.model, UserFile) and not loads:
+        refuse_lasting_modes(model, config.model, data.facts)
     precision, batch_size = config.precision, config.loop.batch_size
     threads = choices.threads or choose_threads(precision.threads, model, data.facts, batch_size)
     torch.set_num_threads(threads)

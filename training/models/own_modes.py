@@ -49,6 +49,10 @@ _SETTINGS: tuple[tuple[str, Callable[[], Any], Callable[[Any], object]], ...] = 
         )
         for device in ("cpu", "cuda")
     ),
+    *(
+        ("set_autocast_dtype", partial(torch.get_autocast_dtype, device), partial(torch.set_autocast_dtype, device))
+        for device in ("cpu", "cuda")
+    ),
     ("autocast", lambda: _autocast_depth(), lambda depth: _leave_autocast(depth)),
     *(
         (f"backends.cuda.enable_{name}_sdp", getattr(cuda, f"{name}_sdp_enabled"), getattr(cuda, f"enable_{name}_sdp"))
@@ -84,18 +88,19 @@ def own_modes(path: Path) -> Iterator[None]:
         )
 
 
-def modes() -> list[tuple[str, Any]]:
+def _modes() -> list[tuple[str, Any]]:
     """torch's modes as they stand, each by what sets it in torch."""
     switches = [(path, getattr(place, name)) for path, place, name in _switches()]
     return switches + [(name, ask()) for name, ask, _ in _SETTINGS]
 
 
-def call_watched(before: list[tuple[str, Any]], model: nn.Module, inputs: Tensor) -> tuple[Any, set[str]]:
-    """What ``model`` answers, and which modes are not ``before`` any more: a step calls it with gradients on, and goes on to the
+def call_watched(model: nn.Module, inputs: Tensor) -> tuple[Any, set[str]]:
+    """What ``model`` answers, and which modes are not what they were any more: a step calls it with gradients on, and goes on to the
     backward pass and the next step in the modes it left. A validation has none anyway, and puts back that it had none."""
+    before = _modes()
     torch.set_grad_enabled(model.training)
     answer = model(inputs)
-    changed = {name for (name, value), (_, now) in zip(before, modes(), strict=True) if value != now}
+    changed = {name for (name, value), (_, now) in zip(before, _modes(), strict=True) if value != now}
     if model.training and torch.is_inference_mode_enabled():
         changed.add("inference_mode")
     elif model.training and not torch.is_grad_enabled():

@@ -9,7 +9,6 @@ import traceback
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,7 +23,7 @@ from training.config.user_file import UserFile, argument_problems, untrusted
 from training.errors import ConfigError, InputError, Problem, TrainingError, counted
 from training.facts import DataFacts
 from training.models.hollow import forward_hollow
-from training.models.own_modes import call_watched, modes, own_modes
+from training.models.own_modes import call_watched, own_modes
 from training.models.refusing_layer import entered_layers, refusal
 from training.reading import MEGABYTE, read_bytes, visible
 
@@ -204,23 +203,38 @@ def _run(signature: Signature, path: Path) -> ModuleType:
 
 
 def _tried(model: nn.Module, path: Path, what: str, facts: DataFacts, samples: int) -> Any:
-    """The network's answer to so many samples. Raises InputError, too, where that leaves torch in other modes."""
+    """The network's answer to so many samples."""
     with entered_layers(model) as entered:
 
         def why(fault: str) -> str:
             theirs = not entered or type(entered[-1][1]).__module__.startswith(_MODULE)  # whose line is told
             return fault if theirs else refusal(entered, fault)
 
-        answer, changed = _told(
-            path, what, lambda: forward_hollow(model, facts, samples, partial(call_watched, modes())), why
-        )
+        return _told(path, what, lambda: forward_hollow(model, facts, samples), why)
+
+
+def refuse_lasting_modes(model: nn.Module, config: UserFile, facts: DataFacts) -> None:
+    """Raise InputError where a forward pass, as the network trains or as it is used, leaves torch in other modes than it found.
+    For what begins to train: what was trained so is used as it was trained."""
+    path, changed = Path(config.path), set()
+    training = [(part, part.training) for part in model.modules()]
+
+    def call(network: nn.Module, inputs: Tensor) -> tuple[Any, set[str]]:
+        with own_modes(path):  # put back after each, as a network may be tried twice
+            return call_watched(network, inputs)
+
+    for samples, mode in ((2, True), (1, False)):
+        model.train(mode)
+        _, found = _told(path, "cannot be tried", lambda: forward_hollow(model, facts, samples, call))  # noqa: B023
+        changed |= found
+    for part, mode in training:
+        part.training = mode
     if changed:
         names = ", ".join(f"torch.{name}" for name in sorted(changed))
         raise InputError(
             f"{visible(str(path))}: forward changes what torch does from then on ({names}), in the backward pass and in later steps, "
             "too; use it in a with statement, or put it back before forward returns."
         )
-    return answer
 
 
 def _told(path: Path, what: str, work: Callable[[], Any], why: Callable[[str], str] = str) -> Any:

@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 
 from tests.training.commands import Captured, json_line
 from training.cli import main
+from training.engine import assemble
 
 MODES = (
     "torch.set_grad_enabled(False)",
@@ -24,6 +25,7 @@ MODES = (
     "torch.set_float32_matmul_precision('medium')",
     "torch.set_flush_denormal(True)",
     "torch.autocast('cpu').__enter__()",
+    "torch.set_autocast_dtype('cpu', torch.float16)",
 )
 PLAIN = "import torch\ndef build():\n    return torch.nn.Linear(2, 3)\n"
 CLOCK = "import random, time\nimport numpy\nimport torch\n"
@@ -52,6 +54,7 @@ def modes() -> list[object]:
         torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(), torch.get_default_device(),
         torch.get_deterministic_debug_mode(), torch.get_num_threads(), torch.backends.cudnn.benchmark,
         torch.backends.mkldnn.enabled, torch.get_float32_matmul_precision(), float(smallest * 1), torch.is_autocast_enabled("cpu"),
+        torch.get_autocast_dtype("cpu"),
     ]  # fmt: skip
 
 
@@ -131,11 +134,37 @@ def test_a_forward_that_leaves_other_modes_is_refused(
         "torch.set_grad_enabled(self.training)",
         "torch.set_grad_enabled(True)",
         "torch.autocast('cpu').__enter__().__exit__(None, None, None)",
+        "kept = torch.get_float32_matmul_precision(); torch.set_float32_matmul_precision('high'); x = x + float(x.sum()) - "
+        "float(x.sum()); torch.set_float32_matmul_precision(kept)",  # where numbers are missing it ends half-way
     ],
 )
 def test_a_forward_that_changes_nothing_for_the_others_is_taken(tmp_path: Path, capsys: Captured, line: str) -> None:
     plain = trained(tmp_path, PLAIN, capsys, "plain")
     assert same(trained(tmp_path, IN_FORWARD.format(line=line, taken="x"), capsys), plain)
+
+
+def test_a_run_that_was_trained_in_other_modes_is_still_exported_and_continued(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its weights are what they are; the run is held to its file."""
+    text = IN_FORWARD.format(line="torch.set_float32_matmul_precision('high')", taken="x")
+    with monkeypatch.context() as before:
+        before.setattr(assemble, "refuse_lasting_modes", lambda *_: None)  # by a version that did not look
+        assert main(["run", *command(tmp_path, text, "old")]) == 0
+    run = json_line(capsys)
+    torch.set_float32_matmul_precision("highest")
+    assert main(["export", run["last_checkpoint"], "--to", "safetensors", "--out", str(tmp_path / "out")]) == 0
+    branch = [
+        "resume",
+        run["last_checkpoint"],
+        "--branch",
+        "--set",
+        "loop.epochs=2",
+        "--workspace",
+        str(tmp_path / "runs old"),
+    ]
+    assert main(branch) == 0
+    torch.set_float32_matmul_precision("highest")
 
 
 def test_a_device_that_is_entered_and_not_left_is_refused(tmp_path: Path, capsys: Captured) -> None:
