@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import symtable
 
 from training.core import balance, counter_rng, schedules, splits
 from training.export.definitions import Definitions, defined_names
@@ -20,13 +21,23 @@ NAMES = tuple(
 _MARK = "#CORE#"
 
 
-def paste_core(text: str) -> str:
-    """``text`` with what it uses of core, and what that uses, at its mark: a line of its own."""
-    tree = ast.parse(text)
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+def paste_core(text: str, own: str = "") -> str:
+    """``text`` with what it uses of core, and what that uses, at its mark: a line of its own. ``own`` is a part of it that a person
+    wrote, in which those names mean something else."""
+    table = symtable.symtable(text.replace(own, ""), "script", "exec")
+    used = _look_up(table) - {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned()}
     definitions = Definitions()
     modules = {module.__name__: module for module in MODULES}
     for module, name in NAMES:
         if name in used:
             definitions.take(modules[module], name)
     return text.replace(f"\n{_MARK}\n", f"\n{definitions.text}\n")
+
+
+def _look_up(table: symtable.SymbolTable) -> set[str]:
+    """The names that are looked up at the top of the script, in whatever function."""
+    top = table.get_type() == "module"
+    found = {
+        symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced() and (top or symbol.is_global())
+    }
+    return found.union(*map(_look_up, table.get_children()))

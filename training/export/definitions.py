@@ -6,6 +6,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Iterable
+from itertools import pairwise
 from types import ModuleType
 
 OURS = __name__.partition(".")[0]
@@ -30,7 +31,13 @@ class Definitions:
 
     @property
     def text(self) -> str:
-        return "\n\n\n".join(self._texts)
+        return "".join(text + self._space(text, after) for text, after in pairwise([*self._texts, ""]))
+
+    @staticmethod
+    def _space(text: str, after: str) -> str:
+        """Lines between two of them: constants stand together."""
+        constant = not text.startswith(("def ", "class ", "@")) and not after.startswith(("def ", "class ", "@"))
+        return "" if not after else "\n" if constant else "\n\n\n"
 
     def take(self, module: ModuleType, name: str) -> None:
         """Take what ``name`` means at the top of ``module``, and before it what that needs."""

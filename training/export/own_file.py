@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from training.errors import InputError
+from training.export.definitions import defined_names
 
 _INSTEAD = "rename it and train with that, or export safetensors, torch-export or onnx instead"
 
@@ -103,10 +104,13 @@ def _meanings(line: str) -> dict[str, str]:
     return {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
 
 
-def refuse_clash(text: str, theirs: str) -> None:
-    """Raise InputError where the script ``text`` gives a name of the file's part ``theirs`` a second meaning."""
+def refuse_clash(text: str, theirs: str, imports: Iterable[str]) -> None:
+    """Raise InputError where the script ``text`` gives a name of the file's part ``theirs``, or one that the file ``imports``, a
+    second meaning."""
     both, own = Counter(_names(text)), Counter(_names(theirs))
-    twice = sorted(name for name in own if both[name] > own[name])
+    imported = {name for line in imports for name in _meanings(line)}
+    defined = {name for node in ast.parse(text).body for name in defined_names(node)}
+    twice = sorted({name for name in own if both[name] > own[name]} | imported & (defined - own.keys()))
     if twice:
         raise InputError(f"model.path: the file calls something {twice[0]}, and so does a script; {_INSTEAD}.")
 
@@ -114,11 +118,7 @@ def refuse_clash(text: str, theirs: str) -> None:
 def _names(text: str) -> list[str]:
     found = []
     for node in ast.parse(text).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.append(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, ast.Import | ast.ImportFrom):
             found += [alias.asname or alias.name.partition(".")[0] for alias in node.names]
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found += [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+        found += defined_names(node)
     return found

@@ -164,13 +164,13 @@ def _rendered(template: str, facts: dict[str, Any], last: str = "") -> str:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    text = paste_core(environment.get_template(template).render(facts))
+    text = paste_core(environment.get_template(template).render(facts), facts.get("network_code", ""))
     used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     lines = [line for name, line in _IMPORTS.items() if name in used or not name]
     if "data_imports" in facts:
         lines = joined(lines, facts["data_imports"])
     if "own_imports" in facts:
-        refuse_clash("\n".join([*lines, last, text]), facts["network_code"])
+        refuse_clash("\n".join([*lines, last, text]), facts["network_code"], facts["own_imports"])
         lines = joined(lines, facts["own_imports"])
     imports = "\n".join(_together([*lines, "", last] if last else lines)).strip("\n")
     text = text.replace("\n#IMPORTS#\n", f"\n{imports}\n")  # a line of its own, which no name can be

@@ -103,6 +103,27 @@ def test_own_network_that_calls_something_as_a_script_does(
 
 
 @pytest.mark.parametrize(
+    ("line", "clashes"),
+    [
+        ("def normal(x):\n    return x", False),  # of core, but not in this script
+        ("from torch import relu as integers", False),
+        ("def permutation(x):\n    return x", True),
+        ("from torch import relu as permutation", True),
+    ],
+)
+def test_own_network_with_a_name_of_core(
+    tmp_path: Path, train: Train, monkeypatch: pytest.MonkeyPatch, line: str, clashes: bool
+) -> None:
+    settings = agreed(f"{NETWORK}\n\n{line}\n", tmp_path, monkeypatch)
+    checkpoint = train(tiny(*settings, "loop.max_steps=1"))
+    if not clashes:
+        export(checkpoint, tmp_path / "train.py")
+        return
+    with pytest.raises(InputError, match=r"model\.path: the file calls something permutation, and so does a script"):
+        export(checkpoint, tmp_path / "train.py")
+
+
+@pytest.mark.parametrize(
     "line", ["import random", "from random import choice", "import numpy.random", "import numpy as np"]
 )
 def test_own_network_with_other_random_numbers_than_torchs(
