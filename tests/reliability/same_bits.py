@@ -31,7 +31,10 @@ HERE = Path(__file__).resolve().parents[2]
 WORKER = """
 import contextlib, hashlib, io, json, sys
 from pathlib import Path
+import training
 from training.cli import main
+
+assert Path(training.__file__).parents[1] == Path(sys.argv[1]), training.__file__
 
 for line in sys.stdin:
     file, workspace = line.rstrip("\\n").split("\\t")
@@ -96,7 +99,7 @@ def train(checkout: Path, files: Mapping[str, Path], workspace: Path) -> dict[st
     environ = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONSAFEPATH": "1"}
     lines = "".join(f"{file}\t{workspace / str(number)}\n" for number, file in enumerate(files.values()))
     done = subprocess.run(
-        [sys.executable, "-c", WORKER],
+        [sys.executable, "-c", WORKER, str(checkout)],
         input=lines,
         text=True,
         env=environ,
@@ -133,6 +136,8 @@ def main(argv: Sequence[str]) -> int:
             if options.only in name:
                 save_config(config, place / f"{number}.toml")
                 found.append((name, place / f"{number}.toml"))
+        if not found:
+            parser.error(f"no run is called {options.only}")
         answers: list[list[Future[dict[str, dict[str, object]]]]] = []
         for checkout in (other, HERE):
             parts = []

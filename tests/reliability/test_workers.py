@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -173,7 +174,8 @@ def test_there_is_room_for_the_workers_that_validate_before_others_train(
 def test_too_many_open_files_are_named_as_the_cause(tmp_path: Path) -> None:
     config = tmp_path / "shapes.toml"
     save_config(shapes("loader.mode=streamed", "loader.workers=2", "loop.epochs=1"), config)
-    command = f"ulimit -n 28; exec {sys.executable} -m training run {config} --workspace {tmp_path / 'runs'}"
+    words = [sys.executable, "-m", "training", "run", str(config), "--workspace", str(tmp_path / "runs")]
+    command = f"ulimit -n 28; exec {shlex.join(words)}"
     ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=200, check=False)
     assert ended.returncode == 1
     assert "Too many files are open for loader.workers = 2" in ended.stderr

@@ -11,6 +11,7 @@ import pytest
 
 from tests.training.commands import Captured, json_line
 from training.cli import main
+from training.core import counter_rng
 from training.data import made_room, placement
 from training.data.host_memory import HostMemory
 from training.data.sources import toys
@@ -33,7 +34,7 @@ def _few_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
     def draw(*_arguments: object) -> None:
         raise AssertionError("samples were made")
 
-    monkeypatch.setattr(toys, "_normal", draw)
+    monkeypatch.setattr(counter_rng, "normal", draw)
 
 
 BLOBS = ["dataset.kind=blobs", "dataset.samples=10000000", "dataset.features=1000", "loader.mode=resident"]

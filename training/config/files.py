@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from training.config.optimizer_scale import rescale
+from training.config.optimizer_scale import Moved, rescale
 from training.config.paths import with_absolute_paths
 from training.config.problems import alternatives, cross_problems, problems_from
 from training.config.run import SECTIONS, RunConfig
 from training.errors import ConfigError, InputError, Problem
 from training.reading import MEGABYTE, read_bytes, visible
+
+logger = logging.getLogger(__name__)
 
 _MOST_BYTES = MEGABYTE
 _MOST_WORK = 20_000  # the squares of the dots in each line: one of 140, or thousands of two or three
@@ -31,7 +34,7 @@ def load_config(path: Path, overrides: Iterable[str] = ()) -> RunConfig:
     """
     text, source = read_config_text(path), visible(str(path))
     data = read_toml(text, source)
-    apply_overrides(data, overrides)
+    tell_moved(apply_overrides(data, overrides))
     return parse_config(data, source=source, folder=path.resolve().parent)
 
 
@@ -127,9 +130,9 @@ def parse_config(
     return config
 
 
-def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> None:
+def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> Moved:
     """Apply "section.key=value" (or "name=value") to ``data`` in place; values are TOML, else plain text. With another optimizer
-    the settings that are not named go to its scale, as in the window."""
+    the settings that are not named go to its scale, as in the window: returned is what stood there and what does now."""
     before, named = _settings(data.get("optimizer")), set[str]()
     for override in overrides:
         key, separator, text = override.partition("=")
@@ -158,8 +161,15 @@ def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> None:
                 value = {**table, parts[2]: value} if isinstance(table, dict) else {parts[2]: value}
             section[parts[1]] = value
         named.add(".".join(parts))
-    if "optimizer.kind" in named and isinstance(data["optimizer"], dict):
-        rescale(data, before, named)
+    changed = "optimizer.kind" in named and isinstance(data["optimizer"], dict)
+    return rescale(data, before, named) if changed else {}
+
+
+def tell_moved(moved: Moved) -> None:
+    """Say which settings went to another optimizer's scale."""
+    if moved:
+        pairs = ", ".join(f"{path} {_written(old)} -> {_written(new)}" for path, (old, new) in moved.items())
+        logger.warning("Moved to the other optimizer's scale: %s. What --set names stays.", pairs)
 
 
 def _settings(section: object) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, TypeGuard
 
+from pydantic import ValidationError
+
 from training.config.problems import alternatives
 from training.config.run import RunConfig
 
@@ -19,20 +21,29 @@ _MUON_FACTOR = 20.0
 """How much higher Muon's rates are where its steps are not made as large as AdamW's."""
 
 
-def rescale(data: dict[str, Any], before: Mapping[str, Any], named: Collection[str]) -> None:
+def rescale(data: dict[str, Any], before: Mapping[str, Any], named: Collection[str]) -> Moved:
     """Bring what stands in ``data`` to the scale of its optimizer, where that is another one than the section ``before`` had;
-    both may leave settings out. Those ``named``, by dotted path, stay."""
+    both may leave settings out. Those ``named``, by dotted path, stay, and all do where ``before`` has a wrong value: that is to
+    be told first. Returns what moved."""
     section = data["optimizer"]
     kind, chosen = _kind(before), _kind(section)
     if kind == chosen or not {kind, chosen} <= alternatives("optimizer").keys():
-        return
-    old = {**_defaults(kind), **before}
+        return {}
+    try:
+        old = alternatives("optimizer")[kind].model_validate({"kind": kind, **before}).model_dump(mode="json")
+    except ValidationError:
+        return {}
     peak = take_peak(data) if "schedule.max_lr" not in named else {}
     if peak:
         old["lr"] = peak["schedule.max_lr"][0]
         section.setdefault("lr", old["lr"])
+    was = dict(section)
     carry_to_scale(old, section, but=named)
-    move_rates(data, old, _defaults(chosen) | section, but=named)
+    moved = {f"optimizer.{name}": (value, section[name]) for name, value in was.items() if section[name] != value}
+    usual = _defaults(chosen)["lr"]
+    scale = _moved_rate(old["lr"], _usual_rate(old, _defaults(kind)["lr"]), usual)  # whatever rate is named
+    rates = move_rates(data, old, {"lr": scale}, but=named)
+    return {**moved, **{path: pair for path, pair in rates.items() if pair[0] != pair[1]}}
 
 
 def take_peak(data: dict[str, Any]) -> Moved:
@@ -49,7 +60,7 @@ def carry_to_scale(old: Mapping[str, Any], new: dict[str, Any], but: Collection[
     """Bring ``new``, whose settings were taken over from the whole section ``old`` of another kind, to its kind's scale: what was
     changed stays where both take it alike, and the same number under another default is another thing."""
     before, usual = _defaults(old["kind"]), _defaults(new["kind"])
-    carried = [name for name in new if name in before and f"optimizer.{name}" not in but]
+    carried = [name for name in new if name in before and name in usual and f"optimizer.{name}" not in but]
     for name in carried:
         if name != "kind" and before[name] != usual[name]:
             new[name] = usual[name]

@@ -171,7 +171,7 @@ def _reasons_to_begin_anew(
 
 
 def _same_windows(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any]) -> bool:
-    """Whether each step sees the same samples, however they are cut into batches (``training.data.plan``)."""
+    """Whether each step sees the same samples, however they are cut into batches (``training.core.batch_plan``)."""
     old, new = before.loop, after.loop
     size = old.batch_size * old.accumulation
     if size != new.batch_size * new.accumulation:

@@ -11,11 +11,10 @@ from training.core.counter_rng import random_bits
 def balanced_draws(classes: Tensor, seed: int, epoch: int) -> Tensor:
     """int64 (n,): for each of an epoch's n draws a place in ``classes`` (int64, (n,)).
 
-    Draws are counted on through the epochs. Draw g belongs to the (g mod C)-th of the C classes that have samples, and is
-    that class's draw number g div C: they go through its samples in a random order, every one before any comes again, in
-    another order the next time. So of a common class, too, each sample has its turn, in a later epoch where one is too
-    short. A function of (seed, epoch): nothing of it needs to be kept.
-    """
+    Draws are counted on through the epochs. Draw g belongs to the (g mod C)-th of the C classes that have samples,
+    and is that class's draw number g div C: they go through its samples in a random order, every one before any comes
+    again, in another order the next time. So of a common class, too, each sample has its turn, in a later epoch where
+    one is too short. A function of (seed, epoch): nothing of it needs to be kept."""
     n = len(classes)
     present, numbers = torch.unique(classes, return_inverse=True)
     draws = epoch * n + torch.arange(n)

@@ -11,10 +11,10 @@ from itertools import pairwise
 class BatchPlan:
     """An epoch of ``n`` samples cut into batches, ``accumulation`` of them for each optimizer step.
 
-    The last batch may be short, and the last step may have fewer batches. A last batch of a single sample joins the batch before
-    it: batch normalization has nothing to normalize over with one sample, and raises or learns nonsense. (With a batch size
-    of 1 every batch is a single sample, as was asked for.) All numbers are at least 1; ValueError otherwise.
-    """
+    The last batch may be short, and the last step may have fewer batches. A last batch of a single sample joins the
+    batch before it: batch normalization has nothing to normalize over with one sample, and raises or learns nonsense.
+    (With a batch size of 1 every batch is a single sample, as was asked for.) All numbers are at least 1; ValueError
+    otherwise."""
 
     n: int
     batch_size: int
@@ -71,9 +71,8 @@ class BatchPlan:
     def smaller(self, most: int) -> BatchPlan | None:
         """The same steps in the largest batches of at most ``most`` samples; None where there is no such plan.
 
-        Batches are divisors of a full step. Single samples are no choice when that would leave an epoch's last sample,
-        which joins the step before it otherwise, in a step of its own.
-        """
+        Batches are divisors of a full step. Single samples are no choice when that would leave an epoch's last
+        sample, which joins the step before it otherwise, in a step of its own."""
         for size in range(min(most, self.batch_size - 1), 0, -1):
             if self.samples_per_step % size == 0:
                 finer = BatchPlan(self.n, size, self.samples_per_step // size)

@@ -1,12 +1,11 @@
 """Counter-based randomness: every number is ``f(seed, stream, epoch, index)``.
 
-There is no state: nothing to save for a resume, nothing that worker processes could disturb, and the same bits on CPU and GPU. The
-generator is SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014), read at any
-position: output number ``i`` is the finalizer applied to ``key + (i + 1) * gamma``.
+There is no state: nothing to save for a resume, nothing that worker processes could disturb, and the same bits on CPU
+and GPU. The generator is SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA
+2014), read at any position: output number ``i`` is the finalizer applied to ``key + (i + 1) * gamma``.
 
-It computes with unsigned 64-bit numbers, which torch does not have everywhere. int64 stands in: sums and products wrap to the
-same 64 bits, and the logical right shift is an arithmetic one with the copied sign bits masked away.
-"""
+It computes with unsigned 64-bit numbers, which torch does not have everywhere. int64 stands in: sums and products
+wrap to the same 64 bits, and the logical right shift is an arithmetic one with the copied sign bits masked away."""
 
 from __future__ import annotations
 
@@ -38,7 +37,8 @@ def uniform(seed: int, stream: str, epoch: int, indices: Tensor) -> Tensor:
 
 
 def normal(seed: int, stream: str, numbers: Tensor, count: int) -> Tensor:
-    """``count`` draws from N(0, 1) for each of the int64 ``numbers`` (...): float64 (..., count), by Box and Muller."""
+    """``count`` draws from N(0, 1) for each of the int64 ``numbers`` (...): float64 (..., count), by Box and
+    Muller."""
     places = numbers.unsqueeze(-1) * count + torch.arange(count)
     radius = torch.sqrt(-2.0 * torch.log1p(-uniform(seed, f"{stream} radius", 0, places).double()))
     return radius * torch.cos(2.0 * math.pi * uniform(seed, f"{stream} turn", 0, places).double())
@@ -47,8 +47,8 @@ def normal(seed: int, stream: str, numbers: Tensor, count: int) -> Tensor:
 def integers(seed: int, stream: str, epoch: int, indices: Tensor, high: int) -> Tensor:
     """Uniform int64 in [0, high), shaped like ``indices``; ``high`` is at most 2**31.
 
-    32 bits are scaled by ``high`` (Lemire 2019 without the rejection): no number is favored by more than high / 2**32.
-    """
+    32 bits are scaled by ``high`` (Lemire 2019 without the rejection): no number is favored by more than high /
+    2**32."""
     if not 1 <= high <= 2**31:
         raise ValueError(f"high must be in 1..2**31, but is {high}")
     word = (random_bits(seed, stream, epoch, indices) >> 32) & 0xFFFFFFFF
@@ -71,7 +71,8 @@ def splitmix64(key: int, positions: Tensor) -> Tensor:
 
 @lru_cache(maxsize=256)
 def stream_key(seed: int, stream: str, epoch: int) -> int:
-    """The generator of one (seed, stream, epoch); each part is finalized before the next joins, so none can cancel."""
+    """The generator of one (seed, stream, epoch); each part is finalized before the next joins, so none can
+    cancel."""
     number = int.from_bytes(hashlib.sha256(stream.encode()).digest()[:8], "little")
     return finalize(finalize(number + seed * GOLDEN_GAMMA) + epoch * GOLDEN_GAMMA)
 

@@ -1,10 +1,9 @@
-"""The learning rate (and the momentum of one cycle) as pure functions of the optimizer step: nothing to save for a resume.
+"""The learning rate (and one cycle's momentum) as pure functions of the optimizer step: nothing to save for a resume.
 
-Each equals torch's class of its name, stepped once after every optimizer step. After a warm-up of W steps a schedule sees
-``t = step - W`` and has ``total_steps - W`` steps to lay itself out over: torch's ``T_max`` or ``total_iters``. As in torch, the
-low end would be reached at step ``total_steps``, so the last real step lies one before it; one cycle alone reaches its end
-at the last step itself. Past the end the last value is held.
-"""
+Each equals torch's class of its name, stepped once after every optimizer step. After a warm-up of W steps a schedule
+sees ``t = step - W`` and has ``total_steps - W`` steps to lay itself out over: torch's ``T_max`` or ``total_iters``.
+As in torch, the low end would be reached at step ``total_steps``, so the last real step lies one before it; one cycle
+alone reaches its end at the last step itself. Past the end the last value is held."""
 
 from __future__ import annotations
 
@@ -62,8 +61,8 @@ def polynomial_decay(t: int, total_iters: int, lr: float, power: float) -> float
 def stable_decay(
     t: int, length: int, decay: int, lr: float, end_factor: float, shape: Callable[[float], float]
 ) -> float:
-    """The rate is held until the last ``decay`` of ``length`` steps, over which it falls to ``end_factor * lr`` along ``shape``: the
-    stable and the decay phase of WSD (Hu et al. 2024, "MiniCPM", arXiv:2404.06395, section 4)."""
+    """The rate is held until the last ``decay`` of ``length`` steps, over which it falls to ``end_factor * lr`` along
+    ``shape``: the stable and the decay phase of WSD (Hu et al. 2024, "MiniCPM", arXiv:2404.06395, section 4)."""
     x = max(0.0, (min(t, length) - (length - decay)) / decay)
     return lr * (end_factor + (1.0 - end_factor) * shape(x)) if x else lr
 
@@ -84,17 +83,17 @@ def half_cosine(position: float) -> float:
 
 
 def square_root(position: float) -> float:
-    """1 at position 0, 0 at position 1, steep at first: Hägele et al. 2024, "Scaling Laws and Compute-Optimal Training Beyond
-    Fixed Training Durations", arXiv:2405.18392, section 3."""
+    """1 at position 0, 0 at position 1, steep at first: Hägele et al. 2024, "Scaling Laws and Compute-Optimal
+    Training Beyond Fixed Training Durations", arXiv:2405.18392, section 3."""
     return 1.0 - math.sqrt(position)
 
 
 def one_cycle(
     step: float, ends: Sequence[float], values: Sequence[float], anneal: Callable[[float, float, float], float]
 ) -> float:
-    """Rate or momentum of ``OneCycleLR`` (Smith and Topin 2018, arXiv:1708.07120): phases that end at the steps ``ends`` lead
-    through ``values``, of which there is one more. A phase without length (a rise of one step, where torch divides by
-    zero) is at its end at once."""
+    """Rate or momentum of ``OneCycleLR`` (Smith and Topin 2018, arXiv:1708.07120): phases that end at the steps
+    ``ends`` lead through ``values``, of which there is one more. A phase without length (a rise of one step, where
+    torch divides by zero) is at its end at once."""
     step = min(step, ends[-1])
     phase = next(index for index, end in enumerate(ends) if step <= end)
     begin, end = (0.0, *ends)[phase : phase + 2]
@@ -148,8 +147,8 @@ class Plateau:
     ) -> bool:
         """Take in one validation's ``metric``; True when the rate fell. NaN counts as no progress."""
         sign = 1.0 if maximize else -1.0
-        limit = -math.inf if self.best is None else sign * self.best * (1.0 + sign * threshold)
-        better = sign * metric > limit
+        best = -sign * math.inf if self.best is None else self.best
+        better = sign * metric > sign * best * (1.0 + sign * threshold)
         self.best = metric if better else self.best
         self.bad_validations = 0 if better or self.cooldown_left > 0 else self.bad_validations + 1
         self.cooldown_left = max(0, self.cooldown_left - 1)

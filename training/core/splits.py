@@ -14,7 +14,7 @@ def hold_back_by_class(classes: Tensor, fraction: float, seed: int, stream: str)
     """bool (n,): that ``fraction`` of the samples, drawn class by class, with the int64 ``classes`` (n,)."""
     counts = torch.bincount(classes)
     quotas = class_quotas(counts.tolist(), fraction)
-    # Sorting by class, in shuffled order within each, makes a sample's place within its class its distance from the start.
+    # Sorted by class and shuffled within each: a sample's place in its class is the distance from the class's start.
     shuffled = permutation(seed, 0, len(classes), stream=stream)
     by_class = shuffled[torch.sort(classes[shuffled], stable=True).indices]
     starts = torch.cumsum(counts, 0) - counts
@@ -25,7 +25,8 @@ def hold_back_by_class(classes: Tensor, fraction: float, seed: int, stream: str)
 
 
 def class_quotas(counts: list[int], fraction: float) -> list[int]:
-    """How many of each class to hold back: shares are rounded by largest remainder, and a class never gives its last sample."""
+    """How many of each class to hold back: shares are rounded by largest remainder, and a class never gives its last
+    sample."""
     shares = [fraction * count for count in counts]
     limits = [max(0, count - 1) for count in counts]
     quotas = [min(math.floor(share), limit) for share, limit in zip(shares, limits, strict=True)]
@@ -40,8 +41,8 @@ def class_quotas(counts: list[int], fraction: float) -> list[int]:
 
 
 def hold_back_groups(groups: Tensor, fraction: float, seed: int, stream: str) -> Tensor:
-    """bool (n,): the samples of whole groups, as many, in an order shuffled by ``seed``, as come closest to the fraction together;
-    never of all. ``groups`` are int64 (n,)."""
+    """bool (n,): the samples of whole groups, as many, in an order shuffled by ``seed``, as come closest to the
+    fraction together; never of all. ``groups`` are int64 (n,)."""
     names, members, sizes = torch.unique(groups, return_inverse=True, return_counts=True)
     order = permutation(seed, 0, len(names), stream=stream)
     reached = torch.cumsum(sizes[order], 0)

@@ -183,8 +183,8 @@ def _together(lines: Iterable[str]) -> list[str]:
     found: dict[str, list[str]] = {}
     for line in lines:
         start, _, names = (line or " " * len(found)).partition(" import ")
-        found.setdefault(start, []).extend([names] * bool(names))
-    return [f"{start} import {', '.join(names)}" if names else start.strip() for start, names in found.items()]
+        found.setdefault(start, []).extend(names.split(", ") if names else [])
+    return [f"{start} import {', '.join(sorted(names))}" if names else start.strip() for start, names in found.items()]
 
 
 def prove_script(material: Material, text: str, teacher: SecondFile | None = None) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from training.config import RunConfig, apply_overrides, parse_config
-from training.config.files import read_toml
+from training.config.files import read_toml, tell_moved
 from training.errors import InputError
 from training.presets.rows import PRESETS, Ask, Preset
 from training.runs.trust import trust_settings
@@ -45,7 +45,7 @@ def load_preset(name: str, overrides: Sequence[str] = (), trust: bool = False) -
     """
     source = f"preset:{name}"
     data = read_toml(preset_text(name), source)
-    apply_overrides(data, overrides)
+    tell_moved(apply_overrides(data, overrides))
     given = {override.partition("=")[0].strip() for override in overrides}
     wanted = [ask for ask in missing(preset(name), data) if ask.setting not in given]
     if wanted:

@@ -280,6 +280,9 @@ class TestOverrides:
             ({"lr": 3e-3}, ["optimizer.kind=sgd"], (0.05, None, 1.67e-4)),
             ({"lr": 1e-4}, ["optimizer.kind=sgd"], (5e-3, None, 5e-4)),
             ({"lr": 1e-4}, ["optimizer.lr=0.2", "optimizer.kind=sgd", "schedule.eta_min=0.1"], (0.2, None, 0.1)),
+            ({"lr": 1e-3}, ["optimizer.kind=adam", "optimizer.lr=3e-4"], (3e-4, None, 1e-5)),  # on the same scale
+            ({"lr": "fast"}, ["optimizer.kind=sgd"], ("fast", None, 1e-5)),  # which is told
+            ({"lr": 1e-4, "betas": [0.8, 0.9]}, ["optimizer.kind=?", "optimizer.kind=sgd"], (5e-3, None, 5e-4)),
             ({"lr": 1e-4}, ["optimizer.kind=adamw"], (1e-4, None, 1e-5)),
             ({"lr": 1e-4}, ['optimizer={kind="sgd", lr=0.2}'], (0.2, None, 1e-5)),
             ({"lr": 1e-4}, ["optimizer.kind=sgd", 'schedule={kind="cosine", eta_min=0.1}'], (5e-3, None, 0.1)),
