@@ -37,12 +37,12 @@ def _few_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counter_rng, "normal", draw)
 
 
-BLOBS = ["dataset.kind=blobs", "dataset.samples=10000000", "dataset.features=1000", "loader.mode=resident"]
+BLOBS = ["dataset.kind=blobs", "dataset.samples=10000000", "dataset.features=1000"]
 RANKED = ["dataset.kind=ranked", "dataset.samples=100000", "dataset.items=1000", "dataset.features=1000"]
 
 
 @pytest.mark.usefixtures("_few_gigabytes")
-@pytest.mark.parametrize(("preset", "settings", "need"), [("spiral", BLOBS, "41.9 GB"), ("ranking", RANKED, "788 GB")])
+@pytest.mark.parametrize(("preset", "settings", "need"), [("spiral", BLOBS, "41.9 GB"), ("ranking", RANKED, "1.19 TB")])
 @pytest.mark.parametrize("command", ["check", "run"])
 def test_the_estimate_comes_first(
     tmp_path: Path, capsys: Captured, command: str, preset: str, settings: list[str], need: str
@@ -58,13 +58,13 @@ def test_the_estimate_comes_first(
 @pytest.mark.parametrize(
     ("megabytes", "mode", "told"),
     [
-        (2.2, "auto", ""),
+        (2.2, "streamed", ""),
         (
             2.2,
-            "resident",
+            "auto",
             "take 5.6 MB, but only 2.2 MB of memory are free; take fewer samples or smaller ones, or set ",
         ),
-        (1.5, "auto", "take 1.6 MB, but only 1.5 MB of memory are free; take fewer samples or smaller ones.\n"),
+        (1.5, "streamed", "take 1.6 MB, but only 1.5 MB of memory are free; take fewer samples or smaller ones.\n"),
     ],
 )
 def test_what_does_not_fit_is_made_anew_in_each_epoch_where_that_needs_less(
@@ -88,7 +88,7 @@ def test_what_does_not_fit_is_made_anew_in_each_epoch_where_that_needs_less(
 def test_the_window_is_told_the_same() -> None:
     replies: list[dict[str, Any]] = []
     data = {"kind": "blobs", "samples": 10_000_000, "features": 1000}
-    config = {"dataset": data, "model": {"kind": "mlp"}, "loader": {"mode": "resident"}}
+    config = {"dataset": data, "model": {"kind": "mlp"}}
     requests = [
         {"id": n, "action": action, "config": config} for n, action in enumerate(("inspect_dataset", "check"), 1)
     ]

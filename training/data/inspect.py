@@ -19,7 +19,6 @@ from training.core import counter_rng
 from training.data.augment import Augmenter
 from training.data.cache_room import cache_wish
 from training.data.made_room import refuse_too_much_made
-from training.data.placement import measure_room
 from training.data.prepare import describe, sample_bytes
 from training.data.source import Opening, Source
 from training.data.sources import open_source
@@ -61,7 +60,7 @@ def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
 
 
 def _inspect(config: RunConfig, samples: int) -> dict[str, Any]:
-    refuse_too_much_made(config, measure_room(config.loader, torch.device("cpu")))
+    refuse_too_much_made(config)
     source = open_source(config.dataset, Opening(check=False, cache=cache_wish(config.loader)))
     splits = split_source(source, config.dataset)
     source = source.fit(splits["train"])
@@ -83,7 +82,7 @@ def _inspect(config: RunConfig, samples: int) -> dict[str, Any]:
 
 def input_facts(config: RunConfig) -> DataFacts:
     """What a model is built for, without the statistics that only reading tells. Raises InputError as ``prepare`` does."""
-    refuse_too_much_made(config, measure_room(config.loader, torch.device("cpu")))
+    refuse_too_much_made(config)
     source = open_source(config.dataset, Opening(check=False))
     train = split_source(source, config.dataset)["train"]
     return target_facts(source.fit(train), train, None)

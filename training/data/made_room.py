@@ -5,7 +5,6 @@ from __future__ import annotations
 from training.config import RunConfig
 from training.config.toys import ToySection
 from training.data.host_memory import host_memory
-from training.data.placement import Room, place
 from training.errors import InputError, in_words
 
 MADE_AT_ONCE = 1 << 14
@@ -16,17 +15,16 @@ _EACH = 112  # of a sample: its number, its class, its place in the parts and in
 _COMFORTABLE = 0.2  # of the memory that is free
 
 
-def refuse_too_much_made(config: RunConfig, room: Room) -> None:
+def refuse_too_much_made(config: RunConfig) -> None:
     """Raise InputError where made data needs more memory than there is: it is drawn sample by sample, and would take hours
-    before anybody said so. Where it would not stay resident, as ``place`` says, it needs as much less."""
-    dataset, loader = config.dataset, config.loader
+    before anybody said so. Whoever would rather wait in each epoch says so: streamed data is not kept."""
+    dataset = config.dataset
     if not isinstance(dataset, ToySection):
         return
     size = dataset.samples * dataset.numbers * _KEPT
-    resident = loader.mode == "resident" or place(size, "numbers", loader, room).mode == "resident"
     streamed = min(dataset.samples, MADE_AT_ONCE) * dataset.numbers * _WHILE_MADE
     streamed += dataset.samples * (_EACH + dataset.target_numbers * _TARGET)
-    free, need = host_memory().available, streamed + (size if resident else 0)
+    free, need = host_memory().available, streamed + (size if config.loader.mode != "streamed" else 0)
     if need <= free:
         return
     fewer = int(_COMFORTABLE * free / (dataset.numbers * (_KEPT + _WHILE_MADE)))

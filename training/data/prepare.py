@@ -42,9 +42,9 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
 
     ``report_progress(text, fraction)`` is told what is going on, ``fraction`` None while it cannot be known.
     """
+    refuse_too_much_made(config)
     loader = config.loader
     room = measure_room(loader, device)
-    refuse_too_much_made(config, room)
 
     def keep(size: int) -> bool:
         resident = place(size, "pictures", loader, room).mode == "resident"
