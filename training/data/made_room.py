@@ -17,7 +17,7 @@ _COMFORTABLE = 0.2  # of the memory that is free
 
 def refuse_too_much_made(config: RunConfig) -> None:
     """Raise InputError where made data needs more memory than there is: it is drawn sample by sample, and would take hours
-    before anybody said so. Whoever would rather wait in each epoch says so: streamed data is not kept."""
+    before anybody said so. Who would rather wait in each epoch says so: streamed data is not kept."""
     dataset = config.dataset
     if not isinstance(dataset, ToySection):
         return

@@ -92,10 +92,8 @@ def _begin(
 ) -> Session | None:
     """The session, ready for its first step; None when the person stopped it before. A fault that is not the input's
     ends the run as failed and is raised as TrainingError."""
-    step, before = (
-        place.step,
-        {key: place.book.record.get(key) for key in ("status", "reason", "advice", "fix", "ended")},
-    )
+    step = place.step
+    before = {key: place.book.record.get(key) for key in ("status", "reason", "advice", "fix", "ended")}
     try:
         place.open()
         return _prepare(place, config, restore, source)

@@ -53,7 +53,7 @@ def step_config(step: Step, overrides: Sequence[str]) -> RunConfig:
     return config
 
 
-def told_of_few_steps(config: RunConfig) -> str:
+def describe_few_steps(config: RunConfig) -> str:
     """What there is to say beforehand where the data makes short epochs; "" of usual ones."""
     source = open_source(config.dataset, Opening(check=False))
     train = len(split_source(source, config.dataset)["train"])

@@ -16,7 +16,7 @@ from training.errors import InputError
 from training.laboratory.child import Ended, Interrupt, Say, train
 from training.laboratory.criteria import Verdict, judge
 from training.laboratory.measure import Measured, measure
-from training.laboratory.plan import data_overrides, device_overrides, step_config, told_of_few_steps
+from training.laboratory.plan import data_overrides, describe_few_steps, device_overrides, step_config
 from training.laboratory.record import KILLED_SERIES, LabRecord
 from training.laboratory.report import PAGE, Findings, write_report
 from training.laboratory.sameness import Sameness, compare
@@ -81,7 +81,7 @@ class Laboratory:
         """Of a share that is too small to show anything; the whole of somebody's data is what there is."""
         config = step_config(STEPS[-1], self._settings(STEPS[-1]))
         drawn = self._data is None and isinstance(config.dataset, ShapesDataset)
-        if (drawn or self._data != self._given) and (words := told_of_few_steps(config)):
+        if (drawn or self._data != self._given) and (words := describe_few_steps(config)):
             self._say(words)
 
     def _settings(self, step: Step) -> list[str]:

@@ -124,7 +124,7 @@ def _flushes_denormals() -> bool:
 
 
 def _autocast_depth() -> int:
-    """How many autocasts are entered. While there is one, torch keeps the weights it has cast, whoever changes them."""
+    """How many autocasts are entered. While there is one, torch keeps the weights it has cast, though they change."""
     torch.autocast_increment_nesting()
     return torch.autocast_decrement_nesting()
 

@@ -6,8 +6,8 @@ import hashlib
 import linecache
 import sys
 import traceback
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -150,14 +150,23 @@ def _refuse_other_answers(model: nn.Module, path: Path, facts: DataFacts, output
     answer = _tried(model, path, f"the network cannot take samples of shape {shape}", facts, 2)
     fault = misfit(answer, answer_shape(facts, outputs, 2))
     if not fault:
-        modes = [(part, part.training) for part in model.modules()]
-        model.eval()  # batch norm takes no sample alone while it trains
-        answer = _tried(model, path, "the network cannot take a single sample", facts, 1)
-        for part, mode in modes:
-            part.training = mode
+        with _in_mode(model, training=False):  # batch norm takes no sample alone while it trains
+            answer = _tried(model, path, "the network cannot take a single sample", facts, 1)
         fault = misfit(answer, answer_shape(facts, outputs, 1))
     if fault:
         raise InputError(f"{visible(str(path))}: {fault}")
+
+
+@contextmanager
+def _in_mode(model: nn.Module, training: bool) -> Iterator[None]:
+    """Inside, all of ``model`` trains or is used; afterwards each part does what it did."""
+    before = [(part, part.training) for part in model.modules()]
+    model.train(training)
+    try:
+        yield
+    finally:
+        for part, mode in before:
+            part.training = mode
 
 
 def misfit(answer: Any, wanted: tuple[int, ...]) -> str:
@@ -217,18 +226,15 @@ def refuse_lasting_modes(model: nn.Module, config: UserFile, facts: DataFacts) -
     """Raise InputError where a forward pass, as the network trains or as it is used, leaves torch in other modes than it found.
     For what begins to train: what was trained so is used as it was trained."""
     path, changed = Path(config.path), set()
-    training = [(part, part.training) for part in model.modules()]
 
     def call(network: nn.Module, inputs: Tensor) -> tuple[Any, set[str]]:
         with own_modes(path):  # put back after each, as a network may be tried twice
             return call_watched(network, inputs)
 
-    for samples, mode in ((2, True), (1, False)):
-        model.train(mode)
-        _, found = _told(path, "cannot be tried", lambda: forward_hollow(model, facts, samples, call))  # noqa: B023
+    for samples, training in ((2, True), (1, False)):
+        with _in_mode(model, training):
+            _, found = _told(path, "cannot be tried", lambda: forward_hollow(model, facts, samples, call))  # noqa: B023
         changed |= found
-    for part, mode in training:
-        part.training = mode
     if changed:
         names = ", ".join(f"torch.{name}" for name in sorted(changed))
         raise InputError(
