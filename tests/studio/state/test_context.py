@@ -15,6 +15,7 @@ from studio.state.context import AppContext
 from tests.studio.conftest import ENDLESS
 from training.config import RunConfig
 from training.control import Command
+from training.runs.folder import RunFolder
 from training.runs.manifest import list_checkpoints
 from training.runs.places import remember
 
@@ -35,6 +36,13 @@ def messages(context: AppContext) -> list[Notification]:
     heard: list[Notification] = []
     context.notifier.notified.connect(heard.append)
     return heard
+
+
+def completed_run(qtbot: QtBot, context: AppContext, config: MakeConfig) -> RunFolder:
+    context.start_run(config())
+    ended(qtbot, context, RunState.COMPLETED)
+    assert context.live.folder is not None
+    return context.live.folder
 
 
 def test_a_run_from_start_to_end(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
@@ -133,10 +141,7 @@ def test_an_engine_killed_while_training_leaves_an_interrupted_run_that_can_be_r
 def test_branching_prefills_the_form_and_starts_from_the_checkpoint(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
-    context.start_run(config())
-    ended(qtbot, context, RunState.COMPLETED)
-    folder = context.live.folder
-    assert folder is not None
+    folder = completed_run(qtbot, context, config)
     checkpoint = list_checkpoints(folder)[0]
     context.branch_from(folder, checkpoint)
     assert context.branch is not None
@@ -154,10 +159,7 @@ def test_branching_prefills_the_form_and_starts_from_the_checkpoint(
 def test_a_branch_that_is_prepared_outlasts_other_runs_and_knows_where_the_run_works_here(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
-    context.start_run(config())
-    ended(qtbot, context, RunState.COMPLETED)
-    folder = context.live.folder
-    assert folder is not None
+    folder = completed_run(qtbot, context, config)
     remember(folder, {"precision.threads": 1})  # as a resume on this machine was told
     first = list_checkpoints(folder)[-1]
     context.branch_from(folder, list_checkpoints(folder)[0])
