@@ -60,7 +60,7 @@ class Window:
         yield from self._stream
         self.used_up = True
 
-    def weight(self, weigh: Callable[[Tensor], Tensor] | None) -> int | Tensor:
+    def weight(self, weigh: Callable[[Tensor], int | Tensor] | None) -> int | Tensor:
         """What the losses of the window's batches are divided by: its samples, or the sum of ``weigh(targets)`` over all
         its batches, which are held together for that until they are used."""
         if weigh is None:

@@ -100,7 +100,7 @@ def _differentiate(session: Session, batch: Batch, forward: Callable[[Tensor], A
     with session.numerics.autocast():
         outputs = forward(batch.inputs)
     objective = session.objective
-    weight = objective.weigh(batch.targets) if objective.weighs else len(batch.targets)
+    weight = objective.loss_weight(batch.targets) if objective.is_weighted else len(batch.targets)
     session.numerics.backward(objective.loss(outputs, batch.targets, weight))
 
 
@@ -139,10 +139,9 @@ class CompiledStep:
         self._recorded = recorded
         self._held = graph.hold()
         graph.set_rate()
-        weighs = session.objective.weighs
         self._weight = (
-            session.objective.weigh(batch.targets)
-            if weighs
+            torch.as_tensor(session.objective.loss_weight(batch.targets))
+            if session.objective.is_weighted
             else torch.ones((), dtype=torch.float32, device=session.device)
         )
         self._wholes: dict[int, Part] = {}
@@ -239,7 +238,7 @@ class CompiledStep:
         loss: Tensor | None = None
         try:
             with torch.no_grad():
-                weight = window.weight(objective.weigh if objective.weighs else None)
+                weight = window.weight(objective.loss_weight if objective.is_weighted else None)
                 self._weight.copy_(weight) if isinstance(weight, Tensor) else self._weight.fill_(weight)
             for batch in window:
                 self._session.lap("data")

@@ -83,7 +83,7 @@ def _search(session: Session, epoch: int, number: int) -> Cause:
         if not _finite(parameter):
             return Cause("weights", f"the weights {name} were not finite themselves")
     window = session.data.window_again(epoch, number)
-    weight = window.weight(session.objective.weigh if session.objective.weighs else None)
+    weight = window.weight(session.objective.loss_weight if session.objective.is_weighted else None)
     for batch in window:
         bad = _bad_rows(batch.inputs, len(batch.indices))
         if bad.any():

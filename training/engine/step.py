@@ -21,7 +21,7 @@ def train_step(session: Session, window: Window) -> tuple[Tensor, Tensor]:
     for parameter in session.parameters:
         parameter.grad = None
     session.lap("update")
-    weight = window.weight(session.objective.weigh if session.objective.weighs else None)
+    weight = window.weight(session.objective.loss_weight if session.objective.is_weighted else None)
     for batch in window:
         session.lap("data")
         with numerics.autocast():

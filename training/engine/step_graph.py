@@ -113,7 +113,7 @@ class StepGraph:
     def whole(self, held: Held, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         """A window of one batch: its mean loss and the gradient norm before clipping."""
         objective = self._session.objective
-        weight = objective.weigh(targets) if objective.weighs else len(targets)
+        weight = objective.loss_weight(targets) if objective.is_weighted else len(targets)
         gradients, loss, buffers = self._differentiate(held, inputs, targets, weight)
         ok, norm = self._finish(held, gradients, buffers)
         for old, new in zip(held["buffers"], buffers, strict=True):

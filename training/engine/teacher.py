@@ -16,6 +16,7 @@ from training.config import RunConfig
 from training.config.objective import Distillation
 from training.config.teacher_file import of_teacher, own_network, sentence_of_teacher
 from training.config.user_file import UserFile
+from training.core.losses import with_answers
 from training.data.normalise import Normalisation
 from training.errors import CheckpointError, ConfigError, InputError, TrainingError, counted
 from training.facts import DataFacts
@@ -23,7 +24,6 @@ from training.models import make_model
 from training.models.taking import take
 from training.models.user_file import misfit
 from training.models.weights import IMAGENET, read_weights
-from training.objectives.distillation import with_answers
 from training.runs.manifest import MANIFEST, digest
 from training.runs.workspace import teacher_checkpoint
 
@@ -84,7 +84,7 @@ class Teacher:
         )
 
     def complete(self, inputs: Tensor, targets: Tensor) -> Tensor:
-        """The targets of a run that distils, from those of its data (``objectives.distillation.with_answers``)."""
+        """The targets of a run that distils, from those of its data (``with_answers``)."""
         return with_answers(targets, self.logits(inputs))
 
     def record(self) -> dict[str, Any]:

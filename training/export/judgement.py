@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from training.config.objective import Distillation
+from training.core.evaluation import MetricSet
+from training.core.losses import with_answers
 from training.export.material import SAMPLES, Material
 from training.facts import IGNORED
-from training.objectives import Totals
-from training.objectives.distillation import with_answers
 
 
 def judged_alike(material: Material, script: dict[str, Any]) -> bool:
@@ -23,14 +23,15 @@ def judged_alike(material: Material, script: dict[str, Any]) -> bool:
     taught = torch.randn(outputs.shape, generator=generator)
     distils = isinstance(material.config.objective, Distillation)
     by_teacher = material.config.monitor == "val/agreement"
-    totals, score, loss, weight = Totals(material.objective), script["Score"](), 0.0, 0.0
+    totals = MetricSet(material.objective.loss, material.objective.make_metrics())
+    score, loss, weight = script["Score"](), 0.0, 0.0
     with torch.inference_mode():
         for some, truth, theirs in zip(*(each.split(SAMPLES) for each in (outputs, targets, taught)), strict=True):
-            totals.add(some, with_answers(truth, theirs) if distils else truth)
+            totals.update(some, with_answers(truth, theirs) if distils else truth)
             score.add(some, theirs if by_teacher else truth)
             loss += script["loss_sum"](some, truth, *[theirs] * distils).double()
             weight += script["weigh"](truth).double() if "weigh" in script else len(truth)
-    found = totals.metrics("val/")
+    found = {f"val/{name}": value for name, value in totals.compute().items()}
     wanted = next(name for name in (material.config.monitor, *found) if name in found and name != "val/loss")
     mean: Any = script["join_means"](loss / weight) if "join_means" in script else loss / weight
     return _same(mean.item(), found["val/loss"]) and _same(score.value(), found[wanted])

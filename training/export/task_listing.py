@@ -19,7 +19,7 @@ from training.config.objective import (
 )
 from training.export.material import Material
 from training.export.written import setting
-from training.objectives.numbers import class_weights
+from training.objectives.weights import class_weights
 
 _TRUTH = {
     "class": "classes",
@@ -58,8 +58,8 @@ def describe_task(material: Material) -> dict[str, Any]:
         "truth_words": "classes int64 (n,)" if material.facts.target == "class" else f"{truth} float32",
         "outputs": objective.outputs,
         "targets": f"{truth}[batch]",
-        "weighs": objective.weighs,
-        "may_weigh_nothing": objective.weighs and not isinstance(section, LanguageModel),
+        "weighs": objective.is_weighted,
+        "may_weigh_nothing": objective.is_weighted and not isinstance(section, LanguageModel),
         "terms": 1,
         "score_name": score.title,
         "score_format": score.format,
@@ -134,7 +134,7 @@ def _class_weights(material: Material) -> list[float] | None:
 
 
 def _pos_weight(material: Material) -> Any:
-    weight = getattr(material.objective, "pos_weight", None)
+    weight = getattr(material.objective.loss, "pos_weight", None)
     if weight is None:
         return None
     return weight.item() if isinstance(material.config.objective, Binary) else weight.tolist()

@@ -1,7 +1,8 @@
-"""Tasks: their loss, what is measured, how a prediction is shown. One file per task."""
+"""Tasks: which of core's losses and metrics they take, how a prediction is shown. One file per task."""
 
 from __future__ import annotations
 
-from training.objectives.objective import Counter, Objective, Tables, Totals, make_objective
+from training.objectives.objective import Objective, make_objective
+from training.objectives.tables import Tables
 
-__all__ = ["Counter", "Objective", "Tables", "Totals", "make_objective"]
+__all__ = ["Objective", "Tables", "make_objective"]

@@ -4,110 +4,76 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from training.config.objective import Classification
+from training.core.kept_scores import CurveMetrics, auroc, average_precision, compare_classes
+from training.core.losses import CrossEntropy, WeightedCrossEntropy, softmax_probabilities, widen
+from training.core.scores import (
+    Metric,
+    SummedMetrics,
+    accuracy,
+    count_top5,
+    f1,
+    precision,
+    predict_class,
+    ratio,
+    recall,
+)
 from training.errors import InputError
 from training.facts import DataFacts
-from training.objectives.confusion import Confusion, listed, mean_of_known, ratio
-from training.objectives.curves import ClassCurves
-from training.objectives.numbers import class_weights, widened
-from training.objectives.objective import Counter, Objective, Tables
+from training.objectives.objective import Objective
+from training.objectives.tables import ConfusionMatrix, Tables, list_scores
+from training.objectives.weights import class_weights
 
 _TOP = 5
 
 
 class ClassificationObjective(Objective):
-    """Cross-entropy over logits (n, classes) and targets (n,) int64, or (n, classes) of mixed samples.
-
-    The mean is torch's: over samples or, with weights, over the weights of their classes; of mixed samples always over
-    samples. Logits of lower precision are widened to float32 before the loss, whatever the compute format.
-    """
+    """Cross-entropy over logits (n, classes) and targets (n,) int64, or (n, classes) of mixed samples. From six classes on
+    top-5 accuracy is measured, too."""
 
     probabilities = "softmax"
 
     def __init__(self, config: Classification, facts: DataFacts, device: torch.device) -> None:
         super().__init__(facts, len(facts.names), device)
         self._config = config
-        self._weights = class_weights(config.class_weights, config.balanced, facts, device)
-        self._ignored = config.ignore_index
-        if self._ignored >= self.outputs:
+        weight = class_weights(config.class_weights, config.balanced, facts, device)
+        if config.ignore_index >= self.outputs:
             raise InputError(
-                f"objective.ignore_index: is {self._ignored}, but the data's {self.outputs} classes are numbered from 0 to "
+                f"objective.ignore_index: is {config.ignore_index}, but the data's {self.outputs} classes are numbered from 0 to "
                 f"{self.outputs - 1}; choose one of these, or -100 for none."
             )
         if self.outputs <= _TOP:
             self.unmeasured = {"top5_accuracy": f"the data has only {self.outputs} classes"}
-        self.weighs = self._weights is not None or self._ignored >= 0
+        if weight is None and config.ignore_index < 0:
+            self.loss = CrossEntropy(config.label_smoothing)
+        else:
+            self.loss = WeightedCrossEntropy(weight, config.ignore_index, config.label_smoothing)
 
-    def loss_sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        logits, weights = widened(outputs), self._weights
-        if targets.is_floating_point():
-            targets = targets.to(logits.dtype)
-        return functional.cross_entropy(
-            logits,
-            targets,
-            weight=None if weights is None else weights.to(logits.dtype),
-            ignore_index=self._ignored,
-            reduction="sum",
-            label_smoothing=self._config.label_smoothing,
-        )
+    def make_metrics(self) -> Sequence[Metric]:
+        scores, ignored = {"accuracy": accuracy, "f1": f1}, self._config.ignore_index
+        found: list[Metric] = [ConfusionMatrix(scores, self.outputs, self.device, predict_class, ignore_index=ignored)]
+        if self.outputs > _TOP:
+            found.append(SummedMetrics({"top5_accuracy": ratio}, partial(count_top5, ignore_index=ignored)))
+        if self._config.ranking_metrics:
+            curves = {"auroc": auroc, "average_precision": average_precision}
+            found.append(CurveMetrics(curves, softmax_probabilities, partial(compare_classes, ignore_index=ignored)))
+        return found
 
-    def weigh(self, targets: Tensor) -> Tensor:
-        if targets.is_floating_point():
-            return targets.new_full((), len(targets), dtype=torch.float32)
-        counted = targets != self._ignored
-        if self._weights is None:
-            return counted.sum().float()
-        return (self._weights[targets.clamp(min=0)] * counted).sum()
-
-    def counters(self) -> Sequence[Counter]:
-        classes = ClassCounter(self.outputs, self._ignored, self.device)
-        if not self._config.ranking_metrics:
-            return [classes]
-        return [classes, ClassCurves(self.outputs, self._ignored)]
+    def tables(self, metrics: Sequence[Metric]) -> Tables:
+        matrix, curves = metrics[0], metrics[-1]
+        assert isinstance(matrix, ConfusionMatrix), "the first of make_metrics"
+        found = list_scores(matrix, {"precision": precision, "recall": recall, "f1": f1}) | matrix.tables()
+        return found | (list_scores(curves, curves.scores) if isinstance(curves, CurveMetrics) else {})
 
     def predict(self, outputs: Tensor) -> Tensor:
         """Class probabilities (n, classes), float32."""
-        return functional.softmax(widened(outputs), dim=-1)
+        return softmax_probabilities(widen(outputs))
 
     def initial_loss(self) -> float:
         """log C: the cross-entropy of equal probabilities, with label smoothing or weights or without."""
         return math.log(self.outputs)
-
-
-class ClassCounter(Confusion):
-    """accuracy, the share of samples whose class has the largest logit; f1, the mean over classes; from six classes on
-    top5_accuracy, the share whose class is among the five largest."""
-
-    def __init__(self, classes: int, ignored: int, device: torch.device) -> None:
-        super().__init__(classes, device)
-        self._ignored = ignored
-        self._near = torch.zeros((), dtype=torch.int64, device=device)
-
-    def update(self, outputs: Tensor, targets: Tensor) -> None:
-        if targets.is_floating_point():  # probabilities, of mixed samples
-            targets = targets.argmax(dim=-1)
-        if self._ignored >= 0:
-            targets = targets.masked_fill(targets == self._ignored, -1)
-        self.count(outputs.argmax(dim=-1), targets)
-        if self.classes > _TOP:
-            self._near.add_((outputs.topk(_TOP, dim=-1).indices == targets[:, None]).sum())
-
-    def compute(self) -> dict[str, float]:
-        found = {"accuracy": self.accuracy()}
-        if self.classes > _TOP:
-            found["top5_accuracy"] = ratio(self._near.item(), self.sums()[0].sum().item())
-        return found | {"f1": mean_of_known(self.f1())}
-
-    def tables(self) -> Tables:
-        there, answered, right = self.sums()
-        return {
-            "precision": listed(right / answered),
-            "recall": listed(right / there),
-            "f1": listed(self.f1()),
-            **super().tables(),
-        }

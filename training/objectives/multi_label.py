@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from training.config.objective import MultiLabel
+from training.core.kept_scores import CurveMetrics, auroc, average_precision, compare_labels
+from training.core.losses import MultiLabelCrossEntropy, widen
+from training.core.scores import (
+    LabelMetrics,
+    Metric,
+    SummedMetrics,
+    count_labels,
+    count_subsets,
+    f1,
+    f1_micro,
+    precision,
+    ratio,
+    recall,
+)
 from training.facts import DataFacts
-from training.objectives.confusion import listed, mean_of_known, ratio
-from training.objectives.curves import Curves
-from training.objectives.numbers import refuse_other_count, widened
-from training.objectives.objective import Counter, Objective, Tables
+from training.objectives.objective import Objective
+from training.objectives.tables import Tables, list_scores
+from training.objectives.weights import refuse_other_count
 
 
 class MultiLabelObjective(Objective):
@@ -33,24 +46,29 @@ class MultiLabelObjective(Objective):
             carried = [count if 0 < count < facts.samples else 0 for count in facts.counts]
             weights = tuple((facts.samples - count) / count if count else 1.0 for count in carried)
         self._weights = weights
-        self.pos_weight = torch.tensor(weights, dtype=torch.float32, device=device) if weights else None
-
-    def loss_sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        logits, weight = widened(outputs), self.pos_weight
-        losses = functional.binary_cross_entropy_with_logits(
-            logits,
-            targets.to(logits.dtype),
-            pos_weight=None if weight is None else weight.to(logits.dtype),
-            reduction="sum",
+        self.loss = MultiLabelCrossEntropy(
+            torch.tensor(weights, dtype=torch.float32, device=device) if weights else None
         )
-        return losses / self.outputs
 
-    def counters(self) -> Sequence[Counter]:
-        return [_LabelCounter(self.outputs, self._threshold, self.device), _LabelCurves("mean_average_precision")]
+    def make_metrics(self) -> Sequence[Metric]:
+        threshold = self._threshold
+        curves = {"auroc": auroc, "mean_average_precision": average_precision}
+        return [
+            LabelMetrics({"f1": f1, "f1_micro": f1_micro}, partial(count_labels, threshold=threshold)),
+            SummedMetrics({"subset_accuracy": ratio}, partial(count_subsets, threshold=threshold)),
+            CurveMetrics(curves, torch.sigmoid, compare_labels),
+        ]
+
+    def tables(self, metrics: Sequence[Metric]) -> Tables:
+        labels, _, curves = metrics
+        found = list_scores(labels, {"precision": precision, "recall": recall, "f1": f1})
+        if self.outputs > 1:
+            found |= list_scores(curves, {"auroc": auroc, "average_precision": average_precision})
+        return found
 
     def predict(self, outputs: Tensor) -> Tensor:
         """The probability of each label (n, labels), float32; they do not sum to 1."""
-        return torch.sigmoid(widened(outputs))
+        return torch.sigmoid(widen(outputs))
 
     def initial_loss(self) -> float:
         """log 2, times the weight of each label's samples on average: the loss of probabilities of one half."""
@@ -60,43 +78,3 @@ class MultiLabelObjective(Objective):
         shares = shares or [0.5] * self.outputs
         weighed = [1.0 - share + share * weight for share, weight in zip(shares, self._weights, strict=True)]
         return math.log(2.0) * sum(weighed) / len(weighed)
-
-
-class _LabelCounter(Counter):
-    """f1, the mean of all labels' (macro); f1_micro, of all answers together; subset_accuracy, the share of samples of which
-    every label is right."""
-
-    def __init__(self, labels: int, threshold: float, device: torch.device) -> None:
-        self._logit = math.log(threshold) - math.log1p(-threshold)
-        self._sums = torch.zeros(3, labels, dtype=torch.int64, device=device)  # there, answered, right
-        self._whole = torch.zeros((), dtype=torch.int64, device=device)
-        self._samples = 0
-
-    def update(self, outputs: Tensor, targets: Tensor) -> None:
-        answers, truth = outputs.float() >= self._logit, targets > 0.5
-        self._sums[0].add_(truth.sum(0))
-        self._sums[1].add_(answers.sum(0))
-        self._sums[2].add_((answers & truth).sum(0))
-        self._whole.add_((answers == truth).all(dim=1).sum())
-        self._samples += len(targets)
-
-    def compute(self) -> dict[str, float]:
-        there, answered, right = self._sums.sum(1).tolist()
-        return {
-            "f1": mean_of_known(self._f1()),
-            "f1_micro": ratio(2.0 * right, there + answered),
-            "subset_accuracy": self._whole.item() / self._samples,
-        }
-
-    def tables(self) -> Tables:
-        there, answered, right = self._sums.cpu().double()
-        return {"precision": listed(right / answered), "recall": listed(right / there), "f1": listed(self._f1())}
-
-    def _f1(self) -> Tensor:
-        there, answered, right = self._sums.cpu().double()
-        return 2.0 * right / (there + answered)
-
-
-class _LabelCurves(Curves):
-    def update(self, outputs: Tensor, targets: Tensor) -> None:
-        super().update(torch.sigmoid(outputs.float()), targets > 0.5)

@@ -90,7 +90,9 @@ def test_loss_and_weight_are_one_graph_without_a_look_at_any_number(form: str, t
     outputs = session.model(batch.inputs).detach()
 
     def loss(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        return objective.loss(outputs, targets, objective.weigh(targets) if objective.weighs else len(targets))
+        return objective.loss(
+            outputs, targets, objective.loss_weight(targets) if objective.is_weighted else len(targets)
+        )
 
     differentiated = torch.func.grad_and_value(loss)
     torch.compiler.reset()

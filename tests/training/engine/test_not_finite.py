@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from tests.training.tiny import tiny
+from training.core.evaluation import MetricSet
 from training.engine.evaluate import evaluate as plain
 from training.engine.run import start_run
 from training.engine.session import Session
-from training.objectives import Totals
 from training.runs.folder import RunFolder
 from training.runs.history import read_history
 
@@ -37,8 +37,8 @@ def test_a_validation_whose_loss_is_no_number_is_never_the_best(
 
 
 def test_a_model_that_answers_no_numbers_is_never_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    add = Totals.add
-    monkeypatch.setattr(Totals, "add", lambda self, outputs, targets: add(self, outputs * math.nan, targets))
+    update = MetricSet.update
+    monkeypatch.setattr(MetricSet, "update", lambda self, outputs, targets: update(self, outputs * math.nan, targets))
     record = start_run(tiny(), tmp_path)
     history = read_history(RunFolder(Path(record["folder"])).events_file)
     assert math.isnan(record["metrics"]["val/accuracy"])

@@ -11,7 +11,8 @@ from torch.nn import functional
 
 from tests.training.known_facts import class_facts
 from training.config.objective import Classification
-from training.objectives import Totals, make_objective
+from training.core.evaluation import MetricSet
+from training.objectives import make_objective
 
 CPU = torch.device("cpu")
 
@@ -28,7 +29,7 @@ def test_loss_equals_torch(smoothing: float) -> None:
     objective = make_objective(Classification(label_smoothing=smoothing), class_facts(7), CPU)
     outputs, targets = batch(33)
     wanted = nn.CrossEntropyLoss(label_smoothing=smoothing)(outputs, targets)
-    torch.testing.assert_close(objective.loss_sum(outputs, targets) / 33, wanted)
+    torch.testing.assert_close(objective.loss.sum(outputs, targets) / 33, wanted)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -36,7 +37,7 @@ def test_low_precision_outputs_are_widened_first(dtype: torch.dtype) -> None:
     objective = make_objective(Classification(), class_facts(7), CPU)
     outputs, targets = batch(4000)
     narrow = outputs.to(dtype)
-    loss = objective.loss_sum(narrow, targets)
+    loss = objective.loss.sum(narrow, targets)
     assert loss.dtype == torch.float32
     assert torch.equal(loss, functional.cross_entropy(narrow.float(), targets, reduction="sum"))
     assert objective.predict(narrow).dtype == torch.float32
@@ -48,48 +49,31 @@ def test_averages_are_per_sample_whatever_the_batches() -> None:
     wanted = functional.cross_entropy(outputs.double(), targets, label_smoothing=0.1).item()
     right = (outputs.argmax(1) == targets).sum().item()
     for sizes in ([1000], [999, 1], [1] * 1000, [300, 300, 300, 100]):
-        totals = Totals(objective)
+        totals = MetricSet(objective.loss, objective.make_metrics())
         for piece, labels in zip(outputs.split(sizes), targets.split(sizes), strict=True):
-            totals.add(piece, labels)
-        metrics = totals.metrics("val/")
-        assert list(metrics) == ["val/loss", "val/accuracy", "val/top5_accuracy", "val/f1"]
-        assert metrics["val/loss"] == pytest.approx(wanted, rel=1e-6)
-        assert metrics["val/accuracy"] == right / 1000
-        assert totals.samples == 1000
+            totals.update(piece, labels)
+        metrics = totals.compute()
+        assert list(metrics) == ["loss", "accuracy", "f1", "top5_accuracy"]
+        assert metrics["loss"] == pytest.approx(wanted, rel=1e-6)
+        assert metrics["accuracy"] == right / 1000
 
 
 def test_sums_do_not_lose_small_losses_in_large_ones() -> None:
-    totals = Totals(make_objective(Classification(), class_facts(2), CPU))
+    objective = make_objective(Classification(), class_facts(2), CPU)
+    totals = MetricSet(objective.loss, objective.make_metrics())
     target = torch.zeros(1, dtype=torch.int64)
-    totals.add(torch.tensor([[-1e8, 0.0]]), target)
+    totals.update(torch.tensor([[-1e8, 0.0]]), target)
     for _ in range(1000):
-        totals.add(torch.zeros(1, 2), target)
+        totals.update(torch.zeros(1, 2), target)
     small = functional.cross_entropy(torch.zeros(1, 2), target).item()
-    assert totals.metrics()["loss"] * 1001 == pytest.approx(1e8 + 1000 * small, rel=1e-14)  # float32: 1e8
-
-
-def test_losses_wait_where_the_device_has_no_float64(monkeypatch: pytest.MonkeyPatch) -> None:
-    objective = make_objective(Classification(), class_facts(7), CPU)
-    wide = Totals(objective)
-    narrow = Totals(objective)
-    monkeypatch.setattr(narrow, "_wide", False)  # as on mps
-    for seed in range(5):
-        wide.add(*batch(9, seed=seed))
-        narrow.add(*batch(9, seed=seed))
-        if seed == 2:
-            assert narrow.metrics() == wide.metrics()
-    assert narrow.metrics() == wide.metrics()
-
-
-def test_nothing_measured_is_no_metrics() -> None:
-    assert Totals(make_objective(Classification(), class_facts(7), CPU)).metrics("val/") == {}
+    assert totals.compute()["loss"] * 1001 == pytest.approx(1e8 + 1000 * small, rel=1e-14)  # float32: 1e8
 
 
 def test_initial_loss_is_that_of_equal_probabilities() -> None:
     objective = make_objective(Classification(label_smoothing=0.3), class_facts(10), CPU)
     targets = torch.arange(10)
     assert objective.initial_loss() == math.log(10)
-    assert objective.loss_sum(torch.zeros(10, 10), targets).item() / 10 == pytest.approx(math.log(10))
+    assert objective.loss.sum(torch.zeros(10, 10), targets).item() / 10 == pytest.approx(math.log(10))
 
 
 def test_predictions_are_probabilities() -> None:
@@ -102,11 +86,11 @@ def test_predictions_are_probabilities() -> None:
 def test_gathering_never_waits_for_the_device() -> None:
     device = torch.device("cuda")
     objective = make_objective(Classification(), class_facts(7), device)
-    totals = Totals(objective)
+    totals = MetricSet(objective.loss, objective.make_metrics())
     outputs, targets = (tensor.to(device) for tensor in batch(9))
     torch.cuda.set_sync_debug_mode("error")
     try:
-        totals.add(outputs, targets)
+        totals.update(outputs, targets)
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    assert totals.metrics()["loss"] > 0
+    assert totals.compute()["loss"] > 0

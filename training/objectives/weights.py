@@ -1,4 +1,4 @@
-"""Numbers that losses share: their format, and the weights of classes."""
+"""Weights of classes in a loss."""
 
 from __future__ import annotations
 
@@ -9,11 +9,6 @@ from torch import Tensor
 
 from training.errors import InputError
 from training.facts import DataFacts
-
-
-def widened(outputs: Tensor) -> Tensor:
-    """float32 at least: half precision would lose digits in a softmax, and overflow in a sum."""
-    return outputs if outputs.dtype == torch.float64 else outputs.float()
 
 
 def balanced_weights(facts: DataFacts) -> tuple[float, ...]:
