@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_bytes(path: Path, data: bytes, durable: bool = True) -> None:
@@ -13,10 +15,15 @@ def write_bytes(path: Path, data: bytes, durable: bool = True) -> None:
 
     ``durable=False`` leaves out the waiting for the disk, for files that are written often and can be made anew.
     """
+    write_stream(path, lambda stream: stream.write(data), durable)
+
+
+def write_stream(path: Path, write: Callable[[BinaryIO], object], durable: bool = True) -> None:
+    """``write_bytes`` of what ``write`` puts into the stream it is given; where that fails, nothing is left of it."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         with temporary.open("wb") as stream:
-            stream.write(data)
+            write(stream)
             if durable:
                 stream.flush()
                 os.fsync(stream.fileno())

@@ -200,10 +200,13 @@ class Server:
     def _export(self, request: Request) -> dict[str, Any]:
         from training.export import export_checkpoint
 
-        return {
-            "reply": "done",
-            "result": export_checkpoint(Path(request["checkpoint"]), str(request["to"]), Path(request["out"])),
-        }
+        result = export_checkpoint(
+            Path(request["checkpoint"]),
+            str(request["to"]),
+            Path(request["out"]),
+            large_data=bool(request.get("large_data")),
+        )
+        return {"reply": "done", "result": result}
 
     def _progress(self, request: Request) -> Callable[[str, float | None], None]:
         def report(text: str, fraction: float | None) -> None:

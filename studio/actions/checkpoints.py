@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QDialog, QWidget
 from studio.actions.export_dialog import ExportDialog
 from studio.actions.files import reveal
 from studio.state.context import AppContext
-from training.runs.folder import RunFolder
+from training.catalog.script_data import bytes_beside
+from training.runs.folder import RunFolder, read_json
 from training.runs.manifest import CheckpointInfo, list_checkpoints
 
 _SCRIPT_CHECKED = "Compared with the run: same initial weights, sample order, learning rates and weight decay."
@@ -24,7 +25,8 @@ def export_checkpoint(
     kept = context.settings.get().export_folder
     place = Path(kept) if kept and Path(kept).is_dir() else folder.exports
     name, engine = str(folder.status().get("name") or folder.id), context.engine.info
-    dialog = ExportDialog(name, checkpoint.step, place, engine.unwritable if engine else {}, parent)
+    data_bytes = bytes_beside(read_json(folder.data_file))
+    dialog = ExportDialog(name, checkpoint.step, place, engine.unwritable if engine else {}, data_bytes, parent)
     if dialog.exec() != QDialog.DialogCode.Accepted:
         dialog.deleteLater()
         return
@@ -36,7 +38,7 @@ def export_checkpoint(
             words = f"The checkpoint of step {checkpoint.step:,} was deleted meanwhile; choose another one."
             context.notifier.notify(words, "danger", title="The model was not exported")
             return
-        key, out = dialog.format.key, dialog.out(found.step)
+        key, out, large_data = dialog.format.key, dialog.out(found.step), dialog.large_data.isChecked()
         dialog.deleteLater()
         words = f"Exporting step {found.step:,} to {out.name} …"
         context.notifier.notify(words, "info", subject=_subject(out), lasting=True)
@@ -46,6 +48,7 @@ def export_checkpoint(
             out,
             done=lambda result: _exported(context, key, out, result),
             failed=lambda refusal: _refused(context, str(refusal), out),
+            large_data=large_data,
         )
 
     context.background.submit(

@@ -10,7 +10,9 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from studio.theme import SPACING
-from studio.widgets import ComboBox, PathEdit, button, label
+from studio.widgets import ComboBox, PathEdit, Switch, button, label
+from training.catalog.script_data import LARGE_DATA
+from training.errors import in_words
 
 _WIDTH = 520
 
@@ -54,12 +56,20 @@ FORMATS = (
 
 class ExportDialog(QDialog):
     """Accepted when the person wants it: ``format`` and ``out`` say how and where. ``unwritable`` are formats, by key, that
-    the engine cannot write here, each with the reason: it is said before anything is filled in."""
+    the engine cannot write here, each with the reason: it is said before anything is filled in. ``data_bytes`` are what a
+    script has of samples beside it; ``large_data`` says that they may be many."""
 
     def __init__(
-        self, run: str, step: int, folder: Path, unwritable: Mapping[str, str], parent: QWidget | None = None
+        self,
+        run: str,
+        step: int,
+        folder: Path,
+        unwritable: Mapping[str, str],
+        data_bytes: int = 0,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
+        self._data_bytes = data_bytes
         self._unwritable = unwritable
         self._run = run
         self._step = step
@@ -71,6 +81,7 @@ class ExportDialog(QDialog):
         for each in FORMATS:
             self.formats.addItem(each.title)
         self.said = label("", "help", wrap=True)
+        self.large_data = Switch(f"Write {in_words(data_bytes)} of samples beside it")
         self.place = PathEdit("folder", title="Folder for exports")
         self.place.setAccessibleName("Folder")
         self.place.set_path(str(folder))
@@ -81,6 +92,7 @@ class ExportDialog(QDialog):
         self.export.setDefault(True)
         self._lay_out()
         self.export.clicked.connect(self.accept)
+        self.large_data.toggled.connect(self._update)
         self.name.textEdited.connect(self._on_renamed)
         self.name.textChanged.connect(self._update)
         self.place.path_changed.connect(self._update)
@@ -110,7 +122,13 @@ class ExportDialog(QDialog):
 
     @Slot()
     def _propose(self) -> None:
-        self.said.setText(self._unwritable.get(self.format.key, self.format.what))
+        beside = self.format.key == "script" and self._data_bytes > 0
+        large = beside and self._data_bytes > LARGE_DATA
+        words = self.format.what
+        if beside:
+            words += f" Its samples{'' if large else f', {in_words(self._data_bytes)},'} go into a file beside it."
+        self.said.setText(self._unwritable.get(self.format.key, words))
+        self.large_data.setVisible(large)
         if not self._renamed:
             self.name.setText(self._proposed(self._step))
         self._update()
@@ -122,7 +140,8 @@ class ExportDialog(QDialog):
     @Slot()
     def _update(self) -> None:
         complete = bool(self.place.path().strip() and self.name.text().strip())
-        self.export.setEnabled(complete and self.format.key not in self._unwritable)
+        asked = self.large_data.isHidden() or self.large_data.isChecked()
+        self.export.setEnabled(complete and asked and self.format.key not in self._unwritable)
         out = self.out(self._step)
         main = out if self.format.key == "script" else out / f"model{self.format.suffix}"
         again = " An earlier export there is replaced." if main.exists() else ""
@@ -147,6 +166,8 @@ class ExportDialog(QDialog):
                 below.setFixedWidth(_WIDTH)
                 below.setMinimumHeight(2 * below.fontMetrics().lineSpacing() + 2)  # the dialog stays as it is
                 column.addWidget(below)
+            if widget is self.formats:
+                column.addWidget(self.large_data)
         cancel = button("Cancel")
         cancel.clicked.connect(self.reject)
         row = QHBoxLayout()

@@ -205,10 +205,25 @@ class EngineHost(QObject):
         return self._ask({"action": "check", "config": with_own_folder(config)}, done, failed, progress)
 
     def export(
-        self, checkpoint: Path, to: str, out: Path, done: Done, failed: Failed, progress: Progress | None = None
+        self,
+        checkpoint: Path,
+        to: str,
+        out: Path,
+        done: Done,
+        failed: Failed,
+        progress: Progress | None = None,
+        *,
+        large_data: bool = False,
     ) -> Inquiry:
-        """Write the model of ``checkpoint`` to ``out``, reload it there and compare."""
-        request = {"action": "export", "checkpoint": str(checkpoint), "to": to, "out": str(out)}
+        """Write the model of ``checkpoint`` to ``out``, reload it there and compare. ``large_data`` lets a script have many
+        samples beside it."""
+        request = {
+            "action": "export",
+            "checkpoint": str(checkpoint),
+            "to": to,
+            "out": str(out),
+            "large_data": large_data,
+        }
         return self._ask(request, done, failed, progress)
 
     def _ask(self, request: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None) -> Inquiry:

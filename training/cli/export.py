@@ -20,6 +20,7 @@ def add_export(commands: Any) -> None:
     export.add_argument("checkpoint", metavar="CHECKPOINT_DIR", help="a checkpoint, or a run (its best one)")
     export.add_argument("--to", required=True, choices=("safetensors", "onnx", "torch-export", "script"))
     export.add_argument("--out", required=True, type=Path, metavar="PATH")
+    export.add_argument("--large-data", action="store_true", help="let the samples beside a script take more than 2 GB")
     add_trust(export)
     add_workspace(export)
     export.set_defaults(command=_export)
@@ -38,7 +39,7 @@ def _export(arguments: argparse.Namespace) -> int:
             trust_resume(folder, ())  # a teacher goes with it
         else:
             trust_run(folder)
-    result = export_checkpoint(checkpoint, arguments.to, arguments.out)
+    result = export_checkpoint(checkpoint, arguments.to, arguments.out, arguments.large_data, say)
     say(result["summary"])
     if arguments.json:
         print_json(result)

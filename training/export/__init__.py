@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ from training.export.script import export_script
 __all__ = ["export_checkpoint"]
 
 
-def export_checkpoint(checkpoint: Path, to: str, out: Path) -> dict[str, Any]:
+def export_checkpoint(
+    checkpoint: Path, to: str, out: Path, large_data: bool = False, tell: Callable[[str], None] = lambda words: None
+) -> dict[str, Any]:
     """Export ``checkpoint`` as ``to`` ("safetensors", "torch-export", "onnx" or "script") to ``out``.
 
+    ``large_data`` lets a script have more than 2 GB of samples beside it; ``tell`` hears of their size before they are written.
     Returns ``format``, ``path`` (the main file), ``files``, ``max_difference`` (largest difference of a logit between
     the checkpoint's model and the exported one, loaded again) and ``summary`` (one sentence). Raises CheckpointError for
     a checkpoint that is not whole, InputError when ``out`` cannot be used; then nothing was written.
@@ -23,7 +27,7 @@ def export_checkpoint(checkpoint: Path, to: str, out: Path) -> dict[str, Any]:
     if "\0" in str(out):
         raise InputError(f"--out {out}: holds a zero byte, which no path can; choose another name.")
     if to == "script":
-        return export_script(lambda: load_material(checkpoint), out)
+        return export_script(lambda: load_material(checkpoint), out, large_data, tell)
     if to not in FORMATS:
         raise InputError(f"--to {to}: unknown format; choose safetensors, onnx, torch-export or script.")
     return export_model(lambda: load_material(checkpoint), to, out)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from training.config.dataset import ShapesDataset
 from training.config.dataset_section import DatasetSection, PartsSection
 from training.config.text import TextDataset
 from training.config.zoo import StartingWeights
-from training.export.known_listing import describe_known_masks, describe_known_set
+from training.errors import in_words
 from training.export.material import Material
-from training.export.picture_listing import (
-    describe_idx,
-    describe_image_folder,
-    describe_image_table,
-    describe_segmentation,
-)
-from training.export.rows_listing import describe_npz, describe_table, describe_text
+from training.export.picture_listing import describe_idx, describe_image_folder
+from training.export.prepared_tensors import PreparedTensors
+from training.export.rows_listing import describe_table, describe_text
 from training.export.variation import variation_settings
 from training.export.written import Described, Setting, code, setting
 
@@ -27,41 +23,32 @@ _TOYS = {
     "spiral": ("samples", "turns", "noise", "data_seed"),
     "moons": ("samples", "noise", "data_seed"),
     "circles": ("samples", "noise", "factor", "data_seed"),
-    "ranked": ("samples", "items", "features", "noise", "data_seed"),
     "blobs": ("samples", "classes", "features", "spread", "data_seed"),
 }
 """The settings that the formulas of made points name."""
 _DESCRIBED: dict[str, Callable[[Material, Any], Described]] = {
     "idx": describe_idx,
     "image_folder": describe_image_folder,
-    "torchvision": describe_known_set,
-    "torchvision_segmentation": describe_known_masks,
-    "image_table": describe_image_table,
-    "segmentation": describe_segmentation,
-    "npz": describe_npz,
-    "npz_pictures": describe_npz,
     "table": describe_table,
-    "ranking": describe_table,
     "text": describe_text,
 }
-_PACKAGES = {
-    "image_folder": ["pillow", "numpy"],
-    "image_table": ["pillow", "numpy", "polars"],
-    "segmentation": ["pillow", "numpy"],
-    "listed": ["pillow", "numpy"],
-    "packed": ["numpy"],
-    "npz": ["numpy"],
-    "table": ["polars"],
-    "ranking": ["polars"],
+_PACKAGES = {"image_folder": ["pillow", "numpy"], "prepared": ["numpy"], "table": ["polars"]}
+_SAMPLES = {
+    "image": "Images uint8 (n, height, width, channels)",
+    "vector": "Rows float32 (n, columns)",
+    "list": "Queries float32 (n, items, columns)",
 }
 
 
-def describe_data(material: Material) -> dict[str, Any]:
-    """For the templates. Raises InputError when the dataset would be needed and is gone."""
-    dataset = material.config.dataset
-    facts, settings = _DESCRIBED.get(dataset.kind, _made)(material, dataset)
-    facts = _NOTHING | {"dataset": dataset.kind, "place": getattr(dataset, "path", "")} | facts
-    facts |= _parts(dataset, facts["parts"], facts["grouped"])
+def describe_data(material: Material, file: str) -> dict[str, Any]:
+    """For the templates; ``file`` is the script's name. Raises InputError when the dataset would be needed and is gone."""
+    dataset, prepared = material.config.dataset, material.prepared
+    if prepared is None:
+        facts, settings = _DESCRIBED.get(dataset.kind, _made)(material, dataset)
+        facts = _NOTHING | {"dataset": dataset.kind, "place": getattr(dataset, "path", "")} | facts
+        facts |= _parts(dataset, facts["parts"], facts["grouped"])
+    else:
+        facts, settings = _describe_prepared(prepared, data_name(file))
     return facts | {
         "path": bool(facts["place"]),
         "missing": material.normalisation.missing,
@@ -76,6 +63,11 @@ def describe_data(material: Material) -> dict[str, Any]:
     }
 
 
+def data_name(file: str) -> str:
+    """What the file with the samples is called that lies beside the script ``file``."""
+    return f"data_of_{Path(file).stem}.npz"
+
+
 _NOTHING: dict[str, Any] = {
     "parts": {"train": ""},
     "grouped": False,
@@ -84,16 +76,32 @@ _NOTHING: dict[str, Any] = {
     "decimal_comma": False,
     "marked": (),
     "packages": (),
+    "data_file": "",
 }
 """What most kinds of data do not have."""
 
 
+def _describe_prepared(prepared: PreparedTensors, name: str) -> Described:
+    parts = dict.fromkeys(prepared.splits, "")
+    facts = _NOTHING | {
+        "dataset": "prepared",
+        "place": name,
+        "parts": parts,
+        "data_file": f"{name} ({len(prepared.source.targets):,} samples, {in_words(prepared.size)})",
+        "samples_words": _SAMPLES[prepared.source.layout],
+        "validation": "given",
+        "held": False,
+        "test_held": False,
+        "by": "",
+        "apart": False,
+        "copies": False,
+        "tested": "test" in parts,
+    }
+    return facts, [("What the file with the samples has to say.", "DATA_DIGEST", code(prepared.digest))]
+
+
 def _made(material: Material, dataset: Any) -> Described:
-    """Points and pictures that are made on the spot."""
-    if isinstance(dataset, ShapesDataset):
-        noise = [setting(dataset, "noise")] * (dataset.noise > 0)
-        side: Setting = ("Side of each square picture.", "SIDE", dataset.image_size)
-        return {}, [setting(dataset, "samples"), side, *noise, setting(dataset, "data_seed")]
+    """Points that are made on the spot."""
     return {}, [setting(dataset, name) for name in _TOYS[dataset.kind]]
 
 
@@ -126,14 +134,14 @@ def _parts(dataset: DatasetSection, parts: dict[str, Any], grouped: bool) -> dic
 def data_settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
     """What the templates of data name in capitals."""
     dataset = material.config.dataset
-    settings: list[Setting] = [("", "DATA", code(facts["place"]))] * facts["path"]
+    settings: list[Setting] = []
+    if facts["data_file"]:
+        settings.append(("", "DATA", f"Path(__file__).with_name({code(facts['place'])})"))
+    elif facts["path"]:
+        settings.append(("", "DATA", code(facts["place"])))
     settings += facts["data_settings"]
     if facts["dataset"] == "image_folder":
         settings.append(("Each part and its folder.", "PARTS", facts["parts"]))
-    elif facts["dataset"] == "segmentation":
-        settings.append(("The folders of each part: pictures and masks.", "PARTS", facts["parts"]))
-    elif facts["dataset"] in ("npz", "npz_pictures"):
-        settings.append(("Inputs and targets of each part.", "ARRAYS", facts["parts"]))
     if facts["split_column"]:
         settings.append(
             ("The column that says which part a row belongs to.", "SPLIT_COLUMN", code(facts["split_column"]))

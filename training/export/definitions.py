@@ -18,11 +18,8 @@ class Definitions:
     def __init__(self, given: Iterable[tuple[str, str]] = ()) -> None:
         """``given`` are (module, name) of what is there already, under the same name."""
         self._known = set(given)
-        self._given = frozenset(given)
         self._imports: dict[str, None] = {}
         self._texts: list[str] = []
-        self.used: set[str] = set()
-        """Names of those of ``given`` that were asked for."""
 
     @property
     def imports(self) -> list[str]:
@@ -41,8 +38,6 @@ class Definitions:
 
     def take(self, module: ModuleType, name: str) -> None:
         """Take what ``name`` means at the top of ``module``, and before it what that needs."""
-        if (module.__name__, name) in self._given:
-            self.used.add(name)
         if (module.__name__, name) in self._known:
             return
         self._known.add((module.__name__, name))

@@ -47,7 +47,7 @@ def describe_run(material: Material, file: str) -> dict[str, Any]:
     config = material.config
     refuse_what_no_template_says(config)
     facts = (
-        describe_data(material)
+        describe_data(material, file)
         | describe_variation(config)
         | describe_model(material)
         | describe_beginning(material)

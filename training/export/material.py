@@ -13,6 +13,7 @@ from training.checkpoints.trained import Trained, load_trained
 from training.config.objective import Distillation
 from training.engine.teacher import Teacher, make_teacher
 from training.errors import InputError
+from training.export.prepared_tensors import PreparedTensors, prepare_data
 from training.runs.folder import RunFolder
 from training.runs.teachers import became_of
 
@@ -50,6 +51,12 @@ class Material(Trained):
                 "old one back."
             )
         return teacher
+
+    @cached_property
+    def prepared(self) -> PreparedTensors | None:
+        """The samples that go beside a script; None for a kind of data that it reads by itself. Raises InputError when the
+        dataset is gone or became another."""
+        return prepare_data(self)
 
     def samples(self) -> Tensor:
         """(SAMPLES, *shape) seeded inputs as the data holds them: uint8 pixels, or float32 values as spread as the

@@ -1,4 +1,4 @@
-"""What the script of a run says about tables, arrays and texts."""
+"""What the script of a run says about tables and texts."""
 
 from __future__ import annotations
 
@@ -9,18 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from training.config.npz import NpzDataset, NpzPicturesDataset
-from training.config.tables import RankingDataset, TableDataset, TableSection
+from training.config.tables import TableDataset
 from training.config.text import TextDataset
-from training.config.toys import ToySection
 from training.data.columns import find_roles
-from training.data.duplicates import without_duplicates
 from training.data.source import Opening
-from training.data.sources import open_source
-from training.data.sources.npz import open_parts
 from training.data.sources.table import load
-from training.data.splits import split_source
-from training.export.dataset_again import looking_again
+from training.export.dataset_again import looking_again, open_again
 from training.export.material import Material
 from training.export.table_listing import part_words, table_facts, table_settings
 from training.export.written import Described, Setting, code, setting
@@ -56,18 +50,7 @@ def describe_text(material: Material, dataset: TextDataset) -> Described:
     }, settings
 
 
-def describe_npz(material: Material, dataset: NpzDataset | NpzPicturesDataset) -> Described:
-    with looking_again():
-        _, parts = open_parts(dataset, Opening(check=False))
-    inputs = parts[0].inputs
-    arranged = ""
-    if material.facts.layout == "image":
-        last = material.facts.shape[0] == inputs.shape[-1] and inputs.ndim == 4
-        arranged = "grey" if inputs.ndim == 3 else "channels last" if last else "channels first"
-    return {"dataset": "npz", "parts": {part.name: list(part.arrays) for part in parts}, "arranged": arranged}, []
-
-
-def describe_table(material: Material, dataset: TableDataset | RankingDataset) -> Described:
+def describe_table(material: Material, dataset: TableDataset) -> Described:
     known, path = material.facts, Path(dataset.path)
     with looking_again():
         frame, _, _ = load(dataset, Opening(check=False))
@@ -83,15 +66,13 @@ def describe_table(material: Material, dataset: TableDataset | RankingDataset) -
     facts |= {
         "parts": parts,
         "split_column": dataset.split_column,
-        "grouped": getattr(dataset, "group_column", None) is not None,
+        "grouped": dataset.group_column is not None,
         "marked": marked,
     }
     settings: list[Setting] = [
         ("What to predict.", "TARGETS", list(roles.targets)),
         ("What from: each column, with the texts of a category in the order of their numbers.", "FEATURES", features),
     ]
-    if isinstance(dataset, RankingDataset):
-        settings += [setting(dataset, "query_column"), setting(dataset, "max_items")]
     if marked:
         settings.append(("Whether these are missing is one more column each.", "MARKED", marked))
     settings += table_settings(facts, dataset.missing_marks)
@@ -101,15 +82,11 @@ def describe_table(material: Material, dataset: TableDataset | RankingDataset) -
 def rows_alike(material: Material, script: dict[str, Any]) -> bool:
     """Whether the script reads, makes and splits what is no picture as the run does; it is read once more for that."""
     dataset = material.config.dataset
-    if not isinstance(dataset, TableSection | TextDataset | NpzDataset | ToySection):
+    if material.prepared is not None or material.facts.layout == "image":
         return True
-    source = open_source(dataset, Opening())
-    splits = split_source(source, dataset)
-    source = source.fit(splits["train"])
-    if getattr(dataset, "duplicates", "keep") != "keep":
-        splits, _ = without_duplicates(source, splits, source.read)
+    source, splits = open_again(material.config, Opening())
     try:
-        samples, truth, parts = script["read_data"](*([Path(dataset.path)] if hasattr(dataset, "path") else []))
+        samples, truth, parts = script["read_data"](*([Path(str(dataset.path))] if hasattr(dataset, "path") else []))
     except Exception:
         logger.exception("The script cannot read the data.")
         return False

@@ -8,24 +8,26 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from torch import Tensor, nn
 
-from training.atomic import write_bytes
+from training.atomic import write_stream
 from training.core import counter_rng
 from training.data.augment import Augmenter
 from training.engine.teacher import told_of_teacher
-from training.errors import InputError, TrainingError
+from training.errors import InputError, TrainingError, in_words
 from training.export.core_source import paste_core
+from training.export.data_listing import data_name
 from training.export.freezing_listing import frozen_alike
 from training.export.judgement import judged_alike
 from training.export.listing import describe_run
 from training.export.material import SAMPLES, Material
 from training.export.own_file import joined, refuse_clash
 from training.export.place import make_parents, remove_made
+from training.export.prepared_tensors import is_prepared, known_size, refuse_large
 from training.export.rows_listing import rows_alike
 from training.export.teacher_listing import SecondFile, describe_teacher, importable, taught_alike, teacher_bytes
 from training.export.weights_listing import begun_alike
@@ -50,6 +52,7 @@ _IMPORTS = {
     "Literal": "from typing import Literal",
     "NamedTuple": "from typing import NamedTuple",
     "Self": "from typing import Self",
+    "BadZipFile": "from zipfile import BadZipFile",
     "": "",  # from here on what is not Python's own
     "np": "import numpy as np",
     "pl": "import polars as pl",
@@ -78,14 +81,30 @@ _OTHER_PIXELS = (
 )
 
 
-def export_script(load: Callable[[], Material], out: Path) -> dict[str, Any]:
+def export_script(
+    load: Callable[[], Material], out: Path, large_data: bool = False, tell: Callable[[str], None] = lambda words: None
+) -> dict[str, Any]:
     """Write the run of a checkpoint as a script to ``out``, a path ending in .py, and beside it the teacher of a run that
-    distils. Raises InputError when it cannot be."""
+    distils and the samples of data that no script reads by itself. ``tell`` hears how large those are before they are
+    written; ``large_data`` says that they may be. Raises InputError when it cannot be."""
     out = out.expanduser().absolute()
     _refuse_to_overwrite(out)
     material = load()
+    data = out.with_name(data_name(out.name))
+    if not large_data:
+        refuse_large(known_size(material), data)
+    files: dict[Path, Callable[[BinaryIO], object]] = {}
+    size = ""
+    if material.prepared is not None:
+        if not large_data:
+            refuse_large(material.prepared.size, data)
+        if data.exists() and not is_prepared(data):
+            raise InputError(f"{data}: is there already and not an export of ours; choose another name for the script.")
+        files[data] = material.prepared.write
+        size = f" ({in_words(material.prepared.size)})"
+        tell(f"The samples go beside the script, into {data}{size}.")
     text = render(material, out.name)
-    files, teacher = {out: text.encode()}, None
+    teacher = None
     if material.teacher is not None:
         teacher = render_teacher(material, out.name)
         beside, weights = (out.with_name(f"{teacher.module}{suffix}") for suffix in (".py", ".pt"))
@@ -94,7 +113,8 @@ def export_script(load: Callable[[], Material], out: Path) -> dict[str, Any]:
             raise InputError(
                 f"{weights}: is there already and not an export of ours; choose another name for the script."
             )
-        files = {weights: teacher_bytes(material), beside: teacher.text.encode()} | files
+        files |= {weights: _of(teacher_bytes(material)), beside: _of(teacher.text.encode())}
+    files[out] = _of(text.encode())
     difference = prove_script(material, text, teacher)
     _write(files)
     pixels = _OTHER_PIXELS if material.config.loader.decoder == "gpu" else ""
@@ -104,24 +124,32 @@ def export_script(load: Callable[[], Material], out: Path) -> dict[str, Any]:
         "files": [str(path) for path in reversed(files)],
         "max_difference": difference,
         "summary": f"Exported the run as a script to {out}; its initial weights, order, rates and weight decay equal the "
-        f"run's, and its model on {SAMPLES} samples: largest difference {difference:.3g}.{pixels}",
+        f"run's, and its model on {SAMPLES} samples: largest difference {difference:.3g}."
+        + (f" It reads its samples from {data.name} beside it{size}." if size else "")
+        + pixels,
     }
 
 
-def _write(files: dict[Path, bytes]) -> None:
+def _of(data: bytes) -> Callable[[BinaryIO], object]:
+    return lambda stream: stream.write(data)
+
+
+def _write(files: dict[Path, Callable[[BinaryIO], object]]) -> None:
     """All of them in one folder, or none that was not there before."""
     new, made = [path for path in files if not path.exists()], []
     out = [*files][-1]
     try:
         made = make_parents(out.parent)
-        for path, data in files.items():
-            write_bytes(path, data)
-    except OSError as error:
+        for path, write in files.items():
+            write_stream(path, write)
+    except BaseException as error:
         for path in new:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
         remove_made(made)
-        raise InputError(f"{out}: cannot be written ({error.strerror}); choose another place.") from error
+        if isinstance(error, OSError):
+            raise InputError(f"{out}: cannot be written ({error.strerror}); choose another place.") from error
+        raise
 
 
 def _refuse_to_overwrite(out: Path) -> None:
@@ -167,8 +195,6 @@ def _rendered(template: str, facts: dict[str, Any], last: str = "") -> str:
     text = paste_core(environment.get_template(template).render(facts), facts.get("network_code", ""))
     used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     lines = [line for name, line in _IMPORTS.items() if name in used or not name]
-    if "data_imports" in facts:
-        lines = joined(lines, facts["data_imports"])
     if "own_imports" in facts:
         refuse_clash("\n".join([*lines, last, text]), facts["network_code"], facts["own_imports"])
         lines = joined(lines, facts["own_imports"])
@@ -195,7 +221,7 @@ def prove_script(material: Material, text: str, teacher: SecondFile | None = Non
     the logits of the checkpoint's weights in the script's model. Raises TrainingError, naming the part, when they are not.
     """
     config = material.config
-    script: dict[str, Any] = {"__name__": "exported_script"}
+    script: dict[str, Any] = {"__name__": "exported_script", "__file__": "exported_script.py"}
     with importable(teacher):
         exec(compile(text, "exported script", "exec", dont_inherit=True), script)
     torch_state = torch.get_rng_state()

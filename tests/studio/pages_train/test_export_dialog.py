@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from pytestqt.qtbot import QtBot
 
 from studio.actions.export_dialog import ExportDialog
@@ -40,3 +43,22 @@ def test_a_format_that_the_engine_cannot_write_is_known_before_anything_is_fille
     assert seen[1][0]
     assert "--to" not in reason
     assert "pip" not in reason
+
+
+@pytest.mark.parametrize(("data_bytes", "told"), [(0, ""), (3_000_000, "3 MB"), (3_000_000_000, "3 GB")])
+def test_samples_beside_a_script_are_told_and_many_of_them_asked_for(
+    data_bytes: int, told: str, qtbot: QtBot, tmp_path: Path
+) -> None:
+    dialog = ExportDialog("lab", 40, tmp_path, {}, data_bytes)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    assert dialog.export.isEnabled()
+    assert not dialog.large_data.isVisible()
+    dialog.formats.setCurrentText("Python script")
+    large = told.endswith("GB")
+    assert dialog.large_data.isVisible() == large
+    assert told in (dialog.large_data.text() if large else dialog.said.text())
+    assert ("beside it" in dialog.said.text()) == bool(told)
+    assert dialog.export.isEnabled() == (not large)
+    dialog.large_data.click()
+    assert dialog.export.isEnabled()

@@ -1,7 +1,4 @@
-"""Reading the lists of a set without trust.
-
-The exported script reads them with the functions of the same names in ``training.export.plain_lists``.
-"""
+"""Reading the lists of a set without trust."""
 
 from __future__ import annotations
 
@@ -9,11 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from training.data.known.place import AGAIN
-from training.data.mat_file import read_arrays
 from training.errors import InputError
 from training.reading import MEGABYTE, parse_json, read_bytes, visible
-
-__all__ = ["class_number", "entries", "names_by_class", "read_arrays", "read_lines", "read_text", "read_words", "wrong"]
 
 _MOST_LIST = 256 * MEGABYTE
 

@@ -1,7 +1,6 @@
 """Which picture of a set belongs to which class and part, as its own lists and folders say.
 
-The exported script of a run takes the set's function along as it stands here (``training.export.known_listing``). So a new
-one reads files through ``list_files`` alone, and a setting that it needs is a parameter of the setting's name.
+A set's function reads files through ``list_files`` and ``mat_file`` alone; a setting that it needs is a parameter of the setting's name.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from training.data.known.list_files import (
     class_number,
     entries,
     names_by_class,
-    read_arrays,
     read_lines,
     read_text,
     read_words,
     wrong,
 )
+from training.data.mat_file import read_arrays
 
 _PARTS = {"train": "train", "val": "validation", "test": "test"}
 
