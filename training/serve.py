@@ -56,7 +56,7 @@ class Server:
             control.request_stop(reason)
 
     def warm_up(self) -> None:
-        """Load torch and what its first optimizer needs, so that Start begins at once; then say "ready"."""
+        """Load torch and the engine, so that Start begins at once; then say "ready"."""
         import torch
 
         from training.catalog.onnx_packages import missing_for_onnx
@@ -64,8 +64,6 @@ class Server:
         from training.engine import run  # noqa: F401 - the import is the point
         from training.engine.device import list_devices
 
-        parameter = torch.nn.Parameter(torch.zeros(1))
-        torch.optim.AdamW([parameter])
         if self._keeps_data:
             self._kept = KeptData()
         unwritable = {"onnx": missing} if (missing := missing_for_onnx()) else {}
@@ -233,7 +231,7 @@ def serve(requests: Iterable[Request], reply: Reply) -> None:
         server.answer(request)
 
 
-def serve_standard_streams() -> int:
+def serve_standard_streams(_arguments: object) -> int:
     """The child process: requests from stdin, replies to stdout, everything else, a native crash included, to stderr."""
     replies = Replies()
     server = Server(replies.send, keeps_data=True)

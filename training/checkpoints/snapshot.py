@@ -124,5 +124,7 @@ def _filled(buffer: Tensor, value: Tensor) -> Tensor:
 
 def _buffer(shape: torch.Size, stride: tuple[int, ...], dtype: torch.dtype, device: str) -> Tensor:
     """Host memory in the order that ``Tensor.to("cpu", copy=True)`` would choose; pinned for copies from a GPU."""
-    like = torch.empty_strided(shape, stride, dtype=dtype, device="meta")
-    return torch.empty_like(like, device="cpu", pin_memory=device == "cuda")
+    # Not a tensor of device "meta": for those torch would import sympy here.
+    like = torch.empty_strided(shape, stride, dtype=dtype)
+    like.untyped_storage().resize_(0)  # asked for its order only
+    return torch.empty_like(like, pin_memory=device == "cuda")

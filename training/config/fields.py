@@ -38,7 +38,9 @@ Names = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=1000)], ..
 class Section(BaseModel):
     """Base of every section: frozen, strict about types, and closed to unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, validate_default=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, validate_default=True, defer_build=True
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -162,7 +163,10 @@ def apply_backends(precision: Precision, deterministic: bool) -> None:
     torch.backends.cudnn.deterministic = deterministic
     if deterministic:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(deterministic)
+    if deterministic or "torch._inductor" in sys.modules:
+        torch.use_deterministic_algorithms(deterministic)
+    else:  # the same without importing the compiler, which it tells, too: a second's work
+        torch.set_deterministic_debug_mode("default")
 
 
 class Numerics:

@@ -55,11 +55,23 @@ def make_optimizer(
     make: Callable[[Groups, OptimizerSection, torch.device, bool], torch.optim.Optimizer] = catalog.resolve(
         catalog.entry("optimizer", str(type(config).model_fields["kind"].default))
     )
+    leave_compiler_unloaded()
     optimizer = make(groups, config, device, fused)
     create_state(optimizer)
     if isinstance(optimizer, on_device.OnDevice):
         optimizer.settle()
     return optimizer
+
+
+def leave_compiler_unloaded() -> None:
+    """Let optimizers be made without torch's compiler.
+
+    torch imports it, a second's work, at the first call of each of these methods, only to tell it never to look into them
+    (``torch._compile``). We compile nothing that calls them; torch looks for its answer in the attribute set here.
+    """
+    for name in ("add_param_group", "load_state_dict", "state_dict", "zero_grad"):
+        method = inspect.unwrap(getattr(torch.optim.Optimizer, name))
+        setattr(method, "__dynamo_disable", method)
 
 
 def _fused_available(groups: Groups, device: torch.device) -> bool:
