@@ -6,40 +6,18 @@ import argparse
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from training.errors import InputError
 from training.loading import expect_torch
 from training.reading import visible, visible_lines
 from training.runs.folder import RunFolder
-from training.runs.trust import add_trust, trust_run
+from training.runs.trust import trust_run
 from training.runs.workspace import default_workspace, find_checkpoint, typed_path
 from training.streams import print_json, say, write_out
 
 _MOST_TOKENS = 1_000_000
 _MOST_BYTES = 4
 """Of a character in UTF-8."""
-
-
-def add_generate(commands: Any) -> None:
-    """Put the command into the parser's ``commands``."""
-    generate = commands.add_parser("generate", help="let a trained language model go on with a text")
-    generate.add_argument("checkpoint", metavar="CHECKPOINT_DIR", help="a checkpoint, or a run (its best one)")
-    generate.add_argument("--prompt", default="\n", metavar="TEXT", help="what to go on with; by default a line break")
-    generate.add_argument("--tokens", type=int, default=500, metavar="N", help="how many tokens to add (500)")
-    generate.add_argument(
-        "--temperature",
-        type=float,
-        default=0.8,
-        metavar="T",
-        help="1 draws tokens as often as the model expects them, less prefers likely ones, 0 always takes the likeliest (0.8)",
-    )
-    generate.add_argument("--top-k", type=int, default=None, metavar="K", help="draw from the K likeliest tokens only")
-    generate.add_argument("--seed", type=int, default=0, metavar="S", help="the same seed gives the same text (0)")
-    add_trust(generate)
-    generate.add_argument("--workspace", default=None, metavar="DIR", help="where runs live")
-    generate.add_argument("--json", action="store_true", help="end stdout with one JSON object")
-    generate.set_defaults(command=run_generate)
 
 
 def run_generate(arguments: argparse.Namespace) -> int:

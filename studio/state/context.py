@@ -21,7 +21,7 @@ from studio.state.draft import Draft
 from studio.state.live_run import LiveRun
 from studio.state.run_library import RunLibrary
 from training.config import RunConfig, parse_config
-from training.config.files import config_data, read_toml
+from training.config.files import config_data
 from training.control import Command
 from training.errors import TrainingError
 from training.presets import preset_text
@@ -30,6 +30,7 @@ from training.runs.manifest import CheckpointInfo, read_manifest
 from training.runs.places import config_here
 from training.runs.trust import code_to_agree
 from training.runs.workspace import default_workspace
+from training.toml_text import read_toml
 
 logger = logging.getLogger(__name__)
 

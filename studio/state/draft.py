@@ -29,9 +29,9 @@ from studio.state.setting_specs import (
 )
 from training.config import RunConfig, load_config, save_config
 from training.config.describe import FieldSpec
-from training.config.files import read_config_text, read_toml
 from training.config.paths import with_absolute_paths
 from training.errors import ConfigError, Problem
+from training.toml_text import read_config_text, read_toml
 
 SAMPLE = "sample"
 

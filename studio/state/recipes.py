@@ -12,11 +12,11 @@ from studio.state.run_names import name_after_change
 from studio.state.setting_specs import RUN, default_value, defaults, kinds, same_sort, specs, split_path
 from training.config import parse_config
 from training.config.dataset_section import DatasetSection
-from training.config.files import read_toml
 from training.config.problems import alternatives
 from training.facts import Target
 from training.presets import preset_text
 from training.presets.recipes import RECIPES
+from training.toml_text import read_toml
 
 Data = dict[str, Any]
 

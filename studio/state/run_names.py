@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from training.config.files import read_toml
 from training.presets import preset_names, preset_text
+from training.toml_text import read_toml
 
 _LONGEST = 80
 

@@ -1,12 +1,14 @@
 """How long a person waits: for the window, from Start to the first step, and for a run in a terminal.
 
-    python -m tests.benchmarks.start [--rounds 9] [--runs 3]
+    python -m tests.benchmarks.start [--rounds 9] [--runs 3] [--peers-python PATH]
 
 * first paint: from the start of the process to the first frame of the real window, with fresh and with used settings,
   against a bare PySide6 window with a label in the same harness, interleaved; a ratio of medians.
 * Start: from pressing the button, with a warm engine, to the first step, on the spiral; the first run of a session and
   the ones after it (the data is there already).
-* cold: from ``python -m training run`` to the first step.
+* cold: from ``python -m training run`` to the first step; beside it, interleaved, the same job as an Accelerate script,
+  where ``--peers-python`` has Accelerate (README.md), and the ratio of the medians.
+* a bad argument: until ``python -m training run missing.toml`` has ended.
 
 Needs a display, or QT_QPA_PLATFORM=offscreen. ``first row`` is when the step can be read: rows are written ten times a
 second, so up to a tenth of a second after the step.
@@ -24,10 +26,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from training.config.files import apply_overrides, dump_config, parse_config, read_toml
+from training.config.files import apply_overrides, dump_config, parse_config
 from training.presets import preset_text
 from training.runs.folder import RunFolder
 from training.runs.workspace import run_folders
+from training.toml_text import read_toml
 
 PATIENCE_SECONDS = 300.0
 
@@ -177,6 +180,22 @@ def cold(place: Path, config: Path) -> tuple[float, float]:
     return training_began(folders[0]) - began, row - began
 
 
+def accelerate(place: Path, python: str) -> float:
+    """Seconds from the start of an Accelerate script of the same job to the end of its first step."""
+    began = time.time()
+    command = [python, str(Path(__file__).with_name("spiral_accelerate.py"))]
+    done = subprocess.run(command, env=environment(place), capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[-1]) - began
+
+
+def bad_argument(place: Path) -> float:
+    """Seconds until a configuration file that is not there was told."""
+    began = time.time()
+    command = [sys.executable, "-m", "training", "run", "missing.toml"]
+    subprocess.run(command, env=environment(place), capture_output=True, check=False)
+    return time.time() - began
+
+
 def row_time(folder: RunFolder) -> float:
     """When the first row of the run can be read."""
     deadline = time.monotonic() + PATIENCE_SECONDS
@@ -213,6 +232,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9, help="of the first paint")
     parser.add_argument("--runs", type=int, default=3, help="of a session, and as many sessions and cold starts")
+    parser.add_argument("--peers-python", help="the interpreter of an environment with Accelerate")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
@@ -221,6 +241,8 @@ def main() -> None:
         # As ``use`` does for ours: the first of its kind compiles, and is not counted.
         first_paint(BARE, place / "bare")
         cold(place / "terminal", config)
+        if arguments.peers_python:
+            accelerate(place / "peer", arguments.peers_python)
         paints: dict[str, list[float]] = {"bare": [], "fresh settings": [], "used settings": []}
         for number in range(arguments.rounds):
             paints["bare"].append(first_paint(BARE, place / "bare"))
@@ -233,16 +255,24 @@ def main() -> None:
         first: list[tuple[float, float]] = []
         later: list[tuple[float, float]] = []
         terminal: list[tuple[float, float]] = []
+        peer: list[float] = []
+        refused: list[float] = []
         for number in range(arguments.runs):
             waits = pressed(place / f"session{number}", config, arguments.runs)
             first.append(waits[0])
             later += waits[1:]
             terminal.append(cold(place / f"cold{number}", config))
+            peer += [accelerate(place / "peer", arguments.peers_python)] if arguments.peers_python else []
+            refused.append(bad_argument(place / "refused"))
         print(f"to the first step of the spiral, {arguments.runs} sessions of {arguments.runs} runs")
         for title, pairs in (("Start, first", first), ("Start, later", later), ("cold, terminal", terminal)):
             if pairs:
                 steps, rows = (list(values) for values in zip(*pairs, strict=True))
                 print(f"  {title:<16} {in_words(steps)}   first row {in_words(rows)}")
+        if peer:
+            ratio = statistics.median(row for _step, row in terminal) / statistics.median(peer)
+            print(f"  Accelerate       {in_words(peer)}   first row of ours {ratio:.2f} x")
+        print(f"until a bad argument is told: {in_words(refused)}")
 
 
 if __name__ == "__main__":

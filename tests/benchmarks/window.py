@@ -25,9 +25,10 @@ from typing import Any
 
 import psutil
 
-from training.config.files import apply_overrides, dump_config, parse_config, read_toml
+from training.config.files import apply_overrides, dump_config, parse_config
 from training.presets import preset_text
 from training.runs.workspace import run_folders
+from training.toml_text import read_toml
 
 PATIENCE_SECONDS = 600.0
 

@@ -7,25 +7,17 @@ on request, 2 bad config or input, 1 failed.
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
-from training.arguments import HIDDEN, Parser, parse_words
-from training.cli.check import add_check
-from training.cli.export import add_export
-from training.cli.records import add_runs, add_show
-from training.cli.restore import add_restore
-from training.cli.train import add_resume, add_run
-from training.config import RunConfig
+from training.arguments import HIDDEN, parse_words
+from training.cli.parser import load_command, make_parser
 from training.errors import InputError, TrainingError
-from training.generation import add_generate
 from training.interrupts import raise_when_interrupted
-from training.laboratory.command import add_lab
 from training.loading import is_shortage, too_little_memory
-from training.presets.command import add_presets
-from training.process import tune_process
 from training.reading import visible
-from training.streams import prepare_streams, say, write_out
+from training.streams import prepare_streams, say
+from training.toml_text import read_config_text, read_toml
 
 
 def main(argv: Sequence[str]) -> int:
@@ -33,9 +25,12 @@ def main(argv: Sequence[str]) -> int:
     try:
         raise_when_interrupted()
         prepare_streams()
-        arguments = parse_words(*_parser(), argv)
+        arguments = parse_words(*make_parser(), argv)
+        _expect_config(arguments)
+        from training.process import tune_process  # these loads are what takes its time
+
         tune_process()
-        return int(arguments.command(arguments))
+        return load_command(arguments)(arguments)
     except TrainingError as error:
         say(str(error))
         return error.exit_code
@@ -60,29 +55,11 @@ def main(argv: Sequence[str]) -> int:
 
 def commands() -> list[str]:
     """The names of those that are for people."""
-    return [name for name in _parser()[1] if name not in HIDDEN]
+    return [name for name in make_parser()[1] if name not in HIDDEN]
 
 
-def _parser() -> tuple[Parser, Mapping[str, Parser]]:
-    """With its commands by name."""
-    parser = Parser(prog="python -m training", description="Train PyTorch models from a TOML file.")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    training = (add_run, add_resume, add_check, add_export, add_generate, add_lab, add_presets)
-    for add in (*training, add_runs, add_show, add_restore):
-        add(commands)
-    schema = commands.add_parser("schema", help="print the JSON Schema of configurations")
-    schema.set_defaults(command=_schema)
-    serve = commands.add_parser("serve")  # the window's engine process; not for people
-    serve.set_defaults(command=_serve)
-    return parser, commands.choices
-
-
-def _schema(_arguments: argparse.Namespace) -> int:
-    write_out(json.dumps(RunConfig.model_json_schema(), indent=2) + "\n")
-    return 0
-
-
-def _serve(_arguments: argparse.Namespace) -> int:
-    from training.serve import serve_standard_streams
-
-    return serve_standard_streams()
+def _expect_config(arguments: argparse.Namespace) -> None:
+    """Raise InputError for a configuration file that cannot be read, before anything is loaded to use it."""
+    name: str | None = getattr(arguments, "config", None)
+    if name is not None and not name.startswith("preset:"):
+        read_toml(read_config_text(Path(name)), name)

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from training.cli.options import add_config, add_set, add_workspace, load_given, workspace_of
+from training.cli.options import load_given, workspace_of
 from training.config.files import overrides_of
 from training.console import Console
 from training.events import PhaseChanged
 from training.loading import expect_torch
-from training.runs.trust import add_trust
 from training.streams import print_json, say
 
 
-def add_check(commands: Any) -> None:
-    """Put the command into the parser's ``commands``."""
-    check = commands.add_parser("check", help="look for problems without training")
-    add_config(check)
-    add_set(check)
-    add_trust(check)
-    add_workspace(check)
-    check.set_defaults(command=_check)
-
-
-def _check(arguments: argparse.Namespace) -> int:
+def check(arguments: argparse.Namespace) -> int:
+    """Tell every finding; returns the exit code."""
     config = load_given(arguments)
     expect_torch()
     from training.doctor import preflight

@@ -1,13 +1,13 @@
-"""``python -m training runs|show``: what there is to be told of runs."""
+"""``python -m training runs|show|schema``: what there is to be told of runs, and of their settings."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import json
 
-from training.cli.options import add_workspace, workspace_of
+from training.cli.options import workspace_of
 from training.cli.restore import set_aside_records
-from training.config.files import read_config_text
+from training.config import RunConfig
 from training.console import (
     format_attempt,
     format_checkpoint,
@@ -28,24 +28,11 @@ from training.runs.profile_record import read_profile
 from training.runs.rewind import list_set_aside
 from training.runs.workspace import find_run
 from training.streams import print_json, write_out
+from training.toml_text import read_config_text
 
 
-def add_runs(commands: Any) -> None:
-    """Put the command into the parser's ``commands``."""
-    runs = commands.add_parser("runs", help="list all runs")
-    add_workspace(runs)
-    runs.set_defaults(command=_runs)
-
-
-def add_show(commands: Any) -> None:
-    """Put the command into the parser's ``commands``."""
-    show = commands.add_parser("show", help="tell everything about one run")
-    show.add_argument("run", metavar="RUN")
-    add_workspace(show)
-    show.set_defaults(command=_show)
-
-
-def _runs(arguments: argparse.Namespace) -> int:
+def list_runs(arguments: argparse.Namespace) -> int:
+    """Print a line, or a record, for each run; returns the exit code."""
     from training.runs.index import Index
 
     index = Index(workspace_of(arguments))
@@ -60,7 +47,8 @@ def _runs(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show(arguments: argparse.Namespace) -> int:
+def show_run(arguments: argparse.Namespace) -> int:
+    """Print all that is known of a run; returns the exit code."""
     from training.runs.evaluation import PARTS, read_evaluation
     from training.runs.history import History
     from training.runs.manifest import list_checkpoints
@@ -89,4 +77,10 @@ def _show(arguments: argparse.Namespace) -> int:
     lines += [format_set_aside(item) for item in list_set_aside(folder)]
     lines += format_profile(profile, folder.readable_config()) if profile else []
     write_out("\n".join(visible(line) for line in lines) + "\n\n" + visible_lines(config))
+    return 0
+
+
+def print_schema(_arguments: argparse.Namespace) -> int:
+    """Print the JSON Schema of configurations; returns the exit code."""
+    write_out(json.dumps(RunConfig.model_json_schema(), indent=2) + "\n")
     return 0

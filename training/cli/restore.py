@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from training.cli.options import add_workspace, workspace_of
+from training.cli.options import workspace_of
 from training.console import format_run, format_set_aside
 from training.errors import InputError, in_words
 from training.reading import visible
@@ -13,24 +13,6 @@ from training.runs.folder import RunFolder
 from training.runs.rewind import SetAside, clear, list_set_aside, restore
 from training.runs.workspace import find_run
 from training.streams import print_json, say, write_out
-
-
-def add_restore(commands: Any) -> None:
-    """Put the command into the parser's ``commands``."""
-    parser = commands.add_parser("restore", help="bring back what a run set aside when it went back to a checkpoint")
-    parser.add_argument("run", metavar="RUN", help="a run's id, name or folder")
-    parser.add_argument(
-        "name", metavar="NAME", nargs="?", help="what to bring back, as --list calls it; else the newest"
-    )
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument(
-        "--list", action="store_true", dest="only_list", help="tell what is set aside, and change nothing"
-    )
-    what.add_argument(
-        "--clear", action="store_true", help="delete it for good instead, all of it where no NAME is given"
-    )
-    add_workspace(parser)
-    parser.set_defaults(command=_restore)
 
 
 def set_aside_records(folder: RunFolder) -> list[dict[str, Any]]:
@@ -48,7 +30,8 @@ def set_aside_records(folder: RunFolder) -> list[dict[str, Any]]:
     ]
 
 
-def _restore(arguments: argparse.Namespace) -> int:
+def restore_set_aside(arguments: argparse.Namespace) -> int:
+    """Bring back, clear away or list what a run has set aside; returns the exit code."""
     folder = find_run(arguments.run, workspace_of(arguments))
     told: dict[str, Any] = {"run": folder.id}
     if arguments.only_list:

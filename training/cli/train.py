@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from training.cli.options import add_config, add_profile, add_set, add_workspace, load_given, workspace_of
+from training.cli.options import load_given, workspace_of
 from training.console import Console, format_sheet
 from training.control import stop_with_input
 from training.errors import InputError
@@ -19,7 +19,7 @@ from training.loading import expect_torch
 from training.runs.complete import told_complete
 from training.runs.folder import RunFolder
 from training.runs.profile_record import read_profile
-from training.runs.trust import add_trust, trust_resume
+from training.runs.trust import trust_resume
 from training.runs.workspace import find_target, with_teacher_found
 from training.streams import print_json, say
 
@@ -31,41 +31,8 @@ CONTRACT = (
 )  # fmt: skip
 
 
-def add_run(commands: Any) -> None:
-    """Put the command into the parser's ``commands``."""
-    run = commands.add_parser("run", help="train a configuration")
-    add_config(run)
-    add_profile(run)
-    add_set(run)
-    add_trust(run)
-    add_workspace(run)
-    run.set_defaults(command=_run)
-
-
-def add_resume(commands: Any) -> None:
-    """Put the command into the parser's ``commands``."""
-    resume = commands.add_parser("resume", help="go on with a run")
-    resume.add_argument(
-        "target", metavar="RUN|CHECKPOINT_DIR", help="a run's id, name or folder, or one of its checkpoints"
-    )
-    resume.add_argument(
-        "--dry-run", action="store_true", help="say what would be restored, changed and ignored, and train nothing"
-    )
-    resume.add_argument(
-        "--branch",
-        action="store_true",
-        help="make a new run of it, and leave this one, with all that came later, as it is",
-    )
-    # For programs that begin a run and hold the other end of its standard input: not for people.
-    resume.add_argument("--while-held", action="store_true", help=argparse.SUPPRESS)
-    add_profile(resume)
-    add_set(resume)
-    add_trust(resume)
-    add_workspace(resume)
-    resume.set_defaults(command=_resume)
-
-
-def _run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Train a configuration; returns the exit code."""
     config, workspace = load_given(arguments), workspace_of(arguments)
     expect_torch()
     from training.engine.run import Hooks, start_run
@@ -77,7 +44,8 @@ def _run(arguments: argparse.Namespace) -> int:
     return _ended(arguments, start_run(config, workspace, hooks, source), console)
 
 
-def _resume(arguments: argparse.Namespace) -> int:
+def resume(arguments: argparse.Namespace) -> int:
+    """Go on with a run; returns the exit code."""
     workspace = workspace_of(arguments)
     folder, checkpoint = find_target(arguments.target, workspace)  # a wrong name is told before torch is loaded
     complete = "" if arguments.overrides else told_complete(folder, checkpoint)

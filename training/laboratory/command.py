@@ -9,7 +9,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from training.errors import InputError
 from training.runs.workspace import default_workspace, typed_path
@@ -19,24 +19,6 @@ if TYPE_CHECKING:
     from training.laboratory.child import Interrupt
 
 FOLDER = "laboratory"
-
-
-def add_lab(commands: Any) -> None:
-    """Put the command into the parser's ``commands``."""
-    lab = commands.add_parser("lab", help="train the references' laboratory in seven steps and write a report")
-    lab.add_argument(
-        "--data", metavar="FOLDER", help="MNIST or FashionMNIST files (idx); without it, shapes are drawn on the spot"
-    )
-    lab.add_argument(
-        "--out", metavar="FOLDER", help=f"where the report is written (by default {FOLDER} in the workspace)"
-    )
-    lab.add_argument("--share", type=float, default=1.0, metavar="PART", help="train on this part of the data, as 0.1")
-    lab.add_argument(
-        "--set", action="append", default=[], metavar="section.key=value", dest="overrides", help="change all steps"
-    )
-    lab.add_argument("--workspace", default=None, metavar="DIR", help="where runs live")
-    lab.add_argument("--json", action="store_true", help="end stdout with one JSON object")
-    lab.set_defaults(command=run_lab)
 
 
 def run_lab(arguments: argparse.Namespace) -> int:

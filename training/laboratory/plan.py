@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from training.config import RunConfig, apply_overrides, parse_config
-from training.config.files import read_toml
 from training.core.batch_plan import BatchPlan
 from training.data.source import Opening
 from training.data.sources import open_source
@@ -16,6 +15,7 @@ from training.data.splits import split_source
 from training.errors import ConfigError, Problem, counted
 from training.laboratory.steps import CRASH_EPOCH, Step
 from training.presets import preset_text
+from training.toml_text import read_toml
 
 SHAPES_SAMPLES = 6000  # pictures that are drawn where no data is given, as the built-in sample has
 _FEWEST_SHAPES = 60

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from training.config import RunConfig, apply_overrides, parse_config
-from training.config.files import read_toml, tell_moved
+from training.config.files import tell_moved
 from training.errors import InputError
 from training.presets.rows import PRESETS, Ask, Preset
 from training.runs.trust import trust_settings
+from training.toml_text import read_toml
 
 __all__ = ["PRESETS", "Ask", "Preset", "load_preset", "missing", "preset", "preset_names", "preset_text"]
 

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from typing import Any
 
 from training.presets import PRESETS
 from training.streams import print_json, write_out
-
-
-def add_presets(commands: Any) -> None:
-    """Put the command into the parser's ``commands``."""
-    presets = commands.add_parser("presets", help="list the configurations that come with the program")
-    presets.add_argument("--json", action="store_true", help="end stdout with one JSON object")
-    presets.set_defaults(command=list_presets)
 
 
 def list_presets(arguments: argparse.Namespace) -> int:

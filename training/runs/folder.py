@@ -29,11 +29,12 @@ from typing import Any
 
 from training.atomic import sync_folder, write_text
 from training.config import RunConfig, parse_config
-from training.config.files import config_data, read_config_text, read_toml, save_config
+from training.config.files import config_data, save_config
 from training.errors import InputError
 from training.reading import MEGABYTE, parse_json, read_bytes
 from training.runs.owner import claim, owner_of, refuse_any, release
 from training.runs.record import sound_record
+from training.toml_text import read_config_text, read_toml
 
 __all__ = [
     "RunFolder",

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from training.config import parse_config
-from training.config.files import config_data, read_config_text, read_toml, save_config
+from training.config.files import config_data, save_config
 from training.errors import CheckpointError, InputError
 from training.events import Found
 from training.runs.folder import RunFolder, config_sum, read_json
@@ -33,6 +33,7 @@ from training.runs.series import (
     group_sums,
     is_series,
 )
+from training.toml_text import read_config_text, read_toml
 
 
 def standing(folder: RunFolder) -> int:

@@ -5,7 +5,6 @@ What a configuration says about its own code is no such word: it may come from a
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Any
 
 from training.config import RunConfig
 from training.config.consent import agree, agreed
-from training.config.files import apply_overrides, config_data, read_config_text, read_toml
+from training.config.files import apply_overrides, config_data
 from training.config.objective import Distillation
 from training.config.paths import with_absolute_paths
 from training.config.signature import read_signature
@@ -25,6 +24,7 @@ from training.reading import visible
 from training.runs.folder import RunFolder
 from training.runs.manifest import read_manifest
 from training.runs.workspace import teacher_checkpoint
+from training.toml_text import read_config_text, read_toml
 
 _KIND = "user_file"
 _MODEL, _TEACHER = "model.trusted", "objective.teacher_trusted"
@@ -37,15 +37,6 @@ class Code:
 
     file: Path
     digest: str | None
-
-
-def add_trust(parser: argparse.ArgumentParser) -> None:
-    """The option ``--trust`` for a command that may run a person's own network."""
-    parser.add_argument(
-        "--trust",
-        action="store_true",
-        help="agree to run the Python file that defines the network or its teacher, as it is now",
-    )
 
 
 def trust_file(config: Path, overrides: Sequence[str], now: bool) -> list[str]:

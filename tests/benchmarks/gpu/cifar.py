@@ -11,9 +11,9 @@ from tests.benchmarks.compare.contestants.ours import complete
 from tests.benchmarks.gpu.part import Order, Part
 from tests.benchmarks.gpu.pictures import folder_of
 from training.config import parse_config
-from training.config.files import read_toml
 from training.presets import preset_text
 from training.runs.history import read_history
+from training.toml_text import read_toml
 
 PRESET = "cifar10"
 PUBLISHED = (

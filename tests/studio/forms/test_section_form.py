@@ -16,10 +16,10 @@ from studio.state.draft import Draft
 from studio.state.setting_specs import RUN, join_path, kinds, specs
 from tests.studio.every_setting import EVERY_KIND, named, other_value, settings_of, wrong_value
 from training import catalog
-from training.config.files import read_toml
 from training.config.run import SECTIONS
 from training.data.inspect import inspect_dataset
 from training.presets import preset_text
+from training.toml_text import read_toml
 
 
 @pytest.fixture

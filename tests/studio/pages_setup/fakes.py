@@ -13,10 +13,10 @@ from studio.services.notifier import Notifier
 from studio.state.context import BranchSource
 from studio.state.draft import Draft
 from training.config import RunConfig, parse_config
-from training.config.files import read_toml
 from training.errors import Problem
 from training.presets import preset_text
 from training.runs.manifest import CheckpointInfo
+from training.toml_text import read_toml
 
 
 @dataclass

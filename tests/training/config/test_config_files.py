@@ -11,13 +11,14 @@ import pytest
 from training.catalog import entries
 from training.config import RunConfig, apply_overrides, dump_config, load_config, parse_config, save_config
 from training.config.engine import Checkpoints, Loop
-from training.config.files import config_data, overrides_of, read_config_text, read_toml
+from training.config.files import config_data, overrides_of
 from training.config.model import Mlp, SmallCnn
 from training.config.objective import Classification
 from training.config.optimizer import AdamW, Sgd
 from training.config.run import SECTIONS
 from training.config.schedule import OneCycle
 from training.errors import ConfigError, InputError
+from training.toml_text import read_config_text, read_toml
 
 LAB = """
 name = "lab"

@@ -17,7 +17,6 @@ from tests.training.tiny import write_idx
 from training.cli import main
 from training.config import parse_config
 from training.config.diff import diff
-from training.config.files import read_toml
 from training.data.idx_file import IdxFile
 from training.laboratory.chart import Curve, line_drawing, smoothed
 from training.laboratory.child import Ended
@@ -29,6 +28,7 @@ from training.presets import preset_text
 from training.runs.folder import RunFolder
 from training.runs.history import read_history
 from training.runs.series import read_series
+from training.toml_text import read_toml
 
 
 def refusal(arguments: list[str], capsys: Captured) -> str:

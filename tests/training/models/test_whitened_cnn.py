@@ -16,7 +16,6 @@ from torch import nn
 from tests.training.known_facts import sample_facts
 from training.checkpoints.load import load_weights
 from training.config import RunConfig, apply_overrides, parse_config
-from training.config.files import read_toml
 from training.config.model import WhitenedCnn
 from training.config.model_section import Norm
 from training.control import Control
@@ -29,6 +28,7 @@ from training.export.material import load_material
 from training.models import fit_to_samples, make_model
 from training.presets import preset_text
 from training.runs.folder import RunFolder
+from training.toml_text import read_toml
 
 NETWORK = WhitenedCnn(channels=(6, 8, 10))
 

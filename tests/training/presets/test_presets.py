@@ -11,11 +11,11 @@ import pytest
 from tests.training.commands import Captured
 from training.cli import main
 from training.config import parse_config
-from training.config.files import read_toml
 from training.config.schedule import OneCycle
 from training.errors import InputError
 from training.presets import PRESETS, Preset, load_preset, preset_text
 from training.schedules import make_schedule
+from training.toml_text import read_toml
 
 NAMES = [row.name for row in PRESETS]
 

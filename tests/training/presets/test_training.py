@@ -12,8 +12,8 @@ from PIL import Image
 from tests.training.commands import Captured, json_line
 from tests.training.tiny import write_idx
 from training.cli import main
-from training.config.files import read_toml
 from training.presets import PRESETS, Preset, preset_text
+from training.toml_text import read_toml
 
 
 def write_classes(folder: Path, size: int = 32) -> Path:
