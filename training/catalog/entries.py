@@ -74,7 +74,7 @@ DATASETS: tuple[Entry, ...] = (
         "Spiral",
         "Three intertwined arms of points in the plane: the classic toy problem. Needs no file.",
         dataset.SpiralDataset,
-        "training.data.sources.spiral:open_spiral",
+        "training.data.sources.toys:open_spiral",
     ),
     Entry(
         "moons",

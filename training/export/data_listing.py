@@ -20,12 +20,12 @@ from training.export.variation import variation_settings
 from training.export.written import Described, Setting, code, setting
 
 _TOYS = {
-    "spiral": ("samples", "turns", "noise", "data_seed"),
-    "moons": ("samples", "noise", "data_seed"),
-    "circles": ("samples", "noise", "factor", "data_seed"),
-    "blobs": ("samples", "classes", "features", "spread", "data_seed"),
+    "spiral": ("turns", "noise", "data_seed"),
+    "moons": ("noise", "data_seed"),
+    "circles": ("noise", "factor", "data_seed"),
+    "blobs": ("classes", "features", "spread", "data_seed"),
 }
-"""The settings that the formulas of made points name."""
+"""The settings that the formulas of made points ask for, in their order."""
 _DESCRIBED: dict[str, Callable[[Material, Any], Described]] = {
     "idx": describe_idx,
     "image_folder": describe_image_folder,
@@ -102,7 +102,9 @@ def _describe_prepared(prepared: PreparedTensors, name: str) -> Described:
 
 def _made(material: Material, dataset: Any) -> Described:
     """Points that are made on the spot."""
-    return {}, [setting(dataset, name) for name in _TOYS[dataset.kind]]
+    names = _TOYS[dataset.kind]
+    call = f"make_{dataset.kind}(numbers, {', '.join(name.upper() for name in names)})"
+    return {"dataset": "made", "made_by": call}, [setting(dataset, name) for name in ("samples", *names)]
 
 
 def _parts(dataset: DatasetSection, parts: dict[str, Any], grouped: bool) -> dict[str, Any]:

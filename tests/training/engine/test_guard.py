@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from tests.training.tiny import tiny
 from training.checkpoints import load_state
 from training.checkpoints.load import load_tensors
-from training.data.sources.spiral import Spiral
+from training.data.sources.toys import Points
 from training.engine import assemble as assembly
 from training.engine import skips
 from training.engine.assemble import assemble
@@ -218,14 +218,14 @@ def streamed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
 
 def test_samples_that_are_not_finite_are_named(streamed: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     spoiled = int(streamed.data.window_samples(0, 1)[40])  # in the window's second batch
-    read = Spiral.read
+    read = Points.read
 
-    def read_spoiled(source: Spiral, indices: Tensor) -> Tensor:
+    def read_spoiled(source: Points, indices: Tensor) -> Tensor:
         points = read(source, indices)
         points[indices == spoiled] = math.inf
         return points
 
-    monkeypatch.setattr(Spiral, "read", read_spoiled)
+    monkeypatch.setattr(Points, "read", read_spoiled)
     finding = explain(streamed, 2, 0, 1)
     assert "1 sample of it held numbers that are not finite" in finding.title
     assert f"Samples: sample {spoiled}." in finding.advice

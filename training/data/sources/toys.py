@@ -1,7 +1,4 @@
-"""Made data: every sample a function of its number and the seed, the classes taking turns.
-
-Moons, circles and blobs have the formulas of scikit-learn's generators of those names, with draws of their own.
-"""
+"""Made data: every sample a function of its number and the seed, the classes taking turns."""
 
 from __future__ import annotations
 
@@ -9,22 +6,20 @@ import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor
 
+from training.config.dataset import SpiralDataset
 from training.config.toys import BlobsDataset, CirclesDataset, MoonsDataset, RankedDataset
 from training.core import counter_rng
+from training.core.toys import make_blobs, make_circles, make_moons, make_spiral
 from training.data.made_room import MADE_AT_ONCE
 from training.data.source import AtHand, Opening, Skipped
 from training.facts import Layout, Target
 
-_BOX = 10.0
 _GRADES = 5
-
-Draw = Callable[[str, Tensor], Tensor]
-"""A use and sample numbers -> uniform float64 in [0, 1) of their shape."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +45,7 @@ class Points(AtHand):
         return {"train": torch.arange(self.samples)}
 
     def read(self, indices: Tensor) -> Tensor:
-        return self.make(indices).float()
+        return self.make(indices)
 
     def name(self, index: int) -> str:
         return f"sample {index}"
@@ -59,61 +54,30 @@ class Points(AtHand):
         return _make_all(self.read, self.samples, self.shape)
 
 
-@dataclass(frozen=True)
-class _Moons:
-    seed: int
-    noise: float
-
-    def __call__(self, numbers: Tensor) -> Tensor:
-        angle = math.pi * _uniform(self.seed, "moons angle", numbers)
-        lower = numbers % 2 == 1
-        x = torch.where(lower, 1 - angle.cos(), angle.cos())
-        y = torch.where(lower, 0.5 - angle.sin(), angle.sin())
-        return torch.stack([x, y], dim=1) + self.noise * counter_rng.normal(self.seed, "moons", numbers, 2)
-
-
-@dataclass(frozen=True)
-class _Circles:
-    seed: int
-    noise: float
-    factor: float
-
-    def __call__(self, numbers: Tensor) -> Tensor:
-        angle = 2 * math.pi * _uniform(self.seed, "circles angle", numbers)
-        radius = torch.where(numbers % 2 == 1, self.factor, 1.0).double()
-        points = torch.stack([radius * angle.cos(), radius * angle.sin()], dim=1)
-        return points + self.noise * counter_rng.normal(self.seed, "circles", numbers, 2)
-
-
-@dataclass(frozen=True)
-class _Blobs:
-    seed: int
-    classes: int
-    features: int
-    spread: float
-
-    def __call__(self, numbers: Tensor) -> Tensor:
-        places = torch.arange(self.classes * self.features).view(self.classes, self.features)
-        centers = _BOX * (2 * _uniform(self.seed, "blobs centers", places) - 1)
-        return centers[numbers % self.classes] + self.spread * counter_rng.normal(
-            self.seed, "blobs", numbers, self.features
-        )
+def open_spiral(dataset: SpiralDataset, opening: Opening) -> Points:
+    make = partial(make_spiral, turns=dataset.turns, noise=dataset.noise, seed=dataset.data_seed)
+    told = f"spiral 1 {dataset.samples} {dataset.turns!r} {dataset.noise!r} {dataset.data_seed}"
+    return Points(dataset.samples, ("arm 1", "arm 2", "arm 3"), make, _digest(told))
 
 
 def open_moons(dataset: MoonsDataset, opening: Opening) -> Points:
-    make = _Moons(dataset.data_seed, dataset.noise)
-    return Points(dataset.samples, ("upper moon", "lower moon"), make, _fingerprint(dataset.samples, make))
+    make = partial(make_moons, noise=dataset.noise, seed=dataset.data_seed)
+    told = f"toy 1 {dataset.samples} _Moons(seed={dataset.data_seed}, noise={dataset.noise!r})"
+    return Points(dataset.samples, ("upper moon", "lower moon"), make, _digest(told))
 
 
 def open_circles(dataset: CirclesDataset, opening: Opening) -> Points:
-    make = _Circles(dataset.data_seed, dataset.noise, dataset.factor)
-    return Points(dataset.samples, ("outer circle", "inner circle"), make, _fingerprint(dataset.samples, make))
+    make = partial(make_circles, noise=dataset.noise, factor=dataset.factor, seed=dataset.data_seed)
+    told = f"_Circles(seed={dataset.data_seed}, noise={dataset.noise!r}, factor={dataset.factor!r})"
+    return Points(dataset.samples, ("outer circle", "inner circle"), make, _digest(f"toy 1 {dataset.samples} {told}"))
 
 
 def open_blobs(dataset: BlobsDataset, opening: Opening) -> Points:
-    make = _Blobs(dataset.data_seed, dataset.classes, dataset.features, dataset.spread)
-    names = tuple(f"blob {number}" for number in range(1, dataset.classes + 1))
-    return Points(dataset.samples, names, make, _fingerprint(dataset.samples, make), (dataset.features,))
+    classes, features, spread, seed = dataset.classes, dataset.features, dataset.spread, dataset.data_seed
+    make = partial(make_blobs, classes=classes, features=features, spread=spread, seed=seed)
+    names = tuple(f"blob {number}" for number in range(1, classes + 1))
+    told = f"_Blobs(seed={seed}, classes={classes}, features={features}, spread={spread!r})"
+    return Points(dataset.samples, names, make, _digest(f"toy 1 {dataset.samples} {told}"), (features,))
 
 
 @dataclass(frozen=True)
@@ -167,7 +131,7 @@ class Ranked(AtHand):
     @property
     def fingerprint(self) -> str:
         settings = f"{self.samples} {self.items} {self.features} {self.noise!r} {self.seed}"
-        return hashlib.sha256(f"ranked 1 {settings}".encode()).hexdigest()
+        return _digest(f"ranked 1 {settings}")
 
     def read(self, indices: Tensor) -> Tensor:
         """float32 (n, items, features)."""
@@ -204,9 +168,5 @@ def _make_all(make: Callable[[Tensor], Tensor], samples: int, shape: tuple[int, 
     return made
 
 
-def _fingerprint(samples: int, make: object) -> str:
-    return hashlib.sha256(f"toy 1 {samples} {make!r}".encode()).hexdigest()
-
-
-def _uniform(seed: int, use: str, numbers: Tensor) -> Tensor:
-    return counter_rng.uniform(seed, use, 0, numbers).double()
+def _digest(told: str) -> str:
+    return hashlib.sha256(told.encode()).hexdigest()
