@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
+
+from training.core.replace_file import replace_file
 
 
 def write_bytes(path: Path, data: bytes, durable: bool = True) -> None:
@@ -20,18 +20,7 @@ def write_bytes(path: Path, data: bytes, durable: bool = True) -> None:
 
 def write_stream(path: Path, write: Callable[[BinaryIO], object], durable: bool = True) -> None:
     """``write_bytes`` of what ``write`` puts into the stream it is given; where that fails, nothing is left of it."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with temporary.open("wb") as stream:
-            write(stream)
-            if durable:
-                stream.flush()
-                os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):  # where nothing can be written nothing can be removed either
-            temporary.unlink(missing_ok=True)
-        raise
+    replace_file(path, write, os.fsync if durable else lambda descriptor: None)
     if durable:
         sync_folder(path.parent)
 

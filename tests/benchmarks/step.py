@@ -40,7 +40,6 @@ from training.engine.ledger import Ledger
 from training.engine.record import Recorder
 from training.engine.session import Session
 from training.engine.skips import SkipLog
-from training.optim.update import Update
 from training.process import tune_process
 from training.runs.folder import create_run
 
@@ -160,17 +159,14 @@ class Ours:
 
 
 class Unguarded:
-    """The update alone."""
+    """The step alone."""
 
-    def __init__(self, optimizer: torch.optim.Optimizer) -> None:
-        self._update = Update(optimizer)
-
-    def step(self, norm: Tensor) -> bool:
-        self._update()
+    def __call__(self, step: Callable[[], object], norm: Tensor) -> bool:
+        step()
         return True
 
     def remember(self) -> None:
-        self._update.remember()
+        """Nothing to remember."""
 
 
 class Silent(Recorder):
@@ -201,12 +197,11 @@ def session_for(config: RunConfig, threads: int | None) -> Session:
 
 
 def without_guard(session: Session) -> None:
-    session.guard = Unguarded(session.optimizer)
+    session.guard = Unguarded()
 
 
 def without_schedule(session: Session) -> None:
     session.schedule = FixedRate()
-    session.apply_schedule = lambda: None  # type: ignore[method-assign]
 
 
 PARTS: dict[str, tuple[tuple[str, ...], Callable[[Session], None] | None]] = {

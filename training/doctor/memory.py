@@ -39,7 +39,7 @@ def try_step(session: Session) -> Trial:
     forget_peak()
     batch = next(iter(next(iter(session.data.train_windows(0)))))  # a teacher's answers to it need memory, too
     began = time.perf_counter()
-    loss, _ = train_step(session, Window(len(batch.targets), 1, iter([batch])))
+    loss, _ = train_step(session, Window(len(batch.targets), 1, iter([batch])), session.next_lr())
     value = float(loss)
     seconds = time.perf_counter() - began
     passing = max(peak_resident() - psutil.Process().memory_info().rss, 0)

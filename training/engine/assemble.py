@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from training.config import RunConfig
 from training.config.user_file import UserFile
+from training.core.averaging import EMA, SWA, WeightAverage
 from training.data import Data, prepare
 from training.data.kept import KeptData
 from training.data.normalise import Normalisation
@@ -23,17 +25,20 @@ from training.engine.device import (
     wants_channels_last,
 )
 from training.engine.session import Session
+from training.engine.step import choose_clip
 from training.engine.teacher import make_teacher
 from training.errors import InputError
+from training.facts import DataFacts
 from training.models import fit_to_samples, make_model
 from training.models.norms import refuse_single_samples
 from training.models.pretrained import Beginning, begin
 from training.models.recompute import recompute_activations
 from training.models.stages import stages
 from training.models.strides import refuse_long_strides
-from training.models.user_file import refuse_lasting_modes
+from training.models.user_file import CheckedModel, refuse_lasting_modes
+from training.models.user_rng import seed_user_rng
 from training.objectives import Objective, make_objective
-from training.optim import Average, Ema, Freezing, Swa, make_guard, make_optimizer
+from training.optim import Freezing, make_guard, make_optimizer
 from training.process import give_back_memory
 from training.schedules import make_run_schedule, swa_first
 
@@ -119,9 +124,11 @@ def _build(
         numerics=numerics,
         data=data,
         model=model,
+        answer=_answer(config, model, data.facts, objective.outputs),
         parameters=[parameter for parameter in model.parameters() if parameter.requires_grad],
         objective=objective,
         optimizer=optimizer,
+        clip=choose_clip(config.loop),
         guard=make_guard(optimizer, device, model.buffers()),
         schedule=make_run_schedule(config, total_steps),
         ema=_average(config, model, total_steps, data.steps_per_epoch),
@@ -130,8 +137,14 @@ def _build(
         beginning=beginning,
     )
     session.cut_batches()
-    session.apply_schedule()
+    session.make_ready()
+    if session.runs_user_code:
+        seed_user_rng(config.seed, "training", 0)
     return session
+
+
+def _answer(config: RunConfig, model: nn.Module, facts: DataFacts, outputs: int) -> Callable[[Tensor], Any]:
+    return CheckedModel(model, config.model, facts, outputs) if isinstance(config.model, UserFile) else model
 
 
 def _refuse_unmeasured(config: RunConfig, objective: Objective) -> None:
@@ -153,14 +166,14 @@ def _normalise(data: Data, beginning: Beginning | None, choices: Choices) -> Non
         data.report["normalisation"] = {"mean": list(numbers[0]), "std": list(numbers[1])}
 
 
-def _average(config: RunConfig, model: nn.Module, total_steps: int, steps_per_epoch: int) -> Average | None:
+def _average(config: RunConfig, model: nn.Module, total_steps: int, steps_per_epoch: int) -> WeightAverage | None:
     """The average of the weights that ``[loop]`` asks for."""
     loop = config.loop
     if loop.ema_decay is not None:
-        return Ema(model, loop.ema_decay)
+        return EMA(model, loop.ema_decay)
     if loop.swa_start is None:
         return None
-    average = Swa(model, swa_first(loop.swa_start, total_steps), loop.swa_every_steps or steps_per_epoch)
+    average = SWA(model, swa_first(loop.swa_start, total_steps), loop.swa_every_steps or steps_per_epoch)
     if total_steps // average.every * average.every <= average.first:
         raise InputError(
             f"loop.swa_start: weights would be averaged every {average.every} steps after step {average.first}, but the run "

@@ -10,13 +10,14 @@ import torch
 from torch import Tensor
 
 from training.checkpoints.snapshot import tensors_in
+from training.core.step import set_lr
 from training.data import Batch, Window
 from training.engine.captured import Captured
 from training.engine.compiler import as_without, compiling, keep_work, refuse_without_compiler, standing_still
 from training.engine.cuda_graph import Recorded, wants_cuda_graph
 from training.engine.device import TINY_MODEL, ran_out_of_memory
 from training.engine.memory import batches_that_fit, step_message, step_shortage
-from training.engine.replay import undisturbed
+from training.engine.replay import preserve_state
 from training.engine.session import Session
 from training.engine.step import train_step
 from training.engine.step_graph import Held, StepGraph
@@ -90,7 +91,7 @@ def _example(session: Session) -> Batch:
 
 def _used(session: Session, batch: Batch) -> set[int]:
     """The parameters that the loss depends on. torch gives the others no gradient, and optimizers leave them alone."""
-    with undisturbed(session):
+    with preserve_state(session):
         _differentiate(session, batch, session.model)
         return {id(parameter) for parameter in session.parameters if parameter.grad is not None}
 
@@ -101,7 +102,7 @@ def _differentiate(session: Session, batch: Batch, forward: Callable[[Tensor], A
         outputs = forward(batch.inputs)
     objective = session.objective
     weight = objective.loss_weight(batch.targets) if objective.is_weighted else len(batch.targets)
-    session.numerics.backward(objective.loss(outputs, batch.targets, weight))
+    session.numerics.scaler.scale(objective.loss(outputs, batch.targets, weight)).backward()
 
 
 class CompiledModel:
@@ -115,7 +116,7 @@ class CompiledModel:
         self._session = session
         self._model = session.model
         self._key = _key(batch)
-        with undisturbed(session):
+        with preserve_state(session):
             self._compiled = torch.compile(session.model, dynamic=False)
             _differentiate(session, batch, self._compiled)
 
@@ -171,17 +172,17 @@ class CompiledStep:
 
         return Recorded(computed, self._held, *others)
 
-    def __call__(self, session: Session, window: Window) -> tuple[Tensor, Tensor]:
+    def __call__(self, session: Session, window: Window, lr: float) -> tuple[Tensor, Tensor]:
         """As ``train_step``. The code belongs to one session: a copy of it is stepped by ``train_step``."""
         if session is not self._session or not self._fits(window):
-            return self._as_ever(session, window)
+            return self._as_ever(session, window, lr)
+        set_lr(session.optimizer, lr)
+        session.set_momentum()
         self._graph.set_rate()
         self._behind = True
         loss, norm = self._whole(window) if self._wholes else self._parts(window)
         if not self._graph.averages:
-            session.average(norm < math.inf)
-        session.progress.step += 1
-        session.apply_schedule()
+            session.update_average(norm < math.inf)
         session.lap("step")
         return loss, norm
 
@@ -202,11 +203,11 @@ class CompiledStep:
             return False
         return not self._wholes or (window.batches == 1 and window.samples in self._wholes)
 
-    def _as_ever(self, session: Session, window: Window) -> tuple[Tensor, Tensor]:
+    def _as_ever(self, session: Session, window: Window, lr: float) -> tuple[Tensor, Tensor]:
         if self._behind:
-            session.guard.remember()
+            session.remember_state()
         try:
-            return train_step(session, window)
+            return train_step(session, window, lr)
         finally:
             self.remember()
 
@@ -223,7 +224,7 @@ class CompiledStep:
             else:
                 for tensor, before in zip(tensors_in(self._held), self._before, strict=True):
                     tensor.copy_(before)
-            self._session.guard.remember()  # what comes next may be a step that is not compiled
+            self._session.remember_state()  # what comes next may be a step that is not compiled
             raise
         self._before = None
         return loss, norm
@@ -249,7 +250,7 @@ class CompiledStep:
             with torch.no_grad():
                 for buffer, kept in zip(buffers, graph.kept, strict=True):
                     buffer.copy_(kept)
-            self._session.guard.remember()
+            self._session.remember_state()
             raise
         assert loss is not None, "a window has at least one batch"
         with torch.no_grad():
@@ -268,7 +269,7 @@ class CompiledStep:
         with session.numerics.autocast():
             outputs = session.model(batch.inputs)
         loss = session.objective.loss(outputs, batch.targets, self._weight)
-        session.numerics.backward(loss)
+        session.numerics.scaler.scale(loss).backward()
         for weight in graph.weights:
             weight.grad = None
         return loss.detach()

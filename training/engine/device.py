@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import psutil
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.amp.grad_scaler import GradScaler
 
 from training.config.engine import Precision
@@ -177,21 +177,7 @@ class Numerics:
         dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision.compute)
         if dtype is torch.bfloat16 and device.type == "cuda" and not torch.cuda.is_bf16_supported():
             raise ConfigError([Problem("precision.compute", "this GPU has no bf16; use fp16 or fp32.")])
-        self.scaler = GradScaler(device.type) if dtype is torch.float16 else None
+        self.scaler = GradScaler(device.type, enabled=dtype is torch.float16)
         self.autocast: Callable[[], AbstractContextManager[object]] = (
             contextlib.nullcontext if dtype is None else lambda: torch.autocast(device.type, dtype=dtype)
         )
-
-    def backward(self, loss: Tensor) -> None:
-        """Add the gradients of ``loss`` (scaled under fp16) to ``.grad``."""
-        (self.scaler.scale(loss) if self.scaler else loss).backward()
-
-    def unscale(self, optimizer: torch.optim.Optimizer) -> None:
-        """Bring gradients back to their true size; must precede measuring and clipping."""
-        if self.scaler:
-            self.scaler.unscale_(optimizer)
-
-    def update_scale(self) -> None:
-        """Lower fp16's loss scale after an overflow, raise it after a long stretch without one."""
-        if self.scaler:
-            self.scaler.update()

@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 
 import torch
-from torch import Tensor, nn
 
 from training.core import evaluation
 from training.engine.memory import Shortage
 from training.engine.session import Session
 from training.engine.statistics import measure_statistics
 from training.objectives import Tables
-
-
-class _Checked(nn.Module):
-    """The model, whose answers are looked at."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.model = session.model
-        self._session = session
-
-    def forward(self, inputs: Tensor) -> Any:
-        return self._session.told(inputs, self.model(inputs))
 
 
 def evaluate(session: Session, part: str, prefix: str, shortage: Shortage) -> tuple[dict[str, float], Tables]:
@@ -34,22 +20,21 @@ def evaluate(session: Session, part: str, prefix: str, shortage: Shortage) -> tu
     In eval mode and inference mode, with the averaged weights where the run keeps them. Touches no random state, so a
     run validated more often is the same run. ``shortage`` decides what happens when memory runs out.
     """
-    model, objective = session.model, session.objective
+    objective = session.objective
     measure_statistics(session)
-    judged = session.ema is not None and session.ema.started
-    averaged = session.ema.swapped(model) if session.ema is not None and judged else contextlib.nullcontext()
+    averaged = session.ema.swapped() if session.ema is not None else contextlib.nullcontext()
 
     def measure() -> tuple[dict[str, float], Tables]:
         metrics = objective.make_metrics()
         batches = ((batch.inputs, batch.targets) for batch in session.data.evaluation_batches(part))
         found = evaluation.evaluate(
-            _Checked(session), objective.loss, metrics, batches, autocast=session.numerics.autocast
+            session.answer, objective.loss, metrics, batches, autocast=session.numerics.autocast
         )
         names = ("loss", *session.config.objective.metrics)
         return {f"{prefix}{name}": found[name] for name in names if name in found}, objective.tables(metrics)
 
     try:
-        with averaged, torch.inference_mode(), session.draws(part):
+        with averaged, torch.inference_mode(), session.seeded(part):
             return shortage.evaluate(measure)
     finally:
         session.freezing.train()

@@ -26,13 +26,11 @@ def fit(session: Session, control: Control, recorder: Recorder, ledger: Ledger, 
     ledger.phase("training")
     recorder.restart_clock()
     looks = _looks()
-    while not session.progress.finished and session.progress.epoch < session.config.loop.epochs:
+    while not (session.progress.finished or control.stop):
         try:
             _train_epoch(session, control, recorder, ledger, looks)
         except TooManySkips as row:
             roll_back.undo(row)
-        if control.stop:
-            break
 
 
 def _looks() -> Iterator[bool]:
@@ -48,12 +46,12 @@ def _train_epoch(session: Session, control: Control, recorder: Recorder, ledger:
     """Train to the end of the epoch, or until ``control`` says stop, or until the windows have to be cut anew."""
     progress = session.progress
     for window in session.data.train_windows(progress.epoch, progress.window):
-        lr = session.lr
-        step = ledger.shortage.attempt(session.compiled or train_step, window)
+        lr = session.next_lr()
+        step = ledger.shortage.attempt(session.compiled or train_step, window, lr)
         if step is None:  # memory ran out: the same window again, in smaller batches
             break
         loss, norm = step
-        progress.window += 1
+        progress.count_step()
         recorder.add(lr, window.samples, loss, norm)
         if next(looks):
             recorder.flush()

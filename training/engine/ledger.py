@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -77,17 +76,8 @@ class Ledger:
         """Close the epoch's books: its mean training loss, and the position moves to the next epoch."""
         self._recorder.flush()
         progress = self._session.progress
-        progress.epoch += 1
-        progress.window = 0
-        self._session.apply_schedule()  # the next epoch may train more
-        self._note_train_loss()
-        progress.loss_sum, progress.loss_samples = 0.0, 0
-
-    def _note_train_loss(self) -> None:
-        """The mean training loss over the current epoch's samples so far."""
-        progress = self._session.progress
-        if progress.loss_samples:
-            progress.metrics["train/loss"] = progress.loss_sum / progress.loss_samples
+        progress.end_epoch()
+        self._session.freezing.follow(progress.epoch)
 
     def do_what_is_due(self, control: Control) -> None:
         """Validate and save where this step calls for it, or the person did."""
@@ -106,9 +96,9 @@ class Ledger:
         if epoch_ended:  # told before it is saved: a checkpoint remembers what was told up to it
             self._emit(EpochEnded(step=progress.step, epoch=progress.epoch, metrics=dict(progress.metrics)))
         if last and not progress.finished:
-            progress.finished = "all steps done"
+            progress.finish("all steps done")
             if not epoch_ended:
-                self._note_train_loss()
+                progress.note_train_loss()
         due = progress.step % every_steps == 0 if every_steps else epoch_ended
         if control.fault is not None:  # the folder may be another's now
             return
@@ -135,27 +125,14 @@ class Ledger:
         session, progress, config = self._session, self._session.progress, self._session.config
         loop = config.loop
         metrics, tables = self._measure()
-        progress.metrics.update(metrics)
-        progress.metrics_step = progress.step
-        value = metrics[config.monitor]
-        sign = 1.0 if config.maximize else -1.0
-        best = progress.best_value
-        measured = not math.isnan(value) and not math.isnan(metrics["val/loss"])
-        improved = measured and (best is None or sign * value > sign * best)
-        counted = progress.counted_value
-        if measured and (counted is None or sign * (value - counted) > loop.early_stopping_min_delta):
-            progress.counted_value, progress.stale_validations = value, 0
-        else:
-            progress.stale_validations += 1
+        improved = progress.judge(metrics, config.monitor, config.maximize, loop.early_stopping_min_delta)
         if improved:
-            progress.best_value, progress.best_step = value, progress.step
             self._keep_tables("validation", progress.step, tables)
         self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=improved))
         if session.schedule.plateau is not None:
-            session.schedule.plateau.update(value, config.maximize)
-            session.apply_schedule()
+            session.schedule.plateau.update(metrics[config.monitor], config.maximize)
         if loop.early_stopping_patience is not None and progress.stale_validations >= loop.early_stopping_patience:
-            progress.finished = (
+            progress.finish(
                 f"early stopping: {config.monitor} has not improved for {progress.stale_validations} validations"
             )
         return improved
@@ -223,7 +200,7 @@ class Ledger:
         """What a checkpoint keeps, as it stands: averaged weights, weights, training state."""
         session = self._session
         measure_statistics(session)
-        averaged = session.ema.state_dict() if session.ema is not None and session.ema.started else {}
+        averaged = dict(session.ema.shadow) if session.ema is not None and session.ema.started else {}
         return averaged, session.model.state_dict(), session.training_state()
 
     def test(self) -> None:
@@ -240,7 +217,7 @@ class Ledger:
         self.phase("testing")
         metrics, tables = evaluate(session, "test", "test/", self.shortage)
         self._keep_tables("test", progress.best_saved or progress.step, tables)
-        progress.metrics.update(metrics)
+        progress.note_metrics(metrics)
         self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=False))
 
     def report_skips(self, before: int) -> None:

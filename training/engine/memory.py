@@ -23,6 +23,7 @@ from training.engine.device import choose_device, describe_device, ran_out_of_me
 from training.engine.session import Session
 from training.errors import TrainingError, in_words
 from training.events import Event, Found
+from training.models.user_rng import set_user_rng_state, user_rng_state
 from training.process import give_back_memory
 
 MOST_ACCUMULATION = 10**5  # what the setting accepts
@@ -32,6 +33,7 @@ _UNITS = {"bytes": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 
 Result = TypeVar("Result")
 Step = tuple[Tensor, Tensor]
+TrainStep = Callable[[Session, Window, float], Step]
 
 
 class Shortage:
@@ -49,17 +51,16 @@ class Shortage:
         self._save = save
         self._goes_on = session.config.loop.on_out_of_memory == "smaller_batches"
 
-    def attempt(self, train_step: Callable[[Session, Window], Step], window: Window) -> Step | None:
+    def attempt(self, train_step: TrainStep, window: Window, lr: float) -> Step | None:
         """What ``train_step`` returns; None when the same window has to be taken again, in smaller batches.
 
         Only the gradients' part of a step is taken again: once the optimizer has begun, numbers may have changed. Of a
         step that is compiled as one piece, which writes wherever the compiler saw fit, only the first is.
         """
         session = self._session
-        random = _random_state(session.device) if self._goes_on else None
+        random = _RandomState(session) if self._goes_on else None
         try:
-            with session.draws("step"):
-                return train_step(session, window)
+            return train_step(session, window, lr)
         except (RuntimeError, MemoryError) as error:
             if not ran_out_of_memory(error):
                 raise
@@ -74,20 +75,20 @@ class Shortage:
             shortage.add_note(trace)
             raise shortage
         self._begin_window_again(random)
-        session.progress.batch_size = fix["loop.batch_size"]
+        session.progress.take_smaller_batches(fix["loop.batch_size"])
         session.cut_batches()
         self._tell(plan.batch_size, fix)
         if session.progress.step:  # a run killed before its first checkpoint begins from the beginning anyway
             self._save()
         return None
 
-    def _begin_window_again(self, random: list[Tensor]) -> None:
+    def _begin_window_again(self, random: _RandomState) -> None:
         session = self._session
         session.optimizer.zero_grad(set_to_none=True)
-        session.guard.step(torch.full((), math.nan, device=session.device))  # a step not made: the buffers are put back
-        torch.set_rng_state(random[0])
-        if session.device.type == "cuda":
-            torch.cuda.set_rng_state(random[1], session.device)
+        session.guard(
+            lambda: None, torch.full((), math.nan, device=session.device)
+        )  # a step not made: the buffers are put back
+        random.restore()
         free_memory(session.device)
 
     def _tell(self, before: int, fix: dict[str, Any]) -> None:
@@ -119,7 +120,8 @@ class Shortage:
                 if not self._goes_on or not shortage.fix:
                     raise shortage from error
             free_memory(session.device)
-            smaller = session.progress.evaluation_size = shortage.fix["loop.validation_batch_size"]
+            smaller = shortage.fix["loop.validation_batch_size"]
+            session.progress.evaluate_in_smaller_batches(smaller)
             session.cut_batches()
             self._emit(
                 Found(
@@ -132,10 +134,21 @@ class Shortage:
             )
 
 
-def _random_state(device: torch.device) -> list[Tensor]:
-    """What dropout draws from here; cheap, and without waiting for the device."""
-    states = [torch.get_rng_state()]
-    return [*states, torch.cuda.get_rng_state(device)] if device.type == "cuda" else states
+class _RandomState:
+    """What dropout and a person's code draw from here; cheap, and without waiting for the device."""
+
+    def __init__(self, session: Session) -> None:
+        self._device = session.device
+        self._cpu = torch.get_rng_state()
+        self._cuda = torch.cuda.get_rng_state(self._device) if self._device.type == "cuda" else None
+        self._user = user_rng_state() if session.runs_user_code else None
+
+    def restore(self) -> None:
+        torch.set_rng_state(self._cpu)
+        if self._cuda is not None:
+            torch.cuda.set_rng_state(self._cuda, self._device)
+        if self._user is not None:
+            set_user_rng_state(self._user)
 
 
 def free_memory(device: torch.device) -> None:
@@ -164,7 +177,7 @@ def smaller_batches(plan: BatchPlan, model: nn.Module) -> dict[str, Any]:
     return {"loop.batch_size": finer.batch_size, "loop.accumulation": finer.accumulation}
 
 
-def batches_that_fit(session: Session, train_step: Callable[[Session, Window], Step]) -> dict[str, Any]:
+def batches_that_fit(session: Session, train_step: TrainStep) -> dict[str, Any]:
     """The settings for smaller batches that really got through a step; empty when not even the smallest did.
 
     To be called when a batch did not fit and the session has come to its end: it is spent afterwards, but for its
@@ -178,7 +191,7 @@ def batches_that_fit(session: Session, train_step: Callable[[Session, Window], S
         try:
             whole = next(data.train_windows(progress.epoch, progress.window))
             two = Window(whole.samples, 2, islice(iter(whole), 2))  # the second finds gradients in place
-            train_step(replace(session, progress=replace(progress)), two)
+            train_step(session, two, session.next_lr())
         except (RuntimeError, MemoryError) as error:
             if not ran_out_of_memory(error):
                 raise
@@ -282,7 +295,7 @@ def _on_device(error: BaseException, device: torch.device) -> bool:
 
 def saved_bytes(session: Session) -> int:
     """Bytes of the tensors that a checkpoint copies: weights, their average, the optimizer's numbers."""
-    averaged = session.ema.state_dict() if session.ema is not None else {}
+    averaged = session.ema.shadow if session.ema is not None else {}
     states = (value for state in session.optimizer.state.values() for value in state.values() if torch.is_tensor(value))
     return sum(tensor.nbytes for tensor in (*session.model.state_dict().values(), *averaged.values(), *states))
 

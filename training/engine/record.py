@@ -141,18 +141,14 @@ class Recorder:
         # One after the other in float64: the sum must not depend on how steps fell into flushes.
         for index, (skipped, loss) in enumerate(zip(rows["skipped"].tolist(), rows["loss"].tolist(), strict=True)):
             count = samples[index]
-            progress.samples += count
             if not skipped:
-                progress.skipped_in_a_row = 0
-                progress.loss_sum += loss * count
-                progress.loss_samples += count
+                progress.count_loss(loss, count)
                 continue
-            progress.skipped += 1
-            progress.skipped_in_a_row += 1
+            progress.count_skip(count)
             step, epoch = int(rows["step"][index]), int(rows["epoch"][index])
             skips.append(Skip(step, epoch, windows[index] - 1, progress.skipped_in_a_row))
             if progress.skipped_in_a_row >= limit:
-                progress.step, progress.epoch, progress.window = step, epoch, windows[index]
+                progress.step_back(step, epoch, windows[index])
                 break
         return skips
 

@@ -13,10 +13,11 @@ from torch import Tensor, nn
 
 from training.checkpoints.snapshot import tensors_in
 from training.config import RunConfig
+from training.core.clip import gradient_norm
 from training.engine.session import Session
 from training.errors import counted
 from training.events import Found
-from training.optim.clip import gradient_norm
+from training.models.user_rng import preserved_user_rng
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ def explain(session: Session, step: int, epoch: int, window: int) -> Found:
     looks is the same run. A look that fails ends nothing; it is told.
     """
     try:
-        with undisturbed(session):
+        with preserve_state(session):
             cause = _search(session, epoch, window)
     except Exception as error:
         logger.exception("Step %d could not be computed again", step)
@@ -58,14 +59,14 @@ def explain(session: Session, step: int, epoch: int, window: int) -> Found:
 
 
 @contextmanager
-def undisturbed(session: Session) -> Iterator[None]:
+def preserve_state(session: Session) -> Iterator[None]:
     """Inside, the model may be run forward and backward; afterwards nothing of it is left."""
     buffers = [(buffer, buffer.detach().clone()) for buffer in session.model.buffers()]
     gradients = [(parameter, parameter.grad) for parameter in session.model.parameters()]
     waited = session.data.waited
     devices = [session.device] if session.device.type == "cuda" else []
     try:
-        with torch.random.fork_rng(devices), torch.enable_grad():
+        with torch.random.fork_rng(devices), preserved_user_rng(), torch.enable_grad():
             for parameter, _ in gradients:
                 parameter.grad = None
             yield
@@ -98,10 +99,10 @@ def _search(session: Session, epoch: int, number: int) -> Cause:
             part = session.objective.loss(outputs, batch.targets, weight)
             if not _finite(part):
                 return watch.forward or _loss_cause(outputs, batch.indices)
-            session.numerics.backward(part)
+            session.numerics.scaler.scale(part).backward()
         if watch.backward is not None:
             return watch.backward
-    if session.numerics.scaler is None and not _finite(gradient_norm(session.parameters)):
+    if not session.numerics.scaler.is_enabled() and not _finite(gradient_norm(session.parameters)):
         return Cause("norm", "every number of its gradient was finite, but so large that their norm was not", "", HUGE)
     return Cause("", "")
 
@@ -262,7 +263,7 @@ def _remedy(session: Session, cause: Cause) -> tuple[str, dict[str, Any]]:
         return "Go back to an earlier checkpoint, and on from there with a lower learning rate.", lower_rate(
             session.config
         )
-    if session.numerics.scaler is not None and cause.largest < HUGE:
+    if session.numerics.scaler.is_enabled() and cause.largest < HUGE:
         other = instead_of_fp16(session.device)
         return f"fp16 holds no number above 65,504: compute in {other}.", {"precision.compute": other}
     if cause.largest >= HUGE:
@@ -281,7 +282,7 @@ def _remedy(session: Session, cause: Cause) -> tuple[str, dict[str, Any]]:
 
 
 def _general_advice(session: Session) -> str:
-    if session.numerics.scaler is not None:
+    if session.numerics.scaler.is_enabled():
         return "With fp16 a few are normal; many mean that bf16 or fp32 should be used."
     return "If there are many, lower the learning rate."
 

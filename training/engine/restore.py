@@ -15,7 +15,8 @@ from training.config import RunConfig, parse_config
 from training.config.diff import Change, diff
 from training.config.sheet import Sheet, branch_sheet, keeps_run
 from training.engine.environment import earlier_environment
-from training.engine.session import Progress, Session
+from training.engine.progress import Progress
+from training.engine.session import Session
 from training.errors import CheckpointError, InputError
 from training.events import EpochEnded, Event, Found, Validated
 from training.optim.optimizers import load_optimizer
@@ -116,11 +117,11 @@ class Branch:
             _load_average(self.checkpoint, session, state)
         if "optimizer" in sheet.parts:
             self._load_optimizer(session, state)
-        if "loss scale" in sheet.parts and session.numerics.scaler and state["scaler"]:
+        if "loss scale" in sheet.parts and state["scaler"]:
             session.numerics.scaler.load_state_dict(state["scaler"])
         if "plateau" in sheet.parts and session.schedule.plateau and state["plateau"]:
             session.schedule.plateau.load(state["plateau"])
-        session.guard.remember()  # a first step that is skipped must put these buffers back, not fresh ones
+        session.remember_state()  # a first step that is skipped must put these buffers back, not fresh ones
         if sheet.continues:
             session.progress = _continued(state["progress"])
             self._settle_rate(before, session)
@@ -128,7 +129,7 @@ class Branch:
             self._copy_series(folder, session.progress.step)
         if "random numbers" in sheet.parts:
             session.load_random_state(state["rng"])
-        session.apply_schedule()
+        session.make_ready()
         remember(folder, self.places)
         self.sheet = sheet
         self._tell(announced, sheet, session.progress.step)
@@ -136,11 +137,11 @@ class Branch:
     def _settle_rate(self, before: RunConfig, session: Session) -> None:
         """Roll backs of the parent lowered its rate; that stays only where the branch has no rate of its own."""
         progress, after = session.progress, session.config
-        progress.roll_backs, factor = 0, progress.rate_factor
+        factor = progress.rate_factor
+        kept = before.optimizer == after.optimizer and before.schedule == after.schedule
+        progress.set_rate_factor(factor if kept else 1.0, roll_backs=0)
         if factor == 1.0:
             return
-        kept = before.optimizer == after.optimizer and before.schedule == after.schedule
-        progress.rate_factor = factor if kept else 1.0
         self.findings.append(
             Found(
                 level="info",
@@ -289,7 +290,7 @@ def _load_average(checkpoint: Path, session: Session, state: dict[str, Any]) -> 
     if (checkpoint / AVERAGED).is_file():
         session.ema.load_state_dict(load_tensors(checkpoint / AVERAGED), state["ema_updates"])
     else:
-        session.ema.restart()  # it was too early for an average, and is so again
+        session.ema.load_state_dict(session.ema.live, 0)  # it was too early for an average, and is so again
 
 
 def _move_generator(state: dict[str, Any], before: Mapping[str, Any], device: torch.device) -> None:

@@ -58,8 +58,7 @@ class RollBack:
         compile_session(session, lambda phase, _: self._ledger.phase(phase))
         self._ledger.phase("training")
         progress = session.progress
-        progress.roll_backs, progress.rate_factor = count, factor
-        session.apply_schedule()
+        progress.set_rate_factor(factor, count)
         with stored(self._place.folder.series_file):
             self._recorder.cut()
             self._keeper.relabel(checkpoint.name, progress.best_saved)

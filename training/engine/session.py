@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
@@ -13,50 +13,24 @@ from torch import Tensor, nn
 from training.config import RunConfig
 from training.config.objective import Distillation
 from training.config.user_file import UserFile
+from training.core.averaging import WeightAverage
 from training.core.batch_plan import BatchPlan
 from training.data import Data, Window
 from training.engine.device import Numerics
-from training.models.own_draws import own_draws
+from training.engine.progress import Progress
 from training.models.pretrained import Beginning
-from training.models.user_file import refuse_misfit
+from training.models.user_rng import seed_user_rng, seeded_user_rng, set_user_rng_state, user_rng_state
 from training.models.work import samples_at_once
 from training.objectives import Objective
-from training.optim.ema import Average
 from training.optim.freezing import Freezing
+from training.optim.fused_step import remember_state
 from training.optim.guard import Guard
-from training.optim.optimizers import load_optimizer, set_rate
+from training.optim.optimizers import cycle_momentum, load_optimizer
 from training.runs.profile_record import Lap
 from training.schedules import Schedule
 
-
-@dataclass
-class Progress:
-    """Where a run stands. All of it is saved, so that a resumed run goes on with the very next window."""
-
-    step: int = 0  # attempted optimizer steps
-    epoch: int = 0  # whole epochs done
-    window: int = 0  # windows done inside the current epoch
-    skipped: int = 0  # steps whose gradient was not finite
-    skipped_in_a_row: int = 0
-    roll_backs: int = 0  # how often too many skips in a row took the run back
-    rate_factor: float = 1.0  # by which the schedule's rate is multiplied since then
-    loss_sum: float = 0.0  # of the current epoch, over samples
-    loss_samples: int = 0
-    samples: int = 0  # seen in all
-    metrics: dict[str, float] = field(default_factory=dict)
-    metrics_step: int = 0  # of the validation they are from
-    best_value: float | None = None
-    best_step: int = 0
-    counted_value: float | None = None  # the monitored metric when early stopping last saw enough of a gain
-    stale_validations: int = 0  # since then
-    finished: str = ""  # why no further step is due, once that is so
-    batch_size: int = 0  # once memory ran out with the one of the settings, which 0 stands for
-    evaluation_size: int = 0  # likewise, outside training
-
-    @property
-    def best_saved(self) -> int | None:
-        """The step whose checkpoint is the best; None before the first validation."""
-        return self.best_step if self.best_value is not None else None
+Clip = Callable[[Iterable[nn.Parameter]], Tensor]
+"""Clips the gradients; returns the norm before."""
 
 
 def no_watch(_part: Lap) -> None:
@@ -66,7 +40,7 @@ def no_watch(_part: Lap) -> None:
 class WholeStep(Protocol):
     """Does what ``train_step`` does, as compiled code."""
 
-    def __call__(self, session: Session, window: Window) -> tuple[Tensor, Tensor]: ...
+    def __call__(self, session: Session, window: Window, lr: float) -> tuple[Tensor, Tensor]: ...
 
     def remember(self) -> None:
         """Take the session's tensors as they are now; to be called after state was loaded."""
@@ -75,41 +49,41 @@ class WholeStep(Protocol):
 
 @dataclass
 class Session:
-    """Everything a run computes with. ``raw_model`` is the module whose weights are saved."""
+    """Everything a run computes with."""
 
     config: RunConfig
     device: torch.device
     numerics: Numerics
     data: Data
     model: nn.Module
+    answer: Callable[[Tensor], Any]  # the model, whose answers are looked at where a person wrote it
     parameters: list[nn.Parameter]
     objective: Objective
     optimizer: torch.optim.Optimizer
+    clip: Clip
     guard: Guard
     schedule: Schedule
-    ema: Average | None  # of the weights: EMA or SWA
+    ema: WeightAverage | None
     total_steps: int
     freezing: Freezing
     beginning: Beginning | None = None  # known weights, where the network began with such
     progress: Progress = field(default_factory=Progress)
     absent_generators: list[Tensor] = field(default_factory=list)  # of GPUs that only another machine has
     lap: Callable[[Lap], None] = no_watch  # told the name of each part of a step as it ends, for a profile
-    forward: Callable[[Tensor], Any] | None = None  # in training, where it is not the model itself
+    forward: Callable[[Tensor], Any] | None = None  # in training, where it is not ``answer``
     compiled: WholeStep | None = None  # takes the place of ``train_step``
-    lr: float = 0.0  # the rate of the step that comes next, by ``apply_schedule``
 
-    def draws(self, what: str) -> AbstractContextManager[None]:
-        """For what comes next: Python's and NumPy's random numbers, where code of a person's own (the network's, a teacher's)
-        may draw some. torch's are saved."""
-        if isinstance(self.config.model, UserFile) or isinstance(self.config.objective, Distillation):
-            return own_draws(self.config.seed, what, self.progress.step)
+    @property
+    def runs_user_code(self) -> bool:
+        """Whether code of a person's own (the network's, a teacher's) may draw Python's and NumPy's random numbers."""
+        return isinstance(self.config.model, UserFile) or isinstance(self.config.objective, Distillation)
+
+    def seeded(self, what: str) -> AbstractContextManager[None]:
+        """For a pass outside training: the person's code draws what follows from the step, and training goes on as if it had
+        drawn nothing."""
+        if self.runs_user_code:
+            return seeded_user_rng(self.config.seed, what, self.progress.step)
         return nullcontext()
-
-    def told(self, inputs: Tensor, outputs: Any) -> Any:
-        """``outputs``, the network's answer to ``inputs``. Raises TrainingError for what a person's own may answer in the end."""
-        if isinstance(self.config.model, UserFile):
-            refuse_misfit(self.config.model, self.data.facts, self.objective.outputs, inputs, outputs)
-        return outputs
 
     def evaluation_size(self, batch_size: int) -> int:
         """Samples to a batch where no gradients are kept, beside training batches of ``batch_size``."""
@@ -122,17 +96,30 @@ class Session:
         finer = BatchPlan(self.data.plan.n, size, loop.batch_size * loop.accumulation // size)
         self.data.cut(finer, progress.evaluation_size or self.evaluation_size(size))
 
-    def apply_schedule(self) -> None:
-        """Make ready for the step that comes next: the rate and, under one-cycle, the momentum; what is frozen."""
-        step = self.progress.step
-        self.freezing.follow(self.progress.epoch)
-        self.lr = self.schedule.lr(step) * self.progress.rate_factor
-        set_rate(self.optimizer, self.lr, self.schedule.momentum(step))
+    def next_lr(self) -> float:
+        """The learning rate of the step that comes next."""
+        return self.schedule.lr(self.progress.step) * self.progress.rate_factor
 
-    def average(self, took_place: Tensor | bool) -> None:
+    def make_ready(self) -> None:
+        """For the step that comes next: freeze what is due in its epoch, and set the momentum, where the schedule has one."""
+        self.freezing.follow(self.progress.epoch)
+        self.set_momentum()
+
+    def set_momentum(self) -> None:
+        """Of the step that comes next, where the schedule says which."""
+        momentum = self.schedule.momentum(self.progress.step)
+        if momentum is not None:
+            cycle_momentum(self.optimizer, momentum)
+
+    def update_average(self, stepped: Tensor | bool) -> None:
         """After a step, before it is counted: take the weights into their average, where that is due."""
         if self.ema is not None and self.ema.is_due(self.progress.step + 1):
-            self.ema.update(took_place)
+            self.ema.update(stepped)
+
+    def remember_state(self) -> None:
+        """To be called after weights, buffers or the optimizer's state were changed by something else than a step."""
+        self.guard.remember()
+        remember_state(self.optimizer)
 
     def training_state(self) -> dict[str, Any]:
         """All but the weights: plain numbers and tensors that ``torch.load(weights_only=True)`` accepts.
@@ -144,30 +131,35 @@ class Session:
         return {
             "progress": asdict(self.progress),
             "optimizer": self.optimizer.state_dict(),
-            "scaler": scaler.state_dict() if scaler else {},
+            "scaler": scaler.state_dict(),
             "plateau": plateau.state() if plateau else {},
-            "ema_updates": self.ema.updates if self.ema is not None else 0,
-            "rng": rng_state(self.absent_generators),
+            "ema_updates": int(self.ema.count) if self.ema is not None else 0,
+            "rng": rng_state(self.absent_generators) | (user_rng_state() if self.runs_user_code else {}),
         }
 
     def load_training_state(self, state: dict[str, Any]) -> None:
         """Undo ``training_state``, after the weights were loaded: the next step is the one that would have come next."""
         self.progress = Progress(**state["progress"])
         load_optimizer(self.optimizer, state["optimizer"])
-        if self.numerics.scaler and state["scaler"]:
+        if state["scaler"]:
             self.numerics.scaler.load_state_dict(state["scaler"])
         if self.schedule.plateau and state["plateau"]:
             self.schedule.plateau.load(state["plateau"])
-        self.guard.remember()
+        self.remember_state()
         self.cut_batches()
         self.load_random_state(state["rng"])
-        self.apply_schedule()
+        self.make_ready()
         if self.compiled is not None:
             self.compiled.remember()
 
     def load_random_state(self, state: dict[str, Any]) -> None:
-        """Put torch's random generators back."""
+        """Put the random generators back."""
         self.absent_generators = load_rng_state(state)
+        if self.runs_user_code:
+            if "python" in state:
+                set_user_rng_state(state)
+            else:  # of a run that seeded them at every step
+                seed_user_rng(self.config.seed, "training", self.progress.step)
 
 
 def rng_state(absent: Sequence[Tensor] = ()) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class SkipLog:
     def note(self, skip: Skip) -> None:
         """Tell of one skipped step; of the first with its cause."""
         self._list(skip)
-        normal = NORMAL_WITH_SCALER if self._session.numerics.scaler is not None else 0
+        normal = NORMAL_WITH_SCALER if self._session.numerics.scaler.is_enabled() else 0
         if not self._looked and skip.in_a_row > normal:
             self._looked = True
             self._emit(explain(self._session, skip.step, skip.epoch, skip.window))
@@ -86,7 +86,7 @@ class SkipLog:
             f"The gradient was not finite in {counted(count, 'step')} in a row, up to step {progress.step:,}{again}; the "
             "weights were left as they were before."
         )
-        if self._session.numerics.scaler is not None:
+        if self._session.numerics.scaler.is_enabled():
             other = instead_of_fp16(self._session.device)
             advice = f"Resume as a branch that computes in {other}, which holds larger numbers than fp16."
             raise TooManySkips(message, advice, {"precision.compute": other}, progress.step, count)

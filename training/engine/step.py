@@ -1,45 +1,84 @@
-"""One optimizer step over one window of micro-batches."""
+"""The step of ``training.core`` with what a session holds."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
 from torch import Tensor
 
+from training.config.engine import Loop
+from training.core.clip import clip_norm, clip_value, clip_value_and_norm, gradient_norm
+from training.core.step import train_step as core_step
 from training.data import Window
-from training.engine.session import Session
-from training.optim.clip import clip_gradients_, gradient_norm
+from training.engine.session import Clip, Session, no_watch
 
 
-def train_step(session: Session, window: Window) -> tuple[Tensor, Tensor]:
-    """Attempt one step; returns the window's mean loss and the gradient norm before clipping, both on the device.
-
-    Each micro-batch's loss is its sum over samples divided by the window's real number of samples (or pixels, or tokens),
-    so the gradient is that of the mean over the window however short its last batch is. Nothing here waits for the device.
-    """
-    numerics = session.numerics
-    loss: Tensor | None = None
-
-    for parameter in session.parameters:
-        parameter.grad = None
+def train_step(session: Session, window: Window, lr: float) -> tuple[Tensor, Tensor]:
+    """Attempt one step with the learning rate ``lr``; returns its mean loss and the gradient norm before clipping, both on the
+    device. Nothing here waits for the device."""
+    session.set_momentum()
+    make_step = core_step if session.lap is no_watch else partial(_watched_step, session.lap)
+    loss, norm, stepped = make_step(
+        session.forward or session.answer,
+        session.parameters,
+        session.objective.loss,
+        session.optimizer,
+        _micro_batches(session, window),
+        lr,
+        scaler=session.numerics.scaler,
+        autocast=session.numerics.autocast,
+        clip=session.clip,
+        guard=session.guard,
+    )
+    session.update_average(stepped)
     session.lap("update")
+    return loss, norm
+
+
+def choose_clip(loop: Loop) -> Clip:
+    """The clipping that ``[loop]`` asks for; each returns the norm before it."""
+    if loop.clip_value and loop.clip_norm:
+        return partial(clip_value_and_norm, max_value=loop.clip_value, max_norm=loop.clip_norm)
+    if loop.clip_value:
+        return partial(clip_value, max_value=loop.clip_value)
+    return partial(clip_norm, max_norm=loop.clip_norm) if loop.clip_norm else gradient_norm
+
+
+def _micro_batches(session: Session, window: Window) -> Iterator[tuple[Tensor, Tensor, int | Tensor]]:
     weight = window.weight(session.objective.loss_weight if session.objective.is_weighted else None)
     for batch in window:
-        session.lap("data")
-        with numerics.autocast():
-            outputs = session.told(batch.inputs, (session.forward or session.model)(batch.inputs))
-        part = session.objective.loss(outputs, batch.targets, weight)
-        session.lap("forward")
-        numerics.backward(part)
-        loss = part.detach() if loss is None else loss + part.detach()
-        session.lap("backward")
-    numerics.unscale(session.optimizer)
-    norm = gradient_norm(session.parameters)
-    clip_gradients_(session.parameters, norm, session.config.loop.clip_norm, session.config.loop.clip_value)
-    session.lap("clip")
-    took_place = session.guard.step(norm)
-    numerics.update_scale()
-    session.average(took_place)
-    session.progress.step += 1
-    session.apply_schedule()
-    session.lap("update")
-    assert loss is not None, "a window has at least one batch"
-    return loss, norm
+        yield batch.inputs, batch.targets, weight
+
+
+def _watched_step(
+    lap: Callable[[Any], None],
+    model: Any,
+    parameters: Any,
+    loss: Any,
+    optimizer: Any,
+    micro_batches: Any,
+    lr: float,
+    **others: Any,
+) -> tuple[Tensor, Tensor, Any]:
+    """``core_step``, and ``lap`` is told of each part as it ends."""
+
+    def batches() -> Iterator[Any]:
+        lap("update")
+        for batch in micro_batches:
+            lap("data")
+            yield batch
+            lap("backward")
+
+    def forward_loss(*given: Any) -> Tensor:
+        part: Tensor = loss(*given)
+        lap("forward")
+        return part
+
+    def clip(given: Any) -> Tensor:
+        norm: Tensor = others["clip"](given)
+        lap("clip")
+        return norm
+
+    return core_step(model, parameters, forward_loss, optimizer, batches(), lr, **{**others, "clip": clip})

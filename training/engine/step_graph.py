@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value
 
+from training.core.averaging import EMA
 from training.engine.session import Session
-from training.optim.ema import Ema
 from training.optim.rules import Rule, State, wide
 
 Held = dict[str, Any]
@@ -44,8 +44,8 @@ class StepGraph:
         self._names = [names[id(parameter)] for parameter in self._weights]
         self._buffers = [name for name, _ in session.model.named_buffers()]
         self._everywhere = _everywhere(session.model)
-        self._ema = session.ema if isinstance(session.ema, Ema) else None  # SWA is due too rarely to be part of it
-        shadow = self._ema.state_dict() if self._ema is not None else {}
+        self._ema = session.ema if isinstance(session.ema, EMA) else None  # SWA is due too rarely to be part of it
+        shadow = self._ema.shadow if self._ema is not None else {}
         self._averaged = [name for name, tensor in shadow.items() if tensor.is_floating_point()]
         self._copied = [name for name, tensor in shadow.items() if not tensor.is_floating_point()]
         # One place for each rate and momentum, and the place that each group looks at.
@@ -55,7 +55,7 @@ class StepGraph:
         self._rates = [torch.zeros((), dtype=kind, device=session.device) for _ in range(places)]
         self._momenta = [torch.zeros((), dtype=kind, device=session.device) for _ in range(places)]
         self._last: list[tuple[float, float]] = []
-        if (scaler := session.numerics.scaler) is not None:
+        if (scaler := session.numerics.scaler).is_enabled():
             self._interval = scaler.get_growth_interval()
             self._growth, self._backoff = scaler.get_growth_factor(), scaler.get_backoff_factor()
         accumulates = self._loop.accumulation > 1
@@ -79,9 +79,9 @@ class StepGraph:
         state, scaler, ema = session.optimizer.state, session.numerics.scaler, self._ema
         weights = {name: parameter.detach() for name, parameter in session.model.named_parameters()}
         buffers = {name: buffer.detach() for name, buffer in session.model.named_buffers()}
-        shadow = ema.state_dict() if ema is not None else {}
+        shadow = ema.shadow if ema is not None else {}
         scale = None
-        if scaler is not None:
+        if scaler.is_enabled():
             scaler.scale(torch.ones((), device=session.device))  # makes its tensors, where it has none yet
             scale = [scaler._scale, scaler._growth_tracker]
         return {
@@ -91,7 +91,7 @@ class StepGraph:
             "states": [_tensors(state[parameter]) for parameter in self._weights],
             "averaged": [shadow[name] for name in self._averaged],
             "copied": [shadow[name] for name in self._copied],
-            "updates": ema.counter if ema is not None else None,
+            "updates": ema.count if ema is not None else None,
             "scale": scale,
             "rates": self._rates,
             "momenta": self._momenta,
@@ -200,7 +200,7 @@ class StepGraph:
         return weights, states
 
     def _average(self, held: Held, ok: Tensor, weights: list[Tensor], buffers: list[Tensor]) -> None:
-        """As ``optim.ema`` does: the first update copies, one that is refused leaves everything."""
+        """As ``core.averaging`` does: the first update copies, one that is refused leaves everything."""
         ema = self._ema
         assert ema is not None
         live = {

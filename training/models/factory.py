@@ -17,7 +17,7 @@ from training.config.user_file import UserFile
 from training.config.zoo import StartingWeights
 from training.errors import InputError
 from training.facts import DataFacts
-from training.models.own_draws import own_draws
+from training.models.user_rng import seeded_user_rng
 from training.models.whitened_cnn import PICTURES, whiten
 
 
@@ -47,7 +47,7 @@ def _seeded(seed: int) -> Iterator[None]:
 
 @contextmanager
 def _own_seeded(seed: int) -> Iterator[None]:
-    with _seeded(seed), own_draws(seed, "build", 0):
+    with _seeded(seed), seeded_user_rng(seed, "build", 0):
         yield
 
 

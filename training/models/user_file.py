@@ -183,12 +183,26 @@ def misfit(answer: Any, wanted: tuple[int, ...]) -> str:
     )
 
 
-def refuse_misfit(config: UserFile, facts: DataFacts, outputs: int, inputs: Tensor, answer: Any) -> None:
-    """Raise TrainingError where the network answers ``inputs`` in another form than when it was tried: that may depend on what
-    it computes, or on how often it was asked."""
-    fault = misfit(answer, answer_shape(replace(facts, shape=tuple(inputs.shape[1:])), outputs, len(inputs)))
-    if fault:
-        raise TrainingError(f"{visible(config.path)}: {fault}", "Correct the file, and start a new run with it.")
+class CheckedModel:
+    """The network of a person's file, whose answers are looked at: their form may depend on what it computes, or on how often
+    it was asked."""
+
+    def __init__(self, model: nn.Module, config: UserFile, facts: DataFacts, outputs: int) -> None:
+        self._model = model
+        self._path = config.path
+        self._facts = facts
+        self._outputs = outputs
+        self._shapes: dict[torch.Size, torch.Size] = {}  # of the answers to inputs of each shape
+
+    def __call__(self, inputs: Tensor) -> Tensor:
+        """Raises TrainingError for an answer in another form than when the network was tried."""
+        answer = self._model(inputs)
+        if self._shapes.get(inputs.shape) != getattr(answer, "shape", ()):
+            facts = replace(self._facts, shape=tuple(inputs.shape[1:]))
+            if fault := misfit(answer, answer_shape(facts, self._outputs, len(inputs))):
+                raise TrainingError(f"{visible(self._path)}: {fault}", "Correct the file, and start a new run with it.")
+            self._shapes[inputs.shape] = answer.shape
+        return answer
 
 
 def answer_shape(facts: DataFacts, outputs: int, samples: int) -> tuple[int, ...]:

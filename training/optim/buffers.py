@@ -7,16 +7,9 @@ infinities: one such batch would leave NaN in them for good.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-
-LARGE = 4096
-"""Elements from which on it pays to find out that a buffer never changes (a mask, a table of positions)."""
-
-PROOF_STEPS = 16
-"""Good steps a large buffer must come through unchanged before its content is no longer looked at."""
 
 
 class DeviceBuffers:
@@ -55,55 +48,3 @@ def _sizes(tensors: list[Tensor]) -> list[int]:
 
 def _flat(tensors: list[Tensor]) -> Tensor:
     return torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
-
-
-@dataclass
-class _Large:
-    """A large buffer, its copy, and what is known of its changing."""
-
-    buffer: Tensor
-    copy: Tensor
-    version: int  # torch's count of changes in place; some kernels (batch norm's) and ``.data`` do not count
-    unchanged: int = 0  # good steps in a row that left its content alone
-
-
-class HostBuffers:
-    """The same where looking at a result costs nothing: on the processor.
-
-    A large buffer whose content stood still for ``PROOF_STEPS`` steps is believed to be constant as long as torch counts
-    no change of it, so that a table of positions costs nothing.
-    """
-
-    def __init__(self, buffers: Iterable[Tensor]) -> None:
-        buffers = [buffer.detach() for buffer in buffers]  # detached tensors share the content and the count of changes
-        self._small = [buffer for buffer in buffers if buffer.numel() < LARGE]
-        self._large = [_Large(buffer, buffer, 0) for buffer in buffers if buffer.numel() >= LARGE]
-        self.remember()
-
-    def remember(self) -> None:
-        """Take the buffers as they are now for good (at the start, and after weights were loaded)."""
-        self._copies = [buffer.clone() for buffer in self._small]
-        self._large = [_Large(item.buffer, item.buffer.clone(), item.buffer._version) for item in self._large]
-
-    def accept(self) -> None:
-        """After a good step: this is how the buffers are now."""
-        if self._small:
-            torch._foreach_copy_(self._copies, self._small)
-        for item in self._large:
-            if item.unchanged >= PROOF_STEPS and item.buffer._version == item.version:
-                continue
-            if item.buffer._version == item.version and torch.equal(item.buffer, item.copy):
-                item.unchanged += 1
-            else:
-                item.unchanged = 0
-                item.version = item.buffer._version
-                item.copy.copy_(item.buffer)
-
-    def put_back(self) -> None:
-        """After a bad step: the buffers are again as the last good one left them."""
-        if self._small:
-            torch._foreach_copy_(self._small, self._copies)
-        for item in self._large:
-            if item.unchanged < PROOF_STEPS or item.buffer._version != item.version:
-                item.buffer.copy_(item.copy)
-                item.version = item.buffer._version

@@ -3,62 +3,40 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from training.optim.buffers import DeviceBuffers, HostBuffers
+from training.core.guard import FiniteGuard
+from training.optim.buffers import DeviceBuffers
 from training.optim.optimizers import implementation
-from training.optim.update import Update
 
 
 class Guard(Protocol):
-    """Performs the optimizer's steps, each one as an exact no-op when its gradient norm is not finite.
+    """Makes the optimizer's step, which is an exact no-op where the gradient norm is not finite.
 
     Parameters, moments, step counts and the model's buffers are then left bit for bit as they were, as if the step had
     never been. Nothing is counted here: the norms are fetched for the record anyway, and say which steps were skipped.
 
-    With a gradient scaler: ``scaler.unscale_(optimizer)``, measure, clip, ``guard.step(norm)``, ``scaler.update()``.
     ``scaler.step`` is not used: it waits for the device unless the optimizer is fused, and it lets through the one case
     the norm sees and the scaler does not, finite gradients whose norm overflows.
     """
 
-    def step(self, norm: Tensor) -> Tensor | bool:
-        """Step if ``norm`` (0-dim, the gradients' total 2-norm before clipping) is finite; returns whether it was, as a
-        0-dim bool on the device or, on the processor, plainly."""
+    def __call__(self, step: Callable[[], object], norm: Tensor) -> Tensor | bool:
+        """Make the optimizer's ``step`` if ``norm`` (0-dim, the gradients' total 2-norm before clipping) is finite; return
+        whether it was, on the CPU plainly, else as a 0-dim bool on the device."""
         ...
 
     def remember(self) -> None:
-        """Take the model's buffers and the optimizer's state as they are now; to be called after they were loaded."""
+        """Take the model's buffers as they are now; to be called after they were loaded."""
         ...
 
 
 def make_guard(optimizer: torch.optim.Optimizer, device: torch.device, buffers: Iterable[Tensor] = ()) -> Guard:
     """The guard that costs least on ``device``; ``buffers`` are ``model.buffers()``."""
-    return (HostGuard if device.type == "cpu" else DeviceGuard)(optimizer, device, buffers)
-
-
-class HostGuard:
-    """For the processor, where the norm can be looked at: a bad step is simply not made, whatever the optimizer."""
-
-    def __init__(self, optimizer: torch.optim.Optimizer, device: torch.device, buffers: Iterable[Tensor] = ()) -> None:
-        self._update = Update(optimizer)
-        self._buffers = HostBuffers(buffers)
-
-    def step(self, norm: Tensor) -> bool:
-        ok = math.isfinite(norm.item())
-        if ok:
-            self._update()
-            self._buffers.accept()
-        else:
-            self._buffers.put_back()
-        return ok
-
-    def remember(self) -> None:
-        self._update.remember()
-        self._buffers.remember()
+    return FiniteGuard(buffers) if device.type == "cpu" else DeviceGuard(optimizer, device, buffers)
 
 
 class DeviceGuard:
@@ -71,8 +49,7 @@ class DeviceGuard:
     """
 
     def __init__(self, optimizer: torch.optim.Optimizer, device: torch.device, buffers: Iterable[Tensor] = ()) -> None:
-        self._optimizer = optimizer
-        self._update = Update(optimizer)
+        self._optimizer: Any = optimizer
         self._device = device
         # Kept from step to step, as CUDA graphs need.
         self._found_inf = torch.zeros((), dtype=torch.float32, device=device)
@@ -80,26 +57,29 @@ class DeviceGuard:
         self._buffers = DeviceBuffers(buffers)
 
     @torch.no_grad()
-    def step(self, norm: Tensor) -> Tensor:
+    def __call__(self, step: Callable[[], object], norm: Tensor) -> Tensor:
         ok = norm < math.inf  # a norm is never negative, and NaN compares false: one kernel instead of four
         if implementation(self._optimizer) == "fused":  # asked each time: a checkpoint may have brought another form
             torch.logical_not(ok, out=self._found_inf)
-            self._update(self._found_inf)
+            self._optimizer.found_inf = self._found_inf  # where fused optimizers look for it
+            try:
+                step()
+            finally:
+                del self._optimizer.found_inf
         else:
-            self._step_and_choose(ok)
+            self._step_and_choose(step, ok)
         self._buffers.settle(ok)
         return ok
 
     def remember(self) -> None:
-        self._update.remember()
         self._buffers.remember()
 
-    def _step_and_choose(self, ok: Tensor) -> None:
+    def _step_and_choose(self, step: Callable[[], object], ok: Tensor) -> None:
         before = self._touched()
         if len(self._before) != len(before):
             self._before = [torch.empty_like(tensor) for tensor in before]
         torch._foreach_copy_(self._before, before)
-        self._update()
+        step()
         after = self._touched()
         if len(after) != len(before):
             raise ValueError(f"{type(self._optimizer).__name__} made state in its first step; create_state comes first")

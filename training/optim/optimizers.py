@@ -24,8 +24,10 @@ from training.config.optimizer import (
     RMSprop,
     Sgd,
 )
+from training.core.step import set_momentum
 from training.errors import InputError
 from training.optim import muon, on_device
+from training.optim.fused_step import put_fused_step, remember_state
 from training.optim.groups import Stages, parameter_groups
 
 Groups = list[dict[str, Any]]
@@ -60,6 +62,7 @@ def make_optimizer(
     create_state(optimizer)
     if isinstance(optimizer, on_device.OnDevice):
         optimizer.settle()
+    put_fused_step(optimizer)
     return optimizer
 
 
@@ -273,6 +276,7 @@ def load_optimizer(optimizer: torch.optim.Optimizer, saved: Mapping[str, Any]) -
             if alike and value.stride() != parameter.stride():
                 # Fused kernels walk weights, gradients and state side by side, whatever order each lies in.
                 state[name] = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
+    remember_state(optimizer)
 
 
 def implementation(optimizer: torch.optim.Optimizer) -> Implementation:
@@ -280,18 +284,9 @@ def implementation(optimizer: torch.optim.Optimizer) -> Implementation:
     return "fused" if all(group.get("fused") for group in optimizer.param_groups) else "foreach"
 
 
-def set_rate(optimizer: torch.optim.Optimizer, lr: float, momentum: float | None) -> None:
-    """Set what a schedule says for the next step: the learning rate, which a group's ``lr_scale`` multiplies, and, unless
-    None, momentum or Adam's first beta."""
-    starts = False
-    for group in optimizer.param_groups:
-        group["lr"] = lr * group.get("lr_scale", 1.0)
-        if momentum is None:
-            continue
-        if "betas" in group:
-            group["betas"] = (momentum, group["betas"][1])
-        elif "momentum" in group:
-            starts = starts or (group["momentum"] == 0.0 and momentum != 0.0)
-            group["momentum"] = momentum
-    if starts:
-        create_state(optimizer)  # a one-cycle schedule switches on what SGD or RMSprop did without, as torch's does
+def cycle_momentum(optimizer: torch.optim.Optimizer, momentum: float) -> None:
+    """Set the momentum of the next step; where it switches on what SGD or RMSprop did without, make the state for it."""
+    starts = any(group.get("momentum") == 0.0 for group in optimizer.param_groups)
+    set_momentum(optimizer, momentum)
+    if starts and momentum:
+        create_state(optimizer)

@@ -17,6 +17,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.training.stepping import take_step
 from tests.training.tiny import tiny, tiny_pictures, write_idx
 from training.cli import main
 from training.config import RunConfig, save_config
@@ -28,7 +29,6 @@ from training.engine.compiled import compile_session
 from training.engine.hooks import Hooks
 from training.engine.run import resume_run, start_run
 from training.engine.session import Session
-from training.engine.step import train_step
 from training.errors import InputError
 from training.runs.folder import RunFolder
 from training.runs.manifest import read_manifest
@@ -73,11 +73,11 @@ def train(session: Session, steps: int) -> tuple[list[tuple[float, float]], dict
     seen: list[tuple[float, float]] = []
     while len(seen) < steps:
         for window in session.data.train_windows(session.progress.epoch):
-            loss, norm = (session.compiled or train_step)(session, window)
+            loss, norm = take_step(session, window)
             seen.append((loss.item(), norm.item()))
-        session.progress.epoch += 1
+        session.progress.end_epoch()
     assert session.ema is not None
-    kept = {**session.model.state_dict(), **{f"average {name}": t for name, t in session.ema.state_dict().items()}}
+    kept = {**session.model.state_dict(), **{f"average {name}": t for name, t in session.ema.shadow.items()}}
     for number, state in session.optimizer.state_dict()["state"].items():
         kept |= {f"{number} {name}": value for name, value in state.items()}
     return seen, {name: tensor.clone() for name, tensor in (*kept.items(), ("dropout", torch.get_rng_state()))}
@@ -110,9 +110,9 @@ def test_compiled_steps_are_the_eager_ones_up_to_rounding(monkeypatch: pytest.Mo
     batch = next(iter(window))
     batch.inputs[3, 1] = math.nan
     window._stream = iter([batch])
-    _, norm = session.compiled(session, window)
+    _, norm = session.compiled(session, window, session.next_lr())
     assert not norm.isfinite()
-    now = {**session.model.state_dict(), **{f"average {n}": t for n, t in session.ema.state_dict().items()}}  # type: ignore[union-attr]
+    now = {**session.model.state_dict(), **{f"average {n}": t for n, t in session.ema.shadow.items()}}  # type: ignore[union-attr]
     for name, tensor in now.items():
         assert torch.equal(tensor, weights[name]), f"{name} was changed by a step that did not take place"
 

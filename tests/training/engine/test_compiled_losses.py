@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from tests.training.catalog.task_samples import small
+from tests.training.stepping import take_step
 from training.config import RunConfig
 from training.engine import compiler
 from training.engine.assemble import assemble
 from training.engine.compiled import compile_session
 from training.engine.run import start_run
-from training.engine.step import train_step
 
 needs_compiler = pytest.mark.skipif(compiler.cpp_compiler() is None, reason="no C++ compiler here")
 
@@ -36,7 +36,7 @@ def steps(config: RunConfig) -> tuple[list[tuple[float, float]], dict[str, torch
     with session.data as data:
         seen = []
         for window in data.train_windows(0):
-            loss, norm = (session.compiled or train_step)(session, window)
+            loss, norm = take_step(session, window)
             seen.append((loss.item(), norm.item()))
         return seen, {name: tensor.clone() for name, tensor in session.model.state_dict().items()}
 

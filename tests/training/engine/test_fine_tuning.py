@@ -10,12 +10,12 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from tests.training.catalog.whole_way import train_and_resume
+from tests.training.stepping import take_step
 from tests.training.tiny import tiny, tiny_pictures, write_idx
 from training.config import RunConfig
 from training.engine.assemble import assemble
 from training.engine.run import branch_run, start_run
 from training.engine.session import Session
-from training.engine.step import train_step
 from training.errors import ConfigError, InputError
 from training.runs.folder import RunFolder
 
@@ -122,7 +122,7 @@ def assembled(*settings: str) -> Session:
 
 def one_step(session: Session) -> list[Tensor]:
     before = [parameter.detach().clone() for parameter in session.parameters]
-    train_step(session, session.data.window_again(0, 0))
+    take_step(session, session.data.window_again(0, 0))
     return [(now - then).detach() for now, then in zip(session.parameters, before, strict=True)]
 
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.training.stepping import take_step
 from tests.training.tiny import tiny
 from training.checkpoints import load_state
 from training.checkpoints.load import load_tensors
@@ -21,7 +22,6 @@ from training.engine.record import Recorder
 from training.engine.replay import explain
 from training.engine.run import start_run
 from training.engine.session import Session, rng_state
-from training.engine.step import train_step
 from training.events import Found
 from training.runs.folder import RunFolder, create_run
 from training.runs.history import History, read_history
@@ -72,7 +72,7 @@ def session_for(*overrides: str) -> Session:
 def all_tensors(session: Session) -> dict[str, Tensor]:
     tensors = {f"model {name}": tensor for name, tensor in session.model.state_dict().items()}
     if session.ema is not None:
-        tensors |= {f"average {name}": tensor for name, tensor in session.ema.state_dict().items()}
+        tensors |= {f"average {name}": tensor for name, tensor in session.ema.shadow.items()}
     for number, state in session.optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer {number} {name}": value for name, value in state.items() if torch.is_tensor(value)}
     return tensors
@@ -103,10 +103,9 @@ def train(session: Session, poisoned: set[int], left_out: bool) -> Session:
         for window in session.data.train_windows(epoch):
             batches = 0
             if left_out and session.progress.step in poisoned:
-                session.progress.step += 1  # the rate is a function of the attempted step
-                session.apply_schedule()
+                session.progress.count_step()  # the rate is a function of the attempted step
             else:
-                _, norm = train_step(session, window)
+                _, norm = take_step(session, window)
                 assert bool(torch.isfinite(norm)) == (session.progress.step - 1 not in poisoned)
     handle.remove()
     return session
@@ -284,7 +283,7 @@ def test_nothing_is_claimed_when_all_is_finite_again(streamed: Session) -> None:
 
 def test_a_look_that_fails_ends_nothing_and_leaves_nothing(streamed: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     window = next(streamed.data.train_windows(0))
-    train_step(streamed, window)
+    take_step(streamed, window)
     gradients = [parameter.grad for parameter in streamed.model.parameters()]
     before = {name: tensor.clone() for name, tensor in all_tensors(streamed).items()}
     random = rng_state()["cpu"].clone()
@@ -317,7 +316,7 @@ def test_steps_on_the_gpu_wait_for_nothing(tmp_path: Path, monkeypatch: pytest.M
     session = session_for("precision.device=cuda", "loader.mode=resident", *ALWAYS, "loop.batch_size=8")
     recorder = Recorder(session, create_run(tmp_path, session.config), skips.SkipLog(session, lambda event: None))
     windows = session.data.train_windows(0)
-    numbers: list[tuple[Tensor, Tensor]] = [train_step(session, next(windows))]
+    numbers: list[tuple[Tensor, Tensor]] = [take_step(session, next(windows))]
     torch.cuda.synchronize()
     poison = torch.tensor(math.nan, device="cuda")
     torch.cuda.set_sync_debug_mode("error")
@@ -325,8 +324,9 @@ def test_steps_on_the_gpu_wait_for_nothing(tmp_path: Path, monkeypatch: pytest.M
         for step, window in enumerate(windows):
             if step == 2:
                 handle = session.model.register_forward_hook(lambda module, inputs, outputs: outputs * poison)
-            numbers.append(train_step(session, window))
-            recorder.add(session.lr, window.samples, *numbers[-1])
+            lr = session.next_lr()
+            numbers.append(take_step(session, window))
+            recorder.add(lr, window.samples, *numbers[-1])
             if step == 2:
                 handle.remove()
     finally:
@@ -336,5 +336,5 @@ def test_steps_on_the_gpu_wait_for_nothing(tmp_path: Path, monkeypatch: pytest.M
     norms = torch.stack([norm for _, norm in numbers])
     assert int((~norms.isfinite()).sum()) == 1
     assert session.ema is not None
-    assert session.ema.updates == len(numbers) - 1
+    assert int(session.ema.count) == len(numbers) - 1
     assert all(tensor.isfinite().all() for tensor in all_tensors(session).values())

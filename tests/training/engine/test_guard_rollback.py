@@ -36,15 +36,15 @@ ROLL_BACK = ("loop.after_skips=roll_back", "loop.max_skipped_steps=5", "checkpoi
 Poisoned = Callable[[Session], bool]
 
 
-def poisoning(poisoned: Poisoned) -> Callable[[Session, Any], tuple[Tensor, Tensor]]:
+def poisoning(poisoned: Poisoned) -> Callable[[Session, Any, float], tuple[Tensor, Tensor]]:
     """The step, its gradient spoiled where ``poisoned`` says so: a function of where the run stands."""
 
-    def step(session: Session, window: Any) -> tuple[Tensor, Tensor]:
+    def step(session: Session, window: Any, lr: float) -> tuple[Tensor, Tensor]:
         if not poisoned(session):
-            return train_step(session, window)
+            return train_step(session, window, lr)
         handle = session.model.register_forward_hook(lambda module, inputs, outputs: outputs * torch.nan)
         try:
-            return train_step(session, window)
+            return train_step(session, window, lr)
         finally:
             handle.remove()
 

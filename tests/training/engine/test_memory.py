@@ -298,10 +298,10 @@ def ends_after(config: RunConfig, workspace: Path, step: int, monkeypatch: pytes
     fit = import_module("training.engine.fit")
     real = fit.train_step
 
-    def train_step(session: Any, window: Any) -> Any:
+    def train_step(session: Any, window: Any, lr: float) -> Any:
         if session.progress.step == step:
             raise OSError("gone")
-        return real(session, window)
+        return real(session, window, lr)
 
     with monkeypatch.context() as patch:
         patch.setattr(fit, "train_step", train_step)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.training.stepping import take_step
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import dump_config
 from training.engine import device
@@ -17,7 +18,6 @@ from training.engine.environment import kept_choices
 from training.engine.ledger import _model_facts
 from training.engine.run import Hooks, resume_run, start_run
 from training.engine.session import Session
-from training.engine.step import train_step
 from training.events import CheckpointSaved
 from training.runs.folder import RunFolder
 
@@ -78,11 +78,11 @@ def test_moments_follow_the_weights_into_another_order(optimizer: str, lr: float
 
     before, same, turned = session_in("on"), session_in("on"), session_in("off")
     windows = [next(session.data.train_windows(0)) for session in (before, same, turned)]
-    train_step(before, windows[0])
+    take_step(before, windows[0])
     for session, window in zip((same, turned), windows[1:], strict=True):
         session.model.load_state_dict(before.model.state_dict())
         session.load_training_state(copy.deepcopy(before.training_state()))
-        train_step(session, window)
+        take_step(session, window)
     for mine, other in zip(turned.parameters, same.parameters, strict=True):
         assert mine.is_contiguous()
         torch.testing.assert_close(mine, other, rtol=1e-4, atol=1e-6)

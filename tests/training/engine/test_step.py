@@ -1,30 +1,30 @@
-"""The step: exact windows, and an order of lines in which no two may change places."""
+"""The step: exact sums over micro-batches, torch's own order, and what each wrong order does to the weights."""
 
 from __future__ import annotations
 
-import ast
-import inspect
-import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.training.stepping import take_step
 from tests.training.tiny import tiny
+from training.core.averaging import EMA, WeightAverage
+from training.core.clip import clip_norm
+from training.core.guard import FiniteGuard
+from training.core.step import set_lr, train_step
 from training.data import Batch
-from training.engine import step as step_module
 from training.engine.assemble import assemble
 from training.engine.session import Session
-
-TrainStep = Callable[[Session, Any], tuple[Tensor, Tensor]]
 
 
 @dataclass
 class GivenWindow:
-    """A window over the rows of two tensors, cut as told."""
+    """Micro-batches over the rows of two tensors, cut as told."""
 
     inputs: Tensor
     targets: Tensor
@@ -49,7 +49,7 @@ def session_for(*overrides: str) -> Session:
 class LeavesGradients:
     """A guard that makes no step."""
 
-    def step(self, norm: Tensor) -> bool:
+    def __call__(self, step: Callable[[], object], norm: Tensor) -> bool:
         return True
 
     def remember(self) -> None:
@@ -57,7 +57,7 @@ class LeavesGradients:
 
 
 @pytest.mark.parametrize("accumulation", range(1, 9))
-def test_the_window_gradient_is_that_of_all_its_samples(accumulation: int) -> None:
+def test_the_gradient_is_that_of_all_samples_of_the_step(accumulation: int) -> None:
     session = session_for("loop.clip_norm=none")
     session.model.double()
     session = replace(session, parameters=list(session.model.parameters()))
@@ -69,7 +69,7 @@ def test_the_window_gradient_is_that_of_all_its_samples(accumulation: int) -> No
             cuts = sizes[first : first + accumulation]
             inputs = torch.randn(sum(cuts), 2, dtype=torch.float64)
             targets = torch.randint(0, 3, (sum(cuts),))
-            step_module.train_step(session, GivenWindow(inputs, targets, cuts))  # type: ignore[arg-type]
+            take_step(session, GivenWindow(inputs, targets, cuts))  # type: ignore[arg-type]
             got = [parameter.grad.clone() for parameter in session.parameters if parameter.grad is not None]
             session.optimizer.zero_grad(set_to_none=True)
             nn.functional.cross_entropy(session.model(inputs), targets).backward()
@@ -78,105 +78,428 @@ def test_the_window_gradient_is_that_of_all_its_samples(accumulation: int) -> No
 
 
 def windows() -> list[GivenWindow]:
-    """Eight windows of three unequal batches; the fourth overflows fp16."""
+    """Eight steps of three unequal micro-batches; the fourth overflows fp16."""
     torch.manual_seed(1)
     made = [GivenWindow(torch.randn(21, 2), torch.randint(0, 3, (21,)), [8, 8, 5]) for _ in range(8)]
     made[3].inputs *= 1e6
     return made
 
 
-def run_engine(train_step: TrainStep) -> dict[str, Tensor]:
+def equal(left: dict[str, Tensor], right: dict[str, Tensor]) -> bool:
+    return all(torch.allclose(left[name], right[name], rtol=1e-5, atol=1e-7) for name in right)
+
+
+def test_the_engines_steps_equal_torchs_own_loop() -> None:
+    """With torch's own scaler, clipping and scheduler, as its documentation orders them."""
     session = session_for("precision.compute=fp16", "loop.clip_norm=0.05", "optimizer.lr=0.01", "schedule.max_lr=0.1")
     for window in windows():
-        train_step(session, window)
-    return {name: value.clone() for name, value in session.model.state_dict().items()}
-
-
-def run_plainly() -> dict[str, Tensor]:
-    """The same eight steps with torch's own scaler, clipping and scheduler, as its documentation orders them."""
-    session = session_for("precision.compute=fp16", "optimizer.lr=0.01")
-    model, scaler = session.model, torch.amp.GradScaler("cpu")
+        take_step(session, window)  # type: ignore[arg-type]
+    other = session_for("precision.compute=fp16", "optimizer.lr=0.01")
+    model = other.model
     groups = [
         {"params": [p for p in model.parameters() if p.ndim > 1], "weight_decay": 0.01},
         {"params": [p for p in model.parameters() if p.ndim <= 1], "weight_decay": 0.0},
     ]
     optimizer = torch.optim.AdamW(groups, lr=0.01, fused=True)
-    scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=session.total_steps)
-    for window in windows():
+    scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=other.total_steps)
+    wanted, _ = run_torchs_loop(model, optimizer, scheduler)
+    assert equal(dict(session.model.state_dict()), wanted)
+
+
+# ------------------------------------------------------------------------------- orders that are wrong
+
+STEPS = 24
+SCALE = 2.0**16
+
+
+def net() -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(2, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 3))
+
+
+def sgd(model: nn.Module) -> torch.optim.Optimizer:
+    """Whose weights show how large a gradient was, other than Adam's."""
+    return torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+
+
+def cycle(optimizer: torch.optim.Optimizer) -> torch.optim.lr_scheduler.OneCycleLR:
+    return torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=STEPS, cycle_momentum=False)
+
+
+def fp16() -> Any:
+    return torch.autocast("cpu", dtype=torch.float16)
+
+
+def share(outputs: Tensor, targets: Tensor, weight: float | Tensor) -> Tensor:
+    return nn.functional.cross_entropy(outputs.float(), targets, reduction="sum") / weight
+
+
+def run_torchs_loop(model: nn.Module, optimizer: Any, scheduler: Any) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The weights, and their exponential moving average by torch's own class, whose every update follows a step."""
+    scaler = torch.amp.GradScaler("cpu", init_scale=SCALE)
+    average = torch.optim.swa_utils.AveragedModel(
+        model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9), use_buffers=True
+    )
+    for number, window in enumerate(windows()):
+        before = {name: buffer.clone() for name, buffer in model.named_buffers()}
         optimizer.zero_grad()
         for batch in window:
-            with torch.autocast("cpu", dtype=torch.float16):
+            with fp16():
                 outputs = model(batch.inputs)
-            loss = nn.functional.cross_entropy(outputs.float(), batch.targets, reduction="sum") / window.samples
-            scaler.scale(loss).backward()
+            scaler.scale(share(outputs, batch.targets, window.samples)).backward()
         scaler.unscale_(optimizer)
         nn.utils.clip_grad_norm_(model.parameters(), 0.05)
         scaler.step(optimizer)
         scaler.update()
         scheduler.step()
-    return dict(model.state_dict())
+        if number == 3:  # the step that is not made
+            for name, buffer in model.named_buffers():
+                buffer.copy_(before[name])
+        else:
+            average.update_parameters(model)
+    return dict(model.state_dict()), dict(average.module.state_dict())
 
 
-def equal(left: dict[str, Tensor], right: dict[str, Tensor]) -> bool:
-    return all(torch.allclose(left[name], right[name], rtol=1e-5, atol=1e-7) for name in right)
+def run(step: Callable[..., Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The same steps by ``step``, and the average updated after each."""
+    model = net()
+    optimizer, average = sgd(model), EMA(model, 0.9)
+    scaler = torch.amp.GradScaler("cpu", init_scale=SCALE)
+    rates, guard = cycle(sgd(net())), FiniteGuard(model.buffers())
+    for window in windows():
+        micro_batches = [(batch.inputs, batch.targets, window.samples) for batch in window]
+        lr = rates.get_last_lr()[0]
+        rates.optimizer.step()
+        rates.step()
+        settings = {"scaler": scaler, "autocast": fp16, "clip": partial(clip_norm, max_norm=0.05), "guard": guard}
+        if step is average_before_the_step:
+            step(model, list(model.parameters()), share, optimizer, micro_batches, lr, **settings, average=average)
+            continue
+        _, _, stepped = step(model, list(model.parameters()), share, optimizer, micro_batches, lr, **settings)
+        average.update(stepped)
+    return dict(model.state_dict()), dict(average.shadow)
 
 
-def test_scaler_clip_and_schedule_equal_torchs_own_order() -> None:
-    assert equal(run_engine(step_module.train_step), run_plainly())
+def rate_set_after_the_step(
+    model: Any,
+    parameters: Any,
+    loss: Any,
+    optimizer: Any,
+    micro_batches: Any,
+    lr: float,
+    *,
+    scaler: Any,
+    autocast: Any,
+    clip: Any,
+    guard: Any,
+) -> tuple[Tensor, Tensor, Any]:
+    optimizer.zero_grad(set_to_none=True)
+    total = torch.zeros(())
+    for inputs, targets, weight in micro_batches:
+        with autocast():
+            outputs = model(inputs)
+        part = loss(outputs, targets, weight)
+        scaler.scale(part).backward()
+        total = total + part.detach()
+    scaler.unscale_(optimizer)
+    norm = clip(parameters)
+    stepped = guard(optimizer.step, norm)
+    scaler.update()
+    set_lr(optimizer, lr)
+    return total, norm, stepped
 
 
-def swapped(first: str, second: str) -> TrainStep:
-    """``train_step`` with the two top-level statements that contain ``first`` and ``second`` exchanged."""
-    tree = ast.parse(inspect.getsource(step_module))
-    function = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "train_step")
-    places = [
-        next(index for index, node in enumerate(function.body) if text in ast.unparse(node)) for text in (first, second)
-    ]
-    left, right = places
-    function.body[left], function.body[right] = function.body[right], function.body[left]
-    module = types.ModuleType("swapped_step")
-    exec(compile(ast.fix_missing_locations(tree), "swapped_step", "exec"), module.__dict__)
-    result: TrainStep = module.train_step
-    return result
+def gradients_never_set_to_zero(
+    model: Any,
+    parameters: Any,
+    loss: Any,
+    optimizer: Any,
+    micro_batches: Any,
+    lr: float,
+    *,
+    scaler: Any,
+    autocast: Any,
+    clip: Any,
+    guard: Any,
+) -> tuple[Tensor, Tensor, Any]:
+    set_lr(optimizer, lr)
+    total = torch.zeros(())
+    for inputs, targets, weight in micro_batches:
+        with autocast():
+            outputs = model(inputs)
+        part = loss(outputs, targets, weight)
+        scaler.scale(part).backward()
+        total = total + part.detach()
+    scaler.unscale_(optimizer)
+    norm = clip(parameters)
+    stepped = guard(optimizer.step, norm)
+    scaler.update()
+    return total, norm, stepped
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("parameter.grad = None", "numerics.backward"),
-        ("numerics.backward", "numerics.unscale"),
-        ("numerics.unscale", "gradient_norm("),
-        ("numerics.unscale", "clip_gradients_("),
-        ("clip_gradients_(", "guard.step"),
-        ("numerics.unscale", "guard.step"),
-        ("progress.step += 1", "apply_schedule"),
-    ],
-)
-def test_no_two_lines_may_change_places(first: str, second: str) -> None:
-    reference = run_plainly()
-    try:
-        result = run_engine(swapped(first, second))
-    except (RuntimeError, UnboundLocalError, AssertionError):
-        return  # torch itself refuses the wrong order
-    assert not equal(result, reference)
+def gradients_set_to_zero_for_each_micro_batch(
+    model: Any,
+    parameters: Any,
+    loss: Any,
+    optimizer: Any,
+    micro_batches: Any,
+    lr: float,
+    *,
+    scaler: Any,
+    autocast: Any,
+    clip: Any,
+    guard: Any,
+) -> tuple[Tensor, Tensor, Any]:
+    set_lr(optimizer, lr)
+    total = torch.zeros(())
+    for inputs, targets, weight in micro_batches:
+        optimizer.zero_grad(set_to_none=True)
+        with autocast():
+            outputs = model(inputs)
+        part = loss(outputs, targets, weight)
+        scaler.scale(part).backward()
+        total = total + part.detach()
+    scaler.unscale_(optimizer)
+    norm = clip(parameters)
+    stepped = guard(optimizer.step, norm)
+    scaler.update()
+    return total, norm, stepped
+
+
+def gradients_set_to_zero_after_backward(
+    model: Any,
+    parameters: Any,
+    loss: Any,
+    optimizer: Any,
+    micro_batches: Any,
+    lr: float,
+    *,
+    scaler: Any,
+    autocast: Any,
+    clip: Any,
+    guard: Any,
+) -> tuple[Tensor, Tensor, Any]:
+    set_lr(optimizer, lr)
+    total = torch.zeros(())
+    for inputs, targets, weight in micro_batches:
+        with autocast():
+            outputs = model(inputs)
+        part = loss(outputs, targets, weight)
+        scaler.scale(part).backward()
+        total = total + part.detach()
+    optimizer.zero_grad(set_to_none=False)
+    scaler.unscale_(optimizer)
+    norm = clip(parameters)
+    stepped = guard(optimizer.step, norm)
+    scaler.update()
+    return total, norm, stepped
+
+
+def clipped_before_unscaled(
+    model: Any,
+    parameters: Any,
+    loss: Any,
+    optimizer: Any,
+    micro_batches: Any,
+    lr: float,
+    *,
+    scaler: Any,
+    autocast: Any,
+    clip: Any,
+    guard: Any,
+) -> tuple[Tensor, Tensor, Any]:
+    set_lr(optimizer, lr)
+    optimizer.zero_grad(set_to_none=True)
+    total = torch.zeros(())
+    for inputs, targets, weight in micro_batches:
+        with autocast():
+            outputs = model(inputs)
+        part = loss(outputs, targets, weight)
+        scaler.scale(part).backward()
+        total = total + part.detach()
+    norm = clip(parameters)
+    scaler.unscale_(optimizer)
+    stepped = guard(optimizer.step, norm)
+    scaler.update()
+    return total, norm, stepped
+
+
+def stepped_before_unscaled(
+    model: Any,
+    parameters: Any,
+    loss: Any,
+    optimizer: Any,
+    micro_batches: Any,
+    lr: float,
+    *,
+    scaler: Any,
+    autocast: Any,
+    clip: Any,
+    guard: Any,
+) -> tuple[Tensor, Tensor, Any]:
+    set_lr(optimizer, lr)
+    optimizer.zero_grad(set_to_none=True)
+    total = torch.zeros(())
+    for inputs, targets, weight in micro_batches:
+        with autocast():
+            outputs = model(inputs)
+        part = loss(outputs, targets, weight)
+        scaler.scale(part).backward()
+        total = total + part.detach()
+    norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in parameters])
+    stepped = guard(optimizer.step, norm)
+    scaler.unscale_(optimizer)
+    clip(parameters)
+    scaler.update()
+    return total, norm, stepped
+
+
+def stepped_before_clipped(
+    model: Any,
+    parameters: Any,
+    loss: Any,
+    optimizer: Any,
+    micro_batches: Any,
+    lr: float,
+    *,
+    scaler: Any,
+    autocast: Any,
+    clip: Any,
+    guard: Any,
+) -> tuple[Tensor, Tensor, Any]:
+    set_lr(optimizer, lr)
+    optimizer.zero_grad(set_to_none=True)
+    total = torch.zeros(())
+    for inputs, targets, weight in micro_batches:
+        with autocast():
+            outputs = model(inputs)
+        part = loss(outputs, targets, weight)
+        scaler.scale(part).backward()
+        total = total + part.detach()
+    scaler.unscale_(optimizer)
+    norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in parameters])
+    stepped = guard(optimizer.step, norm)
+    clip(parameters)
+    scaler.update()
+    return total, norm, stepped
+
+
+def stepped_for_each_micro_batch(
+    model: Any,
+    parameters: Any,
+    loss: Any,
+    optimizer: Any,
+    micro_batches: Any,
+    lr: float,
+    *,
+    scaler: Any,
+    autocast: Any,
+    clip: Any,
+    guard: Any,
+) -> tuple[Tensor, Tensor, Any]:
+    set_lr(optimizer, lr)
+    optimizer.zero_grad(set_to_none=True)
+    total = torch.zeros(())
+    for inputs, targets, weight in micro_batches:
+        with autocast():
+            outputs = model(inputs)
+        part = loss(outputs, targets, weight)
+        scaler.scale(part).backward()
+        total = total + part.detach()
+        scaler.unscale_(optimizer)
+        norm = clip(parameters)
+        stepped = guard(optimizer.step, norm)
+        scaler.update()
+    return total, norm, stepped
+
+
+def average_before_the_step(
+    model: Any,
+    parameters: Any,
+    loss: Any,
+    optimizer: Any,
+    micro_batches: Any,
+    lr: float,
+    *,
+    scaler: Any,
+    autocast: Any,
+    clip: Any,
+    guard: Any,
+    average: WeightAverage,
+) -> tuple[Tensor, Tensor, Any]:
+    set_lr(optimizer, lr)
+    optimizer.zero_grad(set_to_none=True)
+    total = torch.zeros(())
+    for inputs, targets, weight in micro_batches:
+        with autocast():
+            outputs = model(inputs)
+        part = loss(outputs, targets, weight)
+        scaler.scale(part).backward()
+        total = total + part.detach()
+    scaler.unscale_(optimizer)
+    norm = clip(parameters)
+    average.update(bool(torch.isfinite(norm)))
+    stepped = guard(optimizer.step, norm)
+    scaler.update()
+    return total, norm, stepped
+
+
+def test_the_step_equals_torchs_own_loop() -> None:
+    model = net()
+    optimizer = sgd(model)
+    weights, averaged = run_torchs_loop(model, optimizer, cycle(optimizer))
+    ours, our_average = run(train_step)
+    assert equal(ours, weights)
+    floating = {name: tensor for name, tensor in averaged.items() if tensor.is_floating_point()}
+    assert equal(our_average, floating)
+
+
+WRONG: list[Callable[..., Any]] = [
+    rate_set_after_the_step,
+    gradients_never_set_to_zero,
+    gradients_set_to_zero_for_each_micro_batch,
+    gradients_set_to_zero_after_backward,
+    clipped_before_unscaled,
+    stepped_before_unscaled,
+    stepped_before_clipped,
+    stepped_for_each_micro_batch,
+    average_before_the_step,
+]
+
+
+@pytest.mark.parametrize("step", WRONG, ids=lambda step: step.__name__)
+def test_a_step_in_another_order_runs_to_its_end_and_gives_other_weights(step: Callable[..., Any]) -> None:
+    model = net()
+    optimizer = sgd(model)
+    weights, averaged = run_torchs_loop(model, optimizer, cycle(optimizer))
+    ours, our_average = run(step)
+    floating = {name: tensor for name, tensor in averaged.items() if tensor.is_floating_point()}
+    if step is average_before_the_step:
+        assert equal(ours, weights)
+        assert not equal(our_average, floating)
+    else:
+        assert not equal(ours, weights)
+
+
+# ------------------------------------------------------------------------------- in the engine
 
 
 def test_value_clipping_bounds_every_element() -> None:
     session = session_for("loop.clip_norm=none", "loop.clip_value=0.001")
-    step_module.train_step(session, windows()[0])  # type: ignore[arg-type]
+    take_step(session, windows()[0])  # type: ignore[arg-type]
     largest = max(float(parameter.grad.abs().max()) for parameter in session.parameters if parameter.grad is not None)
     assert largest == pytest.approx(0.001)
 
 
-def test_a_poisoned_window_changes_nothing_and_is_counted() -> None:
+def test_a_poisoned_step_changes_nothing() -> None:
     session = session_for("loop.ema_decay=0.5")
-    step_module.train_step(session, windows()[0])  # type: ignore[arg-type]
+    take_step(session, windows()[0])  # type: ignore[arg-type]
     assert session.ema is not None
     before = {name: value.clone() for name, value in session.model.state_dict().items()}
-    averaged = {name: value.clone() for name, value in session.ema.state_dict().items() if torch.is_tensor(value)}
+    averaged = {name: value.clone() for name, value in session.ema.shadow.items()}
     poisoned = windows()[1]
     poisoned.inputs[0, 0] = float("nan")
-    _loss, norm = step_module.train_step(session, poisoned)  # type: ignore[arg-type]
+    _loss, norm = take_step(session, poisoned)  # type: ignore[arg-type]
     assert not torch.isfinite(norm)
     assert all(torch.equal(value, before[name]) for name, value in session.model.state_dict().items())
-    assert all(torch.equal(session.ema.state_dict()[name], value) for name, value in averaged.items())
+    assert all(torch.equal(session.ema.shadow[name], value) for name, value in averaged.items())

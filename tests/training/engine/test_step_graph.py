@@ -106,7 +106,7 @@ def test_what_is_loaded_takes_the_place_of_what_was_held(way: tuple[str, ...]) -
     train(ours, steps=7)
     weights = {name: tensor.clone() for name, tensor in ours.model.state_dict().items()}
     assert ours.ema is not None
-    average = {name: tensor.clone() for name, tensor in ours.ema.state_dict().items()}
+    average = {name: tensor.clone() for name, tensor in ours.ema.shadow.items()}
     state = copy.deepcopy(ours.training_state())
     first = train(ours, steps=9), numbers(ours)
     ours.model.load_state_dict(weights)

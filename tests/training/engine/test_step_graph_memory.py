@@ -26,7 +26,6 @@ from training.data import Window
 from training.engine import compiled
 from training.engine.assemble import assemble
 from training.engine.compiled import compile_session
-from training.engine.device import Numerics
 from training.engine.hooks import Hooks
 from training.engine.run import resume_run, start_run
 from training.engine.session import Session
@@ -61,8 +60,8 @@ def test_a_step_that_runs_out_of_memory_leaves_nothing_behind(
     assert ours.compiled is not None
     window = next(ours.data.train_windows(0, 3))
     with pytest.raises(torch.OutOfMemoryError):
-        ours.compiled(ours, window)
-    ours.guard.step(torch.tensor(math.nan))
+        ours.compiled(ours, window, ours.next_lr())
+    ours.guard(lambda: None, torch.tensor(math.nan))
     after = numbers(ours)
     for name, tensor in before.items():
         assert name == "dropout" or torch.equal(tensor, after[name]), name
@@ -97,9 +96,9 @@ def test_a_run_stopped_after_it_went_on_in_smaller_batches_resumes_to_the_same_b
     """Whether the process that goes on has compiled anything or not: what stands for compiled code differs widely here."""
     step, forward = compiled.CompiledStep.__call__, compiled.CompiledModel.__call__
 
-    def make_step(made: compiled.CompiledStep, session: Session, window: Window) -> tuple[Tensor, Tensor]:
+    def make_step(made: compiled.CompiledStep, session: Session, window: Window, lr: float) -> tuple[Tensor, Tensor]:
         runs_out_once(session)
-        return step(made, session, window)
+        return step(made, session, window, lr)
 
     def pass_forward(made: compiled.CompiledModel, inputs: Tensor) -> Any:
         runs_out_once(made._session)
@@ -168,16 +167,16 @@ def test_memory_that_runs_out_before_the_first_step_is_told_with_batches_that_fi
 ) -> None:
     size = 0
 
-    def backward(numerics: Numerics, loss: Tensor) -> None:
+    def scale(scaler: torch.amp.GradScaler, loss: Tensor) -> Tensor:
         if size > 16:
             raise torch.OutOfMemoryError("out of memory")
-        loss.backward()
+        return loss
 
     def forward(module: nn.Module, inputs: tuple[Tensor]) -> None:
         nonlocal size
         size = len(inputs[0])
 
-    monkeypatch.setattr(Numerics, "backward", backward)
+    monkeypatch.setattr(torch.amp.GradScaler, "scale", scale)
     session = assemble(tiny("precision.compile=step", "dataset.samples=330"), lambda *_: None)
     session.model.register_forward_pre_hook(forward)
     with pytest.raises(TrainingError, match="ran out of memory in step 1 with batches of 32") as caught:

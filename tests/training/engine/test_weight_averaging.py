@@ -11,13 +11,13 @@ from torch import Tensor
 from torch.optim.swa_utils import SWALR, AveragedModel, get_swa_multi_avg_fn, update_bn
 
 from tests.training.catalog.whole_way import export, train_and_resume
+from tests.training.stepping import take_step
 from tests.training.tiny import tiny, tiny_pictures, write_idx
+from training.core.averaging import SWA
 from training.engine.assemble import assemble
 from training.engine.run import start_run
 from training.engine.statistics import measure_statistics
-from training.engine.step import train_step
 from training.errors import ConfigError, InputError
-from training.optim.ema import Swa
 from training.runs.folder import RunFolder
 from training.runs.history import read_history
 from training.runs.manifest import read_manifest
@@ -92,7 +92,7 @@ def test_batch_norms_statistics_are_torchs_of_the_averaged_weights(pictures: Pat
     theirs = AveragedModel(session.model, multi_avg_fn=get_swa_multi_avg_fn())
     steps = session.data.steps_per_epoch
     for step in range(steps):
-        train_step(session, session.data.window_again(0, step))
+        take_step(session, session.data.window_again(0, step))
         if (step + 1) % 2 == 0:
             theirs.update_parameters(session.model)
     live = {name: buffer.clone() for name, buffer in session.model.named_buffers()}
@@ -102,9 +102,9 @@ def test_batch_norms_statistics_are_torchs_of_the_averaged_weights(pictures: Pat
     assert all(torch.equal(live[name], buffer) for name, buffer in session.model.named_buffers())
     assert all(module.training for module in session.model.modules())
     update_bn((batch.inputs for step in range(steps) for batch in session.data.window_again(0, step)), theirs)
-    assert isinstance(session.ema, Swa)
-    ours = session.ema.state_dict()
-    assert session.ema.updates == steps // 2
+    assert isinstance(session.ema, SWA)
+    ours = session.ema.shadow
+    assert int(session.ema.count) == steps // 2
     for name, wanted in theirs.module.state_dict().items():
         torch.testing.assert_close(ours[name], wanted, rtol=1e-5, atol=1e-6, msg=name)
 

@@ -10,13 +10,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.training.stepping import take_step
 from tests.training.tiny import tiny
 from training.engine import assemble as assembly
 from training.engine import compiled
 from training.engine.assemble import assemble
 from training.engine.compiled import compile_session
 from training.engine.session import Session
-from training.engine.step import train_step
 
 STEPS = 24
 
@@ -97,23 +97,21 @@ def train(session: Session, poisoned: frozenset[int] = frozenset(), steps: int =
     while True:
         for window in session.data.train_windows(session.progress.epoch, session.progress.window):
             hook = session.model.register_forward_pre_hook(poison) if session.progress.step in poisoned else None
-            loss, norm = (session.compiled or train_step)(session, window)
+            loss, norm = take_step(session, window)
             if hook is not None:
                 hook.remove()
             seen.append((loss.item(), norm.item()))
-            session.progress.window += 1
             if len(seen) == steps:
                 return seen
-        session.progress.epoch += 1
-        session.progress.window = 0
+        session.progress.end_epoch()
 
 
 def numbers(session: Session) -> dict[str, Tensor]:
     """All that a checkpoint keeps, as tensors."""
     kept = {f"model {name}": tensor for name, tensor in session.model.state_dict().items()}
     if session.ema is not None:
-        kept |= {f"average {name}": tensor for name, tensor in session.ema.state_dict().items()}
-        kept["updates"] = session.ema.counter
+        kept |= {f"average {name}": tensor for name, tensor in session.ema.shadow.items()}
+        kept["updates"] = session.ema.count
     state = session.training_state()
     for number, item in state["optimizer"]["state"].items():
         kept |= {f"optimizer {number} {name}": value for name, value in item.items()}

@@ -14,6 +14,7 @@ from PIL import Image
 from torch import nn
 
 from tests.training.known_facts import sample_facts
+from tests.training.stepping import take_step
 from training.checkpoints.load import load_weights
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.model import WhitenedCnn
@@ -21,7 +22,6 @@ from training.config.model_section import Norm
 from training.control import Control
 from training.engine.assemble import assemble
 from training.engine.run import Hooks, resume_run, start_run
-from training.engine.step import train_step
 from training.errors import InputError
 from training.export.formats import export_model
 from training.export.material import load_material
@@ -131,7 +131,7 @@ def test_whitening_looks_at_training_pictures_alone_and_two_steps_leave_it(pictu
         assert torch.equal(before["0.weight"], model.state_dict()["0.weight"])
         windows = data.train_windows(0)
         for _ in range(2):
-            train_step(session, next(windows))
+            take_step(session, next(windows))
         after = session.model.state_dict()
     norms = [name for name, layer in session.model.named_modules() if isinstance(layer, nn.BatchNorm2d)]
     fixed = {"0.weight", *(f"{name}.weight" for name in norms)}

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from training.optim import clip_gradients_, clip_value_, gradient_norm
-from training.optim.update import Update
+from training.core.clip import clip_norm, clip_value, clip_value_and_norm, gradient_norm
+from training.optim.fused_step import put_fused_step
 
 
 def net(scale: float = 1.0, dtype: torch.dtype = torch.float32) -> nn.Sequential:
@@ -32,8 +32,7 @@ def gradients(model: nn.Module) -> list[torch.Tensor]:
 def test_clip_equals_torch(scale: float, dtype: torch.dtype) -> None:
     ours, theirs = net(scale, dtype), net(scale, dtype)
     wanted = torch.nn.utils.clip_grad_norm_(theirs.parameters(), 1.0)
-    norm = gradient_norm(ours.parameters())
-    clip_gradients_(ours.parameters(), norm, 1.0, None)
+    norm = clip_norm(ours.parameters(), 1.0)
     assert torch.equal(norm, wanted)
     for mine, other in zip(gradients(ours), gradients(theirs), strict=True):
         assert torch.equal(mine, other) or (mine.isnan() == other.isnan()).all()
@@ -42,14 +41,15 @@ def test_clip_equals_torch(scale: float, dtype: torch.dtype) -> None:
 def test_clip_value_equals_torch() -> None:
     ours, theirs = net(), net()
     torch.nn.utils.clip_grad_value_(theirs.parameters(), 0.5)
-    clip_value_(ours.parameters(), 0.5)
+    norm = gradient_norm(ours.parameters())
+    assert torch.equal(clip_value(ours.parameters(), 0.5), norm)
     assert all(torch.equal(a, b) for a, b in zip(gradients(ours), gradients(theirs), strict=True))
 
 
 def test_value_is_clipped_before_the_norm() -> None:
     ours, theirs = net(), net()
     norm = gradient_norm(ours.parameters())
-    clip_gradients_(ours.parameters(), norm, max_norm=1.0, max_value=0.5)
+    assert torch.equal(clip_value_and_norm(ours.parameters(), max_norm=1.0, max_value=0.5), norm)
     torch.nn.utils.clip_grad_value_(theirs.parameters(), 0.5)
     torch.nn.utils.clip_grad_norm_(theirs.parameters(), 1.0)
     assert all(torch.equal(a, b) for a, b in zip(gradients(ours), gradients(theirs), strict=True))
@@ -61,16 +61,9 @@ def test_value_is_clipped_before_the_norm() -> None:
     assert gradient_norm(other.parameters()).item() < 0.99
 
 
-@pytest.mark.parametrize("off", [None, 0.0])
-def test_nothing_is_clipped_when_both_are_off(off: float | None) -> None:
-    ours, theirs = net(), net()
-    clip_gradients_(ours.parameters(), gradient_norm(ours.parameters()), off, None)
-    assert all(torch.equal(a, b) for a, b in zip(gradients(ours), gradients(theirs), strict=True))
-
-
 def test_parameters_may_be_an_iterator() -> None:
     model = net()
-    clip_gradients_(iter(list(model.parameters())), gradient_norm(model.parameters()), 1.0, 0.5)
+    clip_value_and_norm(iter(list(model.parameters())), 0.5, 1.0)
     assert gradient_norm(model.parameters()) < 1.001
 
 
@@ -86,11 +79,10 @@ def test_norm_shows_what_is_not_finite() -> None:
 
 @pytest.mark.parametrize("off_by", [-1e-4, -1e-5, -1e-6, -1e-7, 0.0, 1e-7, 1e-6, 1e-5, 1e-4])
 def test_at_the_limit_clipping_is_torchs_too(off_by: float) -> None:
-    """Where a factor of 1 is not multiplied with, torch's factor must be exactly 1."""
     ours, theirs = net(), net()
     limit = gradient_norm(ours.parameters()).item() * (1 + off_by)
     torch.nn.utils.clip_grad_norm_(theirs.parameters(), limit)
-    clip_gradients_(ours.parameters(), gradient_norm(ours.parameters()), limit, None)
+    clip_norm(ours.parameters(), limit)
     assert all(torch.equal(a, b) for a, b in zip(gradients(ours), gradients(theirs), strict=True))
 
 
@@ -104,15 +96,15 @@ def test_clipped_steps_of_fused_optimizers_are_torchs(kind: Any, scale: float, h
         gradients(model)[2].mul_(1e-3)
         model[1].bias.grad = torch.zeros(10)
     updated, by_torch = (kind(model.parameters(), fused=True, **settings) for model in (ours, theirs))
-    update = Update(updated)
+    put_fused_step(updated)
     if hooked:
         updated.register_step_post_hook(lambda *_: None)
     for _ in range(3):
         for model in (ours, theirs):
             for number, gradient in enumerate(gradients(model)):
                 gradient.copy_(torch.randn(gradient.shape, generator=torch.Generator().manual_seed(number)) * scale)
-        clip_gradients_(ours.parameters(), gradient_norm(ours.parameters()), 1.0, None)
-        update()
+        clip_norm(ours.parameters(), 1.0)
+        updated.step()
         torch.nn.utils.clip_grad_norm_(theirs.parameters(), 1.0)
         by_torch.step()
     assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), theirs.parameters(), strict=True))

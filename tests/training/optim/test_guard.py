@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from training.config.optimizer import Adam, AdamW, OptimizerSection, Sgd
-from training.optim import Ema, Guard, clip_gradients_, gradient_norm, make_guard, make_optimizer
-from training.optim.buffers import LARGE, PROOF_STEPS, HostBuffers
-from training.optim.guard import DeviceGuard, HostGuard
+from training.core.averaging import EMA
+from training.core.clip import clip_norm, clip_value_and_norm
+from training.core.guard import FiniteGuard
+from training.optim import Guard, make_guard, make_optimizer
+from training.optim.fused_step import FusedStep
+from training.optim.guard import DeviceGuard
 from training.optim.optimizers import create_state
-from training.optim.update import Update
 
 CPU = torch.device("cpu")
 STEPS = 8
@@ -27,10 +29,16 @@ CONFIGS = [
     Sgd(momentum=0.0, nesterov=False),
 ]
 Make = Callable[[nn.Module], torch.optim.Optimizer]
-GuardClass = type[HostGuard] | type[DeviceGuard]
-FORMS: list[tuple[GuardClass, bool]] = [
-    (HostGuard, True),
-    (HostGuard, False),
+MakeGuard = Callable[..., Guard]
+
+
+def host_guard(optimizer: torch.optim.Optimizer, device: torch.device, buffers: Iterable[Tensor] = ()) -> Guard:
+    return FiniteGuard(buffers)
+
+
+FORMS: list[tuple[MakeGuard, bool]] = [
+    (host_guard, True),
+    (host_guard, False),
     (DeviceGuard, True),
     (DeviceGuard, False),
 ]
@@ -48,17 +56,17 @@ def batch(step: int) -> torch.Tensor:
 
 def train(
     make: Make,
-    guard_class: GuardClass,
+    make_guard_of: MakeGuard,
     steps: list[int],
     poison: dict[int, float],
     scaled: bool = False,
-) -> tuple[nn.Module, torch.optim.Optimizer, Ema]:
+) -> tuple[nn.Module, torch.optim.Optimizer, EMA]:
     """Train over ``steps``; those in ``poison`` get that value into their gradients (through the input, so the
     forward pass and batch norm see it too)."""
     model = net()
     optimizer = make(model)
-    guard = guard_class(optimizer, CPU, model.buffers())
-    ema = Ema(model, 0.9)
+    guard = make_guard_of(optimizer, CPU, model.buffers())
+    ema = EMA(model, 0.9)
     scaler = torch.amp.GradScaler("cpu", init_scale=8.0, enabled=scaled)
     for step in steps:
         inputs = batch(step)
@@ -68,9 +76,8 @@ def train(
         scaler.scale(model(inputs).square().mean()).backward()
         if scaled:
             scaler.unscale_(optimizer)
-        norm = gradient_norm(model.parameters())
-        clip_gradients_(model.parameters(), norm, 1.0, None)
-        ok = guard.step(norm)
+        norm = clip_norm(model.parameters(), 1.0)
+        ok = guard(optimizer.step, norm)
         assert bool(ok) == (step not in poison)
         if scaled:
             scaler.update()
@@ -79,17 +86,17 @@ def train(
 
 
 def assert_same_bits(
-    first: tuple[nn.Module, torch.optim.Optimizer, Ema], second: tuple[nn.Module, torch.optim.Optimizer, Ema]
+    first: tuple[nn.Module, torch.optim.Optimizer, EMA], second: tuple[nn.Module, torch.optim.Optimizer, EMA]
 ) -> None:
     for left, right in (
         (first[0].state_dict(), second[0].state_dict()),
-        (first[2].state_dict(), second[2].state_dict()),
+        (first[2].shadow, second[2].shadow),
     ):
         assert list(left) == list(right)
         for name in left:
             assert torch.equal(left[name], right[name]), name
             assert left[name].isfinite().all()
-    assert first[2].updates == second[2].updates
+    assert int(first[2].count) == int(second[2].count)
     for mine, other in zip(first[0].parameters(), second[0].parameters(), strict=True):
         state, wanted = first[1].state[mine], second[1].state[other]
         assert list(state) == list(wanted)
@@ -99,17 +106,17 @@ def assert_same_bits(
 
 @pytest.mark.parametrize("poisoned", [[0], [4], [STEPS - 1], [0, 1, 4, 5, 7]], ids=str)
 @pytest.mark.parametrize("value", [math.nan, math.inf], ids=str)
-@pytest.mark.parametrize(("guard_class", "fused"), FORMS, ids=FORM_NAMES)
+@pytest.mark.parametrize(("make_guard_of", "fused"), FORMS, ids=FORM_NAMES)
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
 def test_skipped_steps_leave_no_trace(
-    config: OptimizerSection, guard_class: GuardClass, fused: bool, value: float, poisoned: list[int]
+    config: OptimizerSection, make_guard_of: MakeGuard, fused: bool, value: float, poisoned: list[int]
 ) -> None:
     def make(model: nn.Module) -> torch.optim.Optimizer:
         return make_optimizer(model, config, CPU, fused)
 
     poison = dict.fromkeys(poisoned, value)
-    clean = train(make, guard_class, [step for step in range(STEPS) if step not in poison], {})
-    assert_same_bits(train(make, guard_class, list(range(STEPS)), poison), clean)
+    clean = train(make, make_guard_of, [step for step in range(STEPS) if step not in poison], {})
+    assert_same_bits(train(make, make_guard_of, list(range(STEPS)), poison), clean)
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
@@ -118,7 +125,7 @@ def test_both_guards_do_what_the_optimizer_alone_does(config: OptimizerSection, 
     def make(model: nn.Module) -> torch.optim.Optimizer:
         return make_optimizer(model, config, CPU, fused)
 
-    host, device = (train(make, kind, list(range(STEPS)), {2: math.nan}) for kind in (HostGuard, DeviceGuard))
+    host, device = (train(make, kind, list(range(STEPS)), {2: math.nan}) for kind in (host_guard, DeviceGuard))
     assert_same_bits(host, device)
     alone = net()
     optimizer = make(alone)
@@ -145,9 +152,9 @@ OTHERS: dict[str, Make] = {
 
 
 @pytest.mark.parametrize("poisoned", [[0], [0, 1, 4, 7]], ids=str)
-@pytest.mark.parametrize("guard_class", [HostGuard, DeviceGuard])
+@pytest.mark.parametrize("make_guard_of", [host_guard, DeviceGuard])
 @pytest.mark.parametrize("name", OTHERS)
-def test_optimizers_without_fused_form(name: str, guard_class: GuardClass, poisoned: list[int]) -> None:
+def test_optimizers_without_fused_form(name: str, make_guard_of: MakeGuard, poisoned: list[int]) -> None:
     def make(model: nn.Module) -> torch.optim.Optimizer:
         optimizer = OTHERS[name](model)
         create_state(optimizer)
@@ -157,36 +164,37 @@ def test_optimizers_without_fused_form(name: str, guard_class: GuardClass, poiso
         return OTHERS[name](model)
 
     poison = dict.fromkeys(poisoned, math.nan)
-    clean = train(torchs_own, HostGuard, [step for step in range(STEPS) if step not in poison], {})
-    assert_same_bits(train(make, guard_class, list(range(STEPS)), poison), clean)
+    clean = train(torchs_own, host_guard, [step for step in range(STEPS) if step not in poison], {})
+    assert_same_bits(train(make, make_guard_of, list(range(STEPS)), poison), clean)
 
 
 def test_state_that_does_not_exist_yet_is_refused() -> None:
     model = net()
-    guard = DeviceGuard(torch.optim.NAdam(model.parameters()), CPU)
+    optimizer = torch.optim.NAdam(model.parameters())
+    guard = DeviceGuard(optimizer, CPU)
     for parameter in model.parameters():
         parameter.grad = torch.zeros_like(parameter)
     with pytest.raises(ValueError, match="create_state"):
-        guard.step(torch.tensor(1.0))
+        guard(optimizer.step, torch.tensor(1.0))
 
 
-@pytest.mark.parametrize(("guard_class", "fused"), FORMS, ids=FORM_NAMES)
+@pytest.mark.parametrize(("make_guard_of", "fused"), FORMS, ids=FORM_NAMES)
 @pytest.mark.parametrize("config", [AdamW(), Sgd()], ids=str)
-def test_with_a_gradient_scaler(config: OptimizerSection, guard_class: GuardClass, fused: bool) -> None:
+def test_with_a_gradient_scaler(config: OptimizerSection, make_guard_of: MakeGuard, fused: bool) -> None:
     def make(model: nn.Module) -> torch.optim.Optimizer:
         return make_optimizer(model, config, CPU, fused)
 
     # the scale is halved at each overflow; powers of two cancel without rounding, so even the bits must agree
-    poisoned = train(make, guard_class, list(range(STEPS)), {0: math.inf, 3: math.nan}, scaled=True)
-    assert_same_bits(poisoned, train(make, guard_class, [1, 2, 4, 5, 6, 7], {}, scaled=True))
+    poisoned = train(make, make_guard_of, list(range(STEPS)), {0: math.inf, 3: math.nan}, scaled=True)
+    assert_same_bits(poisoned, train(make, make_guard_of, [1, 2, 4, 5, 6, 7], {}, scaled=True))
 
 
-@pytest.mark.parametrize("guard_class", [HostGuard, DeviceGuard])
-def test_scaled_fused_step_equals_scaler_step(guard_class: GuardClass) -> None:
+@pytest.mark.parametrize("make_guard_of", [host_guard, DeviceGuard])
+def test_scaled_fused_step_equals_scaler_step(make_guard_of: MakeGuard) -> None:
     def make(model: nn.Module) -> torch.optim.Optimizer:
         return make_optimizer(model, AdamW(), CPU)
 
-    model, _, _ = train(make, guard_class, list(range(STEPS)), {3: math.inf}, scaled=True)
+    model, _, _ = train(make, make_guard_of, list(range(STEPS)), {3: math.inf}, scaled=True)
     other = net()
     optimizer = make_optimizer(other, AdamW(), CPU)
     scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
@@ -209,61 +217,35 @@ def test_scaled_fused_step_equals_scaler_step(guard_class: GuardClass) -> None:
         assert torch.equal(mine, wanted)
 
 
-@pytest.mark.parametrize(("guard_class", "fused"), FORMS, ids=FORM_NAMES)
-def test_finite_gradients_whose_norm_overflows_are_skipped(guard_class: GuardClass, fused: bool) -> None:
+@pytest.mark.parametrize(("make_guard_of", "fused"), FORMS, ids=FORM_NAMES)
+def test_finite_gradients_whose_norm_overflows_are_skipped(make_guard_of: MakeGuard, fused: bool) -> None:
     model = net()
     optimizer = make_optimizer(model, AdamW(weight_decay=0.5), CPU, fused)
-    guard = guard_class(optimizer, CPU)
+    guard = make_guard_of(optimizer, CPU)
     before = [parameter.detach().clone() for parameter in model.parameters()]
     for parameter in model.parameters():
         parameter.grad = torch.full_like(parameter, 3e19)
-    norm = gradient_norm(model.parameters())
-    clip_gradients_(model.parameters(), norm, 1.0, None)
-    assert not guard.step(norm)
+    norm = clip_norm(model.parameters(), 1.0)
+    assert not guard(optimizer.step, norm)
     assert not hasattr(optimizer, "found_inf")
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
 
 
-@pytest.mark.parametrize("guard_class", [HostGuard, DeviceGuard])
-def test_loading_weights_refreshes_the_kept_buffers(guard_class: GuardClass) -> None:
+@pytest.mark.parametrize("make_guard_of", [host_guard, DeviceGuard])
+def test_loading_weights_refreshes_the_kept_buffers(make_guard_of: MakeGuard) -> None:
     model = net()
-    guard: Guard = guard_class(make_optimizer(model, Sgd(), CPU), CPU, model.buffers())
+    guard: Guard = make_guard_of(make_optimizer(model, Sgd(), CPU), CPU, model.buffers())
     running_mean = model.get_buffer("1.running_mean")
     running_mean.fill_(7.0)  # what loading a checkpoint does
     guard.remember()
     running_mean.fill_(math.nan)
-    guard.step(torch.tensor(math.nan))
+    guard(lambda: None, torch.tensor(math.nan))
     assert running_mean.tolist() == [7.0] * 9
-
-
-@pytest.mark.parametrize(
-    ("quietly", "first_change"),
-    [(True, 0), (True, PROOF_STEPS - 1), (False, 0), (False, PROOF_STEPS), (False, PROOF_STEPS + 5)],
-)
-def test_a_large_buffer_is_put_back_whenever_it_changes(quietly: bool, first_change: int) -> None:
-    """One that never changes costs nothing after a while; one that does must not be mistaken for it."""
-    buffer = torch.zeros(LARGE)
-    kept = HostBuffers([buffer])
-
-    def change(value: float) -> None:
-        (buffer.data if quietly else buffer).fill_(value)
-
-    for step in range(2 * PROOF_STEPS):
-        if step >= first_change:
-            change(float(step))
-        kept.accept()
-    change(math.nan)
-    kept.put_back()
-    assert buffer.tolist() == [float(2 * PROOF_STEPS - 1)] * LARGE
-    kept.accept()
-    change(math.inf)
-    kept.put_back()
-    assert buffer.isfinite().all()
 
 
 def test_each_device_gets_its_guard() -> None:
     model = net()
-    assert isinstance(make_guard(make_optimizer(model, AdamW(), CPU), CPU), HostGuard)
+    assert isinstance(make_guard(make_optimizer(model, AdamW(), CPU), CPU), FiniteGuard)
     with torch.device("meta"):
         elsewhere = nn.Linear(3, 3)
     meta = torch.device("meta")
@@ -278,19 +260,18 @@ def test_no_wait_for_the_device(config: OptimizerSection, fused: bool) -> None:
     model = net().to(device)
     optimizer = make_optimizer(model, config, device, fused)
     guard = make_guard(optimizer, device, model.buffers())
-    ema = Ema(model, 0.9)
+    ema = EMA(model, 0.9)
     for parameter in model.parameters():
         parameter.grad = torch.full_like(parameter, math.nan)
     before = [parameter.detach().clone() for parameter in model.parameters()]
     torch.cuda.set_sync_debug_mode("error")
     try:
         for _ in range(3):
-            norm = gradient_norm(model.parameters())
-            clip_gradients_(model.parameters(), norm, 1.0, 0.5)
-            ema.update(guard.step(norm))
+            norm = clip_value_and_norm(model.parameters(), 0.5, 1.0)
+            ema.update(guard(optimizer.step, norm))
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    assert ema.updates == 0
+    assert int(ema.count) == 0
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
 
 
@@ -299,7 +280,9 @@ def test_the_update_sees_hooks_and_state_that_was_loaded(config: OptimizerSectio
     """Collected lists must never outlive what they were collected from."""
     ours, theirs = net(), net()
     update_of, theirs_of = make_optimizer(ours, config, CPU), make_optimizer(theirs, config, CPU)
-    update, seen = Update(update_of), list[object]()
+    del theirs_of.step  # torch's own
+    seen = list[object]()
+    assert isinstance(update_of.step, FusedStep)
     for step in range(9):
         for model in (ours, theirs):
             model.zero_grad()
@@ -313,7 +296,7 @@ def test_the_update_sees_hooks_and_state_that_was_loaded(config: OptimizerSectio
             handle.remove()
         if step == 7:  # a parameter without a gradient is left alone, and not counted
             next(ours.parameters()).grad = next(theirs.parameters()).grad = None
-        update()
+        update_of.step()
         theirs_of.step()
     assert seen == [update_of]  # once, in the one step
     for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):

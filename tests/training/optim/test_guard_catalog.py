@@ -10,12 +10,13 @@ import pytest
 import torch
 from torch import nn
 
-from tests.training.optim.test_guard import STEPS, GuardClass, assert_same_bits, batch, net, train
+from tests.training.optim.test_guard import STEPS, MakeGuard, assert_same_bits, batch, host_guard, net, train
 from training.catalog import OPTIMIZERS
 from training.config.optimizer import Adafactor, Adagrad, NAdam, OptimizerSection, RAdam, RMSprop
+from training.core.clip import clip_value_and_norm
 from training.models.stages import stages
-from training.optim import clip_gradients_, gradient_norm, make_guard, make_optimizer, on_device
-from training.optim.guard import DeviceGuard, HostGuard
+from training.optim import make_guard, make_optimizer, on_device
+from training.optim.guard import DeviceGuard
 from training.optim.optimizers import implementation, load_optimizer
 
 CPU = torch.device("cpu")
@@ -23,15 +24,15 @@ EVERY = [row.config() for row in OPTIMIZERS]
 KINDS: Any = [NAdam, RAdam, RMSprop, Adagrad, Adafactor]
 
 
-@pytest.mark.parametrize("guard_class", [HostGuard, DeviceGuard])
+@pytest.mark.parametrize("make_guard_of", [host_guard, DeviceGuard])
 @pytest.mark.parametrize("config", EVERY, ids=lambda config: config.kind)
-def test_skipped_steps_leave_no_trace(config: OptimizerSection, guard_class: GuardClass) -> None:
+def test_skipped_steps_leave_no_trace(config: OptimizerSection, make_guard_of: MakeGuard) -> None:
     def make(model: nn.Module) -> torch.optim.Optimizer:
         return make_optimizer(model, config, CPU, stages=stages(model))
 
     poison = dict.fromkeys((0, 1, 4, 7), math.nan)
-    clean = train(make, HostGuard, [step for step in range(STEPS) if step not in poison], {})
-    assert_same_bits(train(make, guard_class, list(range(STEPS)), poison), clean)
+    clean = train(make, host_guard, [step for step in range(STEPS) if step not in poison], {})
+    assert_same_bits(train(make, make_guard_of, list(range(STEPS)), poison), clean)
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def assert_close(ours: nn.Module, wanted: nn.Module) -> None:
 
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
 def test_without_the_host_the_formula_is_torchs(config: OptimizerSection, request: pytest.FixtureRequest) -> None:
-    right = train(lambda model: by_torch(config, model), HostGuard, list(range(STEPS)), {})
+    right = train(lambda model: by_torch(config, model), host_guard, list(range(STEPS)), {})
     request.getfixturevalue("elsewhere")
     ours = train(lambda model: by_torch(config, model), DeviceGuard, list(range(STEPS)), {})
     assert isinstance(ours[1], on_device.OnDevice)
@@ -114,9 +115,7 @@ def test_no_wait_for_the_device(config: OptimizerSection) -> None:
     torch.cuda.set_sync_debug_mode("error")
     try:
         for _ in range(3):
-            norm = gradient_norm(model.parameters())
-            clip_gradients_(model.parameters(), norm, 1.0, 0.5)
-            guard.step(norm)
+            guard(optimizer.step, clip_value_and_norm(model.parameters(), 0.5, 1.0))
     finally:
         torch.cuda.set_sync_debug_mode("default")
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))

@@ -19,8 +19,9 @@ from training.config.optimizer import (
     RMSprop,
     Sgd,
 )
+from training.core.step import set_lr
 from training.models.stages import stages
-from training.optim import implementation, make_optimizer, set_rate
+from training.optim import cycle_momentum, implementation, make_optimizer
 from training.optim.muon import orthogonal
 from training.optim.optimizers import FUSED_DEVICES, load_optimizer
 
@@ -141,14 +142,14 @@ def test_state_survives_a_round_trip_before_the_first_step() -> None:
     assert implementation(other) == "fused"
 
 
-def test_set_rate() -> None:
+def test_rate_and_momentum_of_the_next_step() -> None:
     adam, sgd = make_optimizer(net(), AdamW(), CPU), make_optimizer(net(), Sgd(), CPU)
     for optimizer in (adam, sgd):
-        set_rate(optimizer, 0.5, None)
+        set_lr(optimizer, 0.5)
         assert [group["lr"] for group in optimizer.param_groups] == [0.5, 0.5]
     assert [group["betas"] for group in adam.param_groups] == [(0.9, 0.999)] * 2
-    set_rate(adam, 0.1, 0.85)
-    set_rate(sgd, 0.1, 0.85)
+    cycle_momentum(adam, 0.85)
+    cycle_momentum(sgd, 0.85)
     assert [group["betas"] for group in adam.param_groups] == [(0.85, 0.999)] * 2
     assert [group["momentum"] for group in sgd.param_groups] == [0.85] * 2
 
@@ -161,7 +162,8 @@ def test_momentum_switched_on_by_the_schedule_starts_from_zero(fused: bool) -> N
     for step in range(4):
         set_gradients(ours, step)
         set_gradients(theirs, step)
-        set_rate(optimizer, 0.1, 0.9)
+        set_lr(optimizer, 0.1)
+        cycle_momentum(optimizer, 0.9)
         if step == 0:  # there before the first step, which a guard may skip
             buffers = [optimizer.state[parameter]["momentum_buffer"] for parameter in ours.parameters()]
             assert not any(buffer.any() for buffer in buffers)
@@ -179,7 +181,7 @@ def test_rmsprop_whose_momentum_the_schedule_switches_on_equals_torchs() -> None
     for step in range(4):
         set_gradients(ours, step)
         set_gradients(theirs, step)
-        set_rate(optimizer, RMSprop().lr, 0.9)
+        cycle_momentum(optimizer, 0.9)
         optimizer.step()
         wanted.step()
     for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
@@ -222,7 +224,7 @@ def test_muon_has_the_bits_of_torchs_muon_and_adamw(adjust: str, nesterov: bool)
     for step in range(5):
         set_gradients(ours, step)
         set_gradients(theirs, step)
-        set_rate(optimizer, config.lr, None)
+        set_lr(optimizer, config.lr)
         optimizer.step()
         for each in wanted:
             each.step()

@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from training import catalog
 from training.config.optimizer import Adafactor, Adagrad, Adam, AdamW, Muon, NAdam, RAdam, RMSprop, Sgd
+from training.core.step import set_lr
 from training.models.stages import stages
-from training.optim.optimizers import make_optimizer, set_rate
+from training.optim.optimizers import cycle_momentum, make_optimizer
 from training.optim.rules import rule_of
 
 CPU = torch.device("cpu")
@@ -61,7 +62,9 @@ def train(
 
 
 def by_torch(optimizer: torch.optim.Optimizer, rate: float, momentum: float) -> None:
-    set_rate(optimizer, rate, momentum)
+    set_lr(optimizer, rate)
+    if any("betas" in group or "momentum" in group for group in optimizer.param_groups):
+        cycle_momentum(optimizer, momentum)
     optimizer.step()
 
 

@@ -1,4 +1,4 @@
-"""The optimizer's step without its bookkeeping."""
+"""The optimizer's step without its bookkeeping: what stands behind ``optimizer.step()`` of fused Adam, AdamW and SGD."""
 
 from __future__ import annotations
 
@@ -28,8 +28,20 @@ class _Group:
     momenta: list[Tensor]  # SGD's
 
 
-class Update:
-    """Makes the optimizer's step: for torch's fused Adam, AdamW and SGD by their own kernels, with the same bits.
+def put_fused_step(optimizer: torch.optim.Optimizer) -> None:
+    """Let ``optimizer.step`` be a ``FusedStep``, where torch has such kernels."""
+    if type(optimizer) in KINDS:
+        optimizer.step = FusedStep(optimizer)  # type: ignore[assignment, method-assign]
+
+
+def remember_state(optimizer: torch.optim.Optimizer) -> None:
+    """After state was loaded, before anybody else keeps hold of its tensors."""
+    if isinstance(optimizer.step, FusedStep):
+        optimizer.step.remember()
+
+
+class FusedStep:
+    """Makes the optimizer's step by torch's own fused kernels, with the same bits.
 
     At every step torch collects parameters, gradients and state anew, sorts them by device and type and reports to the
     profiler: of the 65 microseconds that AdamW took for the six tensors of a small MLP, a quarter of its whole training
@@ -47,17 +59,17 @@ class Update:
 
     def remember(self) -> None:
         """Collect anew: after state was loaded, before anybody else keeps hold of the state's tensors."""
-        if type(self._optimizer) in KINDS:
-            self._collected_from = self._optimizer.state, self._optimizer.param_groups
-            self._collect()
+        self._collected_from = self._optimizer.state, self._optimizer.param_groups
+        self._collect()
 
     @torch.no_grad()
-    def __call__(self, found_inf: Tensor | None = None) -> None:
-        """Step; ``found_inf`` (0-dim float32 on the device, exactly 0 or 1) makes fused kernels
-        leave all as it was."""
+    def __call__(self) -> None:
+        """Step; where the optimizer has a ``found_inf`` (0-dim float32 on the device, exactly 0 or 1), as torch's gradient
+        scaler gives it one, 1 leaves all as it was."""
         gradients = self._gradients() if self._is_plain() else None
+        found_inf = getattr(self._optimizer, "found_inf", None)
         if gradients is None:
-            self._as_torch_does(found_inf)
+            type(self._optimizer).step(self._optimizer)
         elif isinstance(self._optimizer, torch.optim.SGD):
             self._sgd(gradients, found_inf)
         else:
@@ -65,14 +77,11 @@ class Update:
 
     def _is_plain(self) -> bool:
         optimizer = self._optimizer
-        if type(optimizer) not in KINDS:
-            return False
         if (
             optimizer._optimizer_step_pre_hooks
             or optimizer._optimizer_step_post_hooks
             or torch_optimizer._global_optimizer_pre_hooks
             or torch_optimizer._global_optimizer_post_hooks
-            or "step" in optimizer.__dict__  # somebody's own, put over torch's
         ):
             return False
         loaded, groups = self._collected_from
@@ -116,16 +125,6 @@ class Update:
                 return None
             found.append(gradients)
         return found  # type: ignore[return-value]  # none is None
-
-    def _as_torch_does(self, found_inf: Tensor | None) -> None:
-        optimizer: Any = self._optimizer
-        if found_inf is not None:
-            optimizer.found_inf = found_inf  # where fused optimizers look for it
-        try:
-            optimizer.step()
-        finally:
-            if found_inf is not None:
-                del optimizer.found_inf
 
     def _adam(self, gradients: list[list[Tensor]], found_inf: Tensor | None) -> None:
         if self._counts is not None:

@@ -1,0 +1,54 @@
+"""Python's and NumPy's random numbers, for a person's own code, which may draw from either."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+
+def seed_user_rng(seed: int, what: str, step: int) -> None:
+    """Let both generators draw what follows from the three."""
+    random.seed(f"{seed} {what} {step}")
+    np.random.seed(random.getrandbits(32))
+
+
+def user_rng_state() -> dict[str, Any]:
+    """Both generators' states in lists and numbers."""
+    numpy: dict[str, Any] = np.random.get_state(legacy=False)
+    version, numbers, gauss = random.getstate()
+    key = numpy["state"]["key"].tolist()
+    return {
+        "python": [version, list(numbers), gauss],
+        "numpy": {**numpy, "state": {"key": key, "pos": int(numpy["state"]["pos"])}},
+    }
+
+
+def set_user_rng_state(state: Mapping[str, Any]) -> None:
+    """Go on from ``user_rng_state()``."""
+    version, numbers, gauss = state["python"]
+    random.setstate((version, tuple(numbers), gauss))
+    key = np.array(state["numpy"]["state"]["key"], np.uint32)
+    np.random.set_state({**state["numpy"], "state": {**state["numpy"]["state"], "key": key}})
+
+
+@contextmanager
+def preserved_user_rng() -> Iterator[None]:
+    """Afterwards both generators are what they were."""
+    before = random.getstate(), np.random.get_state()
+    try:
+        yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])
+
+
+@contextmanager
+def seeded_user_rng(seed: int, what: str, step: int) -> Iterator[None]:
+    """Inside, both generators draw what follows from the three; afterwards they are what they were."""
+    with preserved_user_rng():
+        seed_user_rng(seed, what, step)
+        yield
