@@ -17,7 +17,7 @@ from training.core.clip import gradient_norm
 from training.engine.session import Session
 from training.errors import counted
 from training.events import Found
-from training.models.user_rng import preserved_user_rng
+from training.models.user_rng import preserved_rng
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ def preserve_state(session: Session) -> Iterator[None]:
     waited = session.data.waited
     devices = [session.device] if session.device.type == "cuda" else []
     try:
-        with torch.random.fork_rng(devices), preserved_user_rng(), torch.enable_grad():
+        with preserved_rng(devices), torch.enable_grad():
             for parameter, _ in gradients:
                 parameter.grad = None
             yield

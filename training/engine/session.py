@@ -124,7 +124,7 @@ class Session:
     def training_state(self) -> dict[str, Any]:
         """All but the weights: plain numbers and tensors that ``torch.load(weights_only=True)`` accepts.
 
-        The optimizer's step counts may be views of one tensor (``optim.update``): to be copied one by one, as
+        The optimizer's step counts may be views of one tensor (``optim.fused_step``): to be copied one by one, as
         ``checkpoints.Snapshot`` does, or ``torch.save`` writes all of it for each.
         """
         scaler, plateau = self.numerics.scaler, self.schedule.plateau

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from training.facts import DataFacts
 from training.models.example import example_input
+from training.models.user_rng import preserved_rng
 
 
 def _call(model: nn.Module, inputs: Tensor) -> Any:
@@ -41,7 +42,7 @@ def _forward(
     device: str,
     made: Callable[[Tensor], Tensor],
 ) -> Any:
-    with torch.no_grad(), torch.random.fork_rng(devices=[]), _with_other_tensors(model, made):
+    with torch.no_grad(), preserved_rng(), _with_other_tensors(model, made):
         return call(model, example_input(facts, samples, device))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import torch
 
 
 def seed_user_rng(seed: int, what: str, step: int) -> None:
@@ -36,19 +37,25 @@ def set_user_rng_state(state: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def preserved_user_rng() -> Iterator[None]:
-    """Afterwards both generators are what they were."""
+def preserved_rng(devices: Sequence[torch.device] = ()) -> Iterator[None]:
+    """Afterwards both generators are what they were, and so are torch's on the CPU and on the GPUs ``devices``."""
+    with torch.random.fork_rng(devices), _preserved():
+        yield
+
+
+@contextmanager
+def seeded_user_rng(seed: int, what: str, step: int) -> Iterator[None]:
+    """Inside, both generators draw what follows from the three; afterwards they are what they were."""
+    with _preserved():
+        seed_user_rng(seed, what, step)
+        yield
+
+
+@contextmanager
+def _preserved() -> Iterator[None]:
     before = random.getstate(), np.random.get_state()
     try:
         yield
     finally:
         random.setstate(before[0])
         np.random.set_state(before[1])
-
-
-@contextmanager
-def seeded_user_rng(seed: int, what: str, step: int) -> Iterator[None]:
-    """Inside, both generators draw what follows from the three; afterwards they are what they were."""
-    with preserved_user_rng():
-        seed_user_rng(seed, what, step)
-        yield

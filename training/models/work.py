@@ -12,6 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from training.facts import DataFacts
 from training.models.example import example_input
+from training.models.user_rng import preserved_rng
 
 FLOP = 6
 """Floating-point operations of a training step for each multiplication of the forward pass: a multiplication and an
@@ -99,7 +100,7 @@ def _count(model: nn.Module, facts: DataFacts) -> _Multiplications:
         (each.dtype for each in parameters if each.is_floating_point()), torch.float32
     )  # some may be whole or complex
     try:
-        with torch.no_grad(), counted:
+        with torch.no_grad(), preserved_rng(), counted:
             model.eval()(example_input(facts, 1, parameters[0].device, kind))
     finally:
         for module, mode in modes.items():
