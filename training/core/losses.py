@@ -30,7 +30,7 @@ class Loss(ABC):
         """The loss from the mean of each term; linear."""
         return means
 
-    def __call__(self, outputs: Tensor, targets: Tensor, weight: int | Tensor) -> Tensor:
+    def __call__(self, outputs: Tensor, targets: Tensor, weight: float | Tensor) -> Tensor:
         """The batch's share of the mean over a step, 0-dim; ``weight`` is the sum of what its batches weigh."""
         weight = weight + (weight == 0)  # where nothing counts the sum is 0, too
         return self.combine(self.sum(outputs, targets) / weight)

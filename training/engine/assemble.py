@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from training.config import RunConfig
 from training.config.user_file import UserFile
@@ -143,7 +142,7 @@ def _build(
     return session
 
 
-def _answer(config: RunConfig, model: nn.Module, facts: DataFacts, outputs: int) -> Callable[[Tensor], Any]:
+def _answer(config: RunConfig, model: nn.Module, facts: DataFacts, outputs: int) -> nn.Module:
     return CheckedModel(model, config.model, facts, outputs) if isinstance(config.model, UserFile) else model
 
 

@@ -56,7 +56,7 @@ class Session:
     numerics: Numerics
     data: Data
     model: nn.Module
-    answer: Callable[[Tensor], Any]  # the model, whose answers are looked at where a person wrote it
+    answer: nn.Module  # the model, whose answers are looked at where a person wrote it
     parameters: list[nn.Parameter]
     objective: Objective
     optimizer: torch.optim.Optimizer

@@ -183,18 +183,19 @@ def misfit(answer: Any, wanted: tuple[int, ...]) -> str:
     )
 
 
-class CheckedModel:
+class CheckedModel(nn.Module):
     """The network of a person's file, whose answers are looked at: their form may depend on what it computes, or on how often
     it was asked."""
 
     def __init__(self, model: nn.Module, config: UserFile, facts: DataFacts, outputs: int) -> None:
+        super().__init__()
         self._model = model
         self._path = config.path
         self._facts = facts
         self._outputs = outputs
         self._shapes: dict[torch.Size, torch.Size] = {}  # of the answers to inputs of each shape
 
-    def __call__(self, inputs: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor) -> Tensor:
         """Raises TrainingError for an answer in another form than when the network was tried."""
         answer = self._model(inputs)
         if self._shapes.get(inputs.shape) != getattr(answer, "shape", ()):
