@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -48,3 +49,13 @@ def hold_back_groups(groups: Tensor, fraction: float, seed: int, stream: str) ->
     reached = torch.cumsum(sizes[order], 0)
     count = int(torch.argmin((reached - fraction * len(groups)).abs())) + 1
     return torch.isin(members, order[: min(count, len(names) - 1)])
+
+
+def drop_copies(keys: Sequence[bytes], parts: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The parts, int64 sample numbers, without those samples beside "train" that are trained on, too: equal samples have
+    equal ``keys``, of which there is one a sample."""
+    trained = {keys[number] for number in parts["train"].tolist()}
+    return {
+        part: numbers[torch.tensor([part == "train" or keys[number] not in trained for number in numbers.tolist()])]
+        for part, numbers in parts.items()
+    }

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from training.core.splits import drop_copies
 from training.data.pictures import Pictures
 from training.data.source import ReportProgress, Source, silent
 from training.errors import InputError
@@ -87,21 +88,16 @@ def find_duplicates(
 def without_duplicates(source: Source, splits: dict[str, Tensor], read: Read) -> tuple[dict[str, Tensor], int]:
     """``splits`` without the held-back samples that are also trained on, and how many those were. All samples are compared.
     Raises InputError when none would be left to validate on."""
-    train = splits["train"]
-    trained = {key.tobytes() for key in _all_keys(source, train, read)}
-    parts, dropped = {"train": train}, 0
-    for part, numbers in splits.items():
-        if part != "train":
-            kept = torch.tensor([key.tobytes() not in trained for key in _all_keys(source, numbers, read)])
-            parts[part] = numbers[kept]
-            dropped += len(numbers) - len(parts[part])
-            if not len(parts[part]):
-                raise InputError(
-                    f"dataset.duplicates: every {part} sample is also trained on, so none is left.",
-                    "Hold back other samples, or set dataset.duplicates to keep.",
-                    {"dataset.duplicates": "keep"},
-                )
-    return parts, dropped
+    keys = _all_keys(source, torch.arange(len(source.targets)), read)
+    parts = drop_copies([key.tobytes() for key in keys], splits)
+    for part, numbers in parts.items():
+        if not len(numbers):
+            raise InputError(
+                f"dataset.duplicates: every {part} sample is also trained on, so none is left.",
+                "Hold back other samples, or set dataset.duplicates to keep.",
+                {"dataset.duplicates": "keep"},
+            )
+    return parts, sum(len(splits[part]) - len(parts[part]) for part in parts)
 
 
 def _all_keys(source: Source, numbers: Tensor, read: Read) -> NDArray[np.uint8]:

@@ -93,7 +93,6 @@ def _describe_prepared(prepared: PreparedTensors, name: str) -> Described:
         "held": False,
         "test_held": False,
         "by": "",
-        "apart": False,
         "copies": False,
         "tested": "test" in parts,
     }
@@ -108,7 +107,7 @@ def _made(material: Material, dataset: Any) -> Described:
 
 
 def _parts(dataset: DatasetSection, parts: dict[str, Any], grouped: bool) -> dict[str, Any]:
-    """Which part judges: "given" with the data or divided where it is read, "test", or "held back" by ``main``."""
+    """Which part judges: one that came with the data, "test", or one that is held back."""
     wanted = dataset.validation if isinstance(dataset, PartsSection) else "auto"
     copies = isinstance(dataset, PartsSection) and dataset.duplicates != "keep"
     validation = "held back"
@@ -119,15 +118,13 @@ def _parts(dataset: DatasetSection, parts: dict[str, Any], grouped: bool) -> dic
     held, test_held = validation == "held back", bool(dataset.test_fraction) and validation != "test"
     by = "" if not held and not test_held else "groups" if grouped else "classes"
     parts = {part: told for part, told in parts.items() if part != "validation" or validation == "given"}
-    # Where groups or copies matter, read_data does it: it alone knows them.
-    apart = bool(by) and (grouped or copies or not held)
     return {
         "parts": parts,
-        "validation": "given" if apart and held else validation,
+        "validation": "given",
         "held": held,
         "test_held": test_held,
+        "test_judges": validation == "test",
         "by": by,
-        "apart": apart,
         "copies": copies,
         "tested": test_held or ("test" in parts and validation != "test"),
     }

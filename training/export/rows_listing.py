@@ -90,11 +90,6 @@ def rows_alike(material: Material, script: dict[str, Any]) -> bool:
     except Exception:
         logger.exception("The script cannot read the data.")
         return False
-    if "split" in script and "validation" not in parts:
-        is_class = source.target == "class"
-        parts = script["split"](truth if is_class else torch.zeros(len(samples), dtype=torch.int64), parts)
-    if "validation" not in parts:
-        parts["validation"] = parts.pop("test")  # as main does
     wanted, ours = source.targets, source.take()
     if source.layout == "tokens":
         ours, wanted = ours[:, :-1].long(), ours[:, 1:].long()

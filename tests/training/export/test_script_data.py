@@ -121,7 +121,7 @@ def test_copies_are_left_out(idx_folder: Path, train: Train, tmp_path: Path) -> 
         (tmp_path / name).mkdir(exist_ok=True)
         config = changed(config, "dataset.duplicates=drop_from_validation")
         text = assert_repeated(train(config), tmp_path / name)
-        assert ("without_copies" in text) == (name in ("folder", "idx"))  # the others' file has the parts as they are
+        assert ("drop_copies" in text) == (name in ("folder", "idx"))  # the others' file has the parts as they are
 
 
 SEGMENTED: dict[str, tuple[str, str | None, tuple[str, ...]]] = {
