@@ -16,6 +16,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
+from training.core.idx_reading import idx_shape
 from training.errors import InputError, TrainingError
 
 _ADVICE = "Get the file again, or choose another folder."
@@ -150,9 +151,9 @@ class IdxFile:
 
     def _promised(self, header: bytes) -> int:
         """Bytes that should follow a gzipped file's ``header``; raises InputError when they cannot, or would not fit."""
-        if len(header) < self._start:
+        if len(header) < self._start or header[3] != self._dimensions:
             return 0
-        promised = math.prod(int(size) for size in np.frombuffer(header, ">u4", offset=4))
+        promised = math.prod(idx_shape(header))
         if promised > _MOST_DEFLATED * self._stamp[0]:
             raise InputError(f"{self.path} is damaged: its header promises more than the file can hold.", _ADVICE)
         if promised > psutil.virtual_memory().available // 2:
@@ -172,7 +173,7 @@ class IdxFile:
         if header[2] != 0x08 or header[3] != self._dimensions:
             wanted = "pictures (bytes in three dimensions)" if pictures else "labels (bytes in one dimension)"
             raise InputError(f"{file} is an idx file, but does not hold {wanted}.", _ADVICE)
-        shape = tuple(int(size) for size in np.frombuffer(header, ">u4", offset=4))
+        shape = idx_shape(header)
         if length - len(header) != math.prod(shape):
             raise InputError(
                 f"{file} is damaged: its header promises {math.prod(shape)} bytes, but {length - len(header)} follow.",

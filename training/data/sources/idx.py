@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.config.dataset import IdxDataset
+from training.core.idx_reading import IDX_IMAGES, IDX_LABELS, find_idx
 from training.data.idx_file import IdxFile
 from training.data.source import AtHand, Opening, Skipped
 from training.errors import InputError
 from training.facts import Layout
 
 MNIST_FILES = (("train", "train"), ("test", "t10k"))
-FORMS = _IMAGES, _LABELS = "images-idx3-ubyte", "labels-idx1-ubyte"
 
 
 class Idx(AtHand):
@@ -37,11 +37,11 @@ class Idx(AtHand):
         digest = hashlib.sha256()
         total = 0
         for part, prefix in prefixes:
-            images_file, labels_file = (find_idx(folder, prefix, form) for form in FORMS)
+            images_file, labels_file = (find_idx(folder, prefix, form) for form in (IDX_IMAGES, IDX_LABELS))
             if part == "test" and images_file is None and labels_file is None:
                 continue
             if images_file is None or labels_file is None:
-                missing = f"{prefix}-{_IMAGES if images_file is None else _LABELS}"
+                missing = f"{prefix}-{IDX_IMAGES if images_file is None else IDX_LABELS}"
                 raise InputError(
                     f"{folder} has no file {missing} (or {missing}.gz).", "Choose the folder that holds it."
                 )
@@ -103,16 +103,6 @@ def open_idx(dataset: IdxDataset, opening: Opening) -> Idx:
         raise InputError(f"dataset.path: {folder} is not a folder.", "Choose the folder that holds the idx files.")
     opening.report_progress(f"reading {folder.name}", None)
     return Idx(folder)
-
-
-def find_idx(folder: Path, prefix: str, form: str) -> Path | None:
-    """The file of a part's pictures or labels, packed or not; also with a dot before "idx", as some mirrors and unpackers
-    write it."""
-    name = f"{prefix}-{form}"
-    for candidate in (name, f"{name}.gz", name.replace("-idx", ".idx"), f"{name.replace('-idx', '.idx')}.gz"):
-        if (folder / candidate).is_file():
-            return folder / candidate
-    return None
 
 
 def _notes(folder: Path, files: list[Path], seen: Tensor) -> tuple[str, ...]:
