@@ -1,7 +1,8 @@
-"""A forward pass without data: shapes are worked out, nothing is computed."""
+"""A forward pass without data, for the shapes it works out."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +14,12 @@ from training.facts import DataFacts
 from training.models.example import example_input
 from training.models.user_rng import preserved_rng
 
+SMALL = 25e6
+"""Weights up to which a copy of them takes no time to speak of."""
+
+QUICK = 100e9
+"""Multiplications, were each weight used for each number of the samples (none does): a second's work at the most."""
+
 
 def _call(model: nn.Module, inputs: Tensor) -> Any:
     return model(inputs)
@@ -21,16 +28,28 @@ def _call(model: nn.Module, inputs: Tensor) -> Any:
 def forward_hollow(
     model: nn.Module, facts: DataFacts, samples: int = 2, call: Callable[[nn.Module, Tensor], Any] = _call
 ) -> Any:
-    """What ``model``, called by ``call``, returns for ``samples`` samples of such data, as tensors without content (torch's meta device).
+    """What ``model``, called by ``call``, returns for ``samples`` samples of such data, for the shapes of it.
 
-    A network that looks at what it computes finds nothing there: such a one is given zeros on the processor instead. Raises
-    whatever the network raises for samples it cannot take. Weights, buffers, attributes and random state stay as they were.
+    A small network computes it from zeros: tensors without content (torch's meta device), which larger ones are given, load
+    torch's compiler, which takes longer. One that looks at what it computes finds nothing there, and is given zeros, too.
+    Raises whatever the network raises for samples it cannot take. Weights, buffers, attributes and random state stay as they were.
     """
+    if _is_quick(model, facts, samples):
+        return _compute(model, facts, samples, call)
     try:
         return _forward(model, facts, samples, call, "meta", lambda tensor: torch.empty_like(tensor, device="meta"))
     except Exception as error:  # torch has a type of its own for hardly any of these
         if "meta" not in str(error).lower():
             raise
+    return _compute(model, facts, samples, call)
+
+
+def _is_quick(model: nn.Module, facts: DataFacts, samples: int) -> bool:
+    weights = sum(parameter.numel() for parameter in model.parameters())
+    return weights <= SMALL and weights * samples * math.prod(facts.shape) <= QUICK
+
+
+def _compute(model: nn.Module, facts: DataFacts, samples: int, call: Callable[[nn.Module, Tensor], Any]) -> Any:
     return _forward(model, facts, samples, call, "cpu", lambda tensor: tensor.detach().to("cpu", copy=True))
 
 
