@@ -1,39 +1,38 @@
-"""Losses: what each sums over a batch, and what such sums are divided by.
+"""Losses: functions that sum over a batch, and what such sums are divided by.
 
-The mean that is minimized is one over all batches of an optimizer step, however short the last of them is. Losses are
-summed in float32, or float64 where the model answers in it; half precision would lose digits in a softmax and overflow
-in a sum."""
+The mean that is minimized is one over all batches of an optimizer step, however short the last of them is. All functions
+take outputs in float32 or float64, and targets of that format unless they are integers."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 
-class Loss(ABC):
-    """A mean over the samples of an optimizer step, taken batch by batch."""
+@dataclass
+class Loss:
+    """A mean over the samples of an optimizer step, or of an evaluation: ``function`` sums a loss over a batch, and ``weigh``
+    tells by its targets what such sums are divided by."""
 
-    @abstractmethod
+    function: Callable[[Tensor, Tensor], Tensor]
+    weigh: Callable[[Tensor], int | Tensor] = len
+
     def sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """The loss summed over a batch: 0-dim, or (terms,) where means of several terms are combined."""
+        """Over a batch, 0-dim or (terms,): in float32 at least, because half precision would overflow."""
+        outputs = widen(outputs)
+        return self.function(outputs, targets.to(outputs.dtype) if targets.is_floating_point() else targets)
 
-    def weigh(self, targets: Tensor) -> int | Tensor:
-        """What the sum over this batch counts for in the mean, shaped alike: here its samples."""
-        return len(targets)
-
-    def combine(self, means: Tensor) -> Tensor:
-        """The loss from the mean of each term; linear."""
-        return means
+    def mean(self, total: Tensor, weight: float | Tensor) -> Tensor:
+        return total / weight
 
     def __call__(self, outputs: Tensor, targets: Tensor, weight: float | Tensor) -> Tensor:
-        """The batch's share of the mean over a step, 0-dim; ``weight`` is the sum of what its batches weigh."""
-        weight = weight + (weight == 0)  # where nothing counts the sum is 0, too
-        return self.combine(self.sum(outputs, targets) / weight)
+        """The batch's share of the mean over a step whose batches weigh ``weight`` together."""
+        return self.mean(self.sum(outputs, targets), weight + (weight == 0))  # where nothing counts the sum is 0
 
 
 def widen(outputs: Tensor) -> Tensor:
@@ -41,131 +40,87 @@ def widen(outputs: Tensor) -> Tensor:
     return outputs if outputs.dtype == torch.float64 else outputs.float()
 
 
+@dataclass
+class CombinedLoss(Loss):
+    """``share`` of the second loss and the rest of the first, of (2,) sums and weights: each is a mean of its own."""
+
+    share: float = 0.5
+
+    def mean(self, total: Tensor, weight: float | Tensor) -> Tensor:
+        first, second = total / weight
+        return (1.0 - self.share) * first + self.share * second
+
+
+def stack_terms(*batch: Tensor, functions: Sequence[Callable[..., Any]]) -> Tensor:
+    """What each of the functions makes of the batch, 0-dim: (functions,)."""
+    return torch.stack([function(*batch) for function in functions])
+
+
 # ------------------------------------------------------------------------------------------------------- classes
 
 
-@dataclass
-class CrossEntropy(Loss):
-    """``nn.CrossEntropyLoss`` of logits (n, classes) and targets int64 (n,), or (n, classes) of mixed samples."""
-
-    label_smoothing: float = 0.0
-
-    def sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        outputs = widen(outputs)
-        targets = targets.to(outputs.dtype) if targets.is_floating_point() else targets
-        return functional.cross_entropy(outputs, targets, reduction="sum", label_smoothing=self.label_smoothing)
-
-
-@dataclass
-class WeightedCrossEntropy(Loss):
-    """``nn.CrossEntropyLoss`` with ``weight`` float32 (classes,) or ``ignore_index``: the mean is over the weights of
-    the samples' classes, and of mixed samples over samples."""
-
-    weight: Tensor | None = None
-    ignore_index: int = -100
-    label_smoothing: float = 0.0
-
-    def sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        outputs = widen(outputs)
-        return functional.cross_entropy(
-            outputs,
-            targets.to(outputs.dtype) if targets.is_floating_point() else targets,
-            weight=None if self.weight is None else self.weight.to(outputs.dtype),
-            ignore_index=self.ignore_index,
-            reduction="sum",
-            label_smoothing=self.label_smoothing,
-        )
-
-    def weigh(self, targets: Tensor) -> Tensor:
-        if targets.is_floating_point():
-            return targets.new_full((), len(targets), dtype=torch.float32)
-        return weigh_classes(targets, self.weight, self.ignore_index)
+def weighted_cross_entropy(
+    outputs: Tensor,
+    targets: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """``functional.cross_entropy`` of logits (n, classes) and targets int64 (n,), or (n, classes) of mixed samples."""
+    weight = None if weight is None else weight.to(outputs.dtype)
+    return functional.cross_entropy(
+        outputs, targets, weight, ignore_index=ignore_index, reduction="sum", label_smoothing=label_smoothing
+    )
 
 
-def weigh_classes(targets: Tensor, weight: Tensor | None, ignore_index: int) -> Tensor:
-    """The sum of the weights of all targets' classes, or how many there are, float32 0-dim; without those to ignore."""
+def weigh_samples(targets: Tensor, weight: Tensor | None = None, ignore_index: int = -100) -> Tensor:
+    """What ``nn.CrossEntropyLoss`` divides by: the weights of the samples' classes, of mixed samples their number."""
+    if targets.is_floating_point():
+        return targets.new_full((), len(targets), dtype=torch.float32)
+    return weigh_classes(targets, weight, ignore_index)
+
+
+def weigh_classes(targets: Tensor, weight: Tensor | None = None, ignore_index: int = -100) -> Tensor:
+    """The sum of the ``weight`` (classes,) of all targets' classes, else how many there are; without those to ignore."""
     counted = targets != ignore_index
     return counted.sum().float() if weight is None else (weight[targets.clamp(min=0)] * counted).sum()
 
 
-@dataclass
-class TokenCrossEntropy(Loss):
-    """``nn.CrossEntropyLoss`` of logits (n, T, tokens) and the tokens that follow, int64 (n, T): the mean over all
-    places that are not ``ignore_index``."""
-
-    ignore_index: int = -100
-    label_smoothing: float = 0.0
-
-    def sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        return functional.cross_entropy(
-            widen(outputs).flatten(0, -2),
-            targets.flatten(),
-            ignore_index=self.ignore_index,
-            reduction="sum",
-            label_smoothing=self.label_smoothing,
-        )
-
-    def weigh(self, targets: Tensor) -> Tensor:
-        return weigh_classes(targets, None, self.ignore_index)
+def token_cross_entropy(outputs: Tensor, targets: Tensor, label_smoothing: float = 0.0) -> Tensor:
+    """``functional.cross_entropy`` of logits (n, T, tokens) and the tokens that follow, int64 (n, T), -100 to ignore."""
+    logits = outputs.flatten(0, -2)
+    return functional.cross_entropy(logits, targets.flatten(), reduction="sum", label_smoothing=label_smoothing)
 
 
-@dataclass
-class BinaryCrossEntropy(Loss):
-    """``nn.BCEWithLogitsLoss`` of one logit (n, 1) for the second of two classes; targets int64 (n,), or (n, 2) of
-    mixed samples. ``pos_weight`` is float32 (1,)."""
-
-    pos_weight: Tensor | None = None
-
-    def sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        logits = widen(outputs)[:, 0]
-        share = targets[:, 1] if targets.is_floating_point() else targets  # how much of each is of the second class
-        return functional.binary_cross_entropy_with_logits(
-            logits,
-            share.to(logits.dtype),
-            pos_weight=None if self.pos_weight is None else self.pos_weight.to(logits.dtype),
-            reduction="sum",
-        )
+def binary_cross_entropy(outputs: Tensor, targets: Tensor, pos_weight: Tensor | None = None) -> Tensor:
+    """``functional.binary_cross_entropy_with_logits`` of one logit (n, 1) for the second of two classes; targets int64
+    (n,), or (n, 2) of mixed samples."""
+    share = targets[:, 1] if targets.is_floating_point() else targets.to(outputs.dtype)
+    weight = None if pos_weight is None else pos_weight.to(outputs.dtype)
+    return functional.binary_cross_entropy_with_logits(outputs[:, 0], share, pos_weight=weight, reduction="sum")
 
 
-@dataclass
-class MultiLabelCrossEntropy(Loss):
-    """``nn.BCEWithLogitsLoss`` of logits (n, labels) and targets (n, labels) of 0 and 1: the mean over labels, then
-    over samples. ``pos_weight`` is float32 (labels,)."""
-
-    pos_weight: Tensor | None = None
-
-    def sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        outputs = widen(outputs)
-        total = functional.binary_cross_entropy_with_logits(
-            outputs,
-            targets.to(outputs.dtype),
-            pos_weight=None if self.pos_weight is None else self.pos_weight.to(outputs.dtype),
-            reduction="sum",
-        )
-        return total / targets.shape[1]
+def label_cross_entropy(outputs: Tensor, targets: Tensor, pos_weight: Tensor | None = None) -> Tensor:
+    """``functional.binary_cross_entropy_with_logits`` of logits (n, labels) and targets of 0 and 1: a sample's is the mean
+    over its labels."""
+    weight = None if pos_weight is None else pos_weight.to(outputs.dtype)
+    total = functional.binary_cross_entropy_with_logits(outputs, targets, pos_weight=weight, reduction="sum")
+    return total / targets.shape[1]
 
 
-@dataclass
-class DistillationLoss(Loss):
+def distillation_loss(outputs: Tensor, targets: Tensor, temperature: float, alpha: float) -> Tensor:
     """alpha * T² * KL(teacher || student), both softened by the ``temperature`` T, + (1 - alpha) * cross-entropy.
 
-    Hinton, Vinyals and Dean, 2015; T² keeps the gradients' size. The mean is over samples, as
-    ``nn.KLDivLoss(reduction="batchmean")`` takes it. Targets are those that ``with_answers`` makes."""
-
-    temperature: float
-    alpha: float
-
-    def sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        outputs = widen(outputs)
-        truth, answers = split_answers(targets, outputs.shape[1])
-        soft = functional.kl_div(
-            functional.log_softmax(outputs / self.temperature, dim=1),
-            functional.log_softmax(answers.to(outputs.dtype) / self.temperature, dim=1),
-            reduction="sum",
-            log_target=True,
-        )
-        hard = CrossEntropy().sum(outputs, truth)
-        return self.alpha * self.temperature**2 * soft + (1.0 - self.alpha) * hard
+    Hinton, Vinyals and Dean, 2015; T² keeps the gradients' size. Targets are those that ``with_answers`` makes."""
+    truth, answers = split_answers(targets, outputs.shape[1])
+    soft = functional.kl_div(
+        functional.log_softmax(outputs / temperature, dim=1),
+        functional.log_softmax(answers / temperature, dim=1),
+        reduction="sum",
+        log_target=True,
+    )
+    hard = functional.cross_entropy(outputs, truth, reduction="sum")
+    return alpha * temperature**2 * soft + (1.0 - alpha) * hard
 
 
 def with_answers(targets: Tensor, logits: Tensor) -> Tensor:
@@ -183,36 +138,21 @@ def split_answers(targets: Tensor, classes: int) -> tuple[Tensor, Tensor]:
 
 # ----------------------------------------------------------------------------------------------- values and orders
 
-
-@dataclass
-class ValueLoss(Loss):
-    """An error of outputs (n, values) against targets (n, values): the mean over values, then over samples.
-
-    ``error`` measures it as ``functional.mse_loss``, ``l1_loss`` and ``huber_loss`` do."""
-
-    error: Callable[..., Tensor]
-
-    def sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        outputs = widen(outputs)
-        total: Tensor = self.error(outputs, targets.to(outputs.dtype), reduction="sum")
-        return total / targets.shape[1]
+Error = Callable[..., Tensor]
+"""Measures errors as ``functional.mse_loss``, ``l1_loss`` and ``huber_loss`` do."""
 
 
-@dataclass
-class StandardizedValueLoss(ValueLoss):
-    """The same of targets in standard deviations ``std`` from their ``mean``, both float32 (values,)."""
-
-    mean: Tensor
-    std: Tensor
-
-    def sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        mean, std = (each.to(widen(outputs).dtype) for each in (self.mean, self.std))
-        return super().sum(outputs, (targets.to(mean.dtype) - mean) / std)
+def mean_error(outputs: Tensor, targets: Tensor, error: Error) -> Tensor:
+    """The ``error`` of outputs (n, values) against targets of that shape: a sample's is the mean over its values."""
+    return error(outputs, targets, reduction="sum") / targets.shape[1]
 
 
-def weighted_error(
-    outputs: Tensor, targets: Tensor, reduction: str, errors: Sequence[tuple[float, Callable[..., Tensor]]]
-) -> Tensor:
+def standardized_error(outputs: Tensor, targets: Tensor, error: Error, mean: Tensor, std: Tensor) -> Tensor:
+    """The same of targets in standard deviations ``std`` from their ``mean``, both (values,)."""
+    return mean_error(outputs, (targets - mean.to(targets.dtype)) / std.to(targets.dtype), error)
+
+
+def weighted_error(outputs: Tensor, targets: Tensor, reduction: str, errors: Sequence[tuple[float, Error]]) -> Tensor:
     """The sum of weight * error."""
     (weight, error), *more = errors
     total = weight * error(outputs, targets, reduction=reduction)
@@ -221,24 +161,21 @@ def weighted_error(
     return total
 
 
-@dataclass
-class MarginRanking(Loss):
-    """``nn.MarginRankingLoss`` of scores (n, items) or (n, items, 1) against ranks (n, items), the higher the better,
-    NaN for no item.
+def margin_ranking(outputs: Tensor, targets: Tensor, margin: float) -> Tensor:
+    """``functional.margin_ranking_loss`` of scores (n, items) or (n, items, 1) against ranks (n, items), the higher the
+    better, NaN for no item.
 
-    Each pair of a query's items of which one suits better costs max(0, margin - (its score - the other's)). The loss is
-    the mean over a query's pairs, then over the queries that have any."""
+    Each pair of a query's items of which one suits better costs max(0, margin - (its score - the other's)). A query's
+    loss is the mean over its pairs."""
+    scores, better = outputs.reshape(targets.shape), compare_items(targets)
+    costs = (margin - (scores[:, :, None] - scores[:, None, :])).clamp(min=0.0)
+    sums = torch.where(better, costs, torch.zeros_like(costs)).sum((1, 2))
+    return (sums / better.sum((1, 2)).clamp(min=1)).sum()
 
-    margin: float
 
-    def sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        scores, better = widen(outputs).reshape(targets.shape), compare_items(targets)
-        costs = (self.margin - (scores[:, :, None] - scores[:, None, :])).clamp(min=0.0)
-        sums = torch.where(better, costs, torch.zeros_like(costs)).sum((1, 2))
-        return (sums / better.sum((1, 2)).clamp(min=1)).sum()
-
-    def weigh(self, targets: Tensor) -> Tensor:
-        return compare_items(targets).any(2).any(1).sum().float()
+def count_queries(targets: Tensor) -> Tensor:
+    """How many have items that are not all alike."""
+    return compare_items(targets).any(2).any(1).sum().float()
 
 
 def compare_items(ranks: Tensor) -> Tensor:
@@ -249,63 +186,42 @@ def compare_items(ranks: Tensor) -> Tensor:
 # --------------------------------------------------------------------------------------------------------- masks
 
 
-@dataclass
-class PixelCrossEntropy(Loss):
-    """``nn.CrossEntropyLoss`` of logits (n, classes, H, W) and masks int64 (n, H, W): the mean over the pixels that are
-    not ``ignore_index``, by ``weight`` of their classes, float32 (classes,), where there is one."""
-
-    weight: Tensor | None = None
-    ignore_index: int = -100
-
-    def sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        # As a list of pixels: torch's kernel for images never repeats to the bit on a GPU.
-        pixels = widen(outputs).movedim(1, -1).reshape(-1, outputs.shape[1])
-        weight = None if self.weight is None else self.weight.to(pixels.dtype)
-        return functional.cross_entropy(
-            pixels, targets.reshape(-1), weight=weight, ignore_index=self.ignore_index, reduction="sum"
-        )
-
-    def weigh(self, targets: Tensor) -> Tensor:
-        return weigh_classes(targets, self.weight, self.ignore_index)
+def pixel_cross_entropy(outputs: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
+    """``functional.cross_entropy`` of logits (n, classes, H, W) and masks int64 (n, H, W), -100 to ignore."""
+    # As a list of pixels: torch's kernel for images never repeats to the bit on a GPU.
+    pixels = outputs.movedim(1, -1).reshape(-1, outputs.shape[1])
+    return weighted_cross_entropy(pixels, targets.reshape(-1), weight)
 
 
-@dataclass
-class PixelBinaryCrossEntropy(PixelCrossEntropy):
-    """The same of one logit (n, 1, H, W) for the second of two classes, as ``nn.BCEWithLogitsLoss`` has it."""
-
-    def sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        logits = widen(outputs)[:, 0]
-        counted = (targets != self.ignore_index).to(logits.dtype)
-        weight = counted if self.weight is None else self.weight.to(logits.dtype)[targets.clamp(min=0)] * counted
-        truth = (targets == 1).to(logits.dtype)
-        return functional.binary_cross_entropy_with_logits(logits, truth, weight=weight, reduction="sum")
+def pixel_binary_cross_entropy(outputs: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
+    """The same of one logit (n, 1, H, W) for the second of two classes."""
+    counted = (targets != -100).to(outputs.dtype)
+    pixels = counted if weight is None else weight.to(outputs.dtype)[targets.clamp(min=0)] * counted
+    truth = (targets == 1).to(outputs.dtype)
+    return functional.binary_cross_entropy_with_logits(outputs[:, 0], truth, pixels, reduction="sum")
 
 
-@dataclass
-class DiceLoss(Loss):
-    """1 - the Dice overlap of what is answered and what is true; negative targets are ignored.
+def dice_loss(outputs: Tensor, targets: Tensor, probabilities: Callable[[Tensor], Tensor], smooth: float) -> Tensor:
+    """1 - the Dice overlap of what is answered and what is true; masks int64 (n, H, W), -100 to ignore.
 
     An image's is the mean, over the classes that its mask shows, of 1 - (2 * sum(p * t) + smooth) / (sum(p) + sum(t) +
-    smooth): p the probability of the class, t 1 in its pixels (Milletari et al., 2016, without squares). The loss is
-    the mean over the images that show any class. Absent classes have no Dice of their own: what is wrongly called so is
-    missing where it belongs. ``probabilities`` makes them of the outputs, (n, classes, H, W)."""
+    smooth): p the probability of the class, t 1 in its pixels (Milletari et al., 2016, without squares). Absent classes
+    have no Dice of their own: what is wrongly called so is missing where it belongs. ``probabilities`` makes them of
+    the outputs, (n, classes, H, W)."""
+    chances = probabilities(outputs).flatten(2)
+    classes = torch.arange(chances.shape[1], device=targets.device)[:, None]
+    truth = (targets.flatten(1)[:, None] == classes).to(chances.dtype)
+    chances = chances * truth.sum(1, keepdim=True)  # 0 where a pixel is ignored
+    areas, both = truth.sum(2), (chances * truth).sum(2)
+    scores = (2.0 * both + smooth) / (chances.sum(2) + areas + smooth)
+    shown = areas > 0
+    losses = torch.where(shown, 1.0 - scores, torch.zeros_like(scores)).sum(1)
+    return (losses / shown.sum(1).clamp(min=1)).sum()
 
-    probabilities: Callable[[Tensor], Tensor]
-    smooth: float
 
-    def sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        probabilities = self.probabilities(widen(outputs)).flatten(2)
-        classes = torch.arange(probabilities.shape[1], device=targets.device)[:, None]
-        truth = (targets.flatten(1)[:, None] == classes).to(probabilities.dtype)
-        probabilities = probabilities * truth.sum(1, keepdim=True)  # 0 where a pixel is ignored
-        areas, both = truth.sum(2), (probabilities * truth).sum(2)
-        scores = (2.0 * both + self.smooth) / (probabilities.sum(2) + areas + self.smooth)
-        shown = areas > 0
-        losses = torch.where(shown, 1.0 - scores, torch.zeros_like(scores)).sum(1)
-        return (losses / shown.sum(1).clamp(min=1)).sum()
-
-    def weigh(self, targets: Tensor) -> Tensor:
-        return (targets >= 0).flatten(1).any(1).sum().float()
+def count_masks(targets: Tensor) -> Tensor:
+    """How many show any class."""
+    return (targets != -100).flatten(1).any(1).sum().float()
 
 
 def softmax_probabilities(outputs: Tensor) -> Tensor:
@@ -317,23 +233,3 @@ def sigmoid_probabilities(outputs: Tensor) -> Tensor:
     """Of one logit (n, 1, ...) for the second of two classes: (n, 2, ...)."""
     second = torch.sigmoid(outputs)
     return torch.cat([1.0 - second, second], dim=1)
-
-
-@dataclass
-class CombinedLoss(Loss):
-    """The sum of share * loss; each loss is a mean of its own."""
-
-    losses: Sequence[tuple[float, Loss]]
-
-    def sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        outputs = widen(outputs)  # once, so that the gradients of all losses are added up in float32
-        return torch.stack([loss.sum(outputs, targets) for _, loss in self.losses])
-
-    def weigh(self, targets: Tensor) -> Tensor:
-        return torch.stack([torch.as_tensor(loss.weigh(targets)) for _, loss in self.losses])
-
-    def combine(self, means: Tensor) -> Tensor:
-        (total, *more) = [share * mean for (share, _), mean in zip(self.losses, means, strict=True)]
-        for part in more:
-            total = total + part
-        return total

@@ -10,7 +10,7 @@ from training.core import evaluation
 from training.engine.memory import Shortage
 from training.engine.session import Session
 from training.engine.statistics import measure_statistics
-from training.objectives import Tables
+from training.objectives import MetricSet, Tables
 
 
 def evaluate(session: Session, part: str, prefix: str, shortage: Shortage) -> tuple[dict[str, float], Tables]:
@@ -25,13 +25,12 @@ def evaluate(session: Session, part: str, prefix: str, shortage: Shortage) -> tu
     averaged = session.ema.swapped() if session.ema is not None else contextlib.nullcontext()
 
     def measure() -> tuple[dict[str, float], Tables]:
-        metrics = objective.make_metrics()
+        metrics = MetricSet(objective.metrics, objective.tables)
         batches = ((batch.inputs, batch.targets) for batch in session.data.evaluation_batches(part))
-        found = evaluation.evaluate(
-            session.answer, objective.loss, metrics, batches, autocast=session.numerics.autocast
+        loss, score = evaluation.evaluate(
+            session.answer, objective.loss, metrics.metric, batches, autocast=session.numerics.autocast
         )
-        names = ("loss", *session.config.objective.metrics)
-        return {f"{prefix}{name}": found[name] for name in names if name in found}, objective.tables(metrics)
+        return {f"{prefix}{name}": value for name, value in metrics.results(loss, score).items()}, metrics.tables
 
     try:
         with averaged, torch.inference_mode(), session.seeded(part):

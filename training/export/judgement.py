@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from training.config.objective import Distillation
-from training.core.evaluation import MetricSet
+from training.core.evaluation import evaluate
 from training.core.losses import with_answers
 from training.export.material import SAMPLES, Material
 from training.facts import IGNORED
+from training.objectives import MetricSet
 
 
 def judged_alike(material: Material, script: dict[str, Any]) -> bool:
@@ -23,15 +25,17 @@ def judged_alike(material: Material, script: dict[str, Any]) -> bool:
     taught = torch.randn(outputs.shape, generator=generator)
     distils = isinstance(material.config.objective, Distillation)
     by_teacher = material.config.monitor == "val/agreement"
-    totals = MetricSet(material.objective.loss, material.objective.make_metrics())
     score, loss, weight = script["Score"](), 0.0, 0.0
+    objective, batches = material.objective, []
     with torch.inference_mode():
         for some, truth, theirs in zip(*(each.split(SAMPLES) for each in (outputs, targets, taught)), strict=True):
-            totals.update(some, with_answers(truth, theirs) if distils else truth)
+            batches.append((some, with_answers(truth, theirs) if distils else truth))
             score.add(some, theirs if by_teacher else truth)
             loss += script["loss_sum"](some, truth, *[theirs] * distils).double()
             weight += script["weigh"](truth).double() if "weigh" in script else len(truth)
-    found = {f"val/{name}": value for name, value in totals.compute().items()}
+    metrics = MetricSet(objective.metrics, {})
+    results = metrics.results(*evaluate(nn.Identity(), objective.loss, metrics.metric, batches, autocast=nullcontext))
+    found = {f"val/{name}": value for name, value in results.items()}
     wanted = next(name for name in (material.config.monitor, *found) if name in found and name != "val/loss")
     mean: Any = script["join_means"](loss / weight) if "join_means" in script else loss / weight
     return _same(mean.item(), found["val/loss"]) and _same(score.value(), found[wanted])

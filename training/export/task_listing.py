@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -134,7 +135,8 @@ def _class_weights(material: Material) -> list[float] | None:
 
 
 def _pos_weight(material: Material) -> Any:
-    weight = getattr(material.objective.loss, "pos_weight", None)
+    function = material.objective.loss.function
+    weight = function.keywords.get("pos_weight") if isinstance(function, partial) else None
     if weight is None:
         return None
     return weight.item() if isinstance(material.config.objective, Binary) else weight.tolist()

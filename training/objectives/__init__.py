@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from training.objectives.objective import Objective, make_objective
-from training.objectives.tables import Tables
+from training.objectives.tables import MetricSet, Tables
 
-__all__ = ["Objective", "Tables", "make_objective"]
+__all__ = ["MetricSet", "Objective", "Tables", "make_objective"]

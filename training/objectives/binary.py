@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import partial
 
 import torch
 from torch import Tensor
 
 from training.config.objective import Binary
-from training.core.kept_scores import CurveMetrics, auroc, average_precision, compare_second_class
-from training.core.losses import BinaryCrossEntropy, sigmoid_probabilities, widen
-from training.core.scores import Metric, accuracy, f1, precision, predict_positive, recall, score_second_class
+from training.core.kept_scores import compare_second
+from training.core.losses import Loss, binary_cross_entropy, sigmoid_probabilities, widen
+from training.core.scores import Metric, accuracy, count_classes, f1, precision, predict_second, recall, score_second
 from training.errors import InputError
 from training.facts import DataFacts
 from training.objectives.objective import Objective
-from training.objectives.tables import ConfusionMatrix, Tables
+from training.objectives.tables import count_confusions, measure_curves
 
 
 class BinaryObjective(Objective):
@@ -34,28 +33,20 @@ class BinaryObjective(Objective):
                 "classification.",
                 fix={"objective.kind": "classification"},
             )
-        self._threshold = config.threshold
         weight = config.pos_weight
         if config.balanced and facts.counts and facts.counts[1]:
             weight = facts.counts[0] / facts.counts[1]
-        self.loss = BinaryCrossEntropy(
-            None if weight is None else torch.tensor([weight], dtype=torch.float32, device=device)
-        )
-        self._initial = self._guessing(weight or 1.0)
-
-    def make_metrics(self) -> Sequence[Metric]:
-        scores = {"accuracy": accuracy} | {
-            score.__name__: partial(score_second_class, score=score) for score in (f1, precision, recall)
+        weighing = {} if weight is None else {"pos_weight": torch.tensor([weight], device=device)}
+        self.loss = Loss(partial(binary_cross_entropy, **weighing))
+        predict = partial(predict_second, threshold=config.threshold)
+        counts = partial(count_classes, classes=2, predict=predict)
+        self.metrics = {
+            "accuracy": Metric(counts, accuracy),
+            **{score.__name__: Metric(counts, partial(score_second, score=score)) for score in (f1, precision, recall)},
+            **measure_curves(torch.sigmoid, compare_second),
         }
-        curves = {"auroc": auroc, "average_precision": average_precision}
-        return [
-            ConfusionMatrix(scores, 2, self.device, partial(predict_positive, threshold=self._threshold)),
-            CurveMetrics(curves, torch.sigmoid, compare_second_class),
-        ]
-
-    def tables(self, metrics: Sequence[Metric]) -> Tables:
-        assert isinstance(metrics[0], ConfusionMatrix), "the first of make_metrics"
-        return metrics[0].tables()
+        self.tables = count_confusions(2, predict)
+        self._initial = self._guessing(weight or 1.0)
 
     def predict(self, outputs: Tensor) -> Tensor:
         """Probabilities of both classes (n, 2), float32."""

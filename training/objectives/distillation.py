@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import torch
 from torch import Tensor
 
 from training.config.objective import Distillation
-from training.core.losses import DistillationLoss, softmax_probabilities, widen
-from training.core.scores import Metric, SummedMetrics, accuracy, count_agreement, predict_class, ratio, true_classes
+from training.core.losses import Loss, distillation_loss, softmax_probabilities, widen
+from training.core.scores import Metric, count_agreed, count_learned, predict_class
 from training.facts import DataFacts
 from training.objectives.objective import Objective
-from training.objectives.tables import ConfusionMatrix, Tables
+from training.objectives.tables import count_confusions
 
 
 class DistillationObjective(Objective):
@@ -23,18 +22,9 @@ class DistillationObjective(Objective):
 
     def __init__(self, config: Distillation, facts: DataFacts, device: torch.device) -> None:
         super().__init__(facts, len(facts.names), device)
-        self.loss = DistillationLoss(config.temperature, config.alpha)
-
-    def make_metrics(self) -> Sequence[Metric]:
-        truth = partial(true_classes, classes=self.outputs)
-        return [
-            ConfusionMatrix({"accuracy": accuracy}, self.outputs, self.device, predict_class, truth),
-            SummedMetrics({"agreement": ratio}, count_agreement),
-        ]
-
-    def tables(self, metrics: Sequence[Metric]) -> Tables:
-        assert isinstance(metrics[0], ConfusionMatrix), "the first of make_metrics"
-        return metrics[0].tables()
+        self.loss = Loss(partial(distillation_loss, temperature=config.temperature, alpha=config.alpha))
+        self.metrics = {"accuracy": Metric(count_learned), "agreement": Metric(count_agreed)}
+        self.tables = count_confusions(self.outputs, predict_class, taught=True)
 
     def predict(self, outputs: Tensor) -> Tensor:
         """Class probabilities (n, classes), float32, at temperature 1."""

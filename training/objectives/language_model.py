@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from training.config.objective import LanguageModel
-from training.core.losses import TokenCrossEntropy, widen
-from training.core.scores import Metric, SummedMetrics, bits, count_tokens, perplexity, ratio, sum_nats
-from training.facts import IGNORED, DataFacts
+from training.core.losses import Loss, token_cross_entropy, weigh_classes, widen
+from training.core.scores import Metric, bits_per_token, count_correct, perplexity, sum_nats
+from training.facts import DataFacts
 from training.objectives.objective import Objective
 
 
 class LanguageModelObjective(Objective):
     """Cross-entropy over logits (n, T, tokens) and the tokens that follow (n, T) int64: the mean over all places that are
-    not ``IGNORED``. Bits per character are measured where each token is a character."""
+    not to be ignored. Bits per character are measured where each token is a character."""
 
     probabilities = "softmax"
 
@@ -26,14 +27,11 @@ class LanguageModelObjective(Objective):
         super().__init__(facts, len(facts.names), device)
         if facts.vocabulary != "characters":
             self.unmeasured = {"bits_per_character": "the tokens are no characters"}
-        self.loss = TokenCrossEntropy(IGNORED, config.label_smoothing)
-
-    def make_metrics(self) -> Sequence[Metric]:
-        nats = {"perplexity": perplexity, "bits_per_character": bits}
-        return [
-            SummedMetrics({name: score for name, score in nats.items() if name not in self.unmeasured}, sum_nats),
-            SummedMetrics({"accuracy": ratio}, count_tokens),
-        ]
+        smoothing: dict[str, Any] = {"label_smoothing": config.label_smoothing} if config.label_smoothing else {}
+        self.loss = Loss(partial(token_cross_entropy, **smoothing), weigh_classes)
+        self.metrics = {"perplexity": Metric(sum_nats, perplexity), "accuracy": Metric(count_correct)}
+        if not self.unmeasured:
+            self.metrics |= {"bits_per_character": Metric(sum_nats, bits_per_token)}
 
     def predict(self, outputs: Tensor) -> Tensor:
         """Probabilities of the next token (n, T, tokens), float32."""

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import partial
 
 import torch
 from torch import Tensor
 
 from training.config.objective import MultiLabel
-from training.core.kept_scores import CurveMetrics, auroc, average_precision, compare_labels
-from training.core.losses import MultiLabelCrossEntropy, widen
-from training.core.scores import (
-    LabelMetrics,
-    Metric,
-    SummedMetrics,
-    count_labels,
-    count_subsets,
-    f1,
-    f1_micro,
-    precision,
-    ratio,
-    recall,
-)
+from training.core.kept_scores import compare_labels
+from training.core.losses import Loss, label_cross_entropy, widen
+from training.core.scores import Metric, count_labels, count_subsets, f1, f1_micro, precision, recall
 from training.facts import DataFacts
 from training.objectives.objective import Objective
-from training.objectives.tables import Tables, list_scores
+from training.objectives.tables import measure_curves
 from training.objectives.weights import refuse_other_count
 
 
@@ -38,7 +26,6 @@ class MultiLabelObjective(Objective):
 
     def __init__(self, config: MultiLabel, facts: DataFacts, device: torch.device) -> None:
         super().__init__(facts, len(facts.names), device)
-        self._threshold = config.threshold
         weights = tuple(config.pos_weight)
         if weights:
             refuse_other_count("objective.pos_weight", weights, facts)
@@ -46,25 +33,24 @@ class MultiLabelObjective(Objective):
             carried = [count if 0 < count < facts.samples else 0 for count in facts.counts]
             weights = tuple((facts.samples - count) / count if count else 1.0 for count in carried)
         self._weights = weights
-        self.loss = MultiLabelCrossEntropy(
-            torch.tensor(weights, dtype=torch.float32, device=device) if weights else None
-        )
-
-    def make_metrics(self) -> Sequence[Metric]:
-        threshold = self._threshold
-        curves = {"auroc": auroc, "mean_average_precision": average_precision}
-        return [
-            LabelMetrics({"f1": f1, "f1_micro": f1_micro}, partial(count_labels, threshold=threshold)),
-            SummedMetrics({"subset_accuracy": ratio}, partial(count_subsets, threshold=threshold)),
-            CurveMetrics(curves, torch.sigmoid, compare_labels),
-        ]
-
-    def tables(self, metrics: Sequence[Metric]) -> Tables:
-        labels, _, curves = metrics
-        found = list_scores(labels, {"precision": precision, "recall": recall, "f1": f1})
+        weighing = {"pos_weight": torch.tensor(weights, device=device)} if weights else {}
+        self.loss = Loss(partial(label_cross_entropy, **weighing))
+        counts = partial(count_labels, threshold=config.threshold)
+        curves = measure_curves(torch.sigmoid, compare_labels)
+        self.metrics = {
+            "f1": Metric(counts, f1),
+            "f1_micro": Metric(counts, f1_micro),
+            "subset_accuracy": Metric(partial(count_subsets, threshold=config.threshold)),
+            "auroc": curves["auroc"],
+            "mean_average_precision": curves["average_precision"],
+        }
+        self.tables = {
+            "precision": Metric(counts, precision),
+            "recall": Metric(counts, recall),
+            "f1": self.metrics["f1"],
+        }
         if self.outputs > 1:
-            found |= list_scores(curves, {"auroc": auroc, "average_precision": average_precision})
-        return found
+            self.tables |= curves
 
     def predict(self, outputs: Tensor) -> Tensor:
         """The probability of each label (n, labels), float32; they do not sum to 1."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
@@ -15,13 +15,16 @@ from training.core.losses import Loss
 from training.core.scores import Metric
 from training.errors import InputError
 from training.facts import DataFacts
-from training.objectives.tables import Tables
 
 
 class Objective(ABC):
     """A task: its loss and metrics, which are core's, and the form of a prediction."""
 
     loss: Loss
+    metrics: Mapping[str, Metric]
+    """What is reported beside the loss, by name, the usual one first."""
+    tables: Mapping[str, Metric] = {}
+    """What is measured and more than a number, by name."""
     outputs: int
     """How many numbers the model is to answer for each sample (pixel, token, item)."""
     unmeasured: Mapping[str, str] = {}
@@ -40,19 +43,11 @@ class Objective(ABC):
     @property
     def is_weighted(self) -> bool:
         """Whether the mean of the loss is over something else than samples, so that ``loss_weight`` has to see targets."""
-        return type(self.loss).weigh is not Loss.weigh
+        return self.loss.weigh is not len
 
     def loss_weight(self, targets: Tensor) -> int | Tensor:
         """What a batch counts for in the mean of the loss."""
         return self.loss.weigh(targets)
-
-    @abstractmethod
-    def make_metrics(self) -> Sequence[Metric]:
-        """Fresh ones of what is reported beside the loss."""
-
-    def tables(self, metrics: Sequence[Metric]) -> Tables:
-        """What ``metrics``, of ``make_metrics``, gathered that is more than a number."""
-        return {}
 
     @abstractmethod
     def predict(self, outputs: Tensor) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import partial
 
 import torch
@@ -10,15 +9,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from training.config.objective import Regression
-from training.core.kept_scores import StandardizedValueMetrics, ValueMetrics, mae, r2, rmse, spearman
-from training.core.losses import StandardizedValueLoss, ValueLoss, weighted_error, widen
+from training.core.kept_scores import in_own_unit, join_doubles, keep_values, mae, r2, rmse, spearman
+from training.core.losses import Error, Loss, mean_error, standardized_error, weighted_error, widen
 from training.core.scores import Metric
 from training.facts import DataFacts
 from training.objectives.objective import Objective
-from training.objectives.tables import Tables, list_scores
-
-Error = Callable[..., Tensor]
-_SCORES = {"r2": r2, "rmse": rmse, "mae": mae, "spearman": spearman}
 
 
 class RegressionObjective(Objective):
@@ -31,17 +26,17 @@ class RegressionObjective(Objective):
 
     def __init__(self, config: Regression, facts: DataFacts, device: torch.device) -> None:
         super().__init__(facts, len(facts.names), device)
-        self.loss = ValueLoss(_choose_error(config))
+        error, scores = _choose_error(config), (r2, rmse, mae, spearman)
+        self.loss = Loss(partial(mean_error, error=error))
+        self.metrics = {score.__name__: Metric(keep_values, score, join_doubles) for score in scores}
         if config.standardise and facts.target_mean:
-            self.spread = facts.target_mean, facts.target_std
+            mean, std = self.spread = facts.target_mean, facts.target_std
             self._mean, self._std = torch.tensor(self.spread, dtype=torch.float32, device=device).unbind()
-            self.loss = StandardizedValueLoss(self.loss.error, self._mean, self._std)
-
-    def make_metrics(self) -> Sequence[Metric]:
-        return [ValueMetrics(_SCORES) if self.spread is None else StandardizedValueMetrics(_SCORES, *self.spread)]
-
-    def tables(self, metrics: Sequence[Metric]) -> Tables:
-        return list_scores(metrics[0], _SCORES) if self.outputs > 1 else {}
+            self.loss = Loss(partial(standardized_error, error=error, mean=self._mean, std=self._std))
+            for score in scores:
+                own = partial(in_own_unit, score=score, mean=mean, std=std)
+                self.metrics[score.__name__] = Metric(keep_values, own, join_doubles)
+        self.tables = self.metrics if self.outputs > 1 else {}
 
     def predict(self, outputs: Tensor) -> Tensor:
         """The values (n, values) in the data's own units, float32."""

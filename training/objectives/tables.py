@@ -1,44 +1,88 @@
-"""What is measured beside single numbers: a number for each class, and which class was taken for which."""
+"""All metrics of a task at once, and what is measured beside single numbers: a number for each class, which class was taken
+for which."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from training.core.scores import ClassMetrics, Metric
+from training.core.kept_scores import auroc, average_precision, join_rows, keep_probabilities
+from training.core.losses import split_answers
+from training.core.scores import Metric, average_known
 
 Tables = dict[str, Any]
 """Numbers in lists, or lists of lists, by name; small, as JSON can hold them."""
 MOST_SHOWN = 100
-"""Classes up to which the whole matrix is kept for people: 10,000 numbers."""
+"""Classes up to which the whole confusion matrix is kept for people: 10,000 numbers."""
 
 
-@dataclass
-class ConfusionMatrix(ClassMetrics):
-    """Counts the pairs of true and answered classes, too, unless there are so many that the matrix would fill memory."""
+class MetricSet:
+    """Metrics and tables, by name, in the form of one metric: what several of them measure is measured once."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        cells = self.classes**2 if self.classes <= MOST_SHOWN else 0
-        self.cells = torch.zeros(cells, dtype=torch.int64, device=self.device)
+    def __init__(self, metrics: Mapping[str, Metric], tables: Mapping[str, Metric]) -> None:
+        self._metrics, self._tables = metrics, tables
+        self._each = {id(metric): metric for metric in (*metrics.values(), *tables.values())}
+        self._measures = {id(metric.measure): metric.measure for metric in self._each.values()}
+        self.metric = Metric(self._measure, self._score, list)  # type: ignore[arg-type]  # of tuples, not of tensors
+        self._found: dict[str, float] = {}
+        self.tables: Tables = {}
+        """Once ``metric`` was computed."""
 
-    def count(self, predicted: Tensor, truth: Tensor, counted: Tensor) -> None:
-        super().count(predicted, truth, counted)
-        if len(self.cells):
-            self.cells.index_add_(0, truth * self.classes + predicted, counted)
+    def results(self, loss: float, score: float) -> dict[str, float]:
+        """The loss and each metric by its name, from what ``evaluate`` returned of ``metric``."""
+        return {"loss": loss} | (dict.fromkeys(self._found, math.nan) if math.isnan(score) else self._found)
 
-    def tables(self) -> Tables:
-        """ "confusion": a row for each true class; nothing of many classes."""
-        return {"confusion": self.cells.view(self.classes, -1).tolist()} if len(self.cells) else {}
+    def _measure(self, outputs: Tensor, targets: Tensor) -> tuple[Any, ...]:
+        return tuple(measure(outputs, targets) for measure in self._measures.values())
+
+    def _score(self, *gathered: Sequence[tuple[Tensor, ...]]) -> Tensor:
+        """0: ``evaluate`` makes NaN of it where no metric says anything."""
+        parts = dict(zip(self._measures, gathered, strict=True))
+        values = {number: _score_all(metric, parts[id(metric.measure)]) for number, metric in self._each.items()}
+        self._found = {name: average_known(values[id(metric)]) for name, metric in self._metrics.items()}
+        self.tables = {name: _list_known(values[id(metric)].tolist()) for name, metric in self._tables.items()}
+        return torch.zeros(())
 
 
-def list_scores(metric: Metric, scores: Mapping[str, Callable[[Any], Tensor]]) -> Tables:
-    """A number for each class, label, column or value; None, which JSON can hold, in the place of NaN."""
-    gathered = metric.gather()
-    found = {name: score(gathered).tolist() for name, score in scores.items()}
-    return {name: [None if math.isnan(value) else value for value in values] for name, values in found.items()}
+def _score_all(metric: Metric, parts: Sequence[tuple[Tensor, ...]]) -> Tensor:
+    return metric.score(*map(metric.gather, zip(*parts, strict=True)))
+
+
+def _list_known(values: Any) -> Any:
+    """None, which JSON can hold, in the place of NaN."""
+    if isinstance(values, list):
+        return [_list_known(value) for value in values]
+    return None if isinstance(values, float) and math.isnan(values) else values
+
+
+def count_confusions(
+    classes: int, predict: Callable[[Tensor], Tensor], ignore_index: int = -100, taught: bool = False
+) -> dict[str, Metric]:
+    """ "confusion": how often a class (row) was taken for which; nothing of many classes, which would fill memory.
+    ``taught`` are targets that ``with_answers`` makes."""
+
+    def measure(outputs: Tensor, targets: Tensor) -> tuple[Tensor]:
+        targets = split_answers(targets, classes)[0] if taught else targets
+        predicted, truth = predict(outputs).reshape(-1), targets.reshape(-1)
+        counted = (truth >= 0) & (truth != ignore_index)
+        cells = torch.zeros(classes * classes, dtype=torch.int64, device=truth.device)
+        return (cells.index_add_(0, truth.clamp(min=0) * classes + predicted, counted.long()),)
+
+    def score(cells: Tensor) -> Tensor:
+        return cells.long().view(classes, classes)
+
+    return {"confusion": Metric(measure, score)} if classes <= MOST_SHOWN else {}
+
+
+def measure_curves(
+    probabilities: Callable[[Tensor], Tensor], compare: Callable[..., tuple[Tensor, Tensor]]
+) -> dict[str, Metric]:
+    """AUROC and average precision."""
+    keep = partial(keep_probabilities, probabilities=probabilities)
+    scores = {"auroc": auroc, "average_precision": average_precision}
+    return {name: Metric(keep, partial(score, compare=compare), join_rows) for name, score in scores.items()}

@@ -37,7 +37,7 @@ class Evaluation(BaseModel):
 
 
 def note_evaluation(folder: RunFolder, part: Part, step: int, names: Sequence[str], tables: Mapping[str, Any]) -> None:
-    """Keep what ``objectives.Totals.tables`` gave for ``part`` at ``step``, beside what is known of the other part. Nothing is
+    """Keep what ``objectives.MetricSet`` gave for ``part`` at ``step``, beside what is known of the other part. Nothing is
     kept where there is nothing to tell or far too much. Raises OSError."""
     if not tables or len(names) > _MOST_NAMES:
         return

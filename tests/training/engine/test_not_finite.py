@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.training.tiny import tiny
-from training.core.evaluation import MetricSet
+from training.core import evaluation
 from training.engine.evaluate import evaluate as plain
 from training.engine.run import start_run
 from training.engine.session import Session
@@ -37,8 +37,16 @@ def test_a_validation_whose_loss_is_no_number_is_never_the_best(
 
 
 def test_a_model_that_answers_no_numbers_is_never_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    update = MetricSet.update
-    monkeypatch.setattr(MetricSet, "update", lambda self, outputs, targets: update(self, outputs * math.nan, targets))
+    class Broken(torch.nn.Module):
+        def forward(self, outputs: torch.Tensor) -> torch.Tensor:
+            return outputs * math.nan
+
+    plain = evaluation.evaluate
+
+    def evaluate(model: torch.nn.Module, *more: Any, **words: Any) -> tuple[float, float]:
+        return plain(torch.nn.Sequential(model, Broken()), *more, **words)
+
+    monkeypatch.setattr(evaluation, "evaluate", evaluate)
     record = start_run(tiny(), tmp_path)
     history = read_history(RunFolder(Path(record["folder"])).events_file)
     assert math.isnan(record["metrics"]["val/accuracy"])

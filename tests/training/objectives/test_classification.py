@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tests.training.known_facts import class_facts
+from tests.training.objectives.passes import evaluate_batches
 from training.config.objective import Classification
-from training.core.evaluation import MetricSet
 from training.objectives import make_objective
 
 CPU = torch.device("cpu")
@@ -49,24 +49,20 @@ def test_averages_are_per_sample_whatever_the_batches() -> None:
     wanted = functional.cross_entropy(outputs.double(), targets, label_smoothing=0.1).item()
     right = (outputs.argmax(1) == targets).sum().item()
     for sizes in ([1000], [999, 1], [1] * 1000, [300, 300, 300, 100]):
-        totals = MetricSet(objective.loss, objective.make_metrics())
-        for piece, labels in zip(outputs.split(sizes), targets.split(sizes), strict=True):
-            totals.update(piece, labels)
-        metrics = totals.compute()
-        assert list(metrics) == ["loss", "accuracy", "f1", "top5_accuracy"]
+        metrics, _ = evaluate_batches(objective, zip(outputs.split(sizes), targets.split(sizes), strict=True))
+        assert list(metrics) == ["loss", "accuracy", "top5_accuracy", "f1"]
         assert metrics["loss"] == pytest.approx(wanted, rel=1e-6)
         assert metrics["accuracy"] == right / 1000
 
 
 def test_sums_do_not_lose_small_losses_in_large_ones() -> None:
     objective = make_objective(Classification(), class_facts(2), CPU)
-    totals = MetricSet(objective.loss, objective.make_metrics())
     target = torch.zeros(1, dtype=torch.int64)
-    totals.update(torch.tensor([[-1e8, 0.0]]), target)
-    for _ in range(1000):
-        totals.update(torch.zeros(1, 2), target)
+    batches = [(torch.tensor([[-1e8, 0.0]]), target), *[(torch.zeros(1, 2), target)] * 1000]
     small = functional.cross_entropy(torch.zeros(1, 2), target).item()
-    assert totals.compute()["loss"] * 1001 == pytest.approx(1e8 + 1000 * small, rel=1e-14)  # float32: 1e8
+    assert evaluate_batches(objective, batches)[0]["loss"] * 1001 == pytest.approx(
+        1e8 + 1000 * small, rel=1e-14
+    )  # float32: 1e8
 
 
 def test_initial_loss_is_that_of_equal_probabilities() -> None:
@@ -80,17 +76,3 @@ def test_predictions_are_probabilities() -> None:
     probabilities = make_objective(Classification(), class_facts(7), CPU).predict(batch(5)[0])
     torch.testing.assert_close(probabilities.sum(1), torch.ones(5))
     assert torch.equal(probabilities.argmax(1), batch(5)[0].argmax(1))
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_gathering_never_waits_for_the_device() -> None:
-    device = torch.device("cuda")
-    objective = make_objective(Classification(), class_facts(7), device)
-    totals = MetricSet(objective.loss, objective.make_metrics())
-    outputs, targets = (tensor.to(device) for tensor in batch(9))
-    torch.cuda.set_sync_debug_mode("error")
-    try:
-        totals.update(outputs, targets)
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
-    assert totals.compute()["loss"] > 0

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from tests.training.objectives.passes import evaluate_batches
 from training.config.metrics import metric
 from training.config.objective import (
     Binary,
@@ -23,7 +24,6 @@ from training.config.objective import (
     Regression,
     Segmentation,
 )
-from training.core.evaluation import MetricSet
 from training.core.losses import with_answers
 from training.facts import IGNORED, DataFacts
 from training.objectives import make_objective
@@ -46,20 +46,14 @@ def numbers(high: int, *shape: int, seed: int = 1) -> Tensor:
 
 
 def measured(config: Objective, data: DataFacts, outputs: Tensor, targets: Tensor) -> tuple[dict[str, float], Any]:
-    """Metrics and tables, gathered in uneven batches in inference mode, as a validation does."""
+    """Metrics and tables, gathered in uneven batches, as a validation does."""
     objective = make_objective(config, data, CPU)
-    metrics = objective.make_metrics()
-    totals = MetricSet(objective.loss, metrics)
-    with torch.inference_mode():
-        for some, piece in zip(
-            outputs.split([1, 7, len(outputs) - 8]), targets.split([1, 7, len(targets) - 8]), strict=True
-        ):
-            totals.update(some, piece)
-        found = totals.compute()
-        assert set(found) - {"loss"} <= set(config.metrics)
-        assert set(config.metrics) - set(found) == set(objective.unmeasured)
-        assert all(metric(name).show(value) for name, value in found.items())
-        return found, objective.tables(metrics)
+    sizes = [1, 7, len(outputs) - 8]
+    found, tables = evaluate_batches(objective, zip(outputs.split(sizes), targets.split(sizes), strict=True))
+    assert list(found)[1:] == [name for name in config.metrics if name in found]
+    assert set(config.metrics) - set(found) == set(objective.unmeasured)
+    assert all(metric(name).show(value) for name, value in found.items())
+    return found, tables
 
 
 def test_of_classes() -> None:
@@ -339,11 +333,13 @@ def test_gathering_never_waits_for_the_device(
 ) -> None:
     device = torch.device("cuda")
     objective = make_objective(config, data, device)
-    totals = MetricSet(objective.loss, objective.make_metrics())
     batch = drawn(*outputs).to(device), targets.to(device)
     torch.cuda.set_sync_debug_mode("error")
     try:
-        totals.update(*batch)
+        objective.loss.sum(*batch)
+        objective.loss.weigh(batch[1])
+        for each in (*objective.metrics.values(), *objective.tables.values()):
+            each.measure(*batch)
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    assert totals.compute()["loss"] > 0
+    assert evaluate_batches(objective, [batch])[0]["loss"] > 0
