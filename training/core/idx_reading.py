@@ -13,32 +13,24 @@ IDX_IMAGES, IDX_LABELS = "images-idx3-ubyte", "labels-idx1-ubyte"
 
 
 def read_idx_parts(folder: Path, prefixes: dict[str, str]) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-    """Images uint8 (n, H, W, 1), their classes int64 (n,), and the numbers of the images of each part.
-
-    ``prefixes`` says with what the names of each part's two files begin. Raises FileNotFoundError where one is missing."""
-    images: list[Tensor] = []
-    labels: list[Tensor] = []
-    parts, total = {}, 0
+    """Images uint8 (n, H, W, 1), their classes int64 (n,), and the numbers of the images of each part. ``prefixes`` says
+    how the names of each part's two files begin."""
+    images, classes, parts, total = [], [], {}, 0
     for part, prefix in prefixes.items():
-        for form, arrays in ((IDX_IMAGES, images), (IDX_LABELS, labels)):
-            path = find_idx(folder, prefix, form)
-            if path is None:
-                raise FileNotFoundError(f"there is no file {prefix}-{form} or {prefix}-{form}.gz")
-            arrays.append(read_idx(path))
-        parts[part] = torch.arange(total, total + len(labels[-1]))
-        total += len(labels[-1])
-    return torch.cat(images).unsqueeze(3), torch.cat(labels).long(), parts
+        images.append(read_idx(find_idx(folder, f"{prefix}-{IDX_IMAGES}")))
+        classes.append(read_idx(find_idx(folder, f"{prefix}-{IDX_LABELS}")))
+        parts[part] = torch.arange(total, total + len(classes[-1]))
+        total += len(classes[-1])
+    return torch.cat(images).unsqueeze(3), torch.cat(classes).long(), parts
 
 
-def find_idx(folder: Path, prefix: str, form: str) -> Path | None:
-    """The file of a part's images or labels, gzipped or not; also with a dot before "idx", as some mirrors and unpackers
-    write it. None where there is none."""
-    name = f"{prefix}-{form}"
-    for plain in (name, name.replace("-idx", ".idx")):
-        for candidate in (plain, f"{plain}.gz"):
-            if (folder / candidate).is_file():
-                return folder / candidate
-    return None
+def find_idx(folder: Path, name: str) -> Path:
+    """The file of that name, gzipped or not; also with a dot before "idx", as some mirrors and unpackers write it. Raises
+    FileNotFoundError."""
+    for candidate in (name, f"{name}.gz", name.replace("-idx", ".idx"), f"{name.replace('-idx', '.idx')}.gz"):
+        if (folder / candidate).is_file():
+            return folder / candidate
+    raise FileNotFoundError(f"there is no file {name} or {name}.gz")
 
 
 def read_idx(path: Path) -> Tensor:
@@ -51,6 +43,5 @@ def read_idx(path: Path) -> Tensor:
 
 
 def idx_shape(header: bytes) -> tuple[int, ...]:
-    """What the beginning of a file says of its array: two zeros, the type of its numbers (8: bytes), how many dimensions
-    it has, and the size of each in four bytes, the highest first."""
+    """The sizes of the array: behind two zeros and a type (8: bytes) their number, and then each in four bytes."""
     return struct.unpack_from(f">{header[3]}I", header, 4)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from training.core.image_reading import UnfitImage, decode_image, flatten_image, turn_upright
 from training.data.files import File, Pair
 from training.data.folder import formats
 from training.data.masks import MaskForm, NoMask
@@ -125,11 +126,10 @@ def own_size(path: Path) -> tuple[int, int] | None:
 def unpack(data: bytes, form: Form) -> NDArray[np.uint8]:
     """The pixels (H, W, C) of a file's content. Raises Unusable or DifferentSize."""
     with _decoding(data), open_picture(io.BytesIO(data)) as image:
-        if form.fit and image.format == "JPEG":
-            # Decode at 1/2, 1/4 or 1/8 where that still leaves twice the wanted size: several times faster.
-            image.draft(None, (2 * form.width, 2 * form.height))
+        if form.fit:
+            return decode_image(image, form.height, form.width, form.channels)
         image.load()
-        return _shaped(_flattened(_upright(image), form.channels), form)
+        return _shaped(flatten_image(turn_upright(image), form.channels), form)
 
 
 def _unpack_pair(picture: bytes, mask: bytes, mask_name: str, form: Form) -> NDArray[np.uint8]:
@@ -139,11 +139,11 @@ def _unpack_pair(picture: bytes, mask: bytes, mask_name: str, form: Form) -> NDA
     # Never at a fraction of the size: its edges would not be where those of the mask are.
     with _decoding(picture), open_picture(io.BytesIO(picture)) as image:
         image.load()
-        shown = _flattened(_upright(image), form.channels)
+        shown = flatten_image(turn_upright(image), form.channels)
     try:
         with _decoding(mask), open_picture(io.BytesIO(mask)) as image:
             image.load()
-            numbers = form.mask.numbers(_upright(image))
+            numbers = form.mask.numbers(turn_upright(image))
     except Unusable as error:
         raise Unusable(f"its mask {visible(mask_name, 200)}: {error}") from error
     except NoMask as error:
@@ -166,6 +166,8 @@ def _decoding(data: bytes) -> Iterator[None]:
         yield
     except (Unusable, DifferentSize, NoMask):
         raise
+    except UnfitImage as error:
+        raise Unusable(str(error)) from error
     except UnidentifiedImageError as error:
         raise Unusable("not a picture in a format that can be read") from error
     except MemoryError as error:
@@ -189,39 +191,9 @@ def _bomb() -> str:
     return f"has more than {MAX_PIXELS // 1024**2} million pixels"
 
 
-def _upright(image: Image.Image) -> Image.Image:
-    """Turned as the camera noted in EXIF or XMP."""
-    if image.format == "JPEG" and not image.info.keys() & {"exif", "xmp"}:
-        return image  # looking for a note that is not there costs as much as decoding a small picture
-    return ImageOps.exif_transpose(image)
-
-
-def _flattened(image: Image.Image, channels: int) -> Image.Image:
-    """8-bit RGB or grey; what is transparent becomes white, as on the page of a browser."""
-    if image.mode == "I" or image.mode.startswith("I;16"):
-        image = _eight_bit(image)
-    elif image.mode == "F":
-        raise Unusable("floating-point pixels have no agreed brightness range; save it with 8 or 16 bits")
-    elif image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info:
-        image = image.convert("RGBA")
-        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-    mode = "RGB" if channels == 3 else "L"
-    return image if image.mode == mode else image.convert(mode)
-
-
-def _eight_bit(image: Image.Image) -> Image.Image:
-    """0..65535 to 0..255, rounded; Pillow's own conversion would clip at 255."""
-    wide = np.asarray(image).astype(np.int64)
-    if wide.min() < 0 or wide.max() > 65535:
-        raise Unusable("32-bit pixels have no agreed brightness range; save it with 8 or 16 bits")
-    return Image.fromarray(((wide * 255 + 32767) // 65535).astype(np.uint8))
-
-
 def _shaped(image: Image.Image, form: Form) -> NDArray[np.uint8]:
     if form.fit:
-        # The shorter side is scaled, with antialiasing, and the longer one cut evenly at both ends.
         image = ImageOps.fit(image, (form.width, form.height), Image.Resampling.BILINEAR)
     elif image.size != (form.width, form.height):
         raise DifferentSize
-    pixels = np.asarray(image)
-    return pixels.reshape(form.height, form.width, form.channels)
+    return np.asarray(image).reshape(form.height, form.width, form.channels)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from training.core.image_reading import is_system_name
 from training.data.files import Files
 from training.data.names import Names
 from training.data.source import ReportProgress, Skipped
@@ -32,7 +33,6 @@ ROLES = {
     "testing": "test",
 }
 """What folders and columns call the parts of a dataset, lower case."""
-_SYSTEM = {"thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "icon\r", "@eadir", "$recycle.bin"}
 _USUAL = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF")
 """Tried first: Pillow's own order costs a small JPEG a third of its decoding time."""
 _RARE = ("AVIF", "HEIF", "MPO", "JPEG2000", "PPM", "TGA", "ICO", "DIB", "PCX", "SGI", "QOI")
@@ -139,7 +139,7 @@ def list_tree(listing: Listing, part: str, folder: str) -> None:
 def _parts(root: Path) -> dict[str, str]:
     """Folder name to part, when the folder is divided into parts; a class may be called "train", too."""
     try:
-        folders = sorted(path.name for path in root.iterdir() if path.is_dir() and not is_system(path.name))
+        folders = sorted(path.name for path in root.iterdir() if path.is_dir() and not is_system_name(path.name))
         found = {name: ROLES[name.lower()] for name in folders if name.lower() in ROLES}
         trained = [root / name for name, role in found.items() if role == "train"]
         divided = any(path.is_dir() for folder in trained for path in folder.iterdir())
@@ -197,7 +197,7 @@ def _list_class(
     while entries:
         entry = entries.pop()  # let go of, with all that the system said of it: a million of them take a gigabyte
         path = folder + os.sep + entry.name
-        if is_system(entry.name):
+        if is_system_name(entry.name):
             listing.skip(path, "hidden or system file")
         elif _is_folder(entry):
             _list_class(listing, path, (*above, identity), seen)
@@ -230,7 +230,7 @@ def _entries(listing: Listing, folder: str) -> list[os.DirEntry[str]]:
 
 def _stray(entry: os.DirEntry[str]) -> str:
     """Why this entry is no class folder, "" if it is one."""
-    if is_system(entry.name):
+    if is_system_name(entry.name):
         return "hidden or system file"
     return "" if _is_folder(entry) else "not inside a class folder"
 
@@ -240,11 +240,6 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:  # a link to itself
         return False
-
-
-def is_system(name: str) -> bool:
-    """Whether it is a file or folder that systems leave behind, or hidden."""
-    return name.startswith(".") or name.lower() in _SYSTEM
 
 
 def not_a_picture(name: str, status: os.stat_result) -> str:

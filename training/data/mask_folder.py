@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 from training.config.pictures import IMAGE_FOLDERS, MASK_FOLDERS
-from training.data.folder import ROLES, Listing, is_system, list_tree, shown
+from training.core.image_reading import is_system_name
+from training.data.folder import ROLES, Listing, list_tree, shown
 from training.data.source import ReportProgress
 from training.errors import InputError
 
@@ -68,7 +69,9 @@ def _pair_in(root: Path, folder: str) -> tuple[str, str] | None:
 
 def _folders(root: Path, folder: str) -> list[str]:
     try:
-        return sorted(path.name for path in (root / folder).iterdir() if path.is_dir() and not is_system(path.name))
+        return sorted(
+            path.name for path in (root / folder).iterdir() if path.is_dir() and not is_system_name(path.name)
+        )
     except OSError as error:
         raise InputError(f"{root / folder} cannot be read: {error.strerror or error}.", _ADVICE) from error
 

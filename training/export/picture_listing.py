@@ -33,8 +33,11 @@ def describe_image_folder(material: Material, dataset: ImageFolderDataset) -> De
         part = listing.groups[owner][0]
         parts.setdefault(part, Path(path).parts[0])
     divided = any(note.startswith("parts found") for note in listing.notes)
+    suffixes = sorted({Path(path).suffix.lower() for path in listing.paths})
     return {"parts": parts if divided else {"train": "."}}, [
+        ("Endings of the images' names.", "SUFFIXES", suffixes),
         ("", "CLASSES", list(material.facts.names)),
         ("", "HEIGHT", material.facts.shape[1]),
         ("", "WIDTH", material.facts.shape[2]),
+        ("", "CHANNELS", material.facts.shape[0]),
     ]

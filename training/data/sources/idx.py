@@ -37,7 +37,7 @@ class Idx(AtHand):
         digest = hashlib.sha256()
         total = 0
         for part, prefix in prefixes:
-            images_file, labels_file = (find_idx(folder, prefix, form) for form in (IDX_IMAGES, IDX_LABELS))
+            images_file, labels_file = (_find(folder, f"{prefix}-{form}") for form in (IDX_IMAGES, IDX_LABELS))
             if part == "test" and images_file is None and labels_file is None:
                 continue
             if images_file is None or labels_file is None:
@@ -103,6 +103,18 @@ def open_idx(dataset: IdxDataset, opening: Opening) -> Idx:
         raise InputError(f"dataset.path: {folder} is not a folder.", "Choose the folder that holds the idx files.")
     opening.report_progress(f"reading {folder.name}", None)
     return Idx(folder)
+
+
+def has_idx(folder: Path, name: str) -> bool:
+    """Whether the file is there, packed or not."""
+    return _find(folder, name) is not None
+
+
+def _find(folder: Path, name: str) -> Path | None:
+    try:
+        return find_idx(folder, name)
+    except FileNotFoundError:
+        return None
 
 
 def _notes(folder: Path, files: list[Path], seen: Tensor) -> tuple[str, ...]:
