@@ -20,7 +20,7 @@ from training.doctor.norms import norm_findings
 from training.doctor.own_network import own_network_findings
 from training.doctor.unmeasurable import unmeasurable
 from training.engine.assemble import assemble
-from training.engine.compiled import compile_session
+from training.engine.compile import compile_session
 from training.engine.device import describe_device, ran_out_of_memory
 from training.engine.memory import (
     batches_that_fit,

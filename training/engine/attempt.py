@@ -17,7 +17,7 @@ from training.config.user_file import UserFile
 from training.control import Control
 from training.data.prepare import in_short
 from training.engine.assemble import assemble
-from training.engine.compiled import compile_session
+from training.engine.compile import compile_session
 from training.engine.device import choose_device
 from training.engine.environment import compare, earlier_environment, environment, kept_choices, normalised_by
 from training.engine.fit import fit

@@ -22,7 +22,7 @@ import training
 from training.config import RunConfig
 from training.config.weights_fit import as_weights_know
 from training.data.processes import core_count
-from training.engine.compiler import compiler_facts
+from training.engine.compile.compiler import compiler_facts
 from training.engine.device import Choices, describe_device
 from training.engine.session import Session
 from training.events import Found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from training.checkpoints import Keeper
-from training.engine.compiled import compile_session
+from training.engine.compile import compile_session
 from training.engine.ledger import Ledger
 from training.engine.record import Recorder
 from training.engine.restore import take_over

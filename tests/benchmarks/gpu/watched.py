@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.benchmarks.step import Ours, session_for
 from training.config import parse_config
-from training.engine.compiled import compile_session
+from training.engine.compile import compile_session
 from training.engine.session import Session
 
 WARM_UP = 3

@@ -13,7 +13,7 @@ from tests.training.export.test_script import assert_same_run, check_source, tra
 from tests.training.tiny import tiny
 from training.config import RunConfig
 from training.config.image_section import ImageSection
-from training.engine import compiler
+from training.engine.compile import compiler
 from training.errors import ConfigError
 from training.export import export_checkpoint
 

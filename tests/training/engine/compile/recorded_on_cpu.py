@@ -62,7 +62,7 @@ def record_on_cpu(monkeypatch: pytest.MonkeyPatch, *, empty: bool = False) -> li
             yield
 
     fork_rng = torch.random.fork_rng
-    monkeypatch.setattr("training.engine.compiled.wants_cuda_graph", lambda session: True)
+    monkeypatch.setattr("training.engine.compile.wants_cuda_graph", lambda session: True)
     monkeypatch.setattr(torch.cuda, "device", lambda device: nullcontext())
     monkeypatch.setattr(torch.cuda, "Stream", _Stream)
     monkeypatch.setattr(torch.cuda, "current_stream", _Stream)

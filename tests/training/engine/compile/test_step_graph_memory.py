@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.training.engine.uncompiled import (
+from tests.training.engine.compile.uncompiled import (
     Differing,
     Direct,
     numbers,
@@ -23,9 +23,8 @@ from tests.training.engine.uncompiled import (
 from tests.training.tiny import tiny
 from training.checkpoints.snapshot import tensors_in
 from training.data import Window
-from training.engine import compiled
 from training.engine.assemble import assemble
-from training.engine.compiled import compile_session
+from training.engine.compile import compile_session, compiled_step
 from training.engine.hooks import Hooks
 from training.engine.run import resume_run, start_run
 from training.engine.session import Session
@@ -94,20 +93,22 @@ def test_a_run_stopped_after_it_went_on_in_smaller_batches_resumes_to_the_same_b
     way: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether the process that goes on has compiled anything or not: what stands for compiled code differs widely here."""
-    step, forward = compiled.CompiledStep.__call__, compiled.CompiledModel.__call__
+    step, forward = compiled_step.CompiledStep.__call__, compiled_step.CompiledModel.__call__
 
-    def make_step(made: compiled.CompiledStep, session: Session, window: Window, lr: float) -> tuple[Tensor, Tensor]:
+    def make_step(
+        made: compiled_step.CompiledStep, session: Session, window: Window, lr: float
+    ) -> tuple[Tensor, Tensor]:
         runs_out_once(session)
         return step(made, session, window, lr)
 
-    def pass_forward(made: compiled.CompiledModel, inputs: Tensor) -> Any:
+    def pass_forward(made: compiled_step.CompiledModel, inputs: Tensor) -> Any:
         runs_out_once(made._session)
         return forward(made, inputs)
 
-    monkeypatch.setattr(compiled.CompiledStep, "__call__", make_step)
-    monkeypatch.setattr(compiled.CompiledModel, "__call__", pass_forward)
+    monkeypatch.setattr(compiled_step.CompiledStep, "__call__", make_step)
+    monkeypatch.setattr(compiled_step.CompiledModel, "__call__", pass_forward)
     monkeypatch.setattr(torch, "compile", lambda model, dynamic: lambda inputs: 1.001 * model(inputs))
-    monkeypatch.setattr(compiled, "Captured", Differing)
+    monkeypatch.setattr(compiled_step, "CompiledGraph", Differing)
     settings = ("precision.compile=step", "loop.on_out_of_memory=smaller_batches", "dataset.samples=330", *way)
     whole = start_run(tiny(*settings), tmp_path / "whole")
     hooks = Hooks()

@@ -13,9 +13,8 @@ from torch import Tensor, nn
 from tests.training.stepping import take_step
 from tests.training.tiny import tiny
 from training.engine import assemble as assembly
-from training.engine import compiled
 from training.engine.assemble import assemble
-from training.engine.compiled import compile_session
+from training.engine.compile import compile_session, compiled_step
 from training.engine.session import Session
 
 STEPS = 24
@@ -73,8 +72,8 @@ def small_model(monkeypatch: pytest.MonkeyPatch) -> None:
         return nn.Sequential(*layers)
 
     monkeypatch.setattr(assembly, "make_model", make)
-    monkeypatch.setattr(compiled, "Captured", Direct)
-    monkeypatch.setattr(compiled, "refuse_without_compiler", lambda device: None)
+    monkeypatch.setattr(compiled_step, "CompiledGraph", Direct)
+    monkeypatch.setattr(compiled_step, "refuse_without_compiler", lambda device: None)
 
 
 def session_for(compile_it: bool, *overrides: str) -> Session:

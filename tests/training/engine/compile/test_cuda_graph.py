@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.training.engine.recorded_on_cpu import record_on_cpu
-from tests.training.engine.test_compiled import WHOLE, digests, train
+from tests.training.engine.compile.recorded_on_cpu import record_on_cpu
+from tests.training.engine.compile.test_compiled import WHOLE, digests, train
 from tests.training.tiny import tiny
-from training.engine import cuda_graph
 from training.engine.assemble import assemble
-from training.engine.compiled import compile_session
+from training.engine.compile import compile_session, cuda_graph
 from training.engine.hooks import Hooks
 from training.engine.run import resume_run, start_run
 from training.errors import InputError
@@ -39,7 +38,7 @@ def test_replayed_steps_are_the_eager_ones_up_to_rounding(
     assert torch.equal(torch.get_rng_state(), dropout)
     for name, tensor in session.model.state_dict().items():
         assert torch.equal(tensor, before[name]), f"{name} was changed by recording"
-    monkeypatch.setattr("training.engine.compiled.train_step", None)  # none of these steps is made by it
+    monkeypatch.setattr("training.engine.compile.compiled_step.train_step", None)  # none of these steps is made by it
     made, ours = train(session, 24)
     assert torch.allclose(torch.tensor(made), torch.tensor(right), rtol=1e-4, atol=1e-6)
     for name in kept:

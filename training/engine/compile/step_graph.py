@@ -3,7 +3,7 @@
 The functions do what ``engine.step.train_step`` does, in the same order, equal up to rounding. All that lasts is handed
 in and written in place, at the end, and only where the gradient was finite: so it stays the session's own, and
 checkpoints, validation and steps that are not compiled go on with it. No tensor is made from a plain number, as
-``torch.where(condition, 1.0, ...)`` makes one: it would be copied to the GPU, which no recording (``engine.cuda_graph``)
+``torch.where(condition, 1.0, ...)`` makes one: it would be copied to the GPU, which no recording (``cuda_graph``)
 can hold.
 """
 

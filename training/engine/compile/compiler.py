@@ -20,7 +20,7 @@ import torch
 from platformdirs import user_cache_path
 from torch import nn
 
-from training.engine.compiled_room import make_room, note_use
+from training.engine.compile.compile_cache import make_room, note_use
 from training.engine.device import ran_out_of_memory
 from training.errors import InputError
 

@@ -12,7 +12,7 @@ from torch.utils import _pytree as pytree
 from training.errors import InputError
 
 
-class Captured:
+class CompiledGraph:
     """``function(held, *others)`` as compiled code; ``held`` are tensors that stay, in lists and dicts.
 
     torch.compile looks at every argument at every call, which for a tiny model takes long beside computing (measured on an

@@ -17,9 +17,8 @@ import torch
 from tests.training.stepping import take_step
 from tests.training.tiny import tiny
 from training.data.file_lock import FileLock
-from training.engine import compiled_room, compiler
 from training.engine.assemble import assemble
-from training.engine.compiled import compile_session
+from training.engine.compile import compile_cache, compile_session, compiler
 
 CPU = torch.device("cpu")
 DAY = 86400.0
@@ -74,7 +73,7 @@ def test_what_nobody_used_for_a_month_goes_and_nothing_else(home: Path) -> None:
 def test_the_longest_unused_make_way_the_own_last_and_none_that_is_in_use(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiled_room.make_room, "__defaults__", (2500,))
+    monkeypatch.setattr(compile_cache.make_room, "__defaults__", (2500,))
     own = start(home)
     (own / "code.so").write_bytes(bytes(1000))
     folders = {days: draw(home, f"0000000{days}", days) for days in (1, 2, 3)}
@@ -123,8 +122,8 @@ def test_those_that_begin_at_once_do_not_hinder_each_other(home: Path) -> None:
 
     def begin(_: int) -> None:
         gate.wait(60)
-        compiled_room.make_room(home / "ffffffff")
-        compiled_room.note_use(home / "ffffffff")
+        compile_cache.make_room(home / "ffffffff")
+        compile_cache.note_use(home / "ffffffff")
 
     for _ in range(5):
         old = [draw(home, f"{number:08x}", 400) for number in range(10)]
@@ -147,7 +146,7 @@ def test_a_run_goes_on_without_the_folder(home: Path) -> None:
     assert list(own.iterdir())
     os.utime(own, (0, 0))
     os.utime(home / "lock", (0, 0))
-    compiled_room.make_room(own, limit=0)
+    compile_cache.make_room(own, limit=0)
     assert not own.exists()
     assert session.compiled is not None
     before = [parameter.clone() for parameter in session.parameters]

@@ -12,15 +12,15 @@ from torch import Tensor
 from training.checkpoints.snapshot import tensors_in
 from training.core.step import set_lr
 from training.data import Batch, Window
-from training.engine.captured import Captured
-from training.engine.compiler import as_without, compiling, keep_work, refuse_without_compiler, standing_still
-from training.engine.cuda_graph import Recorded, wants_cuda_graph
+from training.engine.compile.compiled_graph import CompiledGraph
+from training.engine.compile.compiler import as_without, compiling, keep_work, refuse_without_compiler, standing_still
+from training.engine.compile.cuda_graph import Recorded
+from training.engine.compile.step_graph import Held, StepGraph
 from training.engine.device import TINY_MODEL, ran_out_of_memory
 from training.engine.memory import batches_that_fit, step_message, step_shortage
 from training.engine.replay import preserve_state
 from training.engine.session import Session
 from training.engine.step import train_step
-from training.engine.step_graph import Held, StepGraph
 from training.errors import InputError
 from training.optim.rules import rule_of
 
@@ -29,25 +29,16 @@ Key = tuple[torch.Size, tuple[int, ...]]
 
 
 class Part(Protocol):
-    """A function of tensors made fast: ``Captured`` or ``Recorded``."""
+    """A function of tensors made fast: ``CompiledGraph`` or ``Recorded``."""
 
     def bind(self, held: Any) -> None: ...
 
     def __call__(self, *others: Tensor) -> Sequence[Tensor]: ...
 
 
-def compile_session(session: Session, report_progress: Callable[[str, float | None], None]) -> None:
-    """Compile and record what ``[precision]`` says, ahead of the first step. Weights, state and random numbers stay as they
-    are. Raises InputError, in one sentence, where this machine or this run does not allow it, and TrainingError where memory
-    runs out.
-
-    Nothing is compiled for the smaller batches of a run that ran out of memory: neither does the process that it happened
-    to, and both have to compute the same bits. A roll back to before that may ask again.
-    """
-    wanted, recorded = session.config.precision.compile, wants_cuda_graph(session)
-    compiled = session.compiled is not None or session.forward is not None
-    if compiled or session.progress.batch_size or (wanted == "off" and not recorded):
-        return
+def compile_parts(session: Session, recorded: bool, report_progress: Callable[[str, float | None], None]) -> None:
+    """As ``compile_session``, of a run that asks for it; ``recorded``: as a CUDA graph, too."""
+    wanted = session.config.precision.compile
     setting = "precision.cuda_graphs" if wanted == "off" else "precision.compile"
     if wanted != "off":
         refuse_without_compiler(session.device)
@@ -162,7 +153,7 @@ class CompiledStep:
     def _make(self, function: Callable[..., tuple[Tensor, ...]], *others: Tensor) -> Part:
         if self._session.config.precision.compile == "off":
             return Recorded(function, self._held, *others)
-        captured = Captured(function, self._held, *others)
+        captured = CompiledGraph(function, self._held, *others)
         if not self._recorded:
             return captured
 

@@ -11,9 +11,8 @@ import torch
 from tests.training.catalog.task_samples import small
 from tests.training.stepping import take_step
 from training.config import RunConfig
-from training.engine import compiler
 from training.engine.assemble import assemble
-from training.engine.compiled import compile_session
+from training.engine.compile import compile_session, compiler
 from training.engine.run import start_run
 
 needs_compiler = pytest.mark.skipif(compiler.cpp_compiler() is None, reason="no C++ compiler here")

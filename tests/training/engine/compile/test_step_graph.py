@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tests.training.engine.uncompiled import (
+from tests.training.engine.compile.uncompiled import (
     WAYS,
     Direct,
     assert_close,
@@ -21,7 +21,7 @@ from tests.training.engine.uncompiled import (
     small_model,
     train,
 )
-from training.engine import compiled
+from training.engine.compile import compiled_step
 from training.errors import InputError
 
 
@@ -127,7 +127,7 @@ def test_a_profile_hears_of_each_batch_when_it_is_computed(way: tuple[str, ...],
 
 
 def test_an_optimizer_that_cannot_be_part_of_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "rule_of", lambda optimizer: None)
+    monkeypatch.setattr(compiled_step, "rule_of", lambda optimizer: None)
     with pytest.raises(
         InputError, match=r"precision\.compile: AdamW cannot be part of such a step; use --set"
     ) as caught:

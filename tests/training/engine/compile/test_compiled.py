@@ -23,9 +23,8 @@ from training.cli import main
 from training.config import RunConfig, save_config
 from training.doctor import preflight
 from training.engine import assemble as assembly
-from training.engine import compiled, compiler
 from training.engine.assemble import assemble
-from training.engine.compiled import compile_session
+from training.engine.compile import compile_session, compiled_step, compiler
 from training.engine.hooks import Hooks
 from training.engine.run import resume_run, start_run
 from training.engine.session import Session
@@ -98,7 +97,7 @@ def test_compiled_steps_are_the_eager_ones_up_to_rounding(monkeypatch: pytest.Mo
     assert torch.equal(torch.get_rng_state(), dropout)
     for name, tensor in session.model.state_dict().items():
         assert torch.equal(tensor, before[name]), f"{name} was changed by compiling"
-    monkeypatch.setattr("training.engine.compiled.train_step", None)  # none of these steps is made by it
+    monkeypatch.setattr("training.engine.compile.compiled_step.train_step", None)  # none of these steps is made by it
     made, ours = train(session, 24)
     assert torch.allclose(torch.tensor(made), torch.tensor(right), rtol=1e-4, atol=1e-6)
     assert list(ours) == list(kept)
@@ -144,8 +143,8 @@ def test_torch_is_told_to_time_nothing_and_to_round_as_it_does_itself(
         told.append((options.fallback_random, options.deterministic, options.emulate_precision_casts))
         raise InputError("seen")
 
-    monkeypatch.setattr(compiled, "refuse_without_compiler", lambda device: None)
-    monkeypatch.setattr(compiled, "Captured", note)
+    monkeypatch.setattr(compiled_step, "refuse_without_compiler", lambda device: None)
+    monkeypatch.setattr(compiled_step, "CompiledGraph", note)
     monkeypatch.setattr(torch, "compile", lambda model, dynamic: note)
     session = assemble(tiny(f"precision.compute={compute}", f"precision.compile={way}"), lambda *_: None)
     with pytest.raises(InputError, match="seen"):
