@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -217,15 +216,10 @@ def mostly_different(column: pl.Series) -> bool:
 
 def dense_codes(column: pl.Series) -> tuple[Tensor, tuple[str, ...]]:
     """int64 (N,) codes, 0 where a value is missing and else its place, from 1, among the sorted values; and these."""
-    import polars as pl
+    from training.core.table_reading import rank_column
 
-    if column.dtype == pl.Boolean:
-        known = column.drop_nulls().unique().sort()
-        column = column.cast(pl.Int8)
-    else:
-        known = column.drop_nulls().unique().sort()
-    codes = column.rank("dense").fill_null(0).to_numpy().astype(np.int64)
-    return torch.from_numpy(codes), tuple(_as_text(value) for value in known.to_list())
+    known = column.drop_nulls().unique().sort()
+    return rank_column(column), tuple(_as_text(value) for value in known.to_list())
 
 
 def _as_text(value: object) -> str:
@@ -325,6 +319,8 @@ def given_parts(column: pl.Series) -> dict[str, Tensor]:
     """The parts that a column of train, validation and test gives; raises InputError for other words."""
     import polars as pl
 
+    from training.core.table_reading import rows_by_part
+
     words = column.cast(pl.String).str.to_lowercase().fill_null("").to_list()
     foreign = sorted({word for word in words if word not in PARTS})
     if foreign:
@@ -332,9 +328,7 @@ def given_parts(column: pl.Series) -> dict[str, Tensor]:
         raise InputError(
             f"dataset.split_column: column '{visible(column.name, 60)}' says {what}; write train, validation or test there."
         )
-    rows: dict[str, list[int]] = {}
-    for number, word in enumerate(words):
-        rows.setdefault(PARTS[word], []).append(number)
-    if "train" not in rows:
+    parts = rows_by_part(column, PARTS)
+    if "train" not in parts:
         raise InputError(f"dataset.split_column: column '{visible(column.name, 60)}' gives no row to train on.")
-    return {part: torch.tensor(numbers) for part, numbers in rows.items()}
+    return parts

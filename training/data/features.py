@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -60,15 +59,16 @@ class Features:
     def fit(self, rows: Tensor) -> Features:
         """With the codes and the gaps of ``rows`` (int64) alone. Raises InputError for a column that holds numbers in these, and
         other text elsewhere: it would be no category but for rows that are held back."""
+        from training.core.table_reading import code_texts
+
         maps, marked = [], []
         for column, texts in enumerate(self.texts):
             values = self.values[rows, column]
             if texts:
                 present = torch.unique(values.long())
                 present = self._in_order(column, present[present > 0])
-                to = torch.zeros(len(texts) + 1)
-                to[present] = torch.arange(1.0, len(present) + 1)
-                maps.append(to)
+                trained = [texts[code - 1] for code in present.tolist()]
+                maps.append(code_texts((None, *texts), trained).float())
             else:
                 maps.append(torch.zeros(1))
                 if self.dataset.missing_indicator and bool(values.isnan().any()):
@@ -109,7 +109,9 @@ class Features:
                 values[:, column] = self.maps[column][values[:, column].long()]
         if not self.marked:
             return values
-        return torch.cat([values, values[:, self.marked].isnan().float()], dim=1)
+        from training.core.table_reading import append_gaps
+
+        return append_gaps(values, self.marked)
 
 
 def encode(
@@ -117,7 +119,7 @@ def encode(
 ) -> Features:
     """The columns ``names`` of ``columns``, which has them no more afterwards: a large table is not held twice. A dict, because
     to take one out of a DataFrame moves all the others."""
-    import polars as pl
+    from training.core.table_reading import number_column
 
     values = torch.empty(len(rows), len(names))
     texts: list[tuple[str, ...]] = []
@@ -129,8 +131,7 @@ def encode(
             values[:, place] = codes
             texts.append(known)
         else:
-            numbers = column.cast(pl.Float32).to_numpy()  # NaN where one is missing
-            values[:, place] = torch.from_numpy(np.array(numbers, copy=True))
+            values[:, place] = number_column(column)
             texts.append(())
     return Features(
         values, tuple(names), tuple(texts), dataset, rows, bool(categorical) and has_decimal_commas(dataset)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import difflib
 import io
-import math
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from training.data.host_memory import host_memory
 from training.errors import InputError, in_words
@@ -274,37 +273,12 @@ def _require_room(shown: str, size: int) -> None:
 
 
 def _plain(frame: pl.DataFrame, marks: tuple[str, ...]) -> pl.DataFrame:
-    """Every column as Boolean, Int64, Float64, String, or a date; the rest as it is."""
+    """Every column as ``plain_column`` makes it."""
+    from training.core.table_reading import plain_column
+
     for place, name in enumerate(frame.columns):  # one by one: what is replaced is let go of
-        frame.replace_column(place, _plain_column(frame.to_series(place), marks).alias(name))
+        frame.replace_column(place, plain_column(frame.to_series(place), marks).alias(name))
     return frame
-
-
-def _plain_column(column: pl.Series, marks: tuple[str, ...]) -> pl.Series:
-    import polars as pl
-
-    kind: Any = column.dtype
-    if isinstance(kind, pl.Categorical | pl.Enum):
-        column, kind = column.cast(pl.String), pl.String
-    if kind == pl.String:
-        column = column.str.strip_chars()
-        column = column.set(column.is_in(["", *marks]), None)
-        numbers = column.cast(pl.Float64, strict=False)
-        if numbers.null_count() > column.null_count() or column.null_count() == len(column):
-            return column
-        column, kind = numbers, pl.Float64
-        whole = column.cast(pl.Int64, strict=False)
-        if whole.null_count() == column.null_count() and (whole == column).all():
-            return whole
-    if kind.is_integer():
-        whole = column.cast(pl.Int64, strict=False)
-        return whole if whole.null_count() == column.null_count() else column.cast(pl.Float64)
-    if not kind.is_numeric():
-        return column
-    column = column.cast(pl.Float64)
-    return (
-        column.fill_nan(None) if math.isnan(float(column.sum())) else column
-    )  # only where there is one: it takes time
 
 
 def _first_line(error: Exception) -> str:

@@ -6,10 +6,20 @@ import ast
 import inspect
 import symtable
 
-from training.core import balance, counter_rng, idx_reading, image_reading, prepared_reading, schedules, splits, toys
+from training.core import (
+    balance,
+    counter_rng,
+    idx_reading,
+    image_reading,
+    prepared_reading,
+    schedules,
+    splits,
+    table_reading,
+    toys,
+)
 from training.export.definitions import Definitions, defined_names
 
-MODULES = (balance, counter_rng, idx_reading, image_reading, prepared_reading, schedules, splits, toys)
+MODULES = (balance, counter_rng, idx_reading, image_reading, prepared_reading, schedules, splits, table_reading, toys)
 NAMES = tuple(
     (module.__name__, name)
     for module in MODULES

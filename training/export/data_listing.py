@@ -72,8 +72,6 @@ _NOTHING: dict[str, Any] = {
     "parts": {"train": ""},
     "grouped": False,
     "split_column": None,
-    "parquet": False,
-    "decimal_comma": False,
     "marked": (),
     "packages": (),
     "data_file": "",
@@ -147,7 +145,8 @@ def data_settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
         settings.append(
             ("The column that says which part a row belongs to.", "SPLIT_COLUMN", code(facts["split_column"]))
         )
-        settings.append(("What it calls each part.", "PARTS", facts["parts"]))
+        parts = {word: part for part, words in facts["parts"].items() for word in words}
+        settings.append(("The part that each of its words means, in lower case.", "PARTS", parts))
     if facts["by"] == "groups":
         settings.append(setting(dataset, "group_column"))
     names = variation_settings(material.config)

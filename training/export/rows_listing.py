@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from training.config.tables import TableDataset
 from training.config.text import TextDataset
-from training.data.columns import find_roles
+from training.data.columns import PARTS, find_roles
 from training.data.source import Opening
 from training.data.sources.table import load
+from training.data.table_file import how_written
 from training.export.dataset_again import looking_again, open_again
 from training.export.material import Material
-from training.export.table_listing import part_words, table_facts, table_settings
 from training.export.written import Described, Setting, code, setting
+
+if TYPE_CHECKING:
+    import polars as pl
 
 logger = logging.getLogger(__name__)
 
@@ -51,19 +54,22 @@ def describe_text(material: Material, dataset: TextDataset) -> Described:
 
 
 def describe_table(material: Material, dataset: TableDataset) -> Described:
-    known, path = material.facts, Path(dataset.path)
+    known = material.facts
     with looking_again():
         frame, _, _ = load(dataset, Opening(check=False))
         roles = find_roles(frame, dataset)
-        facts = table_facts(path, dataset.separator)
-        words = part_words(frame, dataset.split_column)
+        written = how_written(Path(dataset.path), dataset.separator)
+        words = _part_words(frame, dataset.split_column)
     features = {
         name: list(known.codes[place]) if known.categories and known.categories[place] else None
         for place, name in enumerate(roles.features)
     }
     marked = [name.removesuffix(" missing") for name in known.columns[len(features) :]]
     parts: dict[str, Any] = {**words} or {"train": ""}
-    facts |= {
+    between, decimal_comma = written or ("", False)
+    of_csv = f"read_csv_table(path, SEPARATOR, MISSING{', decimal_comma=True' * decimal_comma})"
+    facts = {
+        "read_table": of_csv if written else "read_parquet_table(path)",
         "parts": parts,
         "split_column": dataset.split_column,
         "grouped": dataset.group_column is not None,
@@ -75,8 +81,22 @@ def describe_table(material: Material, dataset: TableDataset) -> Described:
     ]
     if marked:
         settings.append(("Whether these are missing is one more column each.", "MARKED", marked))
-    settings += table_settings(facts, dataset.missing_marks)
+    if written:
+        settings += [("", "MISSING", list(dataset.missing_marks)), ("", "SEPARATOR", code(between))]
     return facts, settings + ([("", "CLASSES", list(known.names))] if known.target == "class" else [])
+
+
+def _part_words(frame: pl.DataFrame, column: str | None) -> dict[str, list[str]]:
+    """What a column calls each part, lower case; nothing without a column."""
+    import polars as pl
+
+    if column is None:
+        return {}
+    words = frame.get_column(column).cast(pl.String).str.to_lowercase().drop_nulls().unique().sort().to_list()
+    found: dict[str, list[str]] = {}
+    for word in words:
+        found.setdefault(PARTS[word], []).append(word)
+    return found
 
 
 def rows_alike(material: Material, script: dict[str, Any]) -> bool:

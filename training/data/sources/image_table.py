@@ -18,7 +18,7 @@ from training.data.columns import dense_codes, given_parts, predicts_last, requi
 from training.data.folder import Listing, look_up, picture_suffixes
 from training.data.pictures import Opened, Pictures, choose_form, open_pictures
 from training.data.source import Opening
-from training.data.sources.table import group_numbers, require_trained_classes
+from training.data.sources.table import require_trained_classes
 from training.data.table_file import read_table, require_columns, sort_of
 from training.errors import InputError
 from training.facts import Target
@@ -169,6 +169,8 @@ def _list(
 def _labels(frame: pl.DataFrame, rows: NDArray[np.int64], names: tuple[str, ...], dataset: ImageTableDataset) -> Labels:
     import polars as pl
 
+    from training.core.table_reading import group_numbers, stack_values
+
     groups = group_numbers(frame.get_column(dataset.group_column)) if dataset.group_column else None
     if dataset.label_separator != "none":
         if len(names) > 1:
@@ -187,5 +189,4 @@ def _labels(frame: pl.DataFrame, rows: NDArray[np.int64], names: tuple[str, ...]
         codes, known = dense_codes(frame.get_column(names[0]))
         return Labels(target, known, codes - 1, groups)
     require_numbers(frame, names, rows)
-    columns = [frame.get_column(name).cast(pl.Float64).to_numpy().astype(np.float32) for name in names]
-    return Labels(target, names, torch.from_numpy(np.stack(columns, axis=1)), groups)
+    return Labels(target, names, stack_values(frame, names), groups)

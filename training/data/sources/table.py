@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from training.config.tables import TableDataset, TableSection
+from training.core.table_reading import group_numbers, stack_values
 from training.data.columns import dense_codes, find_roles, given_parts, require_numbers, target_kind
 from training.data.features import Features, encode
 from training.data.source import AtHand, Opening, Skipped
@@ -128,14 +129,6 @@ def without_gaps(frame: pl.DataFrame, targets: tuple[str, ...]) -> tuple[pl.Data
     return frame.filter(known), rows, [gaps]
 
 
-def group_numbers(column: pl.Series) -> Tensor:
-    """int64 (N,): equal values have equal numbers, a missing one has one of its own."""
-    numbers, known = dense_codes(column)
-    alone = numbers == 0
-    numbers[alone] = len(known) + 1 + torch.arange(int(alone.sum()))
-    return numbers
-
-
 def require_trained_classes(names: tuple[str, ...], targets: Tensor, train: Tensor) -> None:
     """Raise InputError when a class has no training sample, or there is only one."""
     counts = torch.bincount(targets[train], minlength=len(names)).tolist()
@@ -152,14 +145,11 @@ def require_trained_classes(names: tuple[str, ...], targets: Tensor, train: Tens
 
 def _targets(frame: pl.DataFrame, names: tuple[str, ...], target: Target) -> tuple[tuple[str, ...], Tensor]:
     """Names of what is predicted, and the targets as ``facts.Target`` says."""
-    import polars as pl
-
     if target == "class":
         codes, known = dense_codes(frame.get_column(names[0]))
         return known, codes - 1
     require_numbers(frame, names)
-    columns = [frame.get_column(name).cast(pl.Float64).to_numpy().astype(np.float32) for name in names]
-    return names, torch.from_numpy(np.stack(columns, axis=1))
+    return names, stack_values(frame, names)
 
 
 def _fingerprint(path: Path) -> str:
