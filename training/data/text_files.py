@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from training.core.text_reading import list_texts
 from training.data.source import Skipped
 from training.errors import InputError
 from training.reading import open_file, visible
@@ -135,7 +136,7 @@ def find_text(root: Path, encoding: str, setting: str, most: int | None = None) 
             raise InputError(f"{setting}: {_shown(root)} is no file or folder.", "Choose a text file.")
         return TextFiles(root, [root], encoding, setting, most)
     try:
-        found = sorted(path for path in root.rglob("*") if path.suffix.lower() == ".txt" and _is_seen(path, root))
+        found = list_texts(root)
     except OSError as error:
         raise InputError(
             f"{setting}: {_shown(root)} cannot be read: {error.strerror or error}.", "Choose another folder."
@@ -175,10 +176,6 @@ def _last_cut(text: str) -> int:
             return end + 1
         end = text.rfind("\n", 0, end)
     return 0
-
-
-def _is_seen(path: Path, root: Path) -> bool:
-    return not any(part.startswith(".") for part in path.relative_to(root).parts)
 
 
 def _size(path: Path) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from training.core.text_reading import character_tokens, code_points
 from training.facts import DataFacts
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 UNKNOWN = "<unknown>"
 """Name of token 0 where a vocabulary does not hold every character."""
 _NO_CHARACTER = "\ufffd"
-_CODE_POINTS = 0x110000
 _TOGETHER = 8
 """Pieces of text that are encoded at a time, on all cores."""
 
@@ -62,9 +62,7 @@ class Characters:
 
     @cached_property
     def _tokens(self) -> NDArray[np.int32]:
-        tokens = np.zeros(_CODE_POINTS, dtype=np.int32)
-        tokens[[ord(character) for character in self.names[1:]]] = np.arange(1, len(self.names))
-        return tokens
+        return character_tokens(self.names[1:])
 
     def encode(self, text: str) -> NDArray[np.int32]:
         return self._tokens[code_points(text)]
@@ -150,17 +148,10 @@ def all_bytes() -> BytePairs:
 
 
 def find_byte_pairs(pieces: Iterable[str], size: int) -> BytePairs:
-    """Train at most ``size`` tokens on ``pieces``, the frequent pairs first (Sennrich et al. 2016); fewer where no pair
-    comes twice. The same pieces give the same vocabulary, on any number of cores."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    """The vocabulary that ``train_byte_pairs`` finds in ``pieces``."""
+    from training.core.byte_pairs import train_byte_pairs
 
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    trainer = trainers.BpeTrainer(
-        vocab_size=size, min_frequency=2, initial_alphabet=byte_letters(), show_progress=False
-    )
-    tokenizer.train_from_iterator(iter(pieces), trainer)
-    found = json.loads(tokenizer.to_str())["model"]
+    found = json.loads(train_byte_pairs(pieces, size).to_str())["model"]
     names = sorted(found["vocab"], key=found["vocab"].__getitem__)
     merges = [" ".join(pair) for pair in found["merges"]]
     return BytePairs(names, merges) if merges else all_bytes()
@@ -189,11 +180,6 @@ def vocabulary_of(facts: DataFacts) -> Vocabulary:
     if any(not {left, right, left + right} <= names for left, _, right in joined):
         raise ValueError("its pairs join no tokens")
     return BytePairs(facts.names, facts.merges)
-
-
-def code_points(text: str) -> NDArray[np.uint32]:
-    """The Unicode number of each character."""
-    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
 
 
 def byte_letters() -> list[str]:

@@ -8,6 +8,7 @@ import symtable
 
 from training.core import (
     balance,
+    byte_pairs,
     counter_rng,
     idx_reading,
     image_reading,
@@ -15,11 +16,24 @@ from training.core import (
     schedules,
     splits,
     table_reading,
+    text_reading,
     toys,
 )
 from training.export.definitions import Definitions, defined_names
 
-MODULES = (balance, counter_rng, idx_reading, image_reading, prepared_reading, schedules, splits, table_reading, toys)
+MODULES = (
+    balance,
+    byte_pairs,
+    counter_rng,
+    idx_reading,
+    image_reading,
+    prepared_reading,
+    schedules,
+    splits,
+    table_reading,
+    text_reading,
+    toys,
+)
 NAMES = tuple(
     (module.__name__, name)
     for module in MODULES

@@ -14,6 +14,7 @@ from training.config.text import TextDataset
 from training.data.columns import PARTS, find_roles
 from training.data.source import Opening
 from training.data.sources.table import load
+from training.data.sources.text import token_kind
 from training.data.table_file import how_written
 from training.export.dataset_again import looking_again, open_again
 from training.export.material import Material
@@ -42,14 +43,12 @@ def describe_text(material: Material, dataset: TextDataset) -> Described:
         settings.append(
             ("Share of the text, at its end, to judge by.", "VALIDATION_FRACTION", dataset.validation_fraction)
         )
-    paths = [Path(path) for path in (dataset.path, dataset.validation_path) if path]
     return {
         "vocabulary": known.vocabulary,
-        "class_names": len(known.names),
+        "token_kind": token_kind(len(known.names)).__name__,
         "encoding": "utf-8-sig" if dataset.encoding == "utf-8" else dataset.encoding,
-        "in_folder": any(path.is_dir() for path in paths),
         "validation_text": dataset.validation_path is not None,
-        "packages": ["tokenizers"] * (known.vocabulary == "bpe"),
+        "packages": ["numpy"] + ["tokenizers"] * (known.vocabulary == "bpe"),
     }, settings
 
 

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from training.config.tables import TableDataset, TableSection
-from training.core.table_reading import group_numbers, stack_values
 from training.data.columns import dense_codes, find_roles, given_parts, require_numbers, target_kind
 from training.data.features import Features, encode
 from training.data.source import AtHand, Opening, Skipped
@@ -81,6 +80,8 @@ class Table(AtHand):
 
 
 def open_table(dataset: TableDataset, opening: Opening) -> Table:
+    from training.core.table_reading import group_numbers
+
     frame, fingerprint, notes = load(dataset, opening)
     roles = find_roles(frame, dataset)
     target = target_kind(frame, roles.targets, dataset.task)
@@ -148,6 +149,8 @@ def _targets(frame: pl.DataFrame, names: tuple[str, ...], target: Target) -> tup
     if target == "class":
         codes, known = dense_codes(frame.get_column(names[0]))
         return known, codes - 1
+    from training.core.table_reading import stack_values
+
     require_numbers(frame, names)
     return names, stack_values(frame, names)
 

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.config.text import TextDataset
+from training.core.text_reading import code_points
 from training.data.source import AtHand, Opening, ReportProgress, Skipped
 from training.data.text_files import TextFiles, find_text, split_pieces
 from training.data.vocabulary import (
     Characters,
     Vocabulary,
     all_bytes,
-    code_points,
     find_byte_pairs,
     find_characters,
 )
@@ -187,10 +187,8 @@ class _Reader:
         return split_pieces(self._files.pieces(self._progress(what, self._files)), self._cut)
 
     def _encode(self, vocabulary: Vocabulary) -> tuple[NDArray[np.generic], int]:
-        """The tokens to train on and behind them those to judge by, in the smallest kind of number that torch can compute with
-        and that holds all of them; and how many the first are."""
-        size = len(vocabulary.names)
-        kind = np.uint8 if size <= 1 << 8 else np.int16 if size <= 1 << 15 else np.int32
+        """The tokens to train on and behind them those to judge by, and how many the first are."""
+        kind = token_kind(len(vocabulary.names))
         trained_on: list[bool] = []
 
         def pieces() -> Iterator[str]:
@@ -295,6 +293,11 @@ class _Reader:
             f"{count:,} character{'s' if count > 1 else ''} of the validation text never come{'' if count > 1 else 's'} in the "
             f"training text{f' ({which})' if late else ''}: they count as unknown."
         ]
+
+
+def token_kind(count: int) -> type[np.uint8 | np.int16 | np.int32]:
+    """The smallest kind of number that torch can compute with and that holds ``count`` tokens."""
+    return np.uint8 if count <= 1 << 8 else np.int16 if count <= 1 << 15 else np.int32
 
 
 def _windows(tokens: int, context: int, stride: int, share: float) -> int:
