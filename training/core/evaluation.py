@@ -17,16 +17,14 @@ from training.core.scores import Metric, add_up
 def evaluate(
     model: nn.Module, loss: Loss, metric: Metric, batches: Iterable[Any], *, autocast: Callable[[], Any]
 ) -> tuple[float, float]:
-    """Loss and metric over all samples of the ``batches`` (inputs, targets), not the mean over batches: the last may be
-    short. Leaves the model in evaluation mode."""
+    """Loss and metric over all samples of ``batches`` (inputs, targets): the mean over batches would err, the last is short."""
     model.eval()
-    sums, weights, parts = [], [], []
+    parts = []
     for inputs, targets in batches:
         with autocast():
             outputs = model(inputs)
-        sums.append(loss.sum(outputs, targets))
-        weights.append(torch.as_tensor(loss.weigh(targets)))
-        parts.append(metric.measure(outputs, targets))
-    total, score = add_up(sums), metric.compute(parts)
+        parts.append((loss.sum(outputs, targets), loss.weigh(targets), metric.measure(outputs, targets)))
+    sums, weights, measured = zip(*parts, strict=True)
+    total, score = add_up(sums), metric.compute(measured)
     # A score can be read from answers that are no numbers, too, and would look like a guess.
     return loss.mean(total, add_up(weights)).item(), math.nan if total.isnan().any() else score

@@ -16,19 +16,16 @@ from torch.nn import functional
 
 @dataclass
 class Loss:
-    """A mean over the samples of an optimizer step, or of an evaluation: ``function`` sums a loss over a batch, and ``weigh``
-    tells by its targets what such sums are divided by."""
+    """The mean of what ``function`` sums over batches, divided by what ``weigh`` makes of their targets: of a step's or of all."""
 
     function: Callable[[Tensor, Tensor], Tensor]
     weigh: Callable[[Tensor], int | Tensor] = len
+    mean: Callable[[Tensor, Any], Tensor] = torch.div
 
     def sum(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Over a batch, 0-dim or (terms,): in float32 at least, because half precision would overflow."""
-        outputs = widen(outputs)
+        """Over a batch, in float32 at least: half precision would overflow."""
+        outputs = outputs.to(torch.promote_types(outputs.dtype, torch.float32))
         return self.function(outputs, targets.to(outputs.dtype) if targets.is_floating_point() else targets)
-
-    def mean(self, total: Tensor, weight: float | Tensor) -> Tensor:
-        return total / weight
 
     def __call__(self, outputs: Tensor, targets: Tensor, weight: float | Tensor) -> Tensor:
         """The batch's share of the mean over a step whose batches weigh ``weight`` together."""
@@ -40,20 +37,15 @@ def widen(outputs: Tensor) -> Tensor:
     return outputs if outputs.dtype == torch.float64 else outputs.float()
 
 
-@dataclass
-class CombinedLoss(Loss):
-    """``share`` of the second loss and the rest of the first, of (2,) sums and weights: each is a mean of its own."""
-
-    share: float = 0.5
-
-    def mean(self, total: Tensor, weight: float | Tensor) -> Tensor:
-        first, second = total / weight
-        return (1.0 - self.share) * first + self.share * second
-
-
 def stack_terms(*batch: Tensor, functions: Sequence[Callable[..., Any]]) -> Tensor:
     """What each of the functions makes of the batch, 0-dim: (functions,)."""
     return torch.stack([function(*batch) for function in functions])
+
+
+def share_means(totals: Tensor, weights: Tensor, share: float) -> Tensor:
+    """``share`` of the mean of the second term and the rest of the first, of two that ``stack_terms`` made."""
+    first, second = totals / weights
+    return (1.0 - share) * first + share * second
 
 
 # ------------------------------------------------------------------------------------------------------- classes

@@ -13,27 +13,22 @@ from torch.nn import functional
 from training.core.losses import compare_items, split_answers, widen
 
 
-def add_up(parts: Sequence[Tensor]) -> Tensor:
-    """The sum of all batches' tensors in float64 on the CPU; the first to wait for the device."""
-    return torch.stack([*parts]).cpu().double().cumsum(0)[-1]
+def add_up(parts: Sequence[float | Tensor]) -> Tensor:
+    """The sum of what all batches gave, in float64 on the CPU; the first to wait for the device."""
+    return torch.stack([torch.as_tensor(part) for part in parts]).cpu().double().cumsum(0)[-1]
 
 
 @dataclass
 class Metric:
-    """``score`` of what ``measure`` makes of the outputs and targets of all batches, tensors brought together by ``gather``;
-    of several numbers (for each class, label, column) the mean of those that are known."""
+    """``score`` of what ``measure`` makes of each batch, brought together by ``gather``: the mean of what numbers that gives."""
 
     measure: Callable[[Tensor, Tensor], tuple[Tensor, ...]]
     score: Callable[..., Tensor] = torch.div
     gather: Callable[[Sequence[Tensor]], Tensor] = add_up
 
     def compute(self, parts: Sequence[tuple[Tensor, ...]]) -> float:
-        return average_known(self.score(*map(self.gather, zip(*parts, strict=True))))
-
-
-def average_known(values: Tensor) -> float:
-    """NaN where none is a number."""
-    return values[~values.isnan()].mean().item()
+        values = self.score(*map(self.gather, zip(*parts, strict=True)))
+        return values[~values.isnan()].mean().item()
 
 
 # --------------------------------------------------------------------------------------------- shares of all samples
@@ -61,10 +56,15 @@ def count_agreed(outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     return count_correct(outputs, split_answers(targets, outputs.shape[1])[1].argmax(1))
 
 
-def count_subsets(outputs: Tensor, targets: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
-    """Samples of which every label is right, and all of them."""
-    right = (exceed(outputs, threshold) == (targets > 0.5)).all(1)
+def count_exact(outputs: Tensor, targets: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
+    """Samples of which every label is told rightly, and all of them: logits (n, labels) and targets of 0 and 1."""
+    right = (exceed(outputs, threshold) == (targets.view_as(outputs) > 0.5)).all(1)
     return right.sum(), torch.tensor(len(targets))
+
+
+def exceed(logits: Tensor, threshold: float) -> Tensor:
+    """Whether the probability is at least ``threshold``."""
+    return logits.float() >= math.log(threshold) - math.log1p(-threshold)
 
 
 def sum_nats(outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
@@ -107,19 +107,14 @@ def predict_class(outputs: Tensor) -> Tensor:
     return outputs.argmax(1)
 
 
-def predict_second(outputs: Tensor, threshold: float = 0.5) -> Tensor:
-    """1 where the probability of the second class is at least ``threshold``, by its logit (n, 1, ...)."""
-    return exceed(outputs, threshold).long()
-
-
-def exceed(logits: Tensor, threshold: float) -> Tensor:
-    """Whether the probability is at least ``threshold``."""
-    return logits.float() >= math.log(threshold) - math.log1p(-threshold)
+def predict_second(outputs: Tensor) -> Tensor:
+    """1 where the second class is the likelier one, by its logit (n, 1, ...)."""
+    return (outputs >= 0).long()
 
 
 def count_labels(outputs: Tensor, targets: Tensor, threshold: float) -> tuple[Tensor, Tensor, Tensor]:
     """As ``count_classes``, of labels: logits (n, labels) and targets of 0 and 1."""
-    predicted, truth = exceed(outputs, threshold), targets > 0.5
+    predicted, truth = exceed(outputs, threshold), targets.view_as(outputs) > 0.5
     return truth.sum(0), predicted.sum(0), (predicted & truth).sum(0)
 
 
@@ -151,11 +146,6 @@ def f1_micro(support: Tensor, predicted: Tensor, correct: Tensor) -> Tensor:
 def iou(support: Tensor, predicted: Tensor, correct: Tensor) -> Tensor:
     """Intersection over union; NaN for a class neither there nor predicted."""
     return correct / (support + predicted - correct)
-
-
-def score_second(*counts: Tensor, score: Callable[..., Tensor]) -> Tensor:
-    """The ``score`` of the second class alone."""
-    return score(*(count[1] for count in counts))
 
 
 # ------------------------------------------------------------------------------------------------------- orders

@@ -16,7 +16,7 @@ from training.export.material import Material
 from training.export.model_listing import describe_model
 from training.export.optimizer_listing import clipping, describe_averaging, describe_optimizer
 from training.export.refusals import refuse_what_no_template_says
-from training.export.task_listing import CURVES, describe_task, task_settings
+from training.export.task_listing import describe_task
 from training.export.teacher_listing import describe_teacher, teacher_settings
 from training.export.variation import describe_variation
 from training.export.weights_listing import beginning_settings, describe_beginning
@@ -57,7 +57,7 @@ def describe_run(material: Material, file: str) -> dict[str, Any]:
     facts |= describe_freezing(material) | describe_optimizer(material) | _schedule(material)
     facts |= _loop(material, facts)
     slug = re.sub(r"[^a-z0-9]+", "-", config.name.lower()).strip("-") or "run"
-    packages = ["torch", *_network_packages(facts, facts["teacher"])] + ["torchmetrics"] * (facts["score"] in CURVES)
+    packages = ["torch", *_network_packages(facts, facts["teacher"])]
     facts |= {
         "name": prose(config.name),
         "version": training.__version__,
@@ -115,10 +115,13 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
     loop, checkpoints, precision = config.loop, config.checkpoints, config.precision
     made = bool(facts["erased"] or facts["mixed"] or (facts["varied"] and facts["target"] == "mask"))
     train_input = "normalise(vary(samples[batch], batch, epoch))" if facts["varied"] else "normalise(samples[batch])"
-    by_name = made or (facts["target"] == "mask" and loop.accumulation == 1)
     scaler = precision.compute == "fp16"
     arguments = (
-        ["model"] + ["teacher"] * facts["distils"] + ["optimizer"] + ["scaler"] * scaler + ["samples", facts["truth"]]
+        ["model", "loss"]
+        + ["teacher"] * facts["distils"]
+        + ["optimizer"]
+        + ["scaler"] * scaler
+        + ["samples", facts["truth"]]
     )
     arguments.append("micro_batches" if loop.accumulation > 1 else "batch")
     return {
@@ -134,10 +137,11 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
         "autocast": _AUTOCAST.get(precision.compute, ""),
         "scaler": scaler,
         "made": made,
-        "make_batch": f"training_batch(samples, {facts['truth']}, {'train, ' if facts['mixed'] else ''}batch, epoch)",
+        "make_batch": f"training_batch(samples, {facts['truth']}, {'train, ' if facts['mixed'] else ''}batch, epoch)"
+        if made
+        else f"{train_input}, {facts['targets']}",
         "train_input": "inputs" if made else train_input,
         "class_count": len(material.facts.names),
-        "train_targets": "targets" if by_name else facts["targets"],
         "step_arguments": ", ".join(arguments + ["train"] * bool(facts["mixed"]) + ["epoch"] * facts["augmented"]),
         "clipping": clipping(loop.clip_norm, loop.clip_value),
         "device": _device(precision.device),
@@ -193,8 +197,7 @@ def _settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
     settings += [setting(optimizer, "weight_decay")] * facts["grouped"]
     if facts["listed"]:
         settings.append(("The optimizer's groups of parameters.", "GROUPS", facts["listed"]))
-    settings += [setting(config.objective, "label_smoothing")] if facts["label_smoothing"] else []
-    settings += task_settings(material)
+    settings += facts["task_settings"]
     settings += teacher_settings(material, facts)
     names = _present(loop, "clip_norm", "clip_value", "ema_decay", "swa_every_steps", "swa_lr")
     names += ["swa_start"] if facts["swa"] else []  # 0 is a share, too

@@ -19,10 +19,10 @@ from training.core import counter_rng
 from training.data.augment import Augmenter
 from training.engine.teacher import told_of_teacher
 from training.errors import InputError, TrainingError, in_words
+from training.export.check_eval import evaluates_alike
 from training.export.core_source import paste_core
 from training.export.data_listing import data_name
 from training.export.freezing_listing import frozen_alike
-from training.export.judgement import judged_alike
 from training.export.listing import describe_run
 from training.export.material import SAMPLES, Material
 from training.export.own_file import joined, refuse_clash
@@ -43,8 +43,10 @@ _IMPORTS = {
     "bisect_right": "from bisect import bisect_right",
     "Callable": "from collections.abc import Callable",
     "Iterable": "from collections.abc import Iterable",
+    "Iterator": "from collections.abc import Iterator",
     "Mapping": "from collections.abc import Mapping",
     "Sequence": "from collections.abc import Sequence",
+    "nullcontext": "from contextlib import nullcontext",
     "dataclass": "from dataclasses import dataclass",
     "lru_cache": "from functools import lru_cache",
     "partial": "from functools import partial",
@@ -67,8 +69,6 @@ _IMPORTS = {
     "Tensor": "from torch import Tensor",
     "nn": "from torch import nn",
     "functional": "from torch.nn import functional",
-    "binary_auroc": "from torchmetrics.functional.classification import binary_auroc",
-    "binary_average_precision": "from torchmetrics.functional.classification import binary_average_precision",
     "adamw": "from torch.optim.adamw import adamw",
     "AveragedModel": "from torch.optim.swa_utils import AveragedModel",
     "get_ema_multi_avg_fn": "from torch.optim.swa_utils import get_ema_multi_avg_fn",
@@ -247,7 +247,7 @@ def prove_script(material: Material, text: str, teacher: SecondFile | None = Non
     _require(_by_name(groups, model, "lr_scale") == _by_name(wanted, ours, "lr_scale"), "factors of the learning rate")
     difference = _compare_logits(material, script, model)
     _require(taught_alike(material, script), "teacher")
-    _require(judged_alike(material, script), "loss or score")
+    _require(evaluates_alike(material, script), "loss or metric")
     return difference
 
 

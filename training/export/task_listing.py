@@ -1,26 +1,22 @@
-"""What the script of a run says about its task: targets, loss and how the best weights are chosen."""
+"""What the script of a run says about its task: the very loss and metric of the run's objective, written as calls of core."""
 
 from __future__ import annotations
 
+import textwrap
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.nn import functional
 
 from training.config.metrics import metric
-from training.config.objective import (
-    Binary,
-    Classification,
-    Distillation,
-    LanguageModel,
-    MultiLabel,
-    Ranking,
-    Regression,
-    Segmentation,
-)
+from training.config.objective import ObjectiveSection
+from training.core.losses import Loss
+from training.core.scores import Metric
 from training.export.material import Material
-from training.export.written import setting
-from training.objectives.weights import class_weights
+from training.export.written import Setting, code, setting
 
 _TRUTH = {
     "class": "classes",
@@ -30,113 +26,89 @@ _TRUTH = {
     "mask": "masks",
     "ranks": "ranks",
 }
-CURVES = ("auroc", "average_precision", "mean_average_precision")
-"""The scores that torchmetrics measures."""
-_LOSSES = {
-    "mse": 'nn.functional.mse_loss(outputs, targets, reduction="sum")',
-    "l1": 'nn.functional.l1_loss(outputs, targets, reduction="sum")',
-    "huber": 'nn.functional.huber_loss(outputs, targets, reduction="sum", delta=DELTA)',
+_SETTINGS = {
+    "weight": ("CLASS_WEIGHTS", "Weight of each class in the loss."),
+    "ignore_index": ("IGNORE_INDEX", "The class that counts nowhere."),
+    "pos_weight": ("POS_WEIGHT", "How much more a sample counts that is of the class, or carries the label."),
+    "threshold": ("POSITIVE_FROM", "From this probability on the answer is yes."),
+    "delta": ("DELTA", "Where the Huber loss turns from squared to absolute."),
+    "margin": ("MARGIN", "How much higher the better item has to score."),
+    "top": ("TOP", "Places from the top that NDCG looks at."),
+    "smooth": ("SMOOTH", "Steadies the Dice loss of areas of few pixels."),
+    "share": ("DICE_WEIGHT", "Share of the Dice loss."),
+    "mean": ("TARGET_MEAN", "Of the values to predict, in training."),
+    "std": ("TARGET_STD", ""),
+    "label_smoothing": ("LABEL_SMOOTHING", None),
+    "temperature": ("TEMPERATURE", None),
+    "alpha": ("ALPHA", None),
 }
-_WORDS = {
-    "mse": "Squared errors",
-    "l1": "Absolute errors",
-    "huber": "Huber loss",
-    "weighted_sum": "A weighted sum of errors",
-}
+"""What a script calls an argument of a loss or a metric, and the comment; None: the help of the setting of that name."""
+_WIDTH = 100
 
 
 def describe_task(material: Material) -> dict[str, Any]:
     """For the templates."""
     config, objective = material.config, material.objective
-    section = config.objective
     judged_by_loss = config.monitor == "val/loss"
-    score = metric(section.metrics[0] if judged_by_loss else config.monitor)
+    score = metric(next(iter(objective.metrics)) if judged_by_loss else config.monitor)
     truth = _TRUTH[material.facts.target]
-    facts: dict[str, Any] = {
-        "objective": section.kind,
+    calls = _Calls(config.objective)
+    written = calls.write(objective.metrics[score.name])  # first: its mean of the values has all digits
+    both = _call("", [calls.write(objective.loss), written])
+    both = both if "\n" in both else both[1:-1]
+    return {
+        "loss_and_metric": textwrap.indent(both, "    ").strip(),
+        "task_settings": list(calls.settings.values()),
         "target": material.facts.target,
         "truth": truth,
         "truth_words": "classes int64 (n,)" if material.facts.target == "class" else f"{truth} float32",
-        "outputs": objective.outputs,
-        "targets": f"{truth}[batch]",
+        "targets": "pixel_classes(masks[batch])" if material.facts.target == "mask" else f"{truth}[batch]",
         "weighs": objective.is_weighted,
-        "may_weigh_nothing": objective.is_weighted and not isinstance(section, LanguageModel),
-        "terms": 1,
         "score_name": score.title,
         "score_format": score.format,
-        "score": score.name,
         "monitored": "val_loss" if judged_by_loss else "val_score",
-        "label_smoothing": getattr(section, "label_smoothing", 0.0),
-        "class_weights": _class_weights(material) is not None,
-        "ignore_index": isinstance(section, Classification) and section.ignore_index >= 0,
-        "pos_weight": _pos_weight(material) is not None,
-        "standardised": objective.spread is not None,
     }
-    if isinstance(section, Regression):
-        facts |= {"loss_words": _WORDS[section.loss], "loss_lines": _loss_lines(section)}
-    if isinstance(section, Segmentation):
-        dice, cross_entropy = section.loss != "cross_entropy", section.loss != "dice"
-        facts |= {"loss": section.loss, "dice": dice, "cross_entropy": cross_entropy, "terms": dice + cross_entropy}
-        facts |= {"single": section.loss == "dice_bce", "targets": "pixel_classes(masks[batch])"}
-    return facts
 
 
-def task_settings(material: Material) -> list[tuple[str, str, Any]]:
-    """Comment, name and value of each number that the task's templates name in capitals."""
-    section, spread = material.config.objective, material.objective.spread
-    settings: list[tuple[str, str, Any]] = []
-    if (weights := _class_weights(material)) is not None:
-        settings.append(("Weight of each class in the loss.", "CLASS_WEIGHTS", weights))
-    if isinstance(section, Classification) and section.ignore_index >= 0:
-        settings.append(("The class that counts nowhere.", "IGNORE_INDEX", section.ignore_index))
-    if (weight := _pos_weight(material)) is not None:
-        settings.append(
-            ("How much more a sample counts that is of the class, or carries the label.", "POS_WEIGHT", weight)
-        )
-    if isinstance(section, Binary | MultiLabel):
-        settings.append(("From this probability on the answer is yes.", "THRESHOLD", section.threshold))
-    if isinstance(section, Regression) and "delta" in " ".join(_loss_lines(section)).lower():
-        settings.append(("Where the Huber loss turns from squared to absolute.", "DELTA", section.delta))
-    if isinstance(section, Distillation):
-        settings += [setting(section, "temperature"), setting(section, "alpha")]
-    if isinstance(section, Ranking):
-        settings.append(("How much higher the better item has to score.", "MARGIN", section.margin))
-        if (
-            metric(section.metrics[0] if material.config.monitor == "val/loss" else material.config.monitor).name
-            == "ndcg"
-        ):
-            settings.append(("Places from the top that NDCG looks at.", "TOP", section.top))
-    if isinstance(section, Segmentation) and section.loss != "cross_entropy":
-        settings.append(("Steadies the Dice loss of areas of few pixels.", "SMOOTH", section.smooth))
-        if section.loss != "dice":
-            settings.append(("Share of the Dice loss.", "DICE_WEIGHT", section.dice_weight))
-    if spread is not None:
-        settings += [
-            ("Of the values to predict, in training.", "TARGET_MEAN", spread[0]),
-            ("", "TARGET_STD", spread[1]),
-        ]
-    return settings
+class _Calls:
+    """Writes what core's losses and metrics are made of, numbers as settings in capitals."""
+
+    def __init__(self, section: ObjectiveSection) -> None:
+        self._section = section
+        self.settings: dict[str, Setting] = {}
+
+    def write(self, value: Any, argument: str = "") -> str:
+        """``value`` as Python source; ``argument`` is what it is given as."""
+        if isinstance(value, Loss | Metric):
+            given = [(each.name, getattr(value, each.name)) for each in fields(value)]
+            defaults = {each.name: each.default for each in fields(value)}
+            while given and given[-1][1] is defaults[given[-1][0]]:
+                given.pop()
+            return _call(type(value).__name__, [self.write(each, name) for name, each in given])
+        if isinstance(value, partial):
+            words = [f"{name}={self.write(each, name)}" for name, each in value.keywords.items()]
+            return _call("partial", [self.write(value.func), *words]) if words else self.write(value.func)
+        if isinstance(value, Tensor):
+            return f"torch.tensor({self._name(value.tolist(), argument)}, device=device)"
+        if callable(value):
+            modules = {"torch.": torch, "functional.": functional}
+            found = [name for name, module in modules.items() if getattr(module, value.__name__, None) is value]
+            return f"{found[0] if found else ''}{value.__name__}"
+        if isinstance(value, list | tuple) and argument not in _SETTINGS:
+            return f"[{', '.join(map(self.write, value))}]" if argument else f"({', '.join(map(self.write, value))})"
+        return self._name(value, argument) if argument in _SETTINGS else code(value)
+
+    def _name(self, value: Any, argument: str) -> str:
+        name, comment = _SETTINGS[argument]
+        if comment is None:
+            comment = setting(self._section, argument)[0]
+        self.settings.setdefault(name, (comment, name, value))
+        return name
 
 
-def _loss_lines(section: Regression) -> list[str]:
-    shares = {"mse": section.mse_weight, "l1": section.l1_weight, "huber": section.huber_weight}
-    if section.loss != "weighted_sum":
-        shares = {section.loss: 1.0}
-    parts = [f"{share!r} * {_LOSSES[name]}" for name, share in shares.items() if share]
-    return [f"total = {parts[0]}", *(f"total = total + {part}" for part in parts[1:])]
-
-
-def _class_weights(material: Material) -> list[float] | None:
-    section = material.config.objective
-    if not isinstance(section, Classification | Segmentation):
-        return None
-    weights = class_weights(section.class_weights, section.balanced, material.facts, torch.device("cpu"))
-    return None if weights is None else weights.tolist()
-
-
-def _pos_weight(material: Material) -> Any:
-    function = material.objective.loss.function
-    weight = function.keywords.get("pos_weight") if isinstance(function, partial) else None
-    if weight is None:
-        return None
-    return weight.item() if isinstance(material.config.objective, Binary) else weight.tolist()
+def _call(name: str, arguments: list[str]) -> str:
+    """In one line where that fits."""
+    line = f"{name}({', '.join(arguments)})"
+    if len(line) <= _WIDTH and "\n" not in line:
+        return line
+    return f"{name}(\n" + "".join(textwrap.indent(each, "    ") + ",\n" for each in arguments) + ")"

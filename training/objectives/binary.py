@@ -11,7 +11,7 @@ from torch import Tensor
 from training.config.objective import Binary
 from training.core.kept_scores import compare_second
 from training.core.losses import Loss, binary_cross_entropy, sigmoid_probabilities, widen
-from training.core.scores import Metric, accuracy, count_classes, f1, precision, predict_second, recall, score_second
+from training.core.scores import Metric, count_exact, count_labels, exceed, f1, precision, recall
 from training.errors import InputError
 from training.facts import DataFacts
 from training.objectives.objective import Objective
@@ -38,15 +38,14 @@ class BinaryObjective(Objective):
             weight = facts.counts[0] / facts.counts[1]
         weighing = {} if weight is None else {"pos_weight": torch.tensor([weight], device=device)}
         self.loss = Loss(partial(binary_cross_entropy, **weighing))
-        predict = partial(predict_second, threshold=config.threshold)
-        counts = partial(count_classes, classes=2, predict=predict)
+        counts = partial(count_labels, threshold=config.threshold)
         self.metrics = {
-            "accuracy": Metric(counts, accuracy),
-            **{score.__name__: Metric(counts, partial(score_second, score=score)) for score in (f1, precision, recall)},
+            "accuracy": Metric(partial(count_exact, threshold=config.threshold)),
+            **{score.__name__: Metric(counts, score) for score in (f1, precision, recall)},
             **measure_curves(torch.sigmoid, compare_second),
         }
-        self.tables = count_confusions(2, predict)
-        self._initial = self._guessing(weight or 1.0)
+        self._initial = self._guess(weight or 1.0)
+        self.tables = count_confusions(2, lambda outputs: exceed(outputs, config.threshold).long())
 
     def predict(self, outputs: Tensor) -> Tensor:
         """Probabilities of both classes (n, 2), float32."""
@@ -56,7 +55,7 @@ class BinaryObjective(Objective):
         """log 2 for each sample, times its weight: the loss of a probability of one half."""
         return self._initial
 
-    def _guessing(self, weight: float) -> float:
+    def _guess(self, weight: float) -> float:
         counts = self.facts.counts
         share = counts[1] / sum(counts) if sum(counts) else 0.5
         return math.log(2.0) * (1.0 - share + share * weight)

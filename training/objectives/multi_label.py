@@ -11,7 +11,7 @@ from torch import Tensor
 from training.config.objective import MultiLabel
 from training.core.kept_scores import compare_labels
 from training.core.losses import Loss, label_cross_entropy, widen
-from training.core.scores import Metric, count_labels, count_subsets, f1, f1_micro, precision, recall
+from training.core.scores import Metric, count_exact, count_labels, f1, f1_micro, precision, recall
 from training.facts import DataFacts
 from training.objectives.objective import Objective
 from training.objectives.tables import measure_curves
@@ -40,7 +40,7 @@ class MultiLabelObjective(Objective):
         self.metrics = {
             "f1": Metric(counts, f1),
             "f1_micro": Metric(counts, f1_micro),
-            "subset_accuracy": Metric(partial(count_subsets, threshold=config.threshold)),
+            "subset_accuracy": Metric(partial(count_exact, threshold=config.threshold)),
             "auroc": curves["auroc"],
             "mean_average_precision": curves["average_precision"],
         }

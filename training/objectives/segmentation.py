@@ -11,12 +11,12 @@ from torch import Tensor
 
 from training.config.objective import Segmentation
 from training.core.losses import (
-    CombinedLoss,
     Loss,
     count_masks,
     dice_loss,
     pixel_binary_cross_entropy,
     pixel_cross_entropy,
+    share_means,
     sigmoid_probabilities,
     softmax_probabilities,
     stack_terms,
@@ -56,10 +56,10 @@ class SegmentationObjective(Objective):
             partial(weigh_classes, **weighing),
         )
         overlap = Loss(partial(dice_loss, probabilities=self._probabilities, smooth=config.smooth), count_masks)
-        both = CombinedLoss(
+        both = Loss(
             partial(stack_terms, functions=[pixels.function, overlap.function]),
             partial(stack_terms, functions=[pixels.weigh, overlap.weigh]),
-            config.dice_weight,
+            partial(share_means, share=config.dice_weight),
         )
         self.loss = {"cross_entropy": pixels, "dice": overlap}.get(config.loss, both)
         predict = predict_second if self._single else predict_class

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from training.core.kept_scores import auroc, average_precision, join_rows, keep_probabilities
 from training.core.losses import split_answers
-from training.core.scores import Metric, average_known
+from training.core.scores import Metric
 
 Tables = dict[str, Any]
 """Numbers in lists, or lists of lists, by name; small, as JSON can hold them."""
@@ -22,12 +23,12 @@ MOST_SHOWN = 100
 
 
 class MetricSet:
-    """Metrics and tables, by name, in the form of one metric: what several of them measure is measured once."""
+    """Metrics and tables, by name, in the form of one metric: what several of them measure or score is so but once."""
 
     def __init__(self, metrics: Mapping[str, Metric], tables: Mapping[str, Metric]) -> None:
         self._metrics, self._tables = metrics, tables
-        self._each = {id(metric): metric for metric in (*metrics.values(), *tables.values())}
-        self._measures = {id(metric.measure): metric.measure for metric in self._each.values()}
+        each = (*metrics.values(), *tables.values())
+        self._measures = {id(metric.measure): metric.measure for metric in each}
         self.metric = Metric(self._measure, self._score, list)  # type: ignore[arg-type]  # of tuples, not of tensors
         self._found: dict[str, float] = {}
         self.tables: Tables = {}
@@ -43,14 +44,20 @@ class MetricSet:
     def _score(self, *gathered: Sequence[tuple[Tensor, ...]]) -> Tensor:
         """0: ``evaluate`` makes NaN of it where no metric says anything."""
         parts = dict(zip(self._measures, gathered, strict=True))
-        values = {number: _score_all(metric, parts[id(metric.measure)]) for number, metric in self._each.items()}
-        self._found = {name: average_known(values[id(metric)]) for name, metric in self._metrics.items()}
+        values: dict[int, Tensor] = {}
+
+        def compute(metric: Metric) -> float:
+            def score(*sums: Tensor) -> Tensor:
+                return values.setdefault(id(metric), metric.score(*sums))
+
+            return replace(metric, score=score).compute(parts[id(metric.measure)])
+
+        self._found = {name: compute(metric) for name, metric in self._metrics.items()}
+        for metric in self._tables.values():
+            if id(metric) not in values:
+                compute(metric)
         self.tables = {name: _list_known(values[id(metric)].tolist()) for name, metric in self._tables.items()}
         return torch.zeros(())
-
-
-def _score_all(metric: Metric, parts: Sequence[tuple[Tensor, ...]]) -> Tensor:
-    return metric.score(*map(metric.gather, zip(*parts, strict=True)))
 
 
 def _list_known(values: Any) -> Any:
@@ -74,7 +81,7 @@ def count_confusions(
         return (cells.index_add_(0, truth.clamp(min=0) * classes + predicted, counted.long()),)
 
     def score(cells: Tensor) -> Tensor:
-        return cells.long().view(classes, classes)
+        return cells.view(classes, classes)
 
     return {"confusion": Metric(measure, score)} if classes <= MOST_SHOWN else {}
 

@@ -109,7 +109,7 @@ def test_script_that_would_learn_otherwise_is_not_written(taught: Path, train: T
     script.prove_script(material, right, teacher)
     for old, new, part in (
         ("/ theirs[1]", "* theirs[1]", "teacher"),
-        ("ALPHA * TEMPERATURE**2", "ALPHA * TEMPERATURE", "loss or score"),
+        ("alpha * temperature**2", "alpha * temperature", "loss or metric"),
     ):
         assert old in right
         with pytest.raises(TrainingError, match=f"The script's {part} would differ"):

@@ -1,4 +1,4 @@
-"""The proof that a script judges answers as the engine does."""
+"""The proof that a script evaluates answers as the engine does."""
 
 from __future__ import annotations
 
@@ -14,31 +14,24 @@ from training.core.evaluation import evaluate
 from training.core.losses import with_answers
 from training.export.material import SAMPLES, Material
 from training.facts import IGNORED
-from training.objectives import MetricSet
 
 
-def judged_alike(material: Material, script: dict[str, Any]) -> bool:
-    """Whether the script's loss and score of made-up answers, in two batches, equal the engine's to the bit."""
+def evaluates_alike(material: Material, script: dict[str, Any]) -> bool:
+    """Whether the script's loss and metric of made-up answers, in two batches, equal the engine's to the bit."""
     generator = torch.Generator().manual_seed(1)
-    targets = _targets(material, generator)
+    objective, targets = material.objective, _targets(material, generator)
     outputs = torch.randn(_answers(material, targets), generator=generator)
-    taught = torch.randn(outputs.shape, generator=generator)
-    distils = isinstance(material.config.objective, Distillation)
-    by_teacher = material.config.monitor == "val/agreement"
-    score, loss, weight = script["Score"](), 0.0, 0.0
-    objective, batches = material.objective, []
-    with torch.inference_mode():
-        for some, truth, theirs in zip(*(each.split(SAMPLES) for each in (outputs, targets, taught)), strict=True):
-            batches.append((some, with_answers(truth, theirs) if distils else truth))
-            score.add(some, theirs if by_teacher else truth)
-            loss += script["loss_sum"](some, truth, *[theirs] * distils).double()
-            weight += script["weigh"](truth).double() if "weigh" in script else len(truth)
-    metrics = MetricSet(objective.metrics, {})
-    results = metrics.results(*evaluate(nn.Identity(), objective.loss, metrics.metric, batches, autocast=nullcontext))
-    found = {f"val/{name}": value for name, value in results.items()}
-    wanted = next(name for name in (material.config.monitor, *found) if name in found and name != "val/loss")
-    mean: Any = script["join_means"](loss / weight) if "join_means" in script else loss / weight
-    return _same(mean.item(), found["val/loss"]) and _same(score.value(), found[wanted])
+    if isinstance(material.config.objective, Distillation):
+        targets = with_answers(targets, torch.randn(outputs.shape, generator=generator))
+    batches = list(zip(outputs.split(SAMPLES), targets.split(SAMPLES), strict=True))
+    wanted = material.config.monitor.removeprefix("val/")
+    metric = objective.metrics.get(wanted, next(iter(objective.metrics.values())))
+    ours = evaluate(nn.Identity(), objective.loss, metric, batches, autocast=nullcontext)
+    loss, theirs = script["make_objective"](torch.device("cpu"))
+    found = script["evaluate"](nn.Identity(), loss, theirs, batches, autocast=nullcontext)
+    weight = objective.loss_weight(targets)
+    alike = torch.equal(loss(outputs, targets, weight), objective.loss(outputs, targets, weight))
+    return alike and all(map(_same, found, ours))
 
 
 def _same(one: float, other: float) -> bool:
