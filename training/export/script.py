@@ -223,7 +223,8 @@ def prove_script(material: Material, text: str, teacher: SecondFile | None = Non
     the logits of the checkpoint's weights in the script's model. Raises TrainingError, naming the part, when they are not.
     """
     config = material.config
-    script: dict[str, Any] = {"__name__": "exported_script", "__file__": "exported_script.py"}
+    # Its name is that of a module that is there: dataclasses look into theirs.
+    script: dict[str, Any] = {"__name__": __name__, "__file__": "exported_script.py"}
     with importable(teacher):
         exec(compile(text, "exported script", "exec", dont_inherit=True), script)
     torch_state = torch.get_rng_state()
