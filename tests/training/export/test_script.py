@@ -42,7 +42,7 @@ def train_by_script(file: Path, out: Path, *arguments: str, save: Any = None) ->
     """Run the script's ``main`` here; ``save`` takes the place of its own."""
     threads, random_state = torch.get_num_threads(), torch.get_rng_state()
     argv, tf32 = sys.argv, torch.backends.cudnn.allow_tf32
-    names: dict[str, Any] = {"__name__": "script", "__file__": str(file)}
+    names: dict[str, Any] = {"__name__": __name__, "__file__": str(file)}
     exec(compile(file.read_text(encoding="utf-8"), str(file), "exec", dont_inherit=True), names)
     if save is not None:
         names["save"] = save(names["save"])
