@@ -35,8 +35,13 @@ class Guard(Protocol):
 
 
 def make_guard(optimizer: torch.optim.Optimizer, device: torch.device, buffers: Iterable[Tensor] = ()) -> Guard:
-    """The guard that costs least on ``device``; ``buffers`` are ``model.buffers()``."""
-    return FiniteGuard(buffers) if device.type == "cpu" else DeviceGuard(optimizer, device, buffers)
+    """The guard that costs least on ``device``; ``buffers`` are ``model.buffers()``.
+
+    An optimizer that keeps numbers on the host can only be undone there: core's guard waits for the norm of each step then.
+    """
+    states = [value for state in optimizer.state.values() for value in state.values() if torch.is_tensor(value)]
+    on_host = any(value.device.type != device.type for value in states)
+    return FiniteGuard(buffers) if device.type == "cpu" or on_host else DeviceGuard(optimizer, device, buffers)
 
 
 class DeviceGuard:

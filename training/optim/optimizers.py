@@ -26,7 +26,8 @@ from training.config.optimizer import (
 )
 from training.core.step import set_momentum
 from training.errors import InputError
-from training.optim import muon, on_device
+from training.optim import muon
+from training.optim.functional import DeviceAdafactor
 from training.optim.fused_step import put_fused_step, remember_state
 from training.optim.groups import Stages, parameter_groups
 
@@ -60,8 +61,8 @@ def make_optimizer(
     leave_compiler_unloaded()
     optimizer = make(groups, config, device, fused)
     create_state(optimizer)
-    if isinstance(optimizer, on_device.OnDevice):
-        optimizer.settle()
+    if isinstance(optimizer, DeviceAdafactor):
+        optimizer.move_state()
     put_fused_step(optimizer)
     return optimizer
 
@@ -122,14 +123,12 @@ def make_sgd(groups: Groups, config: Sgd, device: torch.device, fused: bool) -> 
 
 def make_nadam(groups: Groups, config: NAdam, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.NAdam``."""
-    kind = torch.optim.NAdam if _captures(device) else on_device.DeviceNAdam
-    return kind(groups, momentum_decay=config.momentum_decay, **_decoupled_settings(config, device))
+    return torch.optim.NAdam(groups, momentum_decay=config.momentum_decay, **_decoupled_settings(config, device))
 
 
 def make_radam(groups: Groups, config: RAdam, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.RAdam``."""
-    kind = torch.optim.RAdam if _captures(device) else on_device.DeviceRAdam
-    return kind(groups, **_decoupled_settings(config, device))
+    return torch.optim.RAdam(groups, **_decoupled_settings(config, device))
 
 
 def _decoupled_settings(config: DecoupledAdamSection, device: torch.device) -> dict[str, Any]:
@@ -146,8 +145,7 @@ def _decoupled_settings(config: DecoupledAdamSection, device: torch.device) -> d
 
 def make_rmsprop(groups: Groups, config: RMSprop, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.RMSprop``."""
-    kind = torch.optim.RMSprop if _captures(device) else on_device.DeviceRMSprop
-    return kind(
+    return torch.optim.RMSprop(
         groups,
         lr=config.lr,
         alpha=config.alpha,
@@ -164,8 +162,7 @@ def make_adagrad(groups: Groups, config: Adagrad, device: torch.device, fused: b
     """``torch.optim.Adagrad``."""
     # Not every torch since 2.7 has this kernel on every device that has the others.
     fused = fused and torch._C._dispatch_has_kernel_for_dispatch_key("aten::_fused_adagrad_", device.type.upper())
-    kind = torch.optim.Adagrad if fused or device.type == "cpu" else on_device.DeviceAdagrad
-    return kind(
+    return torch.optim.Adagrad(
         groups,
         lr=config.lr,
         lr_decay=config.lr_decay,
@@ -178,7 +175,7 @@ def make_adagrad(groups: Groups, config: Adagrad, device: torch.device, fused: b
 
 def make_adafactor(groups: Groups, config: Adafactor, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.Adafactor``."""
-    kind = torch.optim.Adafactor if device.type == "cpu" else on_device.DeviceAdafactor
+    kind = torch.optim.Adafactor if device.type == "cpu" else DeviceAdafactor
     return kind(
         groups,
         lr=config.lr,
@@ -262,7 +259,7 @@ def load_optimizer(optimizer: torch.optim.Optimizer, saved: Mapping[str, Any]) -
     groups = []
     for before, group in zip(saved["param_groups"], optimizer.param_groups, strict=True):
         here = {name: group[name] for name in ("fused", "foreach", "capturable") if name in group}
-        if isinstance(optimizer, on_device.OnDevice):
+        if isinstance(optimizer, DeviceAdafactor):
             here = {"fused": None, "foreach": True, "capturable": True}  # there is but one form of it
         elif not before.get("fused"):  # where its step counts lie is a matter of this device, not of the one that saved
             here = {name: value for name, value in here.items() if name == "capturable"}

@@ -21,8 +21,6 @@ from training.engine.memory import batches_that_fit, step_message, step_shortage
 from training.engine.replay import preserve_state
 from training.engine.session import Session
 from training.engine.step import train_step
-from training.errors import InputError
-from training.optim.rules import rule_of
 
 Key = tuple[torch.Size, tuple[int, ...]]
 """Shape and strides of a batch's inputs: compiled code fits only those it was made for."""
@@ -52,7 +50,7 @@ def compile_parts(session: Session, recorded: bool, report_progress: Callable[[s
             if wanted == "model":
                 session.forward = CompiledModel(session, batch)
             else:
-                graph = _graph(session, batch, setting)
+                graph = StepGraph(session, _used(session, batch))
                 with standing_still(session.model, setting):
                     session.compiled = CompiledStep(session, graph, batch, recorded)
     except (RuntimeError, MemoryError) as error:
@@ -63,16 +61,6 @@ def compile_parts(session: Session, recorded: bool, report_progress: Callable[[s
         return
     # Out here the error is gone, and with it all that the frames of the failed pass held.
     raise step_shortage(message, session, batches_that_fit(session, train_step))
-
-
-def _graph(session: Session, batch: Batch, setting: str) -> StepGraph:
-    rule = rule_of(session.optimizer)
-    if rule is None:
-        raise InputError(
-            f"{setting}: {type(session.optimizer).__name__} cannot be part of such a step; use --set {setting}=off.",
-            fix={setting: "off"},
-        )
-    return StepGraph(session, rule, _used(session, batch))
 
 
 def _example(session: Session) -> Batch:
@@ -139,7 +127,7 @@ class CompiledStep:
         self._wholes: dict[int, Part] = {}
         self._behind = False  # whether the guard knows older buffers than there are
         self._before: list[Tensor] | None = None  # until the first step got through
-        if session.config.loop.accumulation == 1:
+        if graph.is_whole:
             for size in _worthwhile(session):
                 some = _cut(batch, size)
                 self._wholes[size] = self._make(graph.whole, some.inputs, some.targets)
@@ -148,7 +136,6 @@ class CompiledStep:
         else:
             self._key = _key(batch)
             self._part = self._make(graph.part, batch.inputs, batch.targets, self._weight)
-            self._end = self._make(graph.end)
 
     def _make(self, function: Callable[..., tuple[Tensor, ...]], *others: Tensor) -> Part:
         if self._session.config.precision.compile == "off":
@@ -169,9 +156,11 @@ class CompiledStep:
             return self._as_ever(session, window, lr)
         set_lr(session.optimizer, lr)
         session.set_momentum()
+        if not self._wholes:
+            return self._parts(window)
         self._graph.set_rate()
         self._behind = True
-        loss, norm = self._whole(window) if self._wholes else self._parts(window)
+        loss, norm = self._whole(window)
         if not self._graph.averages:
             session.update_average(norm < math.inf)
         session.lap("step")
@@ -182,7 +171,7 @@ class CompiledStep:
         self._held = self._graph.hold()
         if self._before is not None:
             self._before = self._copies()
-        for part in self._wholes.values() or (self._part, self._end):
+        for part in self._wholes.values() or (self._part,):
             part.bind(self._held)
         self._behind = False
 
@@ -221,32 +210,28 @@ class CompiledStep:
         return loss, norm
 
     def _parts(self, window: Window) -> tuple[Tensor, Tensor]:
-        graph, buffers = self._graph, self._held["buffers"]
+        """The gradients of each micro-batch by the graph, and what follows as in ``core.step``."""
+        session, graph = self._session, self._graph
+        scaler, objective = session.numerics.scaler, session.objective
+        weight = window.weight(objective.loss_weight if objective.is_weighted else None)
         with torch.no_grad():
-            if graph.kept:
-                torch._foreach_copy_(graph.kept, buffers)
             torch._foreach_zero_(graph.gradients)
-        objective = self._session.objective
-        loss: Tensor | None = None
-        try:
-            with torch.no_grad():
-                weight = window.weight(objective.loss_weight if objective.is_weighted else None)
-                self._weight.copy_(weight) if isinstance(weight, Tensor) else self._weight.fill_(weight)
-            for batch in window:
-                self._session.lap("data")
-                part = self._add(batch)
-                self._session.lap("step")
-                loss = part if loss is None else loss + part
-        except BaseException:
-            with torch.no_grad():
-                for buffer, kept in zip(buffers, graph.kept, strict=True):
-                    buffer.copy_(kept)
-            self._session.remember_state()
-            raise
-        assert loss is not None, "a window has at least one batch"
-        with torch.no_grad():
-            (norm,) = self._end()
-        return loss, norm
+            self._weight.copy_(weight) if isinstance(weight, Tensor) else self._weight.fill_(weight)
+        total = torch.zeros(())
+        for batch in window:
+            session.lap("data")
+            total = total + self._add(batch)
+            session.lap("step")
+        for parameter, gradient in zip(graph.weights, graph.gradients, strict=True):
+            parameter.grad = gradient
+        scaler.unscale_(session.optimizer)
+        norm = session.clip(session.parameters)
+        stepped = session.guard(session.optimizer.step, norm)
+        scaler.update()
+        session.optimizer.zero_grad(set_to_none=True)  # the sums are the graph's
+        session.update_average(stepped)
+        session.lap("step")
+        return total, norm
 
     def _add(self, batch: Batch) -> Tensor:
         """A micro-batch's share of the loss; its gradients are added to the window's."""

@@ -1,8 +1,9 @@
 """A whole step as functions of tensors, to be compiled: forward, loss, backward, norm, clip, guard, update, average.
 
-The functions do what ``engine.step.train_step`` does, in the same order, equal up to rounding. All that lasts is handed
+The functions do what ``core.step.train_step`` does, in the same order, equal up to rounding. All that lasts is handed
 in and written in place, at the end, and only where the gradient was finite: so it stays the session's own, and
-checkpoints, validation and steps that are not compiled go on with it. No tensor is made from a plain number, as
+checkpoints, validation and steps that are not compiled go on with it. Where several batches make a step, and where the
+optimizer is not one of ``optim.functional``, only the gradients are of the graph: what follows is core's. No tensor is made from a plain number, as
 ``torch.where(condition, 1.0, ...)`` makes one: it would be copied to the GPU, which no recording (``cuda_graph``)
 can hold.
 """
@@ -18,7 +19,7 @@ from torch.func import functional_call, grad_and_value
 
 from training.core.averaging import EMA
 from training.engine.session import Session
-from training.optim.rules import Rule, State, wide
+from training.optim.functional import State, find_functional, wide
 
 Held = dict[str, Any]
 """Every tensor that a step reads or changes, by what it is (``StepGraph.hold``)."""
@@ -27,10 +28,10 @@ Held = dict[str, Any]
 class StepGraph:
     """The step of ``session``. ``used`` are the parameters that the loss depends on: the others get no update."""
 
-    def __init__(self, session: Session, rule: Rule, used: set[int]) -> None:
+    def __init__(self, session: Session, used: set[int]) -> None:
         self._session = session
-        self._rule = rule
         self._loop = session.config.loop
+        self._functional = find_functional(session.optimizer) if self._loop.accumulation == 1 else None
         names = {id(parameter): name for name, parameter in session.model.named_parameters()}
         self._groups = [
             [parameter for parameter in group["params"] if id(parameter) in used]
@@ -58,20 +59,22 @@ class StepGraph:
         if (scaler := session.numerics.scaler).is_enabled():
             self._interval = scaler.get_growth_interval()
             self._growth, self._backoff = scaler.get_growth_factor(), scaler.get_backoff_factor()
-        accumulates = self._loop.accumulation > 1
-        self.gradients = [torch.zeros_like(weight) for weight in self._weights] if accumulates else []
-        self.kept = [buffer.clone() for buffer in session.model.buffers()] if accumulates else []
+        self.gradients = [] if self.is_whole else [torch.zeros_like(weight) for weight in self._weights]
 
     @property
     def weights(self) -> list[torch.nn.Parameter]:
-        """What is updated, in the order of ``gradients``, the sums of a window's micro-batches. ``kept`` are the buffers
-        as they were before its first."""
+        """What is updated, in the order of ``gradients``, the sums of a window's micro-batches."""
         return self._weights
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the graph is the whole step (``whole``), or ends with the gradients (``part``)."""
+        return self._functional is not None
+
+    @property
     def averages(self) -> bool:
-        """Whether the average of the weights, if there is one, is part of the step."""
-        return self._ema is not None
+        """Whether the average of the weights, if there is one, is part of the graph."""
+        return self._ema is not None and self.is_whole
 
     def hold(self) -> Held:
         """The session's tensors as they are now: to be asked again when others were loaded in their place."""
@@ -96,7 +99,6 @@ class StepGraph:
             "rates": self._rates,
             "momenta": self._momenta,
             "gradients": self.gradients,
-            "kept": self.kept,
         }
 
     def set_rate(self) -> None:
@@ -128,13 +130,6 @@ class StepGraph:
         for old, new in zip(held["buffers"], buffers, strict=True):
             old.copy_(new)
         return (loss,)
-
-    def end(self, held: Held) -> tuple[Tensor]:
-        """After a window's last micro-batch: the update. Returns the norm."""
-        ok, norm = self._finish(held, held["gradients"], held["buffers"])
-        for buffer, before in zip(held["buffers"], held["kept"], strict=True):
-            buffer.copy_(torch.where(ok, buffer, before))
-        return (norm,)
 
     def _differentiate(
         self, held: Held, inputs: Tensor, targets: Tensor, weight: int | Tensor
@@ -187,7 +182,8 @@ class StepGraph:
         for group, settings, place in zip(self._groups, self._settings, self._places, strict=True):
             some = slice(first, first := first + len(group))
             if group:
-                new = self._rule(
+                assert self._functional is not None
+                new = self._functional(
                     settings,
                     held["weights"][some],
                     gradients[some],

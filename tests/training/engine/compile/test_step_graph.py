@@ -21,8 +21,6 @@ from tests.training.engine.compile.uncompiled import (
     small_model,
     train,
 )
-from training.engine.compile import compiled_step
-from training.errors import InputError
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +93,7 @@ def test_no_tensor_is_made_from_a_plain_number(
 
     monkeypatch.setattr(Direct, "__call__", watched)
     train(ours, steps=2)
-    assert "aten::linalg_vector_norm" in watch.names
+    assert watch.names & {"aten::mm", "aten::addmm"}
     assert not watch.names & {"aten::scalar_tensor", "aten::lift_fresh", "aten::_local_scalar_dense"}
 
 
@@ -124,12 +122,3 @@ def test_a_profile_hears_of_each_batch_when_it_is_computed(way: tuple[str, ...],
     ours.lap = laps.append
     train(ours, steps=1)
     assert laps == [*["data", "step"] * batches, *["step"] * (batches > 1)]
-
-
-def test_an_optimizer_that_cannot_be_part_of_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled_step, "rule_of", lambda optimizer: None)
-    with pytest.raises(
-        InputError, match=r"precision\.compile: AdamW cannot be part of such a step; use --set"
-    ) as caught:
-        session_for(True)
-    assert caught.value.fix == {"precision.compile": "off"}

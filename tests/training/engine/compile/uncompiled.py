@@ -17,7 +17,7 @@ from training.engine.assemble import assemble
 from training.engine.compile import compile_session, compiled_step
 from training.engine.session import Session
 
-STEPS = 24
+STEPS = 50
 
 
 class Direct:
@@ -119,10 +119,10 @@ def numbers(session: Session) -> dict[str, Tensor]:
     return {name: tensor.clone() for name, tensor in kept.items()}
 
 
-def assert_close(left: dict[str, Tensor], right: dict[str, Tensor], tolerance: float = 3e-5) -> None:
+def assert_close(left: dict[str, Tensor], right: dict[str, Tensor], tolerance: float = 1e-5) -> None:
     assert list(left) == list(right)
     for name in left:
-        assert torch.allclose(left[name], right[name], rtol=tolerance, atol=tolerance / 3), name
+        assert torch.allclose(left[name], right[name], rtol=tolerance, atol=tolerance), name
 
 
 WAYS = [
