@@ -17,7 +17,7 @@ from tests.training.catalog.test_every_picture_dataset import dataset as picture
 from tests.training.data.conftest import picture
 from tests.training.data.pairs_of_pictures import write_pairs
 from tests.training.export.conftest import Train
-from tests.training.export.test_script import assert_same_run, check_source, export, train_by_script
+from tests.training.export.test_script import assert_same_run, check_source, export, train_by_script, write_folder
 from tests.training.export.test_script_tasks import WORDS, assert_same_score
 from tests.training.tiny import tiny_pictures
 from training.config import RunConfig, apply_overrides, parse_config
@@ -209,3 +209,20 @@ def test_queries_with_their_items(kind: str, train: Train, tmp_path: Path) -> No
         ]
         (tmp_path / "t.csv").write_text("\n".join([f"{names},part", *rows]) + "\n")
     assert_repeated(train(changed(config, *RANKED[kind])), tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["idx", "image_folder", "table", "text"])
+def test_data_that_is_not_there_is_told_in_a_sentence(
+    kind: str, train: Train, idx_folder: Path, tmp_path: Path
+) -> None:
+    if kind in ("idx", "image_folder"):
+        folder = idx_folder if kind == "idx" else write_folder(tmp_path / "images")
+        config = tiny_pictures(folder, "precision.device=cpu", f"dataset.kind={kind}", "schedule.warmup_steps=0")
+    else:
+        config = small("table", tmp_path) if kind == "table" else catalog_small("language_model", tmp_path)
+    file = export(train(config), tmp_path / "train.py")
+    (tmp_path / "empty").mkdir()
+    for place in (tmp_path / "empty", tmp_path / "nowhere"):
+        with pytest.raises(SystemExit, match=r"; say where the data is with --data\.$") as ended:
+            train_by_script(file, tmp_path / "run", "--data", str(place))
+        assert str(ended.value).startswith(str(place))
