@@ -38,7 +38,6 @@ def describe_variation(config: RunConfig) -> dict[str, Any]:
         "erased": [", ".join(_written(step.function, step.arguments, config)) for step in late],
         "mixed": ", ".join(_written(mix, mixed, config)),
         "variation_code": definitions.text,
-        "noise": getattr(config.dataset, "noise", 0.0),
     }
 
 
