@@ -1,4 +1,32 @@
-"""The training loop done right, as text: read it to learn the loop. An exported script is made of these very
-functions.
+"""The loop done right, as text: what the engine calls, and what an exported script is made of.
 
-Nothing here imports anything else of ours, so that each function can be taken along as it stands."""
+It imports torch, numpy and the standard library, its readers also Pillow, polars and tokenizers, and nothing else of ours. Its
+names are unique: a script holds the source of those that it uses, side by side.
+"""
+
+__all__ = (
+    "averaging",
+    "balance",
+    "batch_plan",
+    "byte_pairs",
+    "clip",
+    "counter_rng",
+    "early_stopping",
+    "evaluation",
+    "guard",
+    "idx_reading",
+    "image_reading",
+    "kept_scores",
+    "losses",
+    "normalization",
+    "prepared_reading",
+    "replace_file",
+    "schedules",
+    "scores",
+    "splits",
+    "step",
+    "table_reading",
+    "text_reading",
+    "toys",
+)
+"""The modules in the order in which they are best read."""

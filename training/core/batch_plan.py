@@ -7,14 +7,30 @@ from functools import cached_property
 from itertools import pairwise
 
 
+def count_batches(n: int, batch_size: int) -> int:
+    """Batches of ``n`` samples. The last may be short; one of a single sample joins the batch before it: batch normalization
+    has nothing to normalize over with one sample. (With a batch size of 1 that is what was asked for.)"""
+    full, rest = divmod(n, batch_size)
+    joins = rest == 1 and full > 0 and batch_size > 1
+    return full + (rest > 0 and not joins)
+
+
+def batch_bounds(batch: int, n: int, batch_size: int) -> tuple[int, int]:
+    """The first place in the epoch's order of the batch (0 is the first), and the place after its last."""
+    last = batch == count_batches(n, batch_size) - 1
+    return batch * batch_size, n if last else (batch + 1) * batch_size
+
+
+def batches_of_step(step: int, n: int, batch_size: int, accumulation: int) -> list[tuple[int, int]]:
+    """The bounds of the batches of the epoch's step (0 is the first): ``accumulation`` of them, in the last step what is left."""
+    last = min((step + 1) * accumulation, count_batches(n, batch_size))
+    return [batch_bounds(batch, n, batch_size) for batch in range(step * accumulation, last)]
+
+
 @dataclass(frozen=True)
 class BatchPlan:
-    """An epoch of ``n`` samples cut into batches, ``accumulation`` of them for each optimizer step.
-
-    The last batch may be short, and the last step may have fewer batches. A last batch of a single sample joins the
-    batch before it: batch normalization has nothing to normalize over with one sample, and raises or learns nonsense.
-    (With a batch size of 1 every batch is a single sample, as was asked for.) All numbers are at least 1; ValueError
-    otherwise."""
+    """An epoch of ``n`` samples cut into batches, ``accumulation`` of them for each optimizer step, of which the last may have
+    fewer. All numbers are at least 1; ValueError otherwise."""
 
     n: int
     batch_size: int
@@ -27,9 +43,7 @@ class BatchPlan:
     @cached_property
     def batches(self) -> int:
         """Batches of an epoch."""
-        full, rest = divmod(self.n, self.batch_size)
-        joins = rest == 1 and full > 0 and self.batch_size > 1
-        return full + (rest > 0 and not joins)
+        return count_batches(self.n, self.batch_size)
 
     @cached_property
     def steps(self) -> int:
@@ -41,24 +55,19 @@ class BatchPlan:
         """Samples of a full step."""
         return self.batch_size * self.accumulation
 
-    def bounds(self, batch: int) -> tuple[int, int]:
-        """First place in the epoch's order of this batch, and the place after its last."""
-        last = batch == self.batches - 1
-        return batch * self.batch_size, self.n if last else (batch + 1) * self.batch_size
-
     def bounds_from(self, step: int) -> list[tuple[int, int]]:
         """The bounds of all batches from the step'th step on."""
         first = step * self.samples_per_step
         return list(pairwise([*range(first, self.batches * self.batch_size, self.batch_size), self.n]))
 
-    def batches_of(self, step: int) -> range:
-        """The batches of the step'th step of an epoch, counted from 0."""
-        return range(step * self.accumulation, min((step + 1) * self.accumulation, self.batches))
+    def batches_of(self, step: int) -> list[tuple[int, int]]:
+        """``batches_of_step``."""
+        return batches_of_step(step, self.n, self.batch_size, self.accumulation)
 
     def samples(self, step: int) -> int:
         """Samples in the step'th step."""
-        batches = self.batches_of(step)
-        return self.bounds(batches[-1])[1] - self.bounds(batches[0])[0]
+        bounds = self.batches_of(step)
+        return bounds[-1][1] - bounds[0][0]
 
     def has_steps_of(self, other: BatchPlan) -> bool:
         """Whether each step sees the very samples it sees under ``other``, however they are cut into batches."""

@@ -145,14 +145,14 @@ class Data:
 
     def window_again(self, epoch: int, number: int) -> Window:
         """The very window that training saw, read anew without disturbing the pass that is under way."""
-        bounds = [self.plan.bounds(batch) for batch in self.plan.batches_of(number)]
+        bounds = self.plan.batches_of(number)
         batches = self._batches("look", self._order(epoch), bounds, epoch)
         return Window(self.plan.samples(number), len(bounds), batches)
 
     def window_samples(self, epoch: int, number: int) -> Tensor:
         """int64 (n,): the samples of a window by their numbers in the dataset, in the order in which it has them."""
-        window = self.plan.batches_of(number)
-        return self._order(epoch)[self.plan.bounds(window[0])[0] : self.plan.bounds(window[-1])[1]]
+        bounds = self.plan.batches_of(number)
+        return self._order(epoch)[bounds[0][0] : bounds[-1][1]]
 
     def _order(self, epoch: int) -> Tensor:
         """The training samples as the epoch sees them; kept for the next question."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from training.core.normalization import normalize_features, normalize_pixels
 from training.errors import InputError
 from training.facts import DataFacts, Layout
 from training.reading import visible
@@ -21,7 +21,6 @@ _LEAST_SAMPLES = 1024
 _MOST_VALUES = 1 << 28
 _AT_ONCE = 512
 _ROWS_AT_ONCE = 8192
-_LONG_ROW = 4096
 _SMALLEST_STD = 1 / 255
 
 
@@ -40,31 +39,15 @@ class Normalisation:
         int64 of tokens (B, T)."""
         if self.layout == "tokens":
             return inputs.long()
-        scale, shift = _constants(self, 1, inputs.device)
-        shape = (-1,) if self.layout == "list" else (1, -1, *[1] * (inputs.ndim - 2))
-        made = inputs.to(torch.float32, copy=True).mul_(scale.view(shape)).add_(shift.view(shape))
+        if self.layout == "image":
+            pixels = self.apply_pixels(inputs.permute(0, 2, 3, 1))
+            return torch.empty_like(inputs, dtype=torch.float32).copy_(pixels.permute(0, 3, 1, 2))
+        made = normalize_features(inputs, self.mean, self.std)
         return made.masked_fill_(made.isnan(), 0.0) if self.missing else made
 
     def apply_pixels(self, pictures: Tensor) -> Tensor:
-        """The same bits for contiguous pictures (B, H, W, C), several times faster: long rows instead of single pixels."""
-        _, height, width, channels = pictures.shape
-        repeats = height * width if height * width * channels <= _LONG_ROW else width
-        scale, shift = _constants(self, repeats, pictures.device)
-        rows = pictures.to(torch.float32, copy=True).view(-1, repeats * channels)
-        return rows.mul_(scale).add_(shift).view(pictures.shape)
-
-
-@lru_cache(maxsize=16)
-def _constants(normalisation: Normalisation, repeats: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Factor and summand for each channel, ``repeats`` times one after another."""
-    full = 255.0 if normalisation.layout == "image" else 1.0
-    scale = [1 / (std * full) for std in normalisation.std]
-    shift = [-mean / std for mean, std in zip(normalisation.mean, normalisation.std, strict=True)]
-    with torch.inference_mode(False):  # they outlive the validation that may ask for them first
-        return (
-            torch.tensor(scale * repeats, dtype=torch.float32, device=device),
-            torch.tensor(shift * repeats, dtype=torch.float32, device=device),
-        )
+        """The same bits for contiguous images (B, H, W, C)."""
+        return normalize_pixels(pictures, self.mean, self.std)
 
 
 def measure(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts, gaps: bool = False) -> Normalisation:

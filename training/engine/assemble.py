@@ -37,7 +37,8 @@ from training.models.strides import refuse_long_strides
 from training.models.user_file import CheckedModel, refuse_lasting_modes
 from training.models.user_rng import seed_user_rng
 from training.objectives import Objective, make_objective
-from training.optim import Freezing, make_guard, make_optimizer
+from training.optim import make_guard, make_optimizer
+from training.optim.groups import make_freezing
 from training.process import give_back_memory
 from training.schedules import make_run_schedule, swa_first
 
@@ -113,9 +114,9 @@ def _build(
     if config.loop.max_steps is not None:
         total_steps = min(total_steps, config.loop.max_steps)
     depth = stages(model)
-    freezing = Freezing(model, config.optimizer, depth)
-    if freezing.lasts:
-        freezing.follow(0)  # before the optimizer, which leaves out what will never be trained
+    freezing = make_freezing(
+        model, config.optimizer, depth
+    )  # before the optimizer, which leaves out what will never be trained
     optimizer = make_optimizer(model, config.optimizer, device, stages=depth)
     session = Session(
         config=config,

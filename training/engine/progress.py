@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from training.core.early_stopping import is_better
+
 
 @dataclass
 class Progress:
@@ -81,10 +83,9 @@ class Progress:
         """
         self.note_metrics(metrics)
         self.metrics_step = self.step
-        value, sign = metrics[monitor], 1.0 if maximize else -1.0
-        measured = not math.isnan(value) and not math.isnan(metrics["val/loss"])
-        improved = measured and (self.best_value is None or sign * value > sign * self.best_value)
-        if measured and (self.counted_value is None or sign * (value - self.counted_value) > min_delta):
+        value = math.nan if math.isnan(metrics["val/loss"]) else metrics[monitor]
+        improved = is_better(value, self.best_value, maximize)
+        if is_better(value, self.counted_value, maximize, min_delta):
             self.counted_value, self.stale_validations = value, 0
         else:
             self.stale_validations += 1

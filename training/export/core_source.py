@@ -5,43 +5,12 @@ from __future__ import annotations
 import ast
 import inspect
 import symtable
+from importlib import import_module
 
-from training.core import (
-    balance,
-    byte_pairs,
-    counter_rng,
-    evaluation,
-    idx_reading,
-    image_reading,
-    kept_scores,
-    losses,
-    prepared_reading,
-    schedules,
-    scores,
-    splits,
-    table_reading,
-    text_reading,
-    toys,
-)
+from training import core
 from training.export.definitions import Definitions, defined_names
 
-MODULES = (
-    balance,
-    byte_pairs,
-    counter_rng,
-    evaluation,
-    idx_reading,
-    image_reading,
-    kept_scores,
-    losses,
-    prepared_reading,
-    schedules,
-    scores,
-    splits,
-    table_reading,
-    text_reading,
-    toys,
-)
+MODULES = tuple(import_module(f"{core.__name__}.{name}") for name in core.__all__)
 NAMES = tuple(
     (module.__name__, name)
     for module in MODULES

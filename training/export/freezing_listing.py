@@ -10,8 +10,7 @@ from torch import nn
 from training.export.material import Material
 from training.export.written import Setting, setting
 from training.models.stages import stages
-from training.optim.freezing import Freezing
-from training.optim.groups import frozen_names
+from training.optim.groups import frozen_names, make_freezing
 
 
 def describe_freezing(material: Material) -> dict[str, Any]:
@@ -19,7 +18,11 @@ def describe_freezing(material: Material) -> dict[str, Any]:
     some epochs only."""
     section = material.config.optimizer
     names = frozen_names(section, stages(material.model))
-    return {"frozen": tuple(_beginnings(material.model, names)), "unfreezes": section.unfreeze_epoch is not None}
+    return {
+        "frozen": tuple(_beginnings(material.model, names)),
+        "unfreezes": section.unfreeze_epoch is not None,
+        "unfreeze_epoch": "None" if section.unfreeze_epoch is None else "UNFREEZE_EPOCH",
+    }
 
 
 def freezing_settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
@@ -44,23 +47,18 @@ def _beginnings(module: nn.Module, names: set[str], place: str = "") -> Iterator
 
 
 def frozen_alike(material: Material, script: dict[str, Any], model: nn.Module, ours: nn.Module) -> bool:
-    """Whether the script's ``freeze`` does what the engine does, to fresh models in training mode, epoch by epoch; what is
-    frozen for all time stays so."""
+    """Whether the script freezes what the engine does, of fresh models in training mode, epoch by epoch; both are then as a run
+    begins, but that nothing is frozen for some epochs only."""
     section = material.config.optimizer
-    freezing = Freezing(ours, section, stages(ours))
-    ours.train()
-    if "freeze" not in script:
-        return section.freeze == "off"
-    held = script["parameters_to_freeze"](model)
+    if section.freeze == "off":
+        return "make_freezing" not in script
+    both = script["make_freezing"](model.train()), make_freezing(ours.train(), section, stages(ours))
     last = section.unfreeze_epoch or 0
-    for epoch in (0, last) if freezing.lasts else (last, max(0, last - 1)):
-        freezing.follow(epoch)
-        script["freeze"](model, held, *([] if freezing.lasts else [epoch]))
+    for epoch in (max(0, last - 1), last):
+        for freezing in both:
+            freezing.follow(epoch)
         if _state(model) != _state(ours):
             return False
-    if not freezing.lasts:  # an optimizer has all of them from the start
-        freezing.follow(last)
-        script["freeze"](model, held, last)
     return True
 
 

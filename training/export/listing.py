@@ -38,7 +38,12 @@ _RATES = {
     "plateau": "LR * factor",
 }
 """The rate behind the warm-up, by the kind of schedule: a call of ``training.core.schedules``."""
-_AUTOCAST = {"bf16": "torch.bfloat16", "fp16": "torch.float16"}
+_AUTOCAST = {
+    name: f"partial(torch.autocast, device.type, {kind})"
+    for name, kind in (("bf16", "torch.bfloat16"), ("fp16", "torch.float16"))
+}
+CONTIGUOUS = ".clone(memory_format=torch.contiguous_format)"
+"""Not contiguous(), which leaves images of one channel as they are: channels last for a convolution."""
 _WIDTH = 118
 
 
@@ -113,40 +118,51 @@ def _schedule(material: Material) -> dict[str, Any]:
 def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
     config = material.config
     loop, checkpoints, precision = config.loop, config.checkpoints, config.precision
-    made = bool(facts["erased"] or facts["mixed"] or (facts["varied"] and facts["target"] == "mask"))
-    train_input = "normalise(vary(samples[batch], batch, epoch))" if facts["varied"] else "normalise(samples[batch])"
-    scaler = precision.compute == "fp16"
-    arguments = (
-        ["model", "loss"]
-        + ["teacher"] * facts["distils"]
-        + ["optimizer"]
-        + ["scaler"] * scaler
-        + ["samples", facts["truth"]]
-    )
-    arguments.append("micro_batches" if loop.accumulation > 1 else "batch")
+    masked = facts["target"] == "mask"
+    given = f"{'teacher: nn.Module, ' * facts['distils']}samples: Tensor, {facts['truth']}: Tensor"
+    passed = f"{'teacher, ' * facts['distils']}samples, {facts['truth']}"
+    augmented = f"training_batch({passed}, train, batch, %s)" if facts["augmented"] else "batch_of(batch)"
+    drawn = "[balanced_draws(classes[train].cpu(), SEED, %s)]" if facts["alike"] else ""
+    order = f"train{drawn}[permutation(SEED, %s, len(train))]"
+    first = "pixels.permute(0, 3, 1, 2)" + CONTIGUOUS * (not facts["channels_last"])
+    progress: dict[str, Any] = {"step": 0, "skipped": 0, "best": None}
+    if loop.early_stopping_patience:
+        progress |= {"counted": None, "stale": 0}
     return {
-        "accumulation": loop.accumulation,
-        "batch_size": loop.batch_size,
-        "max_steps": loop.max_steps,
+        "given": given,
+        "moving": masked and bool(facts["varied"]),
+        "normalised": _normalised(facts),
+        "channels_first": first,
+        "class_count": len(material.facts.names),
+        "training_batch": augmented.replace("%s", "epoch"),
+        "first_batch": augmented.replace("%s", "0"),
+        "order": order.replace("%s", "epoch"),
+        "first_order": order.replace("%s", "0"),
+        "progress": code(progress).replace("'", '"'),
+        "total_steps": "min(EPOCHS * steps_per_epoch, MAX_STEPS)" if loop.max_steps else "EPOCHS * steps_per_epoch",
         **describe_averaging(material),
         "patience": loop.early_stopping_patience,
         "min_delta": "EARLY_STOPPING_MIN_DELTA" if loop.early_stopping_min_delta else "0.0",
         "validate_every": loop.validate_every_steps,
         "save_due": "step % SAVE_EVERY_STEPS == 0" if checkpoints.every_steps else "epoch_ended",
         "maximize": config.maximize,
-        "autocast": _AUTOCAST.get(precision.compute, ""),
-        "scaler": scaler,
-        "made": made,
-        "make_batch": f"training_batch(samples, {facts['truth']}, {'train, ' if facts['mixed'] else ''}batch, epoch)"
-        if made
-        else f"{train_input}, {facts['targets']}",
-        "train_input": "inputs" if made else train_input,
-        "class_count": len(material.facts.names),
-        "step_arguments": ", ".join(arguments + ["train"] * bool(facts["mixed"]) + ["epoch"] * facts["augmented"]),
-        "clipping": clipping(loop.clip_norm, loop.clip_value),
+        "autocast": _AUTOCAST.get(precision.compute, "nullcontext"),
+        "scaler": precision.compute == "fp16",
+        "weighted": material.objective.is_weighted,
+        "clip": clipping(loop.clip_norm, loop.clip_value),
+        "to_train": "freezing.train()" if facts["frozen"] else "model.train()",
         "device": _device(precision.device),
         "backends": _backends(precision.compute, config.deterministic),
     }
+
+
+def _normalised(facts: dict[str, Any]) -> str:
+    """What makes inputs of samples."""
+    if facts["tokens"]:
+        return "samples.long()"
+    if facts["image"]:
+        return "normalize_pixels(samples, MEAN, STD).permute(0, 3, 1, 2)" + CONTIGUOUS * (not facts["channels_last"])
+    return "normalize_features(samples, MEAN, STD)" + ".nan_to_num(nan=0.0)" * facts["missing"]
 
 
 def _device(name: str) -> str:
@@ -177,7 +193,7 @@ def _settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
     settings = [setting(config, "seed")]
     settings += data_settings(material, facts)
     settings += [setting(loop, name) for name in _present(loop, "epochs", "max_steps", "batch_size")]
-    settings += [setting(loop, "accumulation")] * (loop.accumulation > 1)
+    settings += [setting(loop, "accumulation")]
     before = loop.validation_batch_size or 2 * loop.batch_size  # what checkpoints of earlier versions do not say
     evaluation = int(material.manifest.get("evaluation_batch_size", before))
     settings.append(("", "EVALUATION_BATCH_SIZE", evaluation))

@@ -11,9 +11,12 @@ from torch import nn
 from training.config import RunConfig
 from training.config.optimizer import Adafactor, Muon, OptimizerSection, RMSprop, Sgd
 from training.config.schedule import OneCycle
+from training.export.core_source import NAMES
+from training.export.definitions import Definitions
 from training.export.material import Material
 from training.models.stages import stages
-from training.optim import Freezing, make_optimizer, muon
+from training.optim import freezing, make_optimizer, muon
+from training.optim.groups import make_freezing
 from training.optim.optimizers import implementation
 
 _SETTINGS = ("params", "name", "lr", "weight_decay", "lr_scale")  # of every group
@@ -24,9 +27,7 @@ def describe_optimizer(material: Material) -> dict[str, Any]:
     config = material.config
     section = config.optimizer
     depth = stages(material.model)
-    freezing = Freezing(material.model, section, depth)
-    if freezing.lasts:
-        freezing.follow(0)  # an optimizer leaves out what will never be trained
+    make_freezing(material.model, section, depth)  # an optimizer leaves out what will never be trained
     optimizer = make_optimizer(material.model, section, torch.device("cpu"), stages=depth)
     groups = optimizer.param_groups
     simple = not isinstance(section, Muon) and not any("lr_scale" in group for group in groups)
@@ -38,15 +39,17 @@ def describe_optimizer(material: Material) -> dict[str, Any]:
         "optimizer": "SGD" if isinstance(section, Sgd) else type(section).__name__,
         "optimizer_place": "" if isinstance(section, Muon) else "torch.optim.",
         "optimizer_settings": _arguments(config, optimizer),
-        "muon_source": _muon_source() if isinstance(section, Muon) else "",
-        "fused": implementation(optimizer) == "fused",
-        "filtered": any(not parameter.requires_grad for parameter in material.model.parameters()),
+        "optimizer_source": _sources(material),
         "listed": [] if simple and (alike or by_shape) else _listed(material, groups),
         "grouped": simple and by_shape and not alike,
+        "groups_words": "matrices and filters with weight decay, biases and the scales of norms without"
+        if simple and by_shape and not alike
+        else "all parameters"
+        if simple and alike
+        else "groups of parameters, each with its settings",
         "weight_decay": groups[0]["weight_decay"],
         "rate": "MAX_LR" if isinstance(config.schedule, OneCycle) else "LR",
         "momentum": _cycled(config),
-        "step_settings": _step_settings(config, any("lr_scale" in group for group in groups)),
     }
 
 
@@ -81,7 +84,7 @@ def _listed(material: Material, groups: list[dict[str, Any]]) -> list[dict[str, 
     muons = isinstance(material.config.optimizer, Muon)
     return [
         {
-            "names": [names[id(parameter)] for parameter in group["params"]],
+            "params": [names[id(parameter)] for parameter in group["params"]],
             "weight_decay": group["weight_decay"],
             **({"lr_scale": group.get("lr_scale", 1.0)} if scaled else {}),
             **({key: value for key, value in group.items() if key not in _SETTINGS} if muons else {}),
@@ -90,44 +93,38 @@ def _listed(material: Material, groups: list[dict[str, Any]]) -> list[dict[str, 
     ]
 
 
-def _step_settings(config: RunConfig, scaled: bool) -> list[str]:
-    """What is set in each ``group`` before a step."""
-    lines = ['group["lr"] = lr * group["lr_scale"]' if scaled else 'group["lr"] = lr']
-    if not _cycled(config):
-        return lines
-    betas, momentum = 'group["betas"] = (momentum, group["betas"][1])', 'group["momentum"] = momentum'
-    if isinstance(config.optimizer, Muon):
-        return [*lines, 'if "betas" in group:', f"    {betas}", "else:", f"    {momentum}"]
-    return [*lines, momentum if isinstance(config.optimizer, Sgd | RMSprop) else betas]
+def _sources(material: Material) -> str:
+    """The engine's own code that a script takes along: it uses nothing but torch."""
+    definitions = Definitions(given=NAMES)
+    if isinstance(material.config.optimizer, Muon):
+        definitions.take(muon, "Muon")
+    if material.config.optimizer.freeze != "off":
+        definitions.take(freezing, "Freezing")
+    return definitions.text
 
 
-def _muon_source() -> str:
-    """The engine's own code, which uses nothing but torch."""
-    return "\n\n\n".join(inspect.getsource(part).rstrip() for part in (muon.orthogonal, muon.shape_factor, muon.Muon))
-
-
-def clipping(clip_norm: float | None, clip_value: float | None) -> list[str]:
-    """Lines that measure the gradient norm and clip."""
-    by_norm = "nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)"
-    if clip_norm and not clip_value:
-        return [f"norm = {by_norm}"]
-    lines = ["norm = nn.utils.get_total_norm([each.grad for each in model.parameters() if each.grad is not None])"]
+def clipping(clip_norm: float | None, clip_value: float | None) -> str:
+    """What measures the gradient norm and clips."""
+    if clip_value and clip_norm:
+        return "partial(clip_value_and_norm, max_value=CLIP_VALUE, max_norm=CLIP_NORM)"
     if clip_value:
-        lines.append("nn.utils.clip_grad_value_(model.parameters(), CLIP_VALUE)")
-    return [*lines, by_norm] if clip_norm else lines
+        return "partial(clip_value, max_value=CLIP_VALUE)"
+    return "partial(clip_norm, max_norm=CLIP_NORM)" if clip_norm else "gradient_norm"
 
 
 def describe_averaging(material: Material) -> dict[str, Any]:
-    """How weights are averaged, and which are judged."""
+    """How weights are averaged."""
     loop = material.config.loop
     swa = loop.swa_start is not None
     norms = any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in material.model.modules())
-    ema = loop.ema_decay is not None
+    every = "SWA_EVERY_STEPS" if loop.swa_every_steps else "steps_per_epoch"
     return {
-        "ema": ema,
+        "averages": "EMA(model, EMA_DECAY)"
+        if loop.ema_decay is not None
+        else f"SWA(model, math.floor(SWA_START * total_steps), {every})"
+        if swa
+        else "",
         "swa": swa,
         "measured": swa and norms,
         "swa_lr": swa and loop.swa_lr is not None,
-        "swa_every": "SWA_EVERY_STEPS" if loop.swa_every_steps else "steps_per_epoch",
-        "judged": "averaged" if ema else "averaged if averaged.n_averaged else model" if swa else "model",
     }

@@ -39,19 +39,26 @@ from training.schedules import make_schedule
 
 _MARK = "Written by Trainwright "
 _IMPORTS = {
-    **{name: f"import {name}" for name in ("argparse", "gzip", "hashlib", "math", "os", "re", "struct", "unicodedata")},
+    **{
+        name: f"import {name}"
+        for name in ("argparse", "gzip", "hashlib", "math", "os", "re", "secrets", "struct", "unicodedata")
+    },
     "bisect_right": "from bisect import bisect_right",
     "Callable": "from collections.abc import Callable",
+    "Collection": "from collections.abc import Collection",
     "Iterable": "from collections.abc import Iterable",
     "Iterator": "from collections.abc import Iterator",
     "Mapping": "from collections.abc import Mapping",
     "Sequence": "from collections.abc import Sequence",
+    "AbstractContextManager": "from contextlib import AbstractContextManager",
+    "contextmanager": "from contextlib import contextmanager",
     "nullcontext": "from contextlib import nullcontext",
     "dataclass": "from dataclasses import dataclass",
     "lru_cache": "from functools import lru_cache",
     "partial": "from functools import partial",
     "Path": "from pathlib import Path",
     "Any": "from typing import Any",
+    "BinaryIO": "from typing import BinaryIO",
     "Literal": "from typing import Literal",
     "NamedTuple": "from typing import NamedTuple",
     "Self": "from typing import Self",
@@ -70,9 +77,6 @@ _IMPORTS = {
     "nn": "from torch import nn",
     "functional": "from torch.nn import functional",
     "adamw": "from torch.optim.adamw import adamw",
-    "AveragedModel": "from torch.optim.swa_utils import AveragedModel",
-    "get_ema_multi_avg_fn": "from torch.optim.swa_utils import get_ema_multi_avg_fn",
-    "get_swa_multi_avg_fn": "from torch.optim.swa_utils import get_swa_multi_avg_fn",
 }
 """What a script may need, by the name it uses; only what it does use is written."""
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from training.optim.freezing import Freezing
 from training.optim.groups import parameter_groups
 from training.optim.guard import Guard, make_guard
 from training.optim.optimizers import cycle_momentum, implementation, load_optimizer, make_optimizer
 
 __all__ = [
-    "Freezing",
     "Guard",
     "cycle_momentum",
     "implementation",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection
 
 from torch import nn
-
-from training.config.optimizer import OptimizerSection
-from training.optim.groups import Stages, describe_groups, frozen_names
 
 
 class Freezing:
@@ -18,10 +15,10 @@ class Freezing:
     optimizer, and its state, from the start.
     """
 
-    def __init__(self, model: nn.Module, config: OptimizerSection, stages: Stages) -> None:
-        """Changes nothing yet; to be called before ``make_optimizer``, which is to leave out what is frozen for all time."""
-        names = frozen_names(config, stages)
-        self._until = config.unfreeze_epoch
+    def __init__(self, model: nn.Module, names: Collection[str], unfreeze_epoch: int | None) -> None:
+        """Freezes the parameters ``names`` before ``unfreeze_epoch``, None: for all time. Those are frozen at once: an optimizer
+        is to leave them out."""
+        self._until = unfreeze_epoch
         # What a network itself keeps fixed is not to be unfrozen here.
         self._parameters = [
             parameter for name, parameter in model.named_parameters() if name in names and parameter.requires_grad
@@ -31,17 +28,13 @@ class Freezing:
             module
             for module in model.modules()
             if isinstance(module, nn.modules.batchnorm._NormBase)
-            and frozen
             and all(id(parameter) in frozen for parameter in module.parameters())
             and any(True for _ in module.parameters())
         ]
         self._model = model
         self._frozen = False
-
-    @property
-    def lasts(self) -> bool:
-        """Whether what is frozen stays so to the end."""
-        return self._until is None
+        if unfreeze_epoch is None:
+            self.follow(0)
 
     def follow(self, epoch: int) -> None:
         """Freeze or unfreeze, as is due in ``epoch`` (whole epochs done)."""
@@ -54,18 +47,8 @@ class Freezing:
                 self.train()
 
     def train(self) -> None:
-        """``model.train()``, but for batch norms that keep their statistics."""
+        """Put the network into training mode, but for batch norms that keep their statistics."""
         self._model.train()
         if self._frozen:
             for norm in self._norms:
                 norm.eval()
-
-
-def freeze_and_describe(model: nn.Module, config: OptimizerSection, stages: Stages) -> list[dict[str, Any]]:
-    """Freeze ``model`` as a run begins, and tell its groups (``describe_groups``)."""
-    freezing = Freezing(model, config, stages)
-    if freezing.lasts:
-        freezing.follow(0)
-    groups = describe_groups(model, config, stages)
-    freezing.follow(0)
-    return groups

@@ -9,6 +9,7 @@ from torch import nn
 
 from training.config.optimizer import Muon, OptimizerSection
 from training.errors import InputError
+from training.optim.freezing import Freezing
 
 Stages = Sequence[Sequence[str]]
 """The names of a network's parameters from its input to its head (``training.models.stages``)."""
@@ -77,6 +78,19 @@ def describe_groups(model: nn.Module, config: OptimizerSection, stages: Stages) 
         }
         for group in groups
     ]
+
+
+def make_freezing(model: nn.Module, config: OptimizerSection, stages: Stages) -> Freezing:
+    """What ``config`` freezes of ``model``; to be called before ``make_optimizer``."""
+    return Freezing(model, frozen_names(config, stages), config.unfreeze_epoch)
+
+
+def freeze_and_describe(model: nn.Module, config: OptimizerSection, stages: Stages) -> list[dict[str, Any]]:
+    """Freeze ``model`` as a run begins, and tell its groups (``describe_groups``)."""
+    freezing = make_freezing(model, config, stages)
+    groups = describe_groups(model, config, stages)
+    freezing.follow(0)
+    return groups
 
 
 class _Key(NamedTuple):

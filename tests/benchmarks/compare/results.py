@@ -52,14 +52,15 @@ def ratio(rounds: Sequence[Round], first: str, second: str, bar: float | None = 
 
 
 def ratios(job: Job, rounds: Sequence[Round]) -> dict[str, Ratio]:
-    """Of ours to the job's "floor", to "textbook" and to "peer", the fastest engine of another maker."""
+    """Of ours to the job's "floor", to "textbook" and to "peer", the fastest engine of another maker; "own" is that of ours with the
+    network in a person's file to the floor."""
     fastest = next((name for name in contestants(rounds) if name in PEERS), None)
     opponents = {"floor": job.floor, "textbook": "textbook", "peer": fastest}
     found = {
         column: ratio(rounds, "ours", name, job.bars.get(column))
         for column, name in opponents.items()
         if name is not None
-    }
+    } | {"own": ratio(rounds, "ours-own", job.floor, job.bars.get("floor"))}
     return {column: value for column, value in found.items() if value is not None}
 
 

@@ -14,7 +14,7 @@ from tests.benchmarks.compare.machine import load
 
 PEERS = {"lightning": "lightning", "accelerate": "accelerate", "hf-trainer": "transformers", "fastai": "fastai"}
 """Contestants of other makers, and the package that each needs."""
-CONTESTANTS = ("ours", "textbook", "floor", *PEERS)
+CONTESTANTS = ("ours", "ours-own", "textbook", "floor", *PEERS)
 LIMIT_SECONDS = 1800.0
 
 Say = Callable[[str], None]

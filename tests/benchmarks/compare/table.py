@@ -36,12 +36,12 @@ def _bars(outcomes: Sequence[Outcome]) -> list[str]:
     lines = [
         "Medians of the ratios of the same round (in brackets: lowest to highest), and the bar.",
         "",
-        "| job | ours / floor | ours / textbook | ours / fastest other engine |",
-        "|---|---|---|---|",
+        "| job | ours / floor | own network / floor | ours / textbook | ours / fastest other engine |",
+        "|---|---|---|---|---|",
     ]
     for job, rounds, _ in outcomes:
         found = ratios(job, rounds)
-        cells = [_cell(found.get(column), column == "peer") for column in ("floor", "textbook", "peer")]
+        cells = [_cell(found.get(column), column == "peer") for column in ("floor", "own", "textbook", "peer")]
         lines.append(f"| {job.name} | {' | '.join(cells)} |")
     return lines
 

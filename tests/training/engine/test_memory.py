@@ -80,7 +80,7 @@ def with_batch_norm() -> nn.Module:
 
 def samples_of_steps(epoch: BatchPlan) -> list[tuple[int, int]]:
     windows = [epoch.batches_of(step) for step in range(epoch.steps)]
-    return [(epoch.bounds(window[0])[0], epoch.bounds(window[-1])[1]) for window in windows]
+    return [(window[0][0], window[-1][1]) for window in windows]
 
 
 def test_a_proposal_keeps_the_samples_of_every_step() -> None:

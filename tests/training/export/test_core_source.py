@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import pkgutil
 import sys
 from collections import Counter
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from tests.training.export.conftest import Train
 from tests.training.tiny import tiny, tiny_pictures, write_idx
+from training import core
 from training.config import RunConfig
 from training.export import export_checkpoint
 from training.export.core_source import NAMES
@@ -53,3 +55,7 @@ def test_functions_of_a_script_are_ours(name: str, train: Train, tmp_path: Path)
     assert ("normal" in taken) == (name == "three phases")  # whose data are drawn so; a spiral has a local of that name
     calls = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     assert taken.keys() <= calls
+
+
+def test_every_module_of_core_has_its_place_in_the_order() -> None:
+    assert sorted(core.__all__) == sorted(each.name for each in pkgutil.iter_modules(core.__path__))

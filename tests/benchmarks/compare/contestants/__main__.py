@@ -15,6 +15,7 @@ from typing import Any
 
 from training.process import tune_process
 
+OURS = ("ours", "ours_own")
 TUNED = ("floor", "floor_compiled")
 """They run in a process set up as our engine's, so that their ratio to ours is about the loop alone."""
 
@@ -29,8 +30,8 @@ def main() -> None:
     name = arguments.name.replace("-", "_")
     if not (arguments.folder / "task.json").is_file():
         raise SystemExit(f"{arguments.folder} holds no task.json; tests.benchmarks.compare.material makes it.")
-    if name == "ours":  # its engine is a process of its own: this one only starts it and stays small
-        ours = importlib.import_module("tests.benchmarks.compare.contestants.ours")
+    if name in OURS:  # its engine is a process of its own: this one only starts it and stays small
+        ours = importlib.import_module(f"tests.benchmarks.compare.contestants.{name}")
         record: dict[str, Any] = ours.run(arguments.folder)
     else:
         if name in TUNED:

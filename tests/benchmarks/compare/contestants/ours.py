@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,18 @@ from training.runs.history import read_history
 
 
 def run(folder: Path) -> dict[str, Any]:
-    """One run; seconds from the first step, or the end of the warm-up, to the last validation, by its own events.
-
-    The workspace stays beside the job: what our engine keeps between runs (decoded pictures, compiled code) was kept.
-    """
+    """One run of the job in ``folder``, beside which the workspace stays: what our engine keeps between runs (decoded
+    images, compiled code) was kept."""
     record = json.loads((folder / "task.json").read_text())
-    ended = complete(parse_config(record["config"]), folder / "workspace")
+    return measure(record["config"], record["warm_up_epochs"], folder / "workspace")
+
+
+def measure(config: Mapping[str, Any], warm_up: int, workspace: Path) -> dict[str, Any]:
+    """Seconds of one run from the first step, or the end of the warm-up, to the last validation, by its own events."""
+    ended = complete(parse_config(dict(config)), workspace)
     history = read_history(ended.events_file)
     assert isinstance(history.final, Completed)
     validated = [item for item in history.validations if "val/loss" in item.metrics]
-    warm_up = record["warm_up_epochs"]
     began = validated[warm_up - 1].time if warm_up else history.attempts[0].time
     shutil.rmtree(ended.path)
     return {
