@@ -1,7 +1,8 @@
 """``precision.cuda_graphs``: a step recorded once on an NVIDIA GPU and replayed, all its kernels by a single launch.
 
 Starting a kernel takes the processor a few microseconds, so a small network leaves the GPU waiting for orders. Recorded
-is the same function of tensors that ``precision.compile`` compiles (``step_graph``), compiled or not.
+is, proven on CPUs only for lack of a GPU, the same function of tensors that ``precision.compile`` compiles (``step_graph``),
+compiled or not.
 """
 
 from __future__ import annotations
