@@ -34,7 +34,7 @@ from training.models.pretrained import Beginning, begin
 from training.models.recompute import recompute_activations
 from training.models.stages import stages
 from training.models.strides import refuse_long_strides
-from training.models.user_file import CheckedModel, refuse_lasting_modes
+from training.models.user_file import CheckedModel
 from training.models.user_rng import seed_user_rng
 from training.objectives import Objective, make_objective
 from training.optim import make_guard, make_optimizer
@@ -83,9 +83,7 @@ def _build(
     report_progress("building the model", None)
     objective = make_objective(config.objective, data.facts, device)
     _refuse_unmeasured(config, objective)
-    model = make_model(config.model, data.facts, objective.outputs, config.seed, code)
-    if isinstance(config.model, UserFile) and not loads:
-        refuse_lasting_modes(model, config.model, data.facts)
+    model = make_model(config.model, data.facts, objective.outputs, config.seed, code, not loads)
     precision, batch_size = config.precision, config.loop.batch_size
     threads = choices.threads or choose_threads(precision.threads, model, data.facts, batch_size)
     torch.set_num_threads(threads)

@@ -21,16 +21,19 @@ from training.models.user_rng import seeded_user_rng
 from training.models.whitened_cnn import PICTURES, whiten
 
 
-def make_model(config: Model, facts: DataFacts, outputs: int, seed: int, code: Path | None = None) -> nn.Module:
+def make_model(
+    config: Model, facts: DataFacts, outputs: int, seed: int, code: Path | None = None, begins: bool = False
+) -> nn.Module:
     """The network for such samples that answers ``outputs`` numbers (logits, values) for each of them, or for each of its
-    pixels, tokens or items; on the CPU in float32. ``code`` is a run's copy of the file in which a person wrote it.
+    pixels, tokens or items; on the CPU in float32. ``code`` is a run's copy of the file in which a person wrote it; ``begins`` says
+    that such a network is to be trained from here on, and may not leave torch in other modes.
 
     The initial weights depend on ``config``, ``facts``, ``outputs`` and ``seed`` alone; the caller's random state is
     as before. Raises InputError when the network cannot take such samples.
     """
     make: Callable[..., nn.Module] = catalog.resolve(catalog.entry("model", config.kind))
     if isinstance(config, UserFile):
-        make = partial(make, seeded=partial(_own_seeded, seed), code=code)
+        make = partial(make, seeded=partial(_own_seeded, seed), code=code, begins=begins)
     if not isinstance(config, StartingWeights):  # those have a known size
         _refuse_more_than_memory(lambda: make(config, facts, outputs))
     with _seeded(seed):

@@ -37,9 +37,10 @@ def make_user_model(
     outputs: int,
     seeded: Callable[[], AbstractContextManager[None]],
     code: Path | None = None,
+    begins: bool = False,
 ) -> nn.Module:
     """What the file's ``build(...)`` returns for such data. ``code`` is a run's own copy of the file, which is read in its
-    place. Inside ``seeded()`` random numbers follow from the run's seed: entered for the import and anew for the building,
+    place. ``begins`` says that it is to be trained from here on: what was trained in other modes is used as it was. Inside ``seeded()`` random numbers follow from the run's seed: entered for the import and anew for the building,
     so that a file which seeds generators where it is imported does not change what is drawn later. Raises InputError for a
     file that nobody agreed to run, and for each of its faults."""
     path = Path(config.path)  # which messages name: a copy has the same lines
@@ -55,7 +56,7 @@ def make_user_model(
         module = _run(signature, path)
     try:
         with seeded():
-            return _built(path, module, arguments, facts, outputs)
+            return _built(path, module, arguments, facts, outputs, begins)
     except InputError as error:
         if not config.arguments:
             raise
@@ -63,7 +64,9 @@ def make_user_model(
         raise InputError(error.message, f"Or correct what it was given: {given}.") from error
 
 
-def _built(path: Path, module: ModuleType, arguments: Mapping[str, Any], facts: DataFacts, outputs: int) -> nn.Module:
+def _built(
+    path: Path, module: ModuleType, arguments: Mapping[str, Any], facts: DataFacts, outputs: int, begins: bool
+) -> nn.Module:
     model = _told(path, "cannot build the network", lambda: getattr(module, FUNCTION)(**arguments))
     if not isinstance(model, nn.Module):
         raise InputError(
@@ -86,7 +89,7 @@ def _built(path: Path, module: ModuleType, arguments: Mapping[str, Any], facts: 
             f"{visible(str(path))}: {visible(name, 100) or 'the network'} is a {kind.__name__}, whose size is not known "
             f"before it has seen samples; use {kind.__name__.removeprefix('Lazy')} and give its size."
         )
-    _refuse_other_answers(model.float(), path, facts, outputs)
+    _try_forward(model.float(), path, facts, outputs, begins)
     return model
 
 
@@ -143,16 +146,34 @@ def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _refuse_other_answers(model: nn.Module, path: Path, facts: DataFacts, outputs: int) -> None:
+def _try_forward(model: nn.Module, path: Path, facts: DataFacts, outputs: int, begins: bool) -> None:
     """Raise InputError where ``model`` does not answer in the form that the task wants: as it trains, and, as it is used, to
-    a sample that comes alone, such as the last of a part."""
+    a sample that comes alone, such as the last of a part. And, where it ``begins`` to train, for a forward pass that leaves torch
+    in other modes than it found."""
+    changed: set[str] = set()
+
+    def call(network: nn.Module, inputs: Tensor) -> Any:
+        if not begins:
+            return network(inputs)
+        with own_modes(path):  # put back after each, as a network may be tried twice
+            answer, found = call_watched(network, inputs)
+        changed.update(found)
+        return answer
+
     shape = " x ".join(map(str, facts.shape))
-    answer = _tried(model, path, f"the network cannot take samples of shape {shape}", facts, 2)
+    with _in_mode(model, training=True):
+        answer = _tried(model, path, f"the network cannot take samples of shape {shape}", facts, 2, call)
     fault = misfit(answer, answer_shape(facts, outputs, 2))
     if not fault:
         with _in_mode(model, training=False):  # batch norm takes no sample alone while it trains
-            answer = _tried(model, path, "the network cannot take a single sample", facts, 1)
+            answer = _tried(model, path, "the network cannot take a single sample", facts, 1, call)
         fault = misfit(answer, answer_shape(facts, outputs, 1))
+    if not fault and changed:
+        names = ", ".join(f"torch.{name}" for name in sorted(changed))
+        fault = (
+            f"forward changes what torch does from then on ({names}), in the backward pass and in later steps, too; use it in a "
+            "with statement, or put it back before forward returns."
+        )
     if fault:
         raise InputError(f"{visible(str(path))}: {fault}")
 
@@ -226,7 +247,9 @@ def _run(signature: Signature, path: Path) -> ModuleType:
     return module
 
 
-def _tried(model: nn.Module, path: Path, what: str, facts: DataFacts, samples: int) -> Any:
+def _tried(
+    model: nn.Module, path: Path, what: str, facts: DataFacts, samples: int, call: Callable[[nn.Module, Tensor], Any]
+) -> Any:
     """The network's answer to so many samples."""
     with entered_layers(model) as entered:
 
@@ -234,28 +257,7 @@ def _tried(model: nn.Module, path: Path, what: str, facts: DataFacts, samples: i
             theirs = not entered or type(entered[-1][1]).__module__.startswith(_MODULE)  # whose line is told
             return fault if theirs else refusal(entered, fault)
 
-        return _told(path, what, lambda: forward_hollow(model, facts, samples), why)
-
-
-def refuse_lasting_modes(model: nn.Module, config: UserFile, facts: DataFacts) -> None:
-    """Raise InputError where a forward pass, as the network trains or as it is used, leaves torch in other modes than it found.
-    For what begins to train: what was trained so is used as it was trained."""
-    path, changed = Path(config.path), set()
-
-    def call(network: nn.Module, inputs: Tensor) -> tuple[Any, set[str]]:
-        with own_modes(path):  # put back after each, as a network may be tried twice
-            return call_watched(network, inputs)
-
-    for samples, training in ((2, True), (1, False)):
-        with _in_mode(model, training):
-            _, found = _told(path, "cannot be tried", lambda: forward_hollow(model, facts, samples, call))  # noqa: B023
-        changed |= found
-    if changed:
-        names = ", ".join(f"torch.{name}" for name in sorted(changed))
-        raise InputError(
-            f"{visible(str(path))}: forward changes what torch does from then on ({names}), in the backward pass and in later steps, "
-            "too; use it in a with statement, or put it back before forward returns."
-        )
+        return _told(path, what, lambda: forward_hollow(model, facts, samples, call), why)
 
 
 def _told(path: Path, what: str, work: Callable[[], Any], why: Callable[[str], str] = str) -> Any:
@@ -264,6 +266,8 @@ def _told(path: Path, what: str, work: Callable[[], Any], why: Callable[[str], s
     with own_modes(path):
         try:
             return work()
+        except InputError:
+            raise
         except (Exception, SystemExit) as error:
             place = place_of(error)
             line = f", line {place[1]}" if place else ""
