@@ -52,6 +52,19 @@ def test_the_loop_fits_on_one_screen() -> None:
     assert len((ROOT / "training/engine/fit.py").read_text(encoding="utf-8").splitlines()) <= 80
 
 
+def test_progress_is_written_by_its_own_methods_only() -> None:
+    written = [
+        f"{path.name}: {ast.unparse(target)}"
+        for path in (ROOT / "training").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign)
+        for each in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for target in ast.walk(each)
+        if isinstance(target, ast.Attribute) and ast.unparse(target.value).split(".")[-1] == "progress"
+    ]
+    assert written == []
+
+
 def test_no_drawer_folders() -> None:
     drawers = {"utils", "util", "helpers", "misc", "common"}
     assert not [path for path in SOURCES if drawers & set(path.relative_to(ROOT).with_suffix("").parts)]
