@@ -29,9 +29,10 @@ class _Group:
 
 
 def put_fused_step(optimizer: torch.optim.Optimizer) -> None:
-    """Let ``optimizer.step`` be a ``FusedStep``, where torch has such kernels."""
+    """Let ``optimizer.step`` be a ``FusedStep``, where torch has such kernels, and ``zero_grad`` as short."""
     if type(optimizer) in KINDS:
-        optimizer.step = FusedStep(optimizer)  # type: ignore[assignment, method-assign]
+        optimizer.step = step = FusedStep(optimizer)  # type: ignore[assignment, method-assign]
+        optimizer.zero_grad = step.zero_grad  # type: ignore[method-assign]
 
 
 def remember_state(optimizer: torch.optim.Optimizer) -> None:
@@ -61,6 +62,15 @@ class FusedStep:
         """Collect anew: after state was loaded, before anybody else keeps hold of the state's tensors."""
         self._collected_from = self._optimizer.state, self._optimizer.param_groups
         self._collect()
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """torch's, without its look at hooks and its report to the profiler: 2 microseconds instead of 10 for a small MLP."""
+        if not set_to_none:
+            type(self._optimizer).zero_grad(self._optimizer, set_to_none)
+            return
+        for group in self._optimizer.param_groups:
+            for parameter in group["params"]:
+                parameter.grad = None
 
     @torch.no_grad()
     def __call__(self) -> None:
