@@ -183,7 +183,7 @@ def cold(place: Path, config: Path) -> tuple[float, float]:
 def accelerate(place: Path, python: str) -> float:
     """Seconds from the start of an Accelerate script of the same job to the end of its first step."""
     began = time.time()
-    command = [python, str(Path(__file__).with_name("spiral_accelerate.py"))]
+    command = [python, "-m", "tests.benchmarks.spiral_accelerate"]
     done = subprocess.run(command, env=environment(place), capture_output=True, text=True, check=True)
     return float(done.stdout.split()[-1]) - began
 
@@ -261,6 +261,7 @@ def main() -> None:
             waits = pressed(place / f"session{number}", config, arguments.runs)
             first.append(waits[0])
             later += waits[1:]
+        for number in range(arguments.runs):  # when no window's engine is still on its way out
             terminal.append(cold(place / f"cold{number}", config))
             peer += [accelerate(place / "peer", arguments.peers_python)] if arguments.peers_python else []
             refused.append(bad_argument(place / "refused"))
