@@ -17,6 +17,7 @@ from training.config.idle import idle_settings
 from training.config.optimizer_state import averaging, optimizer_numbers, optimizer_obstacle
 from training.config.run import RunConfig
 from training.config.weights_fit import normalisation_notes, other_outputs, outputs_unknown, renumbered, shaping
+from training.core.batch_plan import BatchPlan
 from training.errors import counted
 
 Part = Literal[
@@ -171,15 +172,12 @@ def _reasons_to_begin_anew(
 
 
 def _same_windows(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any]) -> bool:
-    """Whether each step sees the same samples, however they are cut into batches (``training.core.batch_plan``)."""
-    old, new = before.loop, after.loop
-    size = old.batch_size * old.accumulation
-    if size != new.batch_size * new.accumulation:
+    """Whether each step sees the same samples, however they are cut into batches."""
+    samples = manifest.get("data", {}).get("training_samples")
+    if not isinstance(samples, int) or samples < 1:
         return False
-    if (old.batch_size == 1) == (new.batch_size == 1):
-        return True
-    samples = manifest.get("data", {}).get("training_samples")  # a last single sample joins the batch before, if it may
-    return isinstance(samples, int) and samples % size != 1
+    old, new = (BatchPlan(samples, each.loop.batch_size, each.loop.accumulation) for each in (before, after))
+    return new.has_steps_of(old)
 
 
 def _parts(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any], continues: bool) -> frozenset[Part]:
