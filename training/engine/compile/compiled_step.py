@@ -93,7 +93,7 @@ class CompiledModel:
 
     def __init__(self, session: Session, batch: Batch) -> None:
         self._session = session
-        self._model = session.model
+        self._model = session.answer
         self._key = _key(batch)
         with preserve_state(session):
             self._compiled = torch.compile(session.model, dynamic=False)
