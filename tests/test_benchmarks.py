@@ -57,7 +57,7 @@ def test_a_missed_bar_a_contestant_left_out_and_a_busy_machine_stand_in_the_tabl
 
     text = table([(JOB, rounds, {"floor": "it broke"})], FACTS)
 
-    assert "| lab | not measured | 1.20 (1.20 to 1.20); bar 0.60: **missed** | not measured |" in text
+    assert "| lab | not measured | not measured | 1.20 (1.20 to 1.20); bar 0.60: **missed** | not measured |" in text
     assert "floor was left out: it broke" in text
     assert "Load averages before a round were 3.0 to 3.0 on 2 cores." in text
 
