@@ -11,81 +11,48 @@ from __future__ import annotations
 
 import hashlib
 import math
-from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
 
-GOLDEN_GAMMA = 0x9E3779B97F4A7C15
-FIRST_FACTOR = 0xBF58476D1CE4E5B9
-SECOND_FACTOR = 0x94D049BB133111EB
-WORD = (1 << 64) - 1
+GOLDEN_GAMMA = 0x9E3779B97F4A7C15 - 2**64
+FIRST_FACTOR = 0xBF58476D1CE4E5B9 - 2**64
+SECOND_FACTOR = 0x94D049BB133111EB - 2**64
 
 
 def random_bits(seed: int, stream: str, epoch: int, indices: Tensor) -> Tensor:
-    """64 random bits, as int64, for each of the int64 ``indices``; of any shape, on their device.
+    """64 random bits, as int64, for each of the int64 ``indices``; ``stream`` names what they are for ("flip", "order")."""
+    name = int.from_bytes(hashlib.sha256(stream.encode()).digest()[:8], "little")
+    key = finalize(finalize(name + seed * GOLDEN_GAMMA) + epoch * GOLDEN_GAMMA) + GOLDEN_GAMMA
+    return finalize(indices * GOLDEN_GAMMA + ((key + 2**63) % 2**64 - 2**63))  # the int64 of the same 64 bits
 
-    ``stream`` names what the number is for ("flip", "order"), so that two uses never share their draws.
-    """
-    return splitmix64(stream_key(seed, stream, epoch), indices)
+
+def finalize(x: Any) -> Any:
+    """SplitMix64's finalizer of an int64 tensor, or of the low 64 bits of a whole number, whose higher ones are no matter."""
+    x = (x ^ ((x >> 30) & (2**34 - 1))) * FIRST_FACTOR
+    x = (x ^ ((x >> 27) & (2**37 - 1))) * SECOND_FACTOR
+    return x ^ ((x >> 31) & (2**33 - 1))
 
 
 def uniform(seed: int, stream: str, epoch: int, indices: Tensor) -> Tensor:
     """Uniform float32 in [0, 1), shaped like ``indices``: a multiple of 2**-24, so exact on every device."""
-    high = (random_bits(seed, stream, epoch, indices) >> 40) & 0xFFFFFF
-    return high.to(torch.float32) * 2.0**-24
+    return ((random_bits(seed, stream, epoch, indices) >> 40) & 0xFFFFFF).float() * 2.0**-24
 
 
 def normal(seed: int, stream: str, numbers: Tensor, count: int) -> Tensor:
-    """``count`` draws from N(0, 1) for each of the int64 ``numbers`` (...): float64 (..., count), by Box and
-    Muller."""
+    """float64 (..., count): as many draws from N(0, 1), by Box and Muller, for each of the int64 ``numbers`` (...)."""
     places = numbers.unsqueeze(-1) * count + torch.arange(count)
     radius = torch.sqrt(-2.0 * torch.log1p(-uniform(seed, f"{stream} radius", 0, places).double()))
     return radius * torch.cos(2.0 * math.pi * uniform(seed, f"{stream} turn", 0, places).double())
 
 
 def integers(seed: int, stream: str, epoch: int, indices: Tensor, high: int) -> Tensor:
-    """Uniform int64 in [0, high), shaped like ``indices``; ``high`` is at most 2**31.
-
-    32 bits are scaled by ``high`` (Lemire 2019 without the rejection): no number is favored by more than high /
-    2**32."""
-    if not 1 <= high <= 2**31:
-        raise ValueError(f"high must be in 1..2**31, but is {high}")
-    word = (random_bits(seed, stream, epoch, indices) >> 32) & 0xFFFFFFFF
-    return (word * high) >> 32
+    """Uniform int64 in [0, high), shaped like ``indices``, by scaling 32 bits (Lemire 2019 without the rejection): no number is
+    favored by more than high / 2**32. ``high`` is at most 2**31."""
+    return (((random_bits(seed, stream, epoch, indices) >> 32) & 0xFFFFFFFF) * high) >> 32
 
 
 def permutation(seed: int, epoch: int, n: int, device: torch.device | str = "cpu", *, stream: str = "order") -> Tensor:
-    """A random order of 0..n-1, int64 (n,): the numbers sorted by their hash, ties (if ever) by number."""
-    keys = random_bits(seed, stream, epoch, torch.arange(n, dtype=torch.int64, device=device))
-    return torch.sort(keys, stable=True).indices
-
-
-def splitmix64(key: int, positions: Tensor) -> Tensor:
-    """Outputs of the SplitMix64 generator seeded with ``key`` at the int64 ``positions`` (0 is its first output)."""
-    state = positions * as_signed(GOLDEN_GAMMA) + as_signed(key + GOLDEN_GAMMA)
-    state = (state ^ ((state >> 30) & (WORD >> 30))) * as_signed(FIRST_FACTOR)
-    state = (state ^ ((state >> 27) & (WORD >> 27))) * as_signed(SECOND_FACTOR)
-    return state ^ ((state >> 31) & (WORD >> 31))
-
-
-@lru_cache(maxsize=256)
-def stream_key(seed: int, stream: str, epoch: int) -> int:
-    """The generator of one (seed, stream, epoch); each part is finalized before the next joins, so none can
-    cancel."""
-    number = int.from_bytes(hashlib.sha256(stream.encode()).digest()[:8], "little")
-    return finalize(finalize(number + seed * GOLDEN_GAMMA) + epoch * GOLDEN_GAMMA)
-
-
-def finalize(number: int) -> int:
-    """SplitMix64's finalizer for one Python integer."""
-    number &= WORD
-    number = (number ^ (number >> 30)) * FIRST_FACTOR & WORD
-    number = (number ^ (number >> 27)) * SECOND_FACTOR & WORD
-    return number ^ (number >> 31)
-
-
-def as_signed(number: int) -> int:
-    """The int64 with the same 64 bits."""
-    number &= WORD
-    return number - (1 << 64) if number >> 63 else number
+    """A random order of 0..n-1, int64 (n,): the numbers sorted by their random bits, ties (if ever) by number."""
+    return torch.sort(random_bits(seed, stream, epoch, torch.arange(n, device=device)), stable=True).indices

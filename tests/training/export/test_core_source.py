@@ -49,7 +49,7 @@ def test_functions_of_a_script_are_ours(name: str, train: Train, tmp_path: Path)
         for node in tree.body
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in core
     }
-    assert {"permutation", "hold_back_by_class", "splitmix64"} <= taken.keys()
+    assert {"permutation", "hold_back_by_class", "finalize"} <= taken.keys()
     for function, source in taken.items():
         assert source == inspect.getsource(core[function]).rstrip()
     assert ("normal" in taken) == (name == "three phases")  # whose data are drawn so; a spiral has a local of that name
