@@ -11,7 +11,6 @@ __all__ = (
     "byte_pairs",
     "clip",
     "counter_rng",
-    "early_stopping",
     "evaluation",
     "guard",
     "idx_reading",

@@ -7,24 +7,10 @@ from functools import cached_property
 from itertools import pairwise
 
 
-def count_batches(n: int, batch_size: int) -> int:
-    """Batches of ``n`` samples. The last may be short; one of a single sample joins the batch before it: batch normalization
-    has nothing to normalize over with one sample. (With a batch size of 1 that is what was asked for.)"""
-    full, rest = divmod(n, batch_size)
-    joins = rest == 1 and full > 0 and batch_size > 1
-    return full + (rest > 0 and not joins)
-
-
-def batch_bounds(batch: int, n: int, batch_size: int) -> tuple[int, int]:
-    """The first place in the epoch's order of the batch (0 is the first), and the place after its last."""
-    last = batch == count_batches(n, batch_size) - 1
-    return batch * batch_size, n if last else (batch + 1) * batch_size
-
-
-def batches_of_step(step: int, n: int, batch_size: int, accumulation: int) -> list[tuple[int, int]]:
-    """The bounds of the batches of the epoch's step (0 is the first): ``accumulation`` of them, in the last step what is left."""
-    last = min((step + 1) * accumulation, count_batches(n, batch_size))
-    return [batch_bounds(batch, n, batch_size) for batch in range(step * accumulation, last)]
+def batch_starts(n: int, batch_size: int) -> range:
+    """The places at which the batches of ``n`` samples begin. The last may be short; one of a single sample joins the batch
+    before it: batch normalization has nothing to normalize over with one sample."""
+    return range(0, max(n - (batch_size > 1), 1), batch_size)
 
 
 @dataclass(frozen=True)
@@ -43,7 +29,7 @@ class BatchPlan:
     @cached_property
     def batches(self) -> int:
         """Batches of an epoch."""
-        return count_batches(self.n, self.batch_size)
+        return len(batch_starts(self.n, self.batch_size))
 
     @cached_property
     def steps(self) -> int:
@@ -57,12 +43,14 @@ class BatchPlan:
 
     def bounds_from(self, step: int) -> list[tuple[int, int]]:
         """The bounds of all batches from the step'th step on."""
-        first = step * self.samples_per_step
-        return list(pairwise([*range(first, self.batches * self.batch_size, self.batch_size), self.n]))
+        return list(pairwise([*batch_starts(self.n, self.batch_size)[step * self.accumulation :], self.n]))
 
     def batches_of(self, step: int) -> list[tuple[int, int]]:
-        """``batches_of_step``."""
-        return batches_of_step(step, self.n, self.batch_size, self.accumulation)
+        """The bounds of the batches of the epoch's step (0 is the first): ``accumulation`` of them, in the last step what is
+        left."""
+        first, end = step * self.accumulation, (step + 1) * self.accumulation + 1
+        starts = batch_starts(self.n, self.batch_size)[first:end]
+        return list(pairwise([*starts, self.n][: self.accumulation + 1]))
 
     def samples(self, step: int) -> int:
         """Samples in the step'th step."""

@@ -9,12 +9,16 @@ import torch
 from torch import Tensor
 
 
-class FiniteGuard:
-    """Makes the optimizer's step where the gradient norm is finite. Else it puts the buffers back.
+def step_if_finite(step: Callable[[], object], norm: Tensor) -> bool:
+    """Call ``step`` if the gradient ``norm`` (0-dim, before clipping) is finite, else it would spoil the weights for good."""
+    finite = math.isfinite(norm)
+    if finite:
+        step()
+    return finite
 
-    One such step would spoil the weights for good. Its forward pass has spoiled batch norm's running statistics already:
-    these are in the model's ``buffers``.
-    """
+
+class FiniteGuard:
+    """``step_if_finite``; where it is not, the forward pass has spoiled batch norm's statistics: puts all ``buffers`` back."""
 
     def __init__(self, buffers: Iterable[Tensor]) -> None:
         self.buffers = list(buffers)
@@ -26,10 +30,7 @@ class FiniteGuard:
 
     @torch.no_grad()
     def __call__(self, step: Callable[[], object], norm: Tensor) -> bool:
-        """Call ``step`` if ``norm`` (0-dim, that of all gradients before clipping) is finite; return whether it was."""
-        finite = math.isfinite(norm)
-        if finite:
-            step()
+        finite = step_if_finite(step, norm)
         for buffer, kept in zip(self.buffers, self.kept, strict=True):
             kept.copy_(buffer) if finite else buffer.copy_(kept)
         return finite

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.core.normalization import normalize_features, normalize_pixels
+from training.core.normalization import scale_and_shift
 from training.errors import InputError
 from training.facts import DataFacts, Layout
 from training.reading import visible
@@ -22,6 +23,7 @@ _MOST_VALUES = 1 << 28
 _AT_ONCE = 512
 _ROWS_AT_ONCE = 8192
 _SMALLEST_STD = 1 / 255
+_LONG_ROW = 4096
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,25 @@ class Normalisation:
         if self.layout == "image":
             pixels = self.apply_pixels(inputs.permute(0, 2, 3, 1))
             return torch.empty_like(inputs, dtype=torch.float32).copy_(pixels.permute(0, 3, 1, 2))
-        made = normalize_features(inputs, self.mean, self.std)
+        scale, shift = _repeat_scale_and_shift(self.mean, self.std, 1.0, 1, inputs.device)
+        made = inputs.to(torch.float32, copy=True).mul_(scale).add_(shift)
         return made.masked_fill_(made.isnan(), 0.0) if self.missing else made
 
     def apply_pixels(self, pictures: Tensor) -> Tensor:
-        """The same bits for contiguous images (B, H, W, C)."""
-        return normalize_pixels(pictures, self.mean, self.std)
+        """The same bits for contiguous images (B, H, W, C), by long rows instead of single pixels: several times faster."""
+        _, height, width, channels = pictures.shape
+        repeats = height * width if height * width * channels <= _LONG_ROW else width
+        scale, shift = _repeat_scale_and_shift(self.mean, self.std, 255.0, repeats, pictures.device)
+        rows = pictures.to(torch.float32, copy=True, memory_format=torch.contiguous_format).view(-1, repeats * channels)
+        return rows.mul_(scale).add_(shift).view(pictures.shape)
+
+
+@lru_cache(maxsize=16)
+def _repeat_scale_and_shift(
+    mean: tuple[float, ...], std: tuple[float, ...], full: float, repeats: int, device: torch.device
+) -> Tensor:
+    with torch.inference_mode(False):  # they outlive the validation that may ask for them first
+        return scale_and_shift(mean, std, full).repeat(1, repeats).to(device)
 
 
 def measure(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts, gaps: bool = False) -> Normalisation:

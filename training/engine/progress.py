@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from training.core.early_stopping import is_better
-
 
 @dataclass
 class Progress:
@@ -84,8 +82,8 @@ class Progress:
         self.note_metrics(metrics)
         self.metrics_step = self.step
         value = math.nan if math.isnan(metrics["val/loss"]) else metrics[monitor]
-        improved = is_better(value, self.best_value, maximize)
-        if is_better(value, self.counted_value, maximize, min_delta):
+        improved = _is_better(value, self.best_value, maximize)
+        if _is_better(value, self.counted_value, maximize, min_delta):
             self.counted_value, self.stale_validations = value, 0
         else:
             self.stale_validations += 1
@@ -108,3 +106,10 @@ class Progress:
     def set_rate_factor(self, factor: float, roll_backs: int) -> None:
         """Multiply the schedule's rate, after so many roll backs of this run."""
         self.rate_factor, self.roll_backs = factor, roll_backs
+
+
+def _is_better(value: float, best: float | None, maximize: bool, min_delta: float = 0.0) -> bool:
+    """Whether ``value`` is better than ``best`` (None: there is none yet) by more than ``min_delta``. NaN never is."""
+    if best is None:
+        return not math.isnan(value)
+    return (value - best if maximize else best - value) > min_delta

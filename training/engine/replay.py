@@ -13,11 +13,11 @@ from torch import Tensor, nn
 
 from training.checkpoints.snapshot import tensors_in
 from training.config import RunConfig
-from training.core.clip import gradient_norm
 from training.engine.session import Session
 from training.errors import counted
 from training.events import Found
 from training.models.user_rng import preserved_rng
+from training.optim.fast_clip import gradient_norm
 
 logger = logging.getLogger(__name__)
 

@@ -9,10 +9,11 @@ from typing import Any
 from torch import Tensor
 
 from training.config.engine import Loop
-from training.core.clip import clip_norm, clip_value, clip_value_and_norm, gradient_norm
+from training.core.clip import clip_value, clip_value_and_norm
 from training.core.step import train_step as core_step
 from training.data import Window
 from training.engine.session import Clip, Session, no_watch
+from training.optim.fast_clip import clip_norm, gradient_norm
 
 
 def train_step(session: Session, window: Window, lr: float) -> tuple[Tensor, Tensor]:

@@ -125,9 +125,9 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
     drawn = "[balanced_draws(classes[train].cpu(), SEED, %s)]" if facts["alike"] else ""
     order = f"train{drawn}[permutation(SEED, %s, len(train))]"
     first = "pixels.permute(0, 3, 1, 2)" + CONTIGUOUS * (not facts["channels_last"])
-    progress: dict[str, Any] = {"step": 0, "skipped": 0, "best": None}
-    if loop.early_stopping_patience:
-        progress |= {"counted": None, "stale": 0}
+    worst = "-math.inf" if config.maximize else "math.inf"
+    counted = f', "counted": {worst}, "stale": 0' if loop.early_stopping_patience else ""
+    monitored = facts["monitored"]
     return {
         "given": given,
         "moving": masked and bool(facts["varied"]),
@@ -138,7 +138,8 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
         "first_batch": augmented.replace("%s", "0"),
         "order": order.replace("%s", "epoch"),
         "first_order": order.replace("%s", "0"),
-        "progress": code(progress).replace("'", '"'),
+        "progress": f'{{"step": 0, "skipped": 0, "best": {worst}{counted}}}',
+        "gain": f'{monitored} - progress["counted"]' if config.maximize else f'progress["counted"] - {monitored}',
         "total_steps": "min(EPOCHS * steps_per_epoch, MAX_STEPS)" if loop.max_steps else "EPOCHS * steps_per_epoch",
         **describe_averaging(material),
         "patience": loop.early_stopping_patience,
@@ -161,8 +162,8 @@ def _normalised(facts: dict[str, Any]) -> str:
     if facts["tokens"]:
         return "samples.long()"
     if facts["image"]:
-        return "normalize_pixels(samples, MEAN, STD).permute(0, 3, 1, 2)" + CONTIGUOUS * (not facts["channels_last"])
-    return "normalize_features(samples, MEAN, STD)" + ".nan_to_num(nan=0.0)" * facts["missing"]
+        return "normalize(samples, MEAN, STD, 255.0).permute(0, 3, 1, 2)" + CONTIGUOUS * (not facts["channels_last"])
+    return "normalize(samples, MEAN, STD)" + ".nan_to_num(nan=0.0)" * facts["missing"]
 
 
 def _device(name: str) -> str:

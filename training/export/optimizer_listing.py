@@ -109,7 +109,7 @@ def clipping(clip_norm: float | None, clip_value: float | None) -> str:
         return "partial(clip_value_and_norm, max_value=CLIP_VALUE, max_norm=CLIP_NORM)"
     if clip_value:
         return "partial(clip_value, max_value=CLIP_VALUE)"
-    return "partial(clip_norm, max_norm=CLIP_NORM)" if clip_norm else "gradient_norm"
+    return f"partial(nn.utils.clip_grad_norm_, max_norm={'CLIP_NORM' if clip_norm else 'math.inf'})"
 
 
 def describe_averaging(material: Material) -> dict[str, Any]:

@@ -343,7 +343,7 @@ def test_every_schedule(choice: tuple[str, ...], train: Train, tmp_path: Path) -
     ("part", "old", "new"),
     [
         ("initial weights", "nn.Linear(16, 16)", "nn.Linear(16, 16, dtype=torch.float64).float()"),
-        ("order of samples", "WORD >> 30", "WORD >> 34"),
+        ("order of samples", "2**34 - 1", "2**30 - 1"),
         ("learning rates", "MAX_LR = 0.01", "MAX_LR = 0.02"),
         ("weight decay", "ndim > 1", "ndim > 2"),
         ("normalisation", ".mul_(scale).add_(shift)", ".mul_(scale).sub_(shift)"),

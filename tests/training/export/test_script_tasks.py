@@ -149,7 +149,7 @@ def test_every_metric_is_the_runs(task: str, table: Path, train: Train) -> None:
         material = replace(material, config=material.config.model_copy(update={"checkpoints": checkpoints}))
         text = script.render(material, "train.py")
         script.prove_script(material, text)
-        assert f"is_better(val_{'loss' if name == 'loss' else 'score'}, " in text
+        assert f"improved = val_{'loss' if name == 'loss' else 'score'} " in text
         wrong = text.replace(".isnan()].mean().item()", ".isnan()].mean().item() + 1e-9")
         with pytest.raises(TrainingError, match="The script's loss or metric would differ"):
             script.prove_script(material, wrong)

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from training.core.clip import clip_norm, clip_value, clip_value_and_norm, gradient_norm
+from training.core.clip import clip_value, clip_value_and_norm
+from training.optim.fast_clip import clip_norm, gradient_norm
 from training.optim.fused_step import put_fused_step
 
 
@@ -42,14 +43,14 @@ def test_clip_value_equals_torch() -> None:
     ours, theirs = net(), net()
     torch.nn.utils.clip_grad_value_(theirs.parameters(), 0.5)
     norm = gradient_norm(ours.parameters())
-    assert torch.equal(clip_value(ours.parameters(), 0.5), norm)
+    assert torch.equal(clip_value([*ours.parameters()], 0.5), norm)
     assert all(torch.equal(a, b) for a, b in zip(gradients(ours), gradients(theirs), strict=True))
 
 
 def test_value_is_clipped_before_the_norm() -> None:
     ours, theirs = net(), net()
     norm = gradient_norm(ours.parameters())
-    assert torch.equal(clip_value_and_norm(ours.parameters(), max_norm=1.0, max_value=0.5), norm)
+    assert torch.equal(clip_value_and_norm([*ours.parameters()], max_norm=1.0, max_value=0.5), norm)
     torch.nn.utils.clip_grad_value_(theirs.parameters(), 0.5)
     torch.nn.utils.clip_grad_norm_(theirs.parameters(), 1.0)
     assert all(torch.equal(a, b) for a, b in zip(gradients(ours), gradients(theirs), strict=True))
@@ -63,8 +64,15 @@ def test_value_is_clipped_before_the_norm() -> None:
 
 def test_parameters_may_be_an_iterator() -> None:
     model = net()
-    clip_value_and_norm(iter(list(model.parameters())), 0.5, 1.0)
+    clip_norm(iter(list(model.parameters())), 1.0)
     assert gradient_norm(model.parameters()) < 1.001
+
+
+def test_clipping_to_no_limit_measures_only() -> None:
+    ours, theirs = net(), net()
+    norm = torch.nn.utils.clip_grad_norm_(ours.parameters(), math.inf)
+    assert torch.equal(norm, gradient_norm(theirs.parameters()))
+    assert all(torch.equal(a, b) for a, b in zip(gradients(ours), gradients(theirs), strict=True))
 
 
 def test_norm_of_no_gradients_is_zero() -> None:

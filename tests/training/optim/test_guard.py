@@ -12,9 +12,10 @@ from torch import Tensor, nn
 
 from training.config.optimizer import Adam, AdamW, OptimizerSection, Sgd
 from training.core.averaging import EMA
-from training.core.clip import clip_norm, clip_value_and_norm
+from training.core.clip import clip_value_and_norm
 from training.core.guard import FiniteGuard
 from training.optim import Guard, make_guard, make_optimizer
+from training.optim.fast_clip import clip_norm
 from training.optim.fused_step import FusedStep
 from training.optim.guard import DeviceGuard
 from training.optim.optimizers import create_state
@@ -267,7 +268,7 @@ def test_no_wait_for_the_device(config: OptimizerSection, fused: bool) -> None:
     torch.cuda.set_sync_debug_mode("error")
     try:
         for _ in range(3):
-            norm = clip_value_and_norm(model.parameters(), 0.5, 1.0)
+            norm = clip_value_and_norm([*model.parameters()], 0.5, 1.0)
             ema.update(guard(optimizer.step, norm))
     finally:
         torch.cuda.set_sync_debug_mode("default")

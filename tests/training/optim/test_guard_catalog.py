@@ -110,7 +110,7 @@ def test_no_wait_for_the_device(config: OptimizerSection) -> None:
     torch.cuda.set_sync_debug_mode("error")
     try:
         for _ in range(3):
-            guard(optimizer.step, clip_value_and_norm(model.parameters(), 0.5, 1.0))
+            guard(optimizer.step, clip_value_and_norm([*model.parameters()], 0.5, 1.0))
     finally:
         torch.cuda.set_sync_debug_mode("default")
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
