@@ -15,7 +15,7 @@ from training.core.scores import Metric, add_up
 
 @torch.inference_mode()
 def evaluate(
-    model: nn.Module, loss: Loss, metric: Metric, batches: Iterable[Any], *, autocast: Callable[[], Any]
+    model: nn.Module, batches: Iterable[Any], loss: Loss, metric: Metric, autocast: Callable[[], Any]
 ) -> tuple[float, float]:
     """Loss and metric over all samples of ``batches`` (inputs, targets): the mean over batches would err, the last is short."""
     model.eval()
@@ -23,8 +23,8 @@ def evaluate(
     for inputs, targets in batches:
         with autocast():
             outputs = model(inputs)
-        parts.append((loss.sum(outputs, targets), loss.weigh(targets), metric.measure(outputs, targets)))
-    sums, weights, measured = zip(*parts, strict=True)
+        parts.append((loss.sum(outputs, targets), loss.weigh(targets), *metric.measure(outputs, targets)))
+    sums, weights, *measured = zip(*parts, strict=True)
     total, score = add_up(sums), metric.compute(measured)
     # A score can be read from answers that are no numbers, too, and would look like a guess.
     return loss.mean(total, add_up(weights)).item(), math.nan if total.isnan().any() else score

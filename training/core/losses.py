@@ -130,21 +130,23 @@ def split_answers(targets: Tensor, classes: int) -> tuple[Tensor, Tensor]:
 
 # ----------------------------------------------------------------------------------------------- values and orders
 
-Error = Callable[..., Tensor]
-"""Measures errors as ``functional.mse_loss``, ``l1_loss`` and ``huber_loss`` do."""
 
-
-def mean_error(outputs: Tensor, targets: Tensor, error: Error) -> Tensor:
-    """The ``error`` of outputs (n, values) against targets of that shape: a sample's is the mean over its values."""
+def mean_error(outputs: Tensor, targets: Tensor, error: Callable[..., Tensor]) -> Tensor:
+    """The ``error`` (``functional.mse_loss``, ``l1_loss`` or ``huber_loss``) of outputs (n, values) against targets of that shape:
+    a sample's is the mean over its values."""
     return error(outputs, targets, reduction="sum") / targets.shape[1]
 
 
-def standardized_error(outputs: Tensor, targets: Tensor, error: Error, mean: Tensor, std: Tensor) -> Tensor:
+def standardized_error(
+    outputs: Tensor, targets: Tensor, error: Callable[..., Tensor], mean: Tensor, std: Tensor
+) -> Tensor:
     """The same of targets in standard deviations ``std`` from their ``mean``, both (values,)."""
     return mean_error(outputs, (targets - mean.to(targets.dtype)) / std.to(targets.dtype), error)
 
 
-def weighted_error(outputs: Tensor, targets: Tensor, reduction: str, errors: Sequence[tuple[float, Error]]) -> Tensor:
+def weighted_error(
+    outputs: Tensor, targets: Tensor, reduction: str, errors: Sequence[tuple[float, Callable[..., Tensor]]]
+) -> Tensor:
     """The sum of weight * error."""
     (weight, error), *more = errors
     total = weight * error(outputs, targets, reduction=reduction)

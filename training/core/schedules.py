@@ -88,16 +88,14 @@ def square_root(position: float) -> float:
     return 1.0 - math.sqrt(position)
 
 
-def one_cycle(
-    step: float, ends: Sequence[float], values: Sequence[float], anneal: Callable[[float, float, float], float]
-) -> float:
-    """Rate or momentum of ``OneCycleLR`` (Smith and Topin 2018, arXiv:1708.07120): phases that end at the steps
-    ``ends`` lead through ``values``, of which there is one more. A phase without length (a rise of one step, where
-    torch divides by zero) is at its end at once."""
-    step = min(step, ends[-1])
-    phase = next(index for index, end in enumerate(ends) if step <= end)
+def one_cycle(step: float, ends: Sequence[float], values: Sequence[float], anneal: Callable[..., float]) -> float:
+    """Rate or momentum of ``OneCycleLR`` (Smith and Topin 2018, arXiv:1708.07120): phases that end at the steps ``ends`` lead
+    through ``values``, of which there is one more."""
+    phase = sum(step > end for end in ends[:-1])
     begin, end = (0.0, *ends)[phase : phase + 2]
-    position = (step - begin) / (end - begin) if end != begin else 1.0
+    position = (
+        (min(step, end) - begin) / (end - begin) if end != begin else 1.0
+    )  # a rise of one step is at its end at once
     return anneal(values[phase], values[phase + 1], position)
 
 

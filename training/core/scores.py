@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -26,8 +26,8 @@ class Metric:
     score: Callable[..., Tensor] = torch.div
     gather: Callable[[Sequence[Tensor]], Tensor] = add_up
 
-    def compute(self, parts: Sequence[tuple[Tensor, ...]]) -> float:
-        values = self.score(*map(self.gather, zip(*parts, strict=True)))
+    def compute(self, measured: Iterable[Sequence[Tensor]]) -> float:
+        values = self.score(*map(self.gather, measured))
         return values[~values.isnan()].mean().item()
 
 

@@ -12,33 +12,25 @@ from training.core.counter_rng import permutation
 
 
 def hold_back_by_class(classes: Tensor, fraction: float, seed: int, stream: str) -> Tensor:
-    """bool (n,): that ``fraction`` of the samples, drawn class by class, with the int64 ``classes`` (n,)."""
+    """bool (n,): that ``fraction`` of the samples, drawn class by class, with the int64 ``classes`` (n,). Shares are rounded by
+    largest remainder, and a class never gives its last sample."""
     counts = torch.bincount(classes)
-    quotas = class_quotas(counts.tolist(), fraction)
-    # Sorted by class and shuffled within each: a sample's place in its class is the distance from the class's start.
-    shuffled = permutation(seed, 0, len(classes), stream=stream)
-    by_class = shuffled[torch.sort(classes[shuffled], stable=True).indices]
-    starts = torch.cumsum(counts, 0) - counts
-    sorted_classes = classes[by_class]
-    held = torch.zeros(len(classes), dtype=torch.bool)
-    held[by_class] = torch.arange(len(classes)) - starts[sorted_classes] < torch.tensor(quotas)[sorted_classes]
-    return held
-
-
-def class_quotas(counts: list[int], fraction: float) -> list[int]:
-    """How many of each class to hold back: shares are rounded by largest remainder, and a class never gives its last
-    sample."""
-    shares = [fraction * count for count in counts]
-    limits = [max(0, count - 1) for count in counts]
+    shares, limits = (fraction * counts.double()).tolist(), (counts - 1).clamp(min=0).tolist()
     quotas = [min(math.floor(share), limit) for share, limit in zip(shares, limits, strict=True)]
-    by_remainder = sorted(range(len(counts)), key=lambda number: (quotas[number] - shares[number], number))
-    missing = min(math.floor(fraction * sum(counts) + 0.5), sum(limits)) - sum(quotas)
+    by_remainder = sorted(range(len(quotas)), key=lambda number: (quotas[number] - shares[number], number))
+    missing = min(math.floor(fraction * len(classes) + 0.5), sum(limits)) - sum(quotas)
     while missing > 0:  # a class that has reached its limit passes its share on
         for number in by_remainder:
             if missing > 0 and quotas[number] < limits[number]:
                 quotas[number] += 1
                 missing -= 1
-    return quotas
+    # Sorted by class and shuffled within each: a sample's place in its class is the distance from the class's start.
+    shuffled = permutation(seed, 0, len(classes), stream=stream)
+    by_class = shuffled[torch.sort(classes[shuffled], stable=True).indices]
+    places = torch.arange(len(classes)) - (counts.cumsum(0) - counts).repeat_interleave(counts)
+    held = torch.zeros(len(classes), dtype=torch.bool)
+    held[by_class] = places < torch.tensor(quotas).repeat_interleave(counts)
+    return held
 
 
 def hold_back_groups(groups: Tensor, fraction: float, seed: int, stream: str) -> Tensor:

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 
 def train_step(
-    model: Callable[[Tensor], Tensor],
-    parameters: Iterable[nn.Parameter],
-    loss: Callable[[Tensor, Tensor, float | Tensor], Tensor],
+    model: Callable[..., Tensor],
+    parameters: Sequence[nn.Parameter],
+    loss: Callable[..., Tensor],
     optimizer: torch.optim.Optimizer,
-    micro_batches: Iterable[tuple[Tensor, Tensor, float | Tensor]],
+    micro_batches: Iterable[Any],
     lr: float,
-    *,
     scaler: torch.amp.GradScaler,
-    autocast: Callable[[], AbstractContextManager[object]],
-    clip: Callable[[Iterable[nn.Parameter]], Tensor],
-    guard: Callable[[Callable[[], object], Tensor], bool | Tensor],
-) -> tuple[Tensor, Tensor, bool | Tensor]:
+    autocast: Callable[[], Any],
+    clip: Callable[..., Tensor],
+    guard: Callable[..., Any],
+) -> tuple[Tensor, Tensor, Any]:
     """Make one optimizer step; return its mean loss, the gradient norm before clipping, and whether the weights changed.
 
-    Each micro-batch is inputs, targets and what all losses of this step are divided by (its samples, pixels or tokens). So the
-    gradients add up to that of the mean over the step, however short its last micro-batch is.
-    """
+    Each micro-batch is inputs, targets and what all losses of this step are divided by (its samples, pixels or tokens)."""
     set_lr(optimizer, lr)
     optimizer.zero_grad(set_to_none=True)
     total = torch.zeros(())
@@ -52,7 +49,4 @@ def set_lr(optimizer: torch.optim.Optimizer, lr: float) -> None:
 def set_momentum(optimizer: torch.optim.Optimizer, momentum: float) -> None:
     """Set the momentum of the next step, which for Adam and its kin is the first of ``betas``."""
     for group in optimizer.param_groups:
-        if "betas" in group:
-            group["betas"] = (momentum, group["betas"][1])
-        else:
-            group["momentum"] = momentum
+        group.update({"betas": (momentum, group["betas"][1])} if "betas" in group else {"momentum": momentum})

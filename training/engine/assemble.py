@@ -10,7 +10,6 @@ from torch import nn
 
 from training.config import RunConfig
 from training.config.user_file import UserFile
-from training.core.averaging import EMA, SWA, WeightAverage
 from training.data import Data, prepare
 from training.data.kept import KeptData
 from training.data.normalise import Normalisation
@@ -38,6 +37,7 @@ from training.models.user_file import CheckedModel
 from training.models.user_rng import seed_user_rng
 from training.objectives import Objective, make_objective
 from training.optim import make_guard, make_optimizer
+from training.optim.averaging import EMA, SWA, WeightAverage
 from training.optim.groups import make_freezing
 from training.process import give_back_memory
 from training.schedules import make_run_schedule, swa_first

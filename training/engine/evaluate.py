@@ -28,7 +28,7 @@ def evaluate(session: Session, part: str, prefix: str, shortage: Shortage) -> tu
         metrics = MetricSet(objective.metrics, objective.tables)
         batches = ((batch.inputs, batch.targets) for batch in session.data.evaluation_batches(part))
         loss, score = evaluation.evaluate(
-            session.answer, objective.loss, metrics.metric, batches, autocast=session.numerics.autocast
+            session.answer, batches, objective.loss, metrics.metric, autocast=session.numerics.autocast
         )
         return {f"{prefix}{name}": value for name, value in metrics.results(loss, score).items()}, metrics.tables
 

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from training.config import RunConfig
 from training.config.objective import Distillation
 from training.config.user_file import UserFile
-from training.core.averaging import WeightAverage
 from training.core.batch_plan import BatchPlan
 from training.data import Data, Window
 from training.engine.device import Numerics
@@ -22,6 +21,7 @@ from training.models.pretrained import Beginning
 from training.models.user_rng import seed_user_rng, seeded_user_rng, set_user_rng_state, user_rng_state
 from training.models.work import samples_at_once
 from training.objectives import Objective
+from training.optim.averaging import WeightAverage
 from training.optim.freezing import Freezing
 from training.optim.fused_step import remember_state
 from training.optim.guard import Guard

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from training.core.averaging import SWA
 from training.core.averaging import measure_statistics as measure_on
 from training.engine.replay import preserve_state
 from training.engine.session import Session
+from training.optim.averaging import SWA
 
 MOST_WINDOWS = 100
 """Steps' worth of training samples that statistics are measured on."""

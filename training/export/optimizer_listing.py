@@ -118,13 +118,13 @@ def describe_averaging(material: Material) -> dict[str, Any]:
     swa = loop.swa_start is not None
     norms = any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in material.model.modules())
     every = "SWA_EVERY_STEPS" if loop.swa_every_steps else "steps_per_epoch"
+    ema = loop.ema_decay is not None
+    average = "get_ema_multi_avg_fn(EMA_DECAY), use_buffers=True" if ema else "get_swa_multi_avg_fn()"
     return {
-        "averages": "EMA(model, EMA_DECAY)"
-        if loop.ema_decay is not None
-        else f"SWA(model, math.floor(SWA_START * total_steps), {every})"
-        if swa
-        else "",
+        "averages": f"AveragedModel(model, multi_avg_fn={average})" if ema or swa else "",
+        "judged": "averaged" if ema else "averaged if averaged.n_averaged else model" if swa else "model",
         "swa": swa,
+        "swa_every": every,
         "measured": swa and norms,
         "swa_lr": swa and loop.swa_lr is not None,
     }

@@ -77,6 +77,10 @@ _IMPORTS = {
     "nn": "from torch import nn",
     "functional": "from torch.nn import functional",
     "adamw": "from torch.optim.adamw import adamw",
+    **{
+        name: f"from torch.optim.swa_utils import {name}"
+        for name in ("AveragedModel", "get_ema_multi_avg_fn", "get_swa_multi_avg_fn")
+    },
 }
 """What a script may need, by the name it uses; only what it does use is written."""
 

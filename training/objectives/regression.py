@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -10,10 +11,13 @@ from torch.nn import functional
 
 from training.config.objective import Regression
 from training.core.kept_scores import in_own_unit, join_doubles, keep_values, mae, r2, rmse, spearman
-from training.core.losses import Error, Loss, mean_error, standardized_error, weighted_error, widen
+from training.core.losses import Loss, mean_error, standardized_error, weighted_error, widen
 from training.core.scores import Metric
 from training.facts import DataFacts
 from training.objectives.objective import Objective
+
+Error = Callable[..., Tensor]
+"""Measures errors as ``functional.mse_loss``, ``l1_loss`` and ``huber_loss`` do."""
 
 
 class RegressionObjective(Objective):

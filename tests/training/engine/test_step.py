@@ -13,12 +13,12 @@ from torch import Tensor, nn
 
 from tests.training.stepping import take_step
 from tests.training.tiny import tiny
-from training.core.averaging import EMA, WeightAverage
 from training.core.guard import FiniteGuard
 from training.core.step import set_lr, train_step
 from training.data import Batch
 from training.engine.assemble import assemble
 from training.engine.session import Session
+from training.optim.averaging import EMA, WeightAverage
 from training.optim.fast_clip import clip_norm
 
 

@@ -13,11 +13,11 @@ from torch.optim.swa_utils import SWALR, AveragedModel, get_swa_multi_avg_fn, up
 from tests.training.catalog.whole_way import export, train_and_resume
 from tests.training.stepping import take_step
 from tests.training.tiny import tiny, tiny_pictures, write_idx
-from training.core.averaging import SWA
 from training.engine.assemble import assemble
 from training.engine.run import start_run
 from training.engine.statistics import measure_statistics
 from training.errors import ConfigError, InputError
+from training.optim.averaging import SWA
 from training.runs.folder import RunFolder
 from training.runs.history import read_history
 from training.runs.manifest import read_manifest

@@ -17,5 +17,5 @@ def evaluate_batches(
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Metrics and tables of the batches (outputs, targets)."""
     metrics = MetricSet(objective.metrics, objective.tables)
-    loss, score = evaluate(nn.Identity(), objective.loss, metrics.metric, batches, autocast=nullcontext)
+    loss, score = evaluate(nn.Identity(), batches, objective.loss, metrics.metric, autocast=nullcontext)
     return metrics.results(loss, score), metrics.tables

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from training.core.averaging import EMA
+from training.optim.averaging import EMA
 
 
 def net() -> nn.Sequential:

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from training.config.optimizer import Adam, AdamW, OptimizerSection, Sgd
-from training.core.averaging import EMA
 from training.core.clip import clip_value_and_norm
 from training.core.guard import FiniteGuard
 from training.optim import Guard, make_guard, make_optimizer
+from training.optim.averaging import EMA
 from training.optim.fast_clip import clip_norm
 from training.optim.fused_step import FusedStep
 from training.optim.guard import DeviceGuard

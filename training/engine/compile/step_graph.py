@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value
 
-from training.core.averaging import EMA
 from training.engine.session import Session
+from training.optim.averaging import EMA
 from training.optim.functional import State, find_functional, wide
 
 Held = dict[str, Any]
@@ -196,7 +196,7 @@ class StepGraph:
         return weights, states
 
     def _average(self, held: Held, ok: Tensor, weights: list[Tensor], buffers: list[Tensor]) -> None:
-        """As ``core.averaging`` does: the first update copies, one that is refused leaves everything."""
+        """As ``optim.averaging`` does: the first update copies, one that is refused leaves everything."""
         ema = self._ema
         assert ema is not None
         live = {
