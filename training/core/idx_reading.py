@@ -13,20 +13,17 @@ IDX_IMAGES, IDX_LABELS = "images-idx3-ubyte", "labels-idx1-ubyte"
 
 
 def read_idx_parts(folder: Path, prefixes: dict[str, str]) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-    """Images uint8 (n, H, W, 1), their classes int64 (n,), and the numbers of the images of each part. ``prefixes`` says
-    how the names of each part's two files begin."""
-    images, classes, parts, total = [], [], {}, 0
+    """Images uint8 (n, H, W, 1), their classes int64 (n,), and the numbers of each part's, whose files begin with its prefix."""
+    images, classes, parts = [], [], {}
     for part, prefix in prefixes.items():
         images.append(read_idx(find_idx(folder, f"{prefix}-{IDX_IMAGES}")))
         classes.append(read_idx(find_idx(folder, f"{prefix}-{IDX_LABELS}")))
-        parts[part] = torch.arange(total, total + len(classes[-1]))
-        total += len(classes[-1])
+        parts[part] = torch.arange(len(classes[-1])) + sum(map(len, classes[:-1]))
     return torch.cat(images).unsqueeze(3), torch.cat(classes).long(), parts
 
 
 def find_idx(folder: Path, name: str) -> Path:
-    """The file of that name, gzipped or not; also with a dot before "idx", as some mirrors and unpackers write it. Raises
-    FileNotFoundError."""
+    """The file of that name, gzipped or not; some mirrors and unpackers write ".idx". Raises FileNotFoundError."""
     for candidate in (name, f"{name}.gz", name.replace("-idx", ".idx"), f"{name.replace('-idx', '.idx')}.gz"):
         if (folder / candidate).is_file():
             return folder / candidate

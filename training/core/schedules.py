@@ -25,7 +25,7 @@ def linear_decay(t: int, total_iters: int, lr: float, end_factor: float) -> floa
 
 def cosine_annealing(t: int, t_max: int, lr: float, eta_min: float) -> float:
     """``CosineAnnealingLR(T_max, eta_min)``; held at ``eta_min`` past the end, where torch's would rise again."""
-    return eta_min + (lr - eta_min) * half_cosine(min(t, t_max) / t_max)
+    return eta_min + (lr - eta_min) * ((1.0 + math.cos(math.pi * (min(t, t_max) / t_max))) / 2.0)
 
 
 def cosine_warm_restarts(t: int, t_0: int, t_mult: int, lr: float, eta_min: float) -> float:
@@ -35,7 +35,7 @@ def cosine_warm_restarts(t: int, t_0: int, t_mult: int, lr: float, eta_min: floa
         t %= period
     while t >= period:  # the periods grow, so this ends after a logarithm of t
         t, period = t - period, period * t_mult
-    return eta_min + (lr - eta_min) * half_cosine(t / period)
+    return cosine_annealing(t, period, lr, eta_min)
 
 
 def step_decay(t: int, step_size: int, lr: float, gamma: float) -> float:

@@ -40,12 +40,12 @@ class Definitions:
         """Take what ``name`` means at the top of ``module``, and before it what that needs."""
         if (module.__name__, name) in self._known:
             return
-        self._known.add((module.__name__, name))
         text = inspect.getsource(module)
         for node in ast.parse(text).body:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self._import(node, name)
             elif name in defined_names(node):
+                self._known |= {(module.__name__, each) for each in defined_names(node)}
                 for used in sorted(_used(node) - {name}):
                     if used in vars(module):
                         self.take(module, used)

@@ -50,7 +50,7 @@ class MetricSet:
             def score(*sums: Tensor) -> Tensor:
                 return values.setdefault(id(metric), metric.score(*sums))
 
-            return replace(metric, score=score).compute(parts[id(metric.measure)])
+            return replace(metric, score=score).compute(zip(*parts[id(metric.measure)], strict=True))
 
         self._found = {name: compute(metric) for name, metric in self._metrics.items()}
         for metric in self._tables.values():
