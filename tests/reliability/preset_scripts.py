@@ -10,9 +10,11 @@ file in another checkout (PYTHONPATH) it gives the lines before a change. Known 
 from __future__ import annotations
 
 import argparse
+import io
 import re
 import sys
 import tempfile
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -156,12 +158,17 @@ def examine(name: str, steps: int, repeat: bool, folder: Path) -> str:
 
         return stop
 
+    sys.path.insert(0, str(folder))  # where a teacher lies beside the script
     try:
-        train_by_script(file, folder / "out", save=stopping)
+        with redirect_stdout(io.StringIO()):
+            train_by_script(file, folder / "out", save=stopping)
     except KeyboardInterrupt:
-        train_by_script(file, folder / "out", "--resume")
+        with redirect_stdout(io.StringIO()):
+            train_by_script(file, folder / "out", "--resume")
     else:
         raise AssertionError("the script was not stopped")
+    finally:
+        sys.path.remove(str(folder))
     assert_same_run(checkpoint, folder / "out")
     return f"{text}   repeats its {steps} steps to the bit"
 
