@@ -47,7 +47,8 @@ def drop_copies(keys: Sequence[bytes], parts: dict[str, Tensor]) -> dict[str, Te
     """The parts, int64 sample numbers, without those samples beside "train" that are trained on, too: equal samples have
     equal ``keys``, of which there is one a sample."""
     trained = {keys[number] for number in parts["train"].tolist()}
-    return {
-        part: numbers[torch.tensor([part == "train" or keys[number] not in trained for number in numbers.tolist()])]
+    kept = {
+        part: [part == "train" or keys[each] not in trained for each in numbers.tolist()]
         for part, numbers in parts.items()
     }
+    return {part: numbers[torch.tensor(kept[part], dtype=torch.bool)] for part, numbers in parts.items()}

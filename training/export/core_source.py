@@ -10,7 +10,7 @@ from importlib import import_module
 from training import core
 from training.export.definitions import Definitions, defined_names
 
-MODULES = tuple(import_module(f"{core.__name__}.{name}") for name in core.__all__)
+MODULES = tuple(import_module(f"{core.__name__}.{name}") for name in core.ORDER)
 NAMES = tuple(
     (module.__name__, name)
     for module in MODULES
