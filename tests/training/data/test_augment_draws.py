@@ -11,7 +11,7 @@ from torch import Tensor
 
 from training.config.dataset import ShapesDataset
 from training.data.augment import Augmenter
-from training.data.augment.draws import Draws, each
+from training.data.augment.draws import Draws, draws_at, each
 from training.data.augment.mixing import beta, draw_partners, mix, mix_targets
 from training.data.augment.rectangles import draw_rectangles
 from training.data.augment.steps import steps
@@ -189,7 +189,7 @@ def test_mixup_is_a_weighted_sum() -> None:
     assert float(share.max()) > 0.98
     assert 0.45 < float(share.mean()) < 0.55
     few = torch.tensor([4, 77])
-    again, _ = mix(own[few], others[few], draws(300).some(few), mixup_alpha=1.0)
+    again, _ = mix(own[few], others[few], draws_at(draws(300), few), mixup_alpha=1.0)
     assert torch.equal(again, mixed[few])
 
 

@@ -19,7 +19,7 @@ from training.data.augment.color import (
     posterize,
     solarize,
 )
-from training.data.augment.draws import Draws, by_parts, each
+from training.data.augment.draws import Draws, by_parts, draw_uniform, draw_whole, each
 from training.data.augment.frames import affine_frame
 from training.data.augment.warp import warp
 
@@ -71,7 +71,7 @@ def trivial_augment_wide(
 ) -> Tensor:
     """torchvision's TrivialAugmentWide (Müller and Hutter 2021) of uint8 (B, H, W, C): one operation of any strength."""
     limits = (0.99, 0.99, 32.0, 32.0, 135.0, 0.99, 0.99, 0.99, 0.99, 6.0)
-    strengths = draws.whole("auto augment strength", BINS).double() / (BINS - 1)
+    strengths = draw_whole(draws, "auto augment strength", BINS).double() / (BINS - 1)
     return _one_operation(pictures, draws, "auto augment 0", strengths, limits, padding_mode, mask)
 
 
@@ -85,8 +85,8 @@ def _one_operation(
     mask: bool,
 ) -> Tensor:
     """An operation for each picture, of ``strengths`` (B,) from 0 to 1; ``limits`` are the largest of operations 0 to 9."""
-    chosen = draws.whole(stream, OPERATIONS)
-    sign = torch.where(draws.uniform(f"{stream} sign") < 0.5, -1.0, 1.0)
+    chosen = draw_whole(draws, stream, OPERATIONS)
+    sign = torch.where(draw_uniform(draws, f"{stream} sign") < 0.5, -1.0, 1.0)
     return apply_operations(pictures, chosen, strengths, sign, limits, padding_mode, mask)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -27,21 +27,25 @@ class Draws(NamedTuple):
     indices: Tensor
     numbers: Tensor
 
-    def uniform(self, stream: str) -> Tensor:
-        """float64 (B,) in [0, 1), multiples of 2**-24."""
-        return uniform(self.seed, stream, self.epoch, self.indices).double()
 
-    def between(self, stream: str, low: float, high: float) -> Tensor:
-        """float64 (B,) in [low, high)."""
-        return self.uniform(stream) * (high - low) + low
+def draw_uniform(draws: Draws, stream: str) -> Tensor:
+    """float64 (B,) in [0, 1), multiples of 2**-24."""
+    return uniform(draws.seed, stream, draws.epoch, draws.indices).double()
 
-    def whole(self, stream: str, high: Tensor | int) -> Tensor:
-        """int64 (B,) in [0, high), for ``high`` far below 2**24."""
-        return (self.uniform(stream) * high).long()
 
-    def some(self, places: Tensor) -> Self:
-        """Those of the samples at ``places``, int64 on the processor."""
-        return self._replace(indices=self.indices[places], numbers=self.numbers[places.to(self.numbers.device)])
+def draw_between(draws: Draws, stream: str, low: float, high: float) -> Tensor:
+    """float64 (B,) in [low, high)."""
+    return draw_uniform(draws, stream) * (high - low) + low
+
+
+def draw_whole(draws: Draws, stream: str, high: Tensor | int) -> Tensor:
+    """int64 (B,) in [0, high), for ``high`` far below 2**24."""
+    return (draw_uniform(draws, stream) * high).long()
+
+
+def draws_at(draws: Draws, places: Tensor) -> Draws:
+    """Those of the samples at ``places``, int64 on the processor."""
+    return draws._replace(indices=draws.indices[places], numbers=draws.numbers[places.to(draws.numbers.device)])
 
 
 def each(function: Callable[[float], float], values: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from training.data.augment.draws import Draws
+from training.data.augment.draws import Draws, draw_uniform, draws_at
 from training.data.augment.rectangles import draw_rectangles
 
 ERASED_SHARE = (0.02, 0.33)
@@ -18,11 +18,13 @@ def erase(pictures: Tensor, draws: Draws, *, probability: float, color: Tensor |
     ``color`` (C,) goes where a picture is erased: after normalisation 0, the mean of the training samples.
     """
     _, height, width, _ = pictures.shape
-    chosen = draws.uniform("erasing") < probability
+    chosen = draw_uniform(draws, "erasing") < probability
     places = chosen.nonzero().flatten()
     if len(places) == 0:
         return pictures
-    found = draw_rectangles(draws.some(places), "erasing", (height, width), ERASED_SHARE, ERASED_RATIO, whole=False)
+    found = draw_rectangles(
+        draws_at(draws, places), "erasing", (height, width), ERASED_SHARE, ERASED_RATIO, whole=False
+    )
     fits = (found[:, 2] < height) & (found[:, 3] < width)  # what found no place stays whole
     here = places[fits].to(pictures.device)
     inside = rectangle_masks(found[fits].to(pictures.device), height, width).unsqueeze(3)

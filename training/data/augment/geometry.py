@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from training.core.counter_rng import uniform
-from training.data.augment.draws import Draws, by_parts, put
+from training.data.augment.draws import Draws, by_parts, draw_between, draw_uniform, draw_whole, put
 from training.data.augment.frames import affine_frame, compose, perspective_frame
 from training.data.augment.rectangles import draw_rectangles
 from training.data.augment.warp import rotate, warp
@@ -51,7 +51,7 @@ def deform(
         frame = _affine(draws, height, width, degrees, translate, scale, shear)
     places = torch.arange(len(pictures))
     if distortion:
-        seen = draws.uniform("perspective") < 0.5
+        seen = draw_uniform(draws, "perspective") < 0.5
         sharp = perspective_frame(_corners(draws, height, width, distortion), height, width)
         sharp = torch.where(seen.view(-1, 1, 1), sharp, torch.eye(3, dtype=torch.float64))
         if crop is None and frame is None:
@@ -65,11 +65,11 @@ def deform(
 def _affine(
     draws: Draws, height: int, width: int, degrees: float, translate: float, scale: float, shear: float
 ) -> Tensor:
-    angle = draws.between("rotation", -1.0, 1.0) * -math.radians(degrees)  # the same way round as ``rotate``
-    across = draws.between("translation across", -translate * width, translate * width).round()
-    down = draws.between("translation down", -translate * height, translate * height).round()
-    zoom = draws.between("scale", 1.0 - scale, 1.0 + scale)
-    slant = draws.between("shear", -1.0, 1.0) * math.radians(shear)
+    angle = draw_between(draws, "rotation", -1.0, 1.0) * -math.radians(degrees)  # the same way round as ``rotate``
+    across = draw_between(draws, "translation across", -translate * width, translate * width).round()
+    down = draw_between(draws, "translation down", -translate * height, translate * height).round()
+    zoom = draw_between(draws, "scale", 1.0 - scale, 1.0 + scale)
+    slant = draw_between(draws, "shear", -1.0, 1.0) * math.radians(shear)
     return affine_frame(angle, (across, down), zoom, (slant, torch.zeros_like(slant)))
 
 
@@ -78,7 +78,7 @@ def _corners(draws: Draws, height: int, width: int, distortion: float) -> Tensor
     across, down = int(distortion * (width // 2)) + 1, int(distortion * (height // 2)) + 1
     corners = []
     for name, right, bottom in (("a", 0, 0), ("b", 1, 0), ("c", 1, 1), ("d", 0, 1)):
-        x = draws.whole(f"perspective corner {name} x", across) + right * (width - across)
-        y = draws.whole(f"perspective corner {name} y", down) + bottom * (height - down)
+        x = draw_whole(draws, f"perspective corner {name} x", across) + right * (width - across)
+        y = draw_whole(draws, f"perspective corner {name} y", down) + bottom * (height - down)
         corners.append(torch.stack([x, y], 1))
     return torch.stack(corners, 1).double()

@@ -17,7 +17,7 @@ from training.data.augment.color import (
     gaussian_blur,
     rgb_to_grayscale,
 )
-from training.data.augment.draws import Draws, by_parts, put
+from training.data.augment.draws import Draws, by_parts, draw_between, draw_uniform, put
 
 
 def jitter_color(
@@ -40,10 +40,10 @@ def jitter_color(
         ("saturation", adjust_saturation, saturation),
     ):
         if amount:
-            changes.append((change, draws.between(name, max(0.0, 1.0 - amount), 1.0 + amount)))
+            changes.append((change, draw_between(draws, name, max(0.0, 1.0 - amount), 1.0 + amount)))
     if hue:
-        changes.append((adjust_hue, draws.between("hue", -hue, hue)))
-    ranks = torch.stack([draws.uniform(f"order of colour {place}") for place in range(len(changes))], 1)
+        changes.append((adjust_hue, draw_between(draws, "hue", -hue, hue)))
+    ranks = torch.stack([draw_uniform(draws, f"order of colour {place}") for place in range(len(changes))], 1)
     order = torch.sort(ranks, dim=1, stable=True).indices
     for turn in order.unbind(1):
         changed = torch.empty_like(pictures)
@@ -57,7 +57,7 @@ def jitter_color(
 
 def turn_grey(pictures: Tensor, draws: Draws, *, probability: float) -> Tensor:
     """torchvision's RandomGrayscale of uint8 (B, H, W, C)."""
-    return put(pictures, (draws.uniform("grayscale") < probability).nonzero().flatten(), rgb_to_grayscale)
+    return put(pictures, (draw_uniform(draws, "grayscale") < probability).nonzero().flatten(), rgb_to_grayscale)
 
 
 def blur(pictures: Tensor, draws: Draws, *, probability: float, sigma: float) -> Tensor:
@@ -65,7 +65,7 @@ def blur(pictures: Tensor, draws: Draws, *, probability: float, sigma: float) ->
 
     The kernel reaches three times ``sigma`` to each side, as far as the picture does.
     """
-    places = (draws.uniform("blur") < probability).nonzero().flatten()
-    sigmas = draws.between("blur sigma", min(0.1, sigma), sigma)[places]
+    places = (draw_uniform(draws, "blur") < probability).nonzero().flatten()
+    sigmas = draw_between(draws, "blur sigma", min(0.1, sigma), sigma)[places]
     radius = min(math.ceil(3 * sigma), *(side - 1 for side in pictures.shape[1:3]))
     return put(pictures, places, lambda some: by_parts(partial(gaussian_blur, radius=radius), some, sigmas))

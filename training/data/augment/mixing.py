@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from training.core.counter_rng import integers
-from training.data.augment.draws import Draws, each
+from training.data.augment.draws import Draws, draw_uniform, draw_whole, each
 from training.data.augment.erasing import rectangle_masks
 
 _NODES = 1 << 13
@@ -36,11 +36,11 @@ def mix(
     Where both alphas are above 0, one of the two is drawn for each sample.
     """
     _, height, width, _ = own.shape
-    level = draws.uniform("mixing share")
+    level = draw_uniform(draws, "mixing share")
     share = beta(level, mixup_alpha) if mixup_alpha else torch.ones_like(level)
     weight = share.to(own.device, torch.float32).view(-1, 1, 1, 1)
     if cutmix_alpha:
-        cut = draws.uniform("mixup or cutmix") >= 0.5 if mixup_alpha else torch.ones_like(level, dtype=torch.bool)
+        cut = draw_uniform(draws, "mixup or cutmix") >= 0.5 if mixup_alpha else torch.ones_like(level, dtype=torch.bool)
         boxes = _boxes(draws, beta(level, cutmix_alpha), height, width)
         share = torch.where(cut, 1.0 - (boxes[:, 2] * boxes[:, 3]).double() / (height * width), share)
         inside = rectangle_masks(boxes.to(own.device), height, width).unsqueeze(3)
@@ -60,7 +60,7 @@ def _boxes(draws: Draws, share: Tensor, height: int, width: int) -> Tensor:
     """torchvision's CutMix: int64 (B, 4) top, left, height, width of what the partner covers, 1 - ``share`` of the area
     before the borders cut it."""
     half = torch.sqrt(1.0 - share) * 0.5
-    x, y = draws.whole("cutmix x", width), draws.whole("cutmix y", height)
+    x, y = draw_whole(draws, "cutmix x", width), draw_whole(draws, "cutmix y", height)
     half_width, half_height = (half * width).long(), (half * height).long()
     left, right = (x - half_width).clamp(min=0), (x + half_width).clamp(max=width)
     top, bottom = (y - half_height).clamp(min=0), (y + half_height).clamp(max=height)

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from training.data.augment.draws import Draws, each
+from training.data.augment.draws import Draws, draw_between, draw_whole, draws_at, each
 
 _TRIES = 10
 
@@ -31,14 +31,14 @@ def draw_rectangles(
     found = _middle(size, ratio).repeat(len(draws.indices), 1)
     open_places = torch.arange(len(draws.indices))
     for attempt in range(_TRIES):
-        some = draws.some(open_places)
-        area = some.between(f"{stream} area {attempt}", *scale) * (height * width)
-        logs = some.between(f"{stream} ratio {attempt}", math.log(ratio[0]), math.log(ratio[1]))
+        some = draws_at(draws, open_places)
+        area = draw_between(some, f"{stream} area {attempt}", *scale) * (height * width)
+        logs = draw_between(some, f"{stream} ratio {attempt}", math.log(ratio[0]), math.log(ratio[1]))
         aspect = each(math.exp, logs)
         columns, rows = torch.sqrt(area * aspect).round().long(), torch.sqrt(area / aspect).round().long()
         fits = (columns > 0) & (columns <= width - room) & (rows > 0) & (rows <= height - room)
-        top = some.whole(f"{stream} top {attempt}", (height - rows + 1).clamp(min=1))
-        left = some.whole(f"{stream} left {attempt}", (width - columns + 1).clamp(min=1))
+        top = draw_whole(some, f"{stream} top {attempt}", (height - rows + 1).clamp(min=1))
+        left = draw_whole(some, f"{stream} left {attempt}", (width - columns + 1).clamp(min=1))
         found[open_places[fits]] = torch.stack([top, left, rows, columns], 1)[fits]
         open_places = open_places[~fits]
         if len(open_places) == 0:
