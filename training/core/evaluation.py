@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -14,9 +13,7 @@ from training.core.scores import Metric, add_up
 
 
 @torch.inference_mode()
-def evaluate(
-    model: nn.Module, batches: Iterable[Any], loss: Loss, metric: Metric, autocast: Any
-) -> tuple[float, float]:
+def evaluate(model: nn.Module, batches: Any, loss: Loss, metric: Metric, autocast: Any) -> tuple[float, float]:
     """Loss and metric over all samples of ``batches`` (inputs, targets): the mean over batches would err, the last is short."""
     model.eval()
     parts = []

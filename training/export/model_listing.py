@@ -25,11 +25,12 @@ def describe_model(material: Material) -> dict[str, Any]:
     """For the templates: how the network is made, and what training it needs to know of it."""
     config = material.config
     architecture = describe_architecture(material)
+    draws, moves = _try_forward(material)
     facts = {
         "model_title": catalog.entry("model", config.model.kind).summary,
         "builder": architecture["builder"],
-        "buffers": any(True for _ in material.model.buffers()),
-        "dropout": _draws(material),
+        "dropout": draws,
+        "buffers": moves or (isinstance(config.model, UserFile) and any(True for _ in material.model.buffers())),
         "whitened": isinstance(config.model, WhitenedCnn),
         "channels_last": material.facts.layout == "image" and _channels_last(material),
     }
@@ -86,15 +87,16 @@ def _layer(layer: dict[str, Any]) -> str:
     return f"nn.{layer['type']}({', '.join(plain + named)})"
 
 
-def _draws(material: Material) -> bool:
-    """Whether the model draws random numbers while training (dropout, stochastic depth)."""
+def _try_forward(material: Material) -> tuple[bool, bool]:
+    """Whether the model draws random numbers while training (dropout, stochastic depth), and changes its buffers (batch norm)."""
     config = material.config
     code_file = material.code_file
     model = make_model(config.model, material.facts, material.objective.outputs, config.seed, code_file).train()
     with torch.random.fork_rng(devices=[]), torch.no_grad():
-        before = torch.get_rng_state()
+        before, buffers = torch.get_rng_state(), [buffer.clone() for buffer in model.buffers()]
         model(material.normalisation.apply(material.samples()[:2]))
-        return not torch.equal(before, torch.get_rng_state())
+        moved = not all(map(torch.equal, buffers, model.buffers()))
+        return not torch.equal(before, torch.get_rng_state()), moved
 
 
 def _channels_last(material: Material) -> bool:

@@ -70,7 +70,7 @@ def trace_lines(file: Path, folder: Path) -> set[int]:
 def test_nearly_every_line_is_executed(
     kind: str,
     idx_folder: Path,
-    table: Path,
+    table: Path,  # noqa: F811
     train: Train,
     tmp_path: Path,
 ) -> None:
