@@ -58,6 +58,7 @@ PICTURES = {
     "RandAugment": ("dataset.auto_augment=rand_augment",),
     "resized crop, erasing": ("dataset.resized_crop_scale=0.5", "dataset.erasing=0.5"),
     "jitter": ("dataset.brightness=0.3", "dataset.contrast=0.3", "dataset.saturation=0.3"),
+    "whitened": ("model={kind='whitened_cnn', channels=[4, 4, 8]}",),
     "mixup": ("dataset.mixup_alpha=0.2",),
     "cutmix": ("dataset.cutmix_alpha=1.0",),
     "streamed": STREAMED,

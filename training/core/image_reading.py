@@ -38,11 +38,19 @@ def is_system_name(name: str) -> bool:
 
 
 def read_images(
-    listed: Mapping[str, list[tuple[Path, int]]], read: Callable[[Path], Tensor], tell: Callable[[str], None]
+    root: Path,
+    folders: Mapping[str, str],
+    classes: Sequence[str],
+    suffixes: Iterable[str],
+    read: Callable[[Path], Tensor],
+    tell: Callable[[str], None],
 ) -> tuple[Tensor, Tensor, dict[str, Tensor], list[Path]]:
     """Images uint8 (n, ...) as ``read`` gives them, their classes int64 (n,), the numbers of the images of each part, and
-    the file of each. ``listed`` are each part's files with their classes; ``tell`` hears why one is left out."""
-    images, classes, parts = [], [], {}
+    the file of each. ``folders`` of ``root`` hold the parts; ``tell`` hears why a file is left out."""
+    listed = {part: list_images(root / folder, classes, suffixes) for part, folder in folders.items()}
+    if not any(listed.values()):
+        raise FileNotFoundError("it holds no images of the classes")
+    images, numbers, parts = [], [], {}
     files: list[Path] = []
     for part, some in listed.items():
         first = len(files)
@@ -52,10 +60,10 @@ def read_images(
             except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
                 tell(f"left out {path}: {error}")  # one broken file must not end the training
                 continue
-            classes.append(number)
+            numbers.append(number)
             files.append(path)
         parts[part] = torch.arange(first, len(files))
-    return torch.stack(images), torch.tensor(classes), parts, files
+    return torch.stack(images), torch.tensor(numbers), parts, files
 
 
 def read_image(path: Path, height: int, width: int, channels: int) -> Tensor:

@@ -128,6 +128,11 @@ def split_answers(targets: Tensor, classes: int) -> tuple[Tensor, Tensor]:
     return truth[:, 0].long() if truth.shape[1] == 1 else truth, answers
 
 
+def pixel_classes(masks: Tensor) -> Tensor:
+    """The class of each pixel, -100 where there is none (255 in the masks): such a pixel counts nowhere."""
+    return masks.long().masked_fill(masks == 255, -100)
+
+
 # ----------------------------------------------------------------------------------------------- values and orders
 
 

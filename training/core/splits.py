@@ -52,3 +52,9 @@ def drop_copies(keys: Sequence[bytes], parts: dict[str, Tensor]) -> dict[str, Te
         for part, numbers in parts.items()
     }
     return {part: numbers[torch.tensor(kept[part], dtype=torch.bool)] for part, numbers in parts.items()}
+
+
+def pick_evenly(numbers: Tensor, most: int) -> Tensor:
+    """Of the ``numbers`` (n,) at most so many, evenly spaced over them."""
+    count = min(len(numbers), most)
+    return numbers[torch.arange(count) * len(numbers) // max(1, count)]

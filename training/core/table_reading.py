@@ -72,6 +72,23 @@ def code_texts(found: Iterable[str | None], texts: Sequence[str]) -> Tensor:
     return torch.tensor([codes.get(text, 0) for text in found])
 
 
+def encode_whole(frame: pl.DataFrame, features: Mapping[str, Sequence[str] | None]) -> Tensor:
+    """``encode_rows`` with all texts of the table: unknown ones are told apart."""
+    texts = {
+        name: known if known is None else frame[name].cast(pl.String).unique().drop_nulls().to_list()
+        for name, known in features.items()
+    }
+    return encode_rows(frame, texts)
+
+
+def number_classes(column: pl.Series, classes: Sequence[str]) -> Tensor:
+    """int64 (n,): the place of each value among the ``classes``. Raises ValueError for one that is none of them."""
+    numbers = code_texts(column.cast(pl.String).to_list(), classes) - 1
+    if (numbers < 0).any():
+        raise ValueError(f"it has a class that is none of {classes}")
+    return numbers
+
+
 def rank_column(column: pl.Series) -> Tensor:
     """int64 (n,): the place of each value among the sorted different ones, from 1; 0 where it is missing."""
     if column.dtype == pl.Boolean:

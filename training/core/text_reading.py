@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 
 def read_text(path: Path, encoding: str) -> str:
@@ -35,3 +37,18 @@ def character_tokens(characters: Sequence[str]) -> NDArray[np.int32]:
 def code_points(text: str) -> NDArray[np.uint32]:
     """The Unicode number of each character."""
     return np.frombuffer(text.encode("utf-32-le"), np.uint32)
+
+
+def count_trained(characters: int, fraction: float) -> int:
+    """How many of the characters of a text are trained on, the first ones, where ``fraction`` of them is held back."""
+    return characters - int(fraction * characters + 0.5)
+
+
+def cut_windows(tokens: Sequence[Tensor], context: int, stride: int) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+    """Windows of ``context`` tokens (n, context), the int64 tokens that follow each of them, and the numbers of the windows of
+    each part. ``tokens`` (m,) are those to train on, with windows ``stride`` apart, and those to judge by, with each token once.
+    """
+    train, held = tokens[0].unfold(0, context + 1, stride), tokens[1].unfold(0, context + 1, context)
+    windows, numbers = torch.cat([train, held]), torch.arange(len(train) + len(held))
+    parts = {"train": numbers[: len(train)], "validation": numbers[len(train) :]}
+    return windows[:, :-1], windows[:, 1:].long(), parts

@@ -17,11 +17,13 @@ from training.config import RunConfig
 from training.core import counter_rng
 from training.core.balance import balanced_draws
 from training.core.batch_plan import BatchPlan
+from training.core.losses import pixel_classes
+from training.core.splits import pick_evenly
 from training.data.augment import Augmenter
 from training.data.normalise import Normalisation
 from training.data.resident import Bounds, Feed, Notice, Raw, Resident
 from training.data.source import Source
-from training.facts import IGNORED, IGNORED_PIXEL, DataFacts
+from training.facts import DataFacts
 
 MOST_TOGETHER = 64
 VALUES_TOGETHER = 1 << 16  # a quarter of a megabyte as float32
@@ -175,10 +177,8 @@ class Data:
         """Up to ``count`` training samples, evenly spaced over their numbers, never varied, a few at a time: float32
         (n, *facts.shape) on the CPU. How many come at a time follows from the shape alone: sums over them round alike
         whatever the settings."""
-        train, size = self.splits["train"], max(1, LOOKED_AT // math.prod(self.facts.shape))
-        count = min(count, len(train))
-        some = train[torch.arange(count) * len(train) // count]
-        bounds = [(first, min(first + size, count)) for first in range(0, count, size)]
+        some, size = pick_evenly(self.splits["train"], count), max(1, LOOKED_AT // math.prod(self.facts.shape))
+        bounds = [(first, min(first + size, len(some))) for first in range(0, len(some), size)]
         return (batch.inputs.cpu() for batch in self._raw_batches("look", some, bounds, None))
 
     def raw(self, numbers: Tensor) -> Tensor:
@@ -252,8 +252,7 @@ class Data:
         if epoch is not None and not self._augment.identity:
             pictures = self._augment(pictures, raw.indices, epoch, raw.numbers)
         if facts.target == "mask":
-            mask = pictures[..., -1]
-            targets = mask.long().masked_fill_(mask == IGNORED_PIXEL, IGNORED)
+            targets = pixel_classes(pictures[..., -1])
             pictures = pictures[..., :-1].contiguous()
         pictures, indices = self.normalisation.apply_pixels(pictures), raw.indices
         if epoch is not None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from training.core.splits import drop_copies
+from training.core.splits import drop_copies, pick_evenly
 from training.data.pictures import Pictures
 from training.data.source import ReportProgress, Source, silent
 from training.errors import InputError
@@ -135,12 +135,7 @@ def _looked_at(source: Source, splits: dict[str, Tensor], decoding: bool) -> tup
     most = min(MOST_SAMPLES, max(_AT_ONCE, MOST_BYTES // (2 * size)))
     if decoding:
         most = min(most, MOST_DECODED // 2)
-    return _some(train, most), _some(held, most), max(len(train), len(held)) > most
-
-
-def _some(numbers: Tensor, most: int) -> Tensor:
-    count = min(len(numbers), most)
-    return numbers[torch.arange(count) * len(numbers) // max(1, count)]
+    return pick_evenly(train, most), pick_evenly(held, most), max(len(train), len(held)) > most
 
 
 def _keys(samples: Tensor) -> NDArray[np.uint8]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.core.normalization import scale_and_shift
+from training.core.splits import pick_evenly
 from training.errors import InputError
 from training.facts import DataFacts, Layout
 from training.reading import visible
@@ -81,9 +82,7 @@ def measure(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts, g
     if facts.layout != "image":
         return _measure_vectors(read, train, facts, gaps)
     most = min(_MOST_SAMPLES, max(_LEAST_SAMPLES, _MOST_VALUES // math.prod(shape)))
-    count = min(len(train), most)
-    some = train[torch.arange(count) * len(train) // count]
-    return _measure_pictures(read, some, shape[0], masked=facts.target == "mask")
+    return _measure_pictures(read, pick_evenly(train, most), shape[0], masked=facts.target == "mask")
 
 
 def _measure_pictures(read: Callable[[Tensor], Tensor], some: Tensor, channels: int, masked: bool) -> Normalisation:

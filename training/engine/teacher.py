@@ -21,6 +21,7 @@ from training.data.normalise import Normalisation
 from training.errors import CheckpointError, ConfigError, InputError, TrainingError, counted
 from training.facts import DataFacts
 from training.models import make_model
+from training.models.renormalized import Renormalized
 from training.models.taking import take
 from training.models.user_file import misfit
 from training.models.weights import IMAGENET, read_weights
@@ -46,24 +47,20 @@ class Teacher:
         which network it is."""
         self.model = model.to(device).eval().requires_grad_(False)
         self.normalisation = theirs
-        self._between = _between(ours, theirs, device)
+        self.knows_other_inputs = replace(ours, missing=False) != replace(theirs, missing=False)
+        """Whether the run's inputs are changed before it gets them."""
+        self._asked = self.model
+        if self.knows_other_inputs:
+            self._asked = Renormalized(self.model, (ours.mean, ours.std), (theirs.mean, theirs.std)).to(device).eval()
         self._record = record
         self._classes = classes
         self._tried = False
-
-    @property
-    def knows_other_inputs(self) -> bool:
-        """Whether the run's inputs are changed before it gets them."""
-        return self._between is not None
 
     @torch.no_grad()
     def logits(self, inputs: Tensor) -> Tensor:
         """float32 (n, classes) from the inputs as the run normalises them. Raises TrainingError for other answers, which a
         person's own code may give to any number of samples."""
-        if self._between is not None:
-            scale, shift = self._between
-            inputs = inputs * scale + shift
-        logits: Tensor = self.model(inputs)
+        logits: Tensor = self._asked(inputs)
         fault = misfit(logits, (len(inputs), self._classes))
         if fault:
             raise TrainingError(f"objective.teacher: {self._record['source']}: {fault}")
@@ -121,7 +118,7 @@ def _of_file(network: UserFile, facts: DataFacts, seed: int) -> tuple[nn.Module,
     model = make_model(network, facts, len(facts.names), seed)
     weights = read_weights(network.weights)
     taken = take(model, weights, fresh_head=False)
-    wrong = taken.fresh or taken.adapted
+    wrong = taken.fresh or tuple(taken.adapted)
     if wrong:
         listed = ", ".join(wrong[:5]) + (", ..." if len(wrong) > 5 else "")
         raise InputError(
@@ -206,16 +203,3 @@ def _refuse_misfit(trained: Trained, facts: DataFacts) -> None:
 
 def _sides(facts: DataFacts) -> str:
     return " x ".join(str(side) for side in facts.shape)
-
-
-def _between(ours: Normalisation, theirs: Normalisation, device: torch.device) -> tuple[Tensor, Tensor] | None:
-    """Factor and summand, shaped for a batch, that make of inputs normalised by ``ours`` such by ``theirs``: (x * std + mean
-    - their mean) / their std. None where both are the same."""
-    if replace(ours, missing=False) == replace(theirs, missing=False):
-        return None
-    (mean, std), (their_mean, their_std) = (
-        torch.tensor([each.mean, each.std], dtype=torch.float64) for each in (ours, theirs)
-    )
-    shape = (1, -1, 1, 1) if ours.layout == "image" else (-1,)
-    scale, shift = std / their_std, (mean - their_mean) / their_std
-    return scale.float().view(shape).to(device), shift.float().view(shape).to(device)

@@ -1,4 +1,4 @@
-"""The functions of ``training.core`` in an exported script: their very source, of exactly those that it uses."""
+"""The engine's own functions in an exported script: their very source, of exactly those that it uses."""
 
 from __future__ import annotations
 
@@ -8,9 +8,23 @@ import symtable
 from importlib import import_module
 
 from training import core
-from training.export.definitions import Definitions, defined_names
+from training.export.definitions import OURS, Definitions, defined_names
 
-MODULES = tuple(import_module(f"{core.__name__}.{name}") for name in core.ORDER)
+_MORE = (
+    *(f"data.augment.{name}" for name in ("draws", "shift", "rectangles", "erasing", "warp", "frames", "geometry")),
+    *(f"data.augment.{name}" for name in ("color", "jitter", "auto", "mixing")),
+    "models.renormalized",
+    "models.transfer",
+    "models.whitening",
+    "optim.freezing",
+    "optim.muon",
+)
+"""What besides core is text for scripts, below ``training``: it imports core and torch only."""
+
+MODULES = tuple(
+    import_module(name)
+    for name in (*(f"{core.__name__}.{name}" for name in core.ORDER), *(f"{OURS}.{name}" for name in _MORE))
+)
 NAMES = tuple(
     (module.__name__, name)
     for module in MODULES
@@ -23,7 +37,7 @@ _MARK = "#CORE#"
 
 
 def paste_core(text: str, own: str = "") -> str:
-    """``text`` with what it uses of core, and what that uses, at its mark: a line of its own. ``own`` is a part of it that a person
+    """``text`` with what it uses of ours, and what that uses, at its mark: a line of its own. ``own`` is a part of it that a person
     wrote, in which those names mean something else."""
     table = symtable.symtable(text.replace(own, ""), "script", "exec")
     used = _look_up(table) - {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned()}

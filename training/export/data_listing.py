@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from training.config.dataset_section import DatasetSection, PartsSection
 from training.config.text import TextDataset
 from training.config.zoo import StartingWeights
@@ -16,6 +14,7 @@ from training.export.material import Material
 from training.export.picture_listing import describe_idx, describe_image_folder
 from training.export.prepared_tensors import PreparedTensors
 from training.export.rows_listing import describe_table, describe_text
+from training.export.task_listing import TRUTH
 from training.export.variation import variation_settings
 from training.export.written import Described, Setting, code, setting
 
@@ -32,11 +31,11 @@ _DESCRIBED: dict[str, Callable[[Material, Any], Described]] = {
     "table": describe_table,
     "text": describe_text,
 }
-_PACKAGES = {"image_folder": ["pillow", "numpy"], "prepared": ["numpy"], "table": ["polars"]}
 _SAMPLES = {
     "image": "Images uint8 (n, height, width, channels)",
     "vector": "Rows float32 (n, columns)",
     "list": "Queries float32 (n, items, columns)",
+    "tokens": "Windows of CONTEXT tokens (n, CONTEXT)",
 }
 
 
@@ -46,7 +45,7 @@ def describe_data(material: Material, file: str) -> dict[str, Any]:
     if prepared is None:
         facts, settings = _DESCRIBED.get(dataset.kind, _made)(material, dataset)
         facts = _NOTHING | {"dataset": dataset.kind, "place": getattr(dataset, "path", "")} | facts
-        facts |= _parts(dataset, facts["parts"], facts["grouped"])
+        facts |= _parts(dataset, facts, material.facts.target)
     else:
         facts, settings = _describe_prepared(prepared, data_name(file))
     return facts | {
@@ -54,12 +53,9 @@ def describe_data(material: Material, file: str) -> dict[str, Any]:
         "missing": material.normalisation.missing,
         "tokens": material.facts.layout == "tokens",
         "image": material.facts.layout == "image",
-        "channels": material.facts.shape[0],
-        "picture_bytes": torch.Size(material.facts.shape).numel(),
-        "decoded_by_gpu": material.config.loader.decoder == "gpu",
+        "samples_words": _SAMPLES[material.facts.layout],
         "alike": material.config.loader.sampling == "balanced",
         "data_settings": settings,
-        "data_packages": facts["packages"] or _PACKAGES.get(facts["dataset"], []),
     }
 
 
@@ -70,29 +66,27 @@ def data_name(file: str) -> str:
 
 _NOTHING: dict[str, Any] = {
     "parts": {"train": ""},
-    "grouped": False,
     "split_column": None,
-    "marked": (),
-    "packages": (),
+    "group_column": None,
+    "keys": "[sample.numpy().tobytes() for sample in samples]",
+    "unreadable": "",
+    "data_packages": (),
     "data_file": "",
 }
-"""What most kinds of data do not have."""
+"""What most kinds of data say."""
 
 
 def _describe_prepared(prepared: PreparedTensors, name: str) -> Described:
-    parts = dict.fromkeys(prepared.splits, "")
     facts = _NOTHING | {
         "dataset": "prepared",
         "place": name,
-        "parts": parts,
         "data_file": f"{name} ({len(prepared.source.targets):,} samples, {in_words(prepared.size)})",
-        "samples_words": _SAMPLES[prepared.source.layout],
-        "validation": "given",
-        "held": False,
-        "test_held": False,
-        "by": "",
+        "reading": [f"samples, {TRUTH[prepared.source.target]}, parts = read_prepared(path, DATA_DIGEST)"],
+        "unreadable": ", EOFError, BadZipFile",
+        "data_packages": ["numpy"],
+        "held": (),
         "copies": False,
-        "tested": "test" in parts,
+        "tested": "test" in prepared.splits,
     }
     return facts, [("What the file with the samples has to say.", "DATA_DIGEST", code(prepared.digest))]
 
@@ -101,30 +95,30 @@ def _made(material: Material, dataset: Any) -> Described:
     """Points that are made on the spot."""
     names = _TOYS[dataset.kind]
     call = f"make_{dataset.kind}(numbers, {', '.join(name.upper() for name in names)})"
-    return {"dataset": "made", "made_by": call}, [setting(dataset, name) for name in ("samples", *names)]
+    return {"made_by": call}, [setting(dataset, name) for name in ("samples", *names)]
 
 
-def _parts(dataset: DatasetSection, parts: dict[str, Any], grouped: bool) -> dict[str, Any]:
+def _parts(dataset: DatasetSection, facts: dict[str, Any], target: str) -> dict[str, Any]:
     """Which part judges: one that came with the data, "test", or one that is held back."""
-    wanted = dataset.validation if isinstance(dataset, PartsSection) else "auto"
-    copies = isinstance(dataset, PartsSection) and dataset.duplicates != "keep"
-    validation = "held back"
-    if isinstance(dataset, TextDataset) or (wanted == "auto" and "validation" in parts):
-        validation = "given"
-    elif wanted == "test":
-        validation = "test"
-    held, test_held = validation == "held back", bool(dataset.test_fraction) and validation != "test"
-    by = "" if not held and not test_held else "groups" if grouped else "classes"
-    parts = {part: told for part, told in parts.items() if part != "validation" or validation == "given"}
+    wanted, parts = dataset.validation if isinstance(dataset, PartsSection) else "auto", dict(facts["parts"])
+    given = isinstance(dataset, TextDataset) or (wanted == "auto" and "validation" in parts)
+    if not given:
+        parts.pop("validation", None)
+    if wanted == "test":
+        parts = {"validation" if part == "test" else part: told for part, told in parts.items()}
+    held = [] if given or wanted == "test" else [("validation", "VALIDATION_FRACTION", "split")]
+    if dataset.test_fraction and wanted != "test":
+        of_what_is_left = ' * (len(train) + len(parts["validation"])) / len(train)' if held else ""
+        held.append(("test", f"TEST_FRACTION{of_what_is_left}", "test split"))
+    grouped = facts["group_column"] is not None
+    of_class = "classes[train]" if target == "class" else "torch.zeros_like(train)"
     return {
         "parts": parts,
-        "validation": "given",
         "held": held,
-        "test_held": test_held,
-        "test_judges": validation == "test",
-        "by": by,
-        "copies": copies,
-        "tested": test_held or ("test" in parts and validation != "test"),
+        "kinds": "group_numbers(frame[GROUP_COLUMN])[train]" if grouped else of_class,
+        "draw": "hold_back_groups" if grouped else "hold_back_by_class",
+        "copies": isinstance(dataset, PartsSection) and dataset.duplicates != "keep",
+        "tested": "test" in parts or any(part == "test" for part, _, _ in held),
     }
 
 
@@ -147,11 +141,11 @@ def data_settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
         )
         parts = {word: part for part, words in facts["parts"].items() for word in words}
         settings.append(("The part that each of its words means, in lower case.", "PARTS", parts))
-    if facts["by"] == "groups":
+    if facts["held"] and facts["group_column"] is not None:
         settings.append(setting(dataset, "group_column"))
     names = variation_settings(material.config)
-    names += ["validation_fraction"] * facts["held"] + ["test_fraction"] * facts["test_held"]
-    names += ["split_seed"] * bool(facts["by"])
+    if facts["held"]:
+        names += [*(f"{part}_fraction" for part, _, _ in facts["held"]), "split_seed"]
     settings += [setting(dataset, name) for name in names]
     mean, std = material.normalisation.mean, material.normalisation.std
     if facts["tokens"]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Iterable
 from itertools import pairwise
 from types import ModuleType
 
@@ -15,9 +14,8 @@ OURS = __name__.partition(".")[0]
 class Definitions:
     """Gathers definitions, each after those that it uses."""
 
-    def __init__(self, given: Iterable[tuple[str, str]] = ()) -> None:
-        """``given`` are (module, name) of what is there already, under the same name."""
-        self._known = set(given)
+    def __init__(self) -> None:
+        self._known: set[tuple[str, str]] = set()
         self._imports: dict[str, None] = {}
         self._texts: list[str] = []
 

@@ -51,8 +51,10 @@ def frozen_alike(material: Material, script: dict[str, Any], model: nn.Module, o
     begins, but that nothing is frozen for some epochs only."""
     section = material.config.optimizer
     if section.freeze == "off":
-        return "make_freezing" not in script
-    both = script["make_freezing"](model.train()), make_freezing(ours.train(), section, stages(ours))
+        return "Freezing" not in script
+    names = [name for name, _ in model.named_parameters() if name.startswith(script["FROZEN"])]
+    theirs = script["Freezing"](model.train(), names, script.get("UNFREEZE_EPOCH"))
+    both = theirs, make_freezing(ours.train(), section, stages(ours))
     last = section.unfreeze_epoch or 0
     for epoch in (max(0, last - 1), last):
         for freezing in both:

@@ -8,6 +8,7 @@ import textwrap
 from typing import Any
 
 import training
+from training.config import RunConfig
 from training.config.fields import Section
 from training.config.schedule import Constant, OneCycle, WarmupStableDecay
 from training.export.data_listing import data_settings, describe_data
@@ -25,7 +26,7 @@ from training.schedules import describe as describe_schedule
 from training.schedules.formulas import ANNEALS, DECAY_SHAPES
 
 _RATES = {
-    "one_cycle": "one_cycle(step, {ends}, rates, {anneal})",
+    "one_cycle": "one_cycle(step, {ends}, RATES, {anneal})",
     "constant": "LR",
     "linear": "linear_decay({t}, {length}, LR, END_FACTOR)",
     "cosine": "cosine_annealing({t}, {length}, LR, ETA_MIN)",
@@ -34,7 +35,7 @@ _RATES = {
     "multi_step": "multi_step_decay({t}, MILESTONES, LR, GAMMA)",
     "exponential": "exponential_decay({t}, LR, GAMMA)",
     "polynomial": "polynomial_decay({t}, {length}, LR, POWER)",
-    "wsd": "stable_decay({t}, length, decay, LR, END_FACTOR, {shape})",
+    "wsd": "stable_decay({t}, {length}, decay_steps(DECAY_FRACTION, total_steps, {length}), LR, END_FACTOR, {shape})",
     "plateau": "LR * factor",
 }
 """The rate behind the warm-up, by the kind of schedule: a call of ``training.core.schedules``."""
@@ -42,6 +43,17 @@ _AUTOCAST = {
     name: f"partial(torch.autocast, device.type, {kind})"
     for name, kind in (("bf16", "torch.bfloat16"), ("fp16", "torch.float16"))
 }
+_SECTIONS = {
+    "data": "data",
+    "batches": "batches",
+    "model": "model",
+    "teacher": "teaching",
+    "optimizer": "optimizer",
+    "schedule": "schedule",
+    "loss and metric": "objective",
+    "training": "main",
+}
+"""The titles and templates behind settings and core, in their order."""
 CONTIGUOUS = ".clone(memory_format=torch.contiguous_format)"
 """Not contiguous(), which leaves images of one channel as they are: channels last for a convolution."""
 _WIDTH = 118
@@ -67,18 +79,39 @@ def describe_run(material: Material, file: str) -> dict[str, Any]:
         "name": prose(config.name),
         "version": training.__version__,
         "source": prose(f"{material.run.id}, {material.checkpoint.name}"),
-        "packages": " and ".join(packages + facts["data_packages"]),
+        "packages": " and ".join([*packages, *facts["data_packages"]]),
         "file": prose(file),
-        "as_compiled": config.precision.compile != "off" or config.precision.cuda_graphs != "off",
+        "beside": _beside(facts),
+        "exactness": _exactness(config),
         "description": code(f"Train {config.name}."),
         "out": code(f"{slug}-run"),
-        "settings": [line for each in _settings(material, facts) for line in _lines(*each)],
+        "settings": "\n".join(line for each in _settings(material, facts) for line in _lines(*each)),
+        "sections": {title: part for title, part in _SECTIONS.items() if part != "teaching" or facts["distils"]},
     }
     return facts
 
 
+def _beside(facts: dict[str, Any]) -> str:
+    """What has to lie beside the script."""
+    said = ""
+    if facts["distils"]:
+        said += (
+            f"\nIt learns from the network in {facts['teacher_file']} with the weights in {facts['teacher_weights']}."
+        )
+    if facts["data_file"]:
+        said += f"\nIts samples, before augmentation and normalization, are in {facts['data_file']}."
+    return said and f"{said}\nThat has to lie beside it."
+
+
+def _exactness(config: RunConfig) -> str:
+    if config.loader.decoder == "gpu":
+        return "but for JPEGs, which were decoded on a GPU there: some pixels differ a little"
+    compiled = config.precision.compile != "off" or config.precision.cuda_graphs != "off"
+    return "up to rounding (steps were compiled there)" if compiled else "to the last bit"
+
+
 def _network_packages(*networks: dict[str, Any]) -> list[str]:
-    text = " ".join(f"{facts.get('function')} {facts.get('known')}" for facts in networks)
+    text = " ".join(f"{facts.get('making')} {facts.get('known')}" for facts in networks)
     packages = [name for name in ("torchvision", "timm") if f"{name}." in text]
     return packages + ["safetensors"] * ("load_file" in text)
 
@@ -86,33 +119,28 @@ def _network_packages(*networks: dict[str, Any]) -> list[str]:
 def _schedule(material: Material) -> dict[str, Any]:
     config = material.config.schedule
     warmup = not isinstance(config, OneCycle) and config.warmup_steps > 0
-    words = (
-        {"t": "step - WARMUP_STEPS", "length": "total_steps - WARMUP_STEPS"}
-        if warmup
-        else {"t": "step", "length": "total_steps"}
-    )
-    three = isinstance(config, OneCycle) and config.three_phase
+    behind = " - WARMUP_STEPS" * warmup
+    words = {"t": f"step{behind}", "length": f"total_steps{behind}"}
     if isinstance(config, WarmupStableDecay):
         words["shape"] = DECAY_SHAPES[config.decay_shape].__name__
     if isinstance(config, OneCycle):
-        words["ends"] = f"{'three' if three else 'two'}_phase_ends(total_steps, PCT_START)"
+        words["ends"] = f"{'three' if config.three_phase else 'two'}_phase_ends(total_steps, PCT_START)"
         words["anneal"] = ANNEALS[config.anneal_strategy].__name__
     rate = _RATES[config.kind].format(**words)
-    facts = config.model_dump() | {
+    held = config.kind == "plateau"
+    if held and warmup:
+        rate = "LR * linear_warmup(step, WARMUP_STEPS, WARMUP_START_FACTOR) * factor"
+    length = "total_steps" in rate
+    facts = {
+        "kind": config.kind,
         "warmup": warmup,
-        "length": words["length"],
+        "rises": warmup and not held,
         "rate": rate,
-        "rates": f"(start, MAX_LR, {'start, ' * three}start / FINAL_DIV_FACTOR)",
-        "momenta": f"(MAX_MOMENTUM, BASE_MOMENTUM, MAX_MOMENTUM{', MAX_MOMENTUM' * three})",
-        "uses_length": "length" in rate or "total_steps" in rate,
-        "words": textwrap.wrap(describe_schedule(config, material.config.optimizer.lr), _WIDTH - 4),
+        "uses_length": length,
+        "words": "\n    ".join(textwrap.wrap(describe_schedule(config, material.config.optimizer.lr), _WIDTH - 10)),
     }
-    arguments = ['progress["step"]']
-    if facts["uses_length"]:
-        arguments.append("total_steps")
-    if config.kind == "plateau":
-        arguments.append("plateau.factor")
-    return {"schedule": facts, "rate_arguments": ", ".join(arguments)}
+    given = ['progress["step"]', *["total_steps"] * length, *["plateau.factor"] * held]
+    return {"schedule": facts, "rate_arguments": ", ".join(given)}
 
 
 def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
@@ -205,6 +233,12 @@ def _settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
         names = ["pct_start", "div_factor", "final_div_factor"]
         names += ["base_momentum", "max_momentum"] * schedule.cycle_momentum
         settings += [setting(schedule, name) for name in names]
+        start, three = "MAX_LR / DIV_FACTOR", schedule.three_phase
+        rates = f"({start}, MAX_LR, {f'{start}, ' * three}{start} / FINAL_DIV_FACTOR)"
+        settings.append(("The rates that it leads through.", "RATES", rates))
+        if schedule.cycle_momentum:
+            momenta = f"(MAX_MOMENTUM, BASE_MOMENTUM, MAX_MOMENTUM{', MAX_MOMENTUM' * three})"
+            settings.append(("The momenta beside them.", "MOMENTA", momenta))
     else:
         settings.append(setting(optimizer, "lr"))
         skipped = {"kind", "decay_shape", "warmup_steps", "warmup_start_factor"}

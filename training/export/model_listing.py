@@ -12,26 +12,26 @@ from training.config.user_file import UserFile
 from training.config.zoo import TimmModel, TorchvisionSegmentation
 from training.data.batches import LOOKED_AT
 from training.export.architecture import describe_architecture
-from training.export.definitions import Definitions
 from training.export.material import Material
 from training.export.network import definitions_of
 from training.export.own_file import refuse_other_draws, taken_apart
-from training.export.written import code
-from training.models import make_model, whitened_cnn
+from training.export.written import call, code
+from training.models import make_model
 from training.models.user_file import text_of
 
 
-def describe_model(material: Material) -> dict[str, Any]:
-    """For the templates: how the network is made, and what training it needs to know of it."""
+def describe_model(material: Material, trained: bool = False) -> dict[str, Any]:
+    """For the templates: the statements that make the network, and what training it needs to know of it; of one that is
+    ``trained``, its weights are to be loaded."""
     config = material.config
     architecture = describe_architecture(material)
     draws, moves = _try_forward(material)
-    facts = {
+    facts: dict[str, Any] = {
         "model_title": catalog.entry("model", config.model.kind).summary,
-        "builder": architecture["builder"],
         "dropout": draws,
         "buffers": moves or (isinstance(config.model, UserFile) and any(True for _ in material.model.buffers())),
         "whitened": isinstance(config.model, WhitenedCnn),
+        "whitened_at_a_time": max(1, LOOKED_AT // torch.Size(material.facts.shape).numel()),
         "channels_last": material.facts.layout == "image" and _channels_last(material),
     }
     if isinstance(config.model, UserFile):
@@ -41,36 +41,32 @@ def describe_model(material: Material) -> dict[str, Any]:
     else:
         facts["network_code"] = definitions_of(material.model).text
     if architecture["builder"] == "torch.nn.Sequential":
-        if facts["whitened"]:
-            facts |= _whitening(material)
-        return facts | {"layers": [_layer(layer) for layer in architecture["layers"]]}
-    facts["answer"] = "model"
+        network = call("nn.Sequential", [_layer(layer) for layer in architecture["layers"]], width=0)
+        whitens = facts["whitened"] and not trained
+        return facts | {"making": [f"return prepare_whitening({network})" if whitens else f"return {network}"]}
+    answer = "model"
     if isinstance(config.model, TorchvisionSegmentation):
-        settings = "".join(f", {name}={code(value)}" for name, value in architecture["arguments"].items())
         (made,) = architecture["parts"]
-        taken = ", ".join(f"model.{name}" for name in made["attributes"])
-        facts["answer"] = f"{architecture['call']}({taken}{settings})"
+        taken = [f"model.{name}" for name in made["attributes"]]
+        answer = call(architecture["call"], [*taken, *_keywords(architecture["arguments"])])
         architecture = made
-        facts["builder"] = made["builder"]
     elif architecture["builder"] == "file":
-        return facts | {"network": _layer(architecture)}
-    arguments = {name: code(value) for name, value in architecture["arguments"].items()}
-    replaced = [(layer["name"], _layer(layer)) for layer in architecture["replaced"]]
+        return facts | {"making": [f"return {_layer(architecture)}"]}
     place = "segmentation." if isinstance(config.model, TorchvisionSegmentation) else ""
+    function, first = f"torchvision.models.{place}{architecture['name']}", "weights=None"
     if isinstance(config.model, TimmModel):
-        function = f"timm.create_model({code(architecture['name'])}"
-        return facts | {"function": function, "arguments": arguments, "replaced": replaced}
-    function = f"torchvision.models.{place}{architecture['name']}(weights=None"
-    return facts | {"function": function, "arguments": arguments, "replaced": replaced}
+        function, first = "timm.create_model", code(architecture["name"])
+    network = call(function, [first, *_keywords(architecture["arguments"])])
+    replaced = [
+        f'model.set_submodule("{layer["name"]}", {_layer(layer)})  # for other channels than three'
+        for layer in architecture["replaced"]
+    ]
+    plain = answer == "model" and not replaced
+    return facts | {"making": [f"return {network}"] if plain else [f"model = {network}", *replaced, f"return {answer}"]}
 
 
-def _whitening(material: Material) -> dict[str, Any]:
-    """Our own function, taken along, and how many pictures it is given at a time."""
-    definitions = Definitions()
-    for name in ("PICTURES", "whiten"):
-        definitions.take(whitened_cnn, name)
-    at_a_time = max(1, LOOKED_AT // torch.Size(material.facts.shape).numel())
-    return {"whitening": definitions.text, "whitened_at_a_time": at_a_time}
+def _keywords(arguments: dict[str, Any]) -> list[str]:
+    return [f"{name}={code(value)}" for name, value in arguments.items()]
 
 
 def _layer(layer: dict[str, Any]) -> str:
@@ -79,7 +75,7 @@ def _layer(layer: dict[str, Any]) -> str:
         return f"nn.Sequential({', '.join(_layer(part) for part in layer['layers'])})"
     if layer.get("builder") == "file":
         parts = [_layer(part) for part in layer["parts"]]
-        return f"{layer['call']}({', '.join(parts + [f'{name}={code(value)}' for name, value in layer['arguments'].items()])})"
+        return f"{layer['call']}({', '.join(parts + _keywords(layer['arguments']))})"
     plain = [str(value) for name, value in layer["arguments"].items() if name.startswith(("in_", "out_"))]
     named = [f"{name}={value!r}" for name, value in layer["arguments"].items() if not name.startswith(("in_", "out_"))]
     if layer["type"] in ("MaxPool2d", "Dropout"):

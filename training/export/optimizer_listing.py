@@ -11,19 +11,19 @@ from torch import nn
 from training.config import RunConfig
 from training.config.optimizer import Adafactor, Muon, OptimizerSection, RMSprop, Sgd
 from training.config.schedule import OneCycle
-from training.export.core_source import NAMES
-from training.export.definitions import Definitions
 from training.export.material import Material
 from training.models.stages import stages
-from training.optim import freezing, make_optimizer, muon
+from training.optim import make_optimizer
 from training.optim.groups import make_freezing
 from training.optim.optimizers import implementation
 
+_LISTED = '[{**group, "params": [model.get_parameter(name) for name in group["params"]]} for group in GROUPS]'
+_ALL = '[{{"params": [each for each in model.parameters() if each.requires_grad], "weight_decay": {}}}]'
 _SETTINGS = ("params", "name", "lr", "weight_decay", "lr_scale")  # of every group
 
 
 def describe_optimizer(material: Material) -> dict[str, Any]:
-    """What the templates ask for. ``listed`` are the groups by names where no short rule says them."""
+    """What the templates ask for. ``listed`` are the groups by names where no short rule says them: by shape, or that there is one."""
     config = material.config
     section = config.optimizer
     depth = stages(material.model)
@@ -35,19 +35,19 @@ def describe_optimizer(material: Material) -> dict[str, Any]:
         (parameter.ndim > 1) == (group["weight_decay"] > 0.0) for group in groups for parameter in group["params"]
     )
     alike = len({group["weight_decay"] for group in groups}) == 1
+    grouped, listed = simple and by_shape and not alike, not simple or not (alike or by_shape)
     return {
         "optimizer": "SGD" if isinstance(section, Sgd) else type(section).__name__,
         "optimizer_place": "" if isinstance(section, Muon) else "torch.optim.",
         "optimizer_settings": _arguments(config, optimizer),
-        "optimizer_source": _sources(material),
-        "listed": [] if simple and (alike or by_shape) else _listed(material, groups),
-        "grouped": simple and by_shape and not alike,
+        "listed": _listed(material, groups) if listed else [],
+        "grouped": grouped,
+        "groups": _LISTED if listed else _ALL.format(groups[0]["weight_decay"]),
         "groups_words": "matrices and filters with weight decay, biases and the scales of norms without"
-        if simple and by_shape and not alike
-        else "all parameters"
-        if simple and alike
-        else "groups of parameters, each with its settings",
-        "weight_decay": groups[0]["weight_decay"],
+        if grouped
+        else "groups of parameters, each with its settings"
+        if listed
+        else "all parameters",
         "rate": "MAX_LR" if isinstance(config.schedule, OneCycle) else "LR",
         "momentum": _cycled(config),
     }
@@ -75,7 +75,7 @@ def _arguments(config: RunConfig, optimizer: torch.optim.Optimizer) -> str:
     if isinstance(section, Sgd | RMSprop) and _cycled(config):
         texts["momentum"] = "MAX_MOMENTUM"
     texts["fused" if implementation(optimizer) == "fused" else "foreach"] = "True"
-    return ", ".join(f"{name}={text}" for name, text in texts.items())
+    return "".join(f", {name}={text}" for name, text in texts.items())
 
 
 def _listed(material: Material, groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -91,16 +91,6 @@ def _listed(material: Material, groups: list[dict[str, Any]]) -> list[dict[str, 
         }
         for group in groups
     ]
-
-
-def _sources(material: Material) -> str:
-    """The engine's own code that a script takes along: it uses nothing but torch."""
-    definitions = Definitions(given=NAMES)
-    if isinstance(material.config.optimizer, Muon):
-        definitions.take(muon, "Muon")
-    if material.config.optimizer.freeze != "off":
-        definitions.take(freezing, "Freezing")
-    return definitions.text
 
 
 def clipping(clip_norm: float | None, clip_value: float | None) -> str:

@@ -22,7 +22,7 @@ def describe_idx(material: Material, dataset: IdxDataset) -> Described:
     parts = dict(MNIST_FILES)
     if not tested and (known or not any(Path(dataset.path).glob(f"{parts['test']}-*"))):
         del parts["test"]
-    return {"parts": parts}, []
+    return {"parts": parts, "reading": ["samples, classes, parts = read_idx_parts(path, FILES)"]}, []
 
 
 def describe_image_folder(material: Material, dataset: ImageFolderDataset) -> Described:
@@ -34,7 +34,16 @@ def describe_image_folder(material: Material, dataset: ImageFolderDataset) -> De
         parts.setdefault(part, Path(path).parts[0])
     divided = any(note.startswith("parts found") for note in listing.notes)
     suffixes = sorted({Path(path).suffix.lower() for path in listing.paths})
-    return {"parts": parts if divided else {"train": "."}}, [
+    files = "_" if dataset.duplicates == "keep" else "files"
+    return {
+        "parts": parts if divided else {"train": "."},
+        "reading": [
+            "read = partial(read_image, height=HEIGHT, width=WIDTH, channels=CHANNELS)",
+            f"samples, classes, parts, {files} = read_images(path, PARTS, CLASSES, SUFFIXES, read, print)",
+        ],
+        "keys": "[hashlib.sha256(file.read_bytes()).digest() for file in files]",
+        "data_packages": ["pillow", "numpy"],
+    }, [
         ("Endings of the images' names.", "SUFFIXES", suffixes),
         ("", "CLASSES", list(material.facts.names)),
         ("", "HEIGHT", material.facts.shape[1]),

@@ -18,10 +18,18 @@ from training.data.sources.text import token_kind
 from training.data.table_file import how_written
 from training.export.dataset_again import looking_again, open_again
 from training.export.material import Material
+from training.export.task_listing import TRUTH
 from training.export.written import Described, Setting, code, setting
 
 if TYPE_CHECKING:
     import polars as pl
+
+_TOKENS = {
+    "characters": "character_tokens(CHARACTERS)[code_points(text)]",
+    "bytes": "np.frombuffer(text.encode(), np.uint8)",
+    "bpe": "tokenizer.encode(text).ids",
+}
+"""The tokens of a text by the kind of vocabulary."""
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +37,10 @@ logger = logging.getLogger(__name__)
 def describe_text(material: Material, dataset: TextDataset) -> Described:
     known = material.facts
     settings: list[Setting] = []
+    encoding = "utf-8-sig" if dataset.encoding == "utf-8" else dataset.encoding
+    reading = [f'text = read_text(path, "{encoding}")']
     if dataset.validation_path:
+        reading.append(f'texts = text, read_text(Path(VALIDATION_DATA), "{encoding}")')
         settings.append(("The text to judge by.", "VALIDATION_DATA", code(dataset.validation_path)))
     settings += [
         ("Tokens that are seen at once.", "CONTEXT", dataset.context),
@@ -39,16 +50,21 @@ def describe_text(material: Material, dataset: TextDataset) -> Described:
         settings.append(("Those of the training text.", "CHARACTERS", list(known.names[1:])))
     if known.vocabulary == "bpe":
         settings.append(setting(dataset, "vocabulary_size"))
+        reading.append("tokenizer = train_byte_pairs(texts[:1], VOCABULARY_SIZE)")
     if not dataset.validation_path:
+        trained = "count_trained(len(text), VALIDATION_FRACTION)"
+        reading.insert(1, f"texts = text[: (trained := {trained})], text[trained:]")
         settings.append(
             ("Share of the text, at its end, to judge by.", "VALIDATION_FRACTION", dataset.validation_fraction)
         )
+    kind = token_kind(len(known.names)).__name__
     return {
-        "vocabulary": known.vocabulary,
-        "token_kind": token_kind(len(known.names)).__name__,
-        "encoding": "utf-8-sig" if dataset.encoding == "utf-8" else dataset.encoding,
-        "validation_text": dataset.validation_path is not None,
-        "packages": ["numpy"] + ["tokenizers"] * (known.vocabulary == "bpe"),
+        "reading": [
+            *reading,
+            f"tokens = [torch.tensor({_TOKENS[known.vocabulary]}, dtype=torch.{kind}) for text in texts]",
+            "samples, following, parts = cut_windows(tokens, CONTEXT, STRIDE)",
+        ],
+        "data_packages": ["numpy"] + ["tokenizers"] * (known.vocabulary == "bpe"),
     }, settings
 
 
@@ -63,23 +79,34 @@ def describe_table(material: Material, dataset: TableDataset) -> Described:
         name: list(known.codes[place]) if known.categories and known.categories[place] else None
         for place, name in enumerate(roles.features)
     }
-    marked = [name.removesuffix(" missing") for name in known.columns[len(features) :]]
-    parts: dict[str, Any] = {**words} or {"train": ""}
+    marked = [roles.features.index(name.removesuffix(" missing")) for name in known.columns[len(features) :]]
     between, decimal_comma = written or ("", False)
     of_csv = f"read_csv_table(path, SEPARATOR, MISSING{', decimal_comma=True' * decimal_comma})"
+    rows = "append_gaps(encode_rows(frame, FEATURES), MARKED)" if marked else "encode_rows(frame, FEATURES)"
+    of_class = "number_classes(frame[TARGETS[0]], CLASSES)"
+    truth = of_class if known.target == "class" else "stack_values(frame, TARGETS)"
+    parts = (
+        "rows_by_part(frame[SPLIT_COLUMN], PARTS)" if dataset.split_column else '{"train": torch.arange(len(frame))}'
+    )
     facts = {
-        "read_table": of_csv if written else "read_parquet_table(path)",
-        "parts": parts,
+        "reading": [
+            f"frame = {of_csv if written else 'read_parquet_table(path)'}.drop_nulls(TARGETS)",
+            f"samples, {TRUTH[known.target]} = {rows}, {truth}",
+            f"parts = {parts}",
+        ],
+        "keys": "[row.numpy().tobytes() for row in encode_whole(frame, FEATURES)]",
+        "unreadable": ", pl.exceptions.PolarsError",
+        "parts": words,
         "split_column": dataset.split_column,
-        "grouped": dataset.group_column is not None,
-        "marked": marked,
+        "group_column": dataset.group_column,
+        "data_packages": ["polars"],
     }
     settings: list[Setting] = [
         ("What to predict.", "TARGETS", list(roles.targets)),
         ("What from: each column, with the texts of a category in the order of their numbers.", "FEATURES", features),
     ]
     if marked:
-        settings.append(("Whether these are missing is one more column each.", "MARKED", marked))
+        settings.append(("Whether these of them are missing is one more column each.", "MARKED", marked))
     if written:
         settings += [("", "MISSING", list(dataset.missing_marks)), ("", "SEPARATOR", code(between))]
     return facts, settings + ([("", "CLASSES", list(known.names))] if known.target == "class" else [])

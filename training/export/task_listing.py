@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import fields
 from functools import partial
 from typing import Any
@@ -16,15 +15,20 @@ from training.config.objective import ObjectiveSection
 from training.core.losses import Loss
 from training.core.scores import Metric
 from training.export.material import Material
-from training.export.written import Setting, code, setting
+from training.export.written import Setting, call, code, setting
 
-_TRUTH = {
+TRUTH = {
     "class": "classes",
     "labels": "labels",
     "values": "values",
     "tokens": "following",
     "mask": "masks",
     "ranks": "ranks",
+}
+_WORDS = {
+    "class": "classes int64 (n,)",
+    "mask": "masks uint8 (n, height, width)",
+    "tokens": "the token that follows each",
 }
 _SETTINGS = {
     "weight": ("CLASS_WEIGHTS", "Weight of each class in the loss."),
@@ -43,7 +47,6 @@ _SETTINGS = {
     "alpha": ("ALPHA", None),
 }
 """What a script calls an argument of a loss or a metric, and the comment; None: the help of the setting of that name."""
-_WIDTH = 100
 
 
 def describe_task(material: Material) -> dict[str, Any]:
@@ -51,17 +54,17 @@ def describe_task(material: Material) -> dict[str, Any]:
     config, objective = material.config, material.objective
     judged_by_loss = config.monitor == "val/loss"
     score = metric(next(iter(objective.metrics)) if judged_by_loss else config.monitor)
-    truth = _TRUTH[material.facts.target]
+    truth = TRUTH[material.facts.target]
     calls = _Calls(config.objective)
     written = calls.write(objective.metrics[score.name])  # first: its mean of the values has all digits
-    both = _call("", [calls.write(objective.loss), written])
+    both = call("", [calls.write(objective.loss), written])
     both = both if "\n" in both else both[1:-1]
     return {
-        "loss_and_metric": textwrap.indent(both, "    ").strip(),
+        "loss_and_metric": both,
         "task_settings": list(calls.settings.values()),
         "target": material.facts.target,
         "truth": truth,
-        "truth_words": "classes int64 (n,)" if material.facts.target == "class" else f"{truth} float32",
+        "truth_words": _WORDS.get(material.facts.target, f"{truth} float32"),
         "targets": "pixel_classes(masks[batch])" if material.facts.target == "mask" else f"{truth}[batch]",
         "weighs": objective.is_weighted,
         "score_name": score.title,
@@ -84,10 +87,10 @@ class _Calls:
             defaults = {each.name: each.default for each in fields(value)}
             while given and given[-1][1] is defaults[given[-1][0]]:
                 given.pop()
-            return _call(type(value).__name__, [self.write(each, name) for name, each in given])
+            return call(type(value).__name__, [self.write(each, name) for name, each in given])
         if isinstance(value, partial):
             words = [f"{name}={self.write(each, name)}" for name, each in value.keywords.items()]
-            return _call("partial", [self.write(value.func), *words]) if words else self.write(value.func)
+            return call("partial", [self.write(value.func), *words]) if words else self.write(value.func)
         if isinstance(value, Tensor):
             return f"torch.tensor({self._name(value.tolist(), argument)}, device=device)"
         if callable(value):
@@ -104,11 +107,3 @@ class _Calls:
             comment = setting(self._section, argument)[0]
         self.settings.setdefault(name, (comment, name, value))
         return name
-
-
-def _call(name: str, arguments: list[str]) -> str:
-    """In one line where that fits."""
-    line = f"{name}({', '.join(arguments)})"
-    if len(line) <= _WIDTH and "\n" not in line:
-        return line
-    return f"{name}(\n" + "".join(textwrap.indent(each, "    ") + ",\n" for each in arguments) + ")"

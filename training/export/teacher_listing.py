@@ -56,19 +56,16 @@ def describe_teacher(material: Material, file: str) -> dict[str, Any]:
     source = Path(teacher.record()["source"])
     own = is_code(source)
     with told_of_teacher():
-        network = describe_model(_material_of(material))
+        network = describe_model(_material_of(material), trained=True)
     return {
         "distils": True,
         "teacher_module": name,
         "teacher_file": f"{name}.py",
         "teacher_weights": weights,
-        "own_teacher": own,
         "knows_other_inputs": teacher.knows_other_inputs,
         "teacher": network
         | {
             "makes": "make_teacher",
-            "whitened": False,  # its weights are known
-            "channels": material.facts.shape[0],
             "file": prose(file),
             "source": prose(source.name if own else f"{source.parent.parent.name}, {source.name}"),
             "version": training.__version__,
@@ -106,8 +103,11 @@ def taught_alike(material: Material, script: dict[str, Any]) -> bool:
         return True
     theirs = script["make_teacher"]()
     theirs.load_state_dict(teacher.model.state_dict())
+    if teacher.knows_other_inputs:
+        ours, known = ((script[f"{whose}MEAN"], script[f"{whose}STD"]) for whose in ("", "TEACHER_"))
+        theirs = script["Renormalized"](theirs, ours, known)
     inputs = material.normalisation.apply(material.samples())
-    return torch.equal(script["ask"](theirs.eval(), inputs), teacher.logits(inputs).float())
+    return torch.equal(theirs.eval()(inputs), teacher.logits(inputs))
 
 
 def _material_of(material: Material) -> Material:

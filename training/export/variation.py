@@ -1,43 +1,33 @@
-"""How the script varies pictures: our own functions, taken along, and the calls of them."""
+"""How the script varies pictures: the calls of our own functions."""
 
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from training.config import RunConfig
 from training.config.image_section import ImageSection
 from training.config.objective import Segmentation
-from training.data.augment.draws import Draws
 from training.data.augment.geometry import turn
-from training.data.augment.mixing import draw_partners, mix, mix_targets
+from training.data.augment.mixing import mix
 from training.data.augment.steps import Step, steps
-from training.export.core_source import NAMES
-from training.export.definitions import Definitions
 
 _MIXING = ("mixup_alpha", "cutmix_alpha")
 _WIDTH = 114
 
 
 def describe_variation(config: RunConfig) -> dict[str, Any]:
-    """For the templates: the functions' text, the lines of ``vary`` and what is done after normalising."""
+    """For the templates: the lines of ``vary`` and what is done after normalising."""
     found = _steps(config)
     early = [step for step in found if step.takes != "inputs"]
     late = [step for step in found if step.takes == "inputs"]
     mixed = {name: name for name in _mixing(config)}
-    functions: list[Callable[..., Any]] = [step.function for step in found]
-    functions += [Draws] * bool(found) + [Draws, draw_partners, mix, mix_targets] * bool(mixed)
-    definitions = Definitions(given=NAMES)
-    for function in functions:
-        definitions.take(sys.modules[function.__module__], function.__name__)
     return {
-        "augmented": bool(functions),
+        "augmented": bool(found or mixed),
         "varied": [line for number, step in enumerate(early) for line in _call(step, early[:number], config)],
         "erased": [", ".join(_written(step.function, step.arguments, config)) for step in late],
         "mixed": ", ".join(_written(mix, mixed, config)),
-        "variation_code": definitions.text,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import Any
 
 from training.config.fields import Section
@@ -10,6 +11,8 @@ from training.reading import visible
 
 Setting = tuple[str, str, Any]
 """Comment, name and value of what a script names in capitals; a value that is a text stands there as it is."""
+
+_WIDTH = 100
 
 Described = tuple[dict[str, Any], list[Setting]]
 """Facts for the templates, and what those name in capitals."""
@@ -21,6 +24,14 @@ def code(value: Any) -> str:
     if isinstance(value, str) and text.startswith("'") and '"' not in text:
         return f'"{text[1:-1]}"'
     return text
+
+
+def call(name: str, arguments: list[str], width: int = _WIDTH) -> str:
+    """In one line where that fits."""
+    line = f"{name}({', '.join(arguments)})"
+    if len(line) <= width and "\n" not in line:
+        return line
+    return f"{name}(\n" + "".join(textwrap.indent(each, "    ") + ",\n" for each in arguments) + ")"
 
 
 def setting(section: Section, name: str) -> Setting:

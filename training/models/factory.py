@@ -18,7 +18,7 @@ from training.config.zoo import StartingWeights
 from training.errors import InputError
 from training.facts import DataFacts
 from training.models.user_rng import seeded_user_rng
-from training.models.whitened_cnn import PICTURES, whiten
+from training.models.whitening import WHITENED_IMAGES, whiten
 
 
 def make_model(
@@ -61,7 +61,7 @@ def fit_to_samples(model: nn.Module, config: Model, samples: Callable[[int], Ite
     holds the outcome like any weight, so whoever loads one has no need of this.
     """
     if isinstance(config, WhitenedCnn):
-        whiten(model, samples(PICTURES))
+        whiten(model, samples(WHITENED_IMAGES))
 
 
 def _refuse_more_than_memory(make: Callable[[], nn.Module]) -> None:

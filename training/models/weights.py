@@ -15,6 +15,7 @@ from torch.nn.parameter import is_lazy
 from training.config.paths import missing_path
 from training.errors import ConfigError, InputError, Problem
 from training.models.download import file_digest
+from training.models.transfer import unwrap
 from training.reading import open_file, visible
 from training.runs.folder import RunFolder
 from training.runs.manifest import MANIFEST, WEIGHTS, best_checkpoint, verify
@@ -23,10 +24,6 @@ IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Mean and spread of ImageNet's pictures, which torchvision's networks were trained with."""
 
 _AVERAGED = "ema.safetensors"
-INSIDE = ("state_dict", "model_state_dict", "model", "net")
-"""Under which name training scripts put the weights among other things."""
-BEFORE = ("module.", "_orig_mod.")
-"""What torch's wrappers (data parallel, compile) put before each name."""
 _ARCHIVE, _INDEX, _PICKLE = b"PK\x03\x04", b"data.pkl", b"\x80"
 """How a file of torch.save begins: a ZIP archive whose first member is the index, formerly a pickle."""
 _MOST_BYTES = 1 << 44
@@ -98,15 +95,8 @@ def tensors_of(path: Path) -> dict[str, Tensor]:
             f"model.weights: {shown} is not a readable file of weights ({_reason(path, head, error)}); choose a .pth, .pt or "
             ".safetensors file that holds tensors only."
         ) from error
-    for name in INSIDE:
-        if isinstance(state, Mapping) and isinstance(state.get(name), Mapping):
-            state = state[name]
-    tensors = (
-        {name: value for name, value in state.items() if isinstance(value, Tensor)}
-        if isinstance(state, Mapping)
-        else {}
-    )
-    if not tensors or not all(isinstance(name, str) for name in tensors):
+    tensors = unwrap(state)
+    if not tensors:
         raise InputError(f"model.weights: {shown} holds no weights by name; choose a file with a network's state_dict.")
     odd = next((name for name, tensor in tensors.items() if not _plain(tensor)), None)
     if odd is not None:
@@ -114,9 +104,6 @@ def tensors_of(path: Path) -> dict[str, Tensor]:
             f"model.weights: {shown} holds {visible(odd, 100)} in a form that cannot be taken over (sparse, quantised, complex or "
             "without values); choose a file whose tensors are plain numbers."
         )
-    for start in BEFORE:
-        if all(name.startswith(start) for name in tensors):
-            tensors = {name.removeprefix(start): tensor for name, tensor in tensors.items()}
     return tensors
 
 

@@ -6,24 +6,17 @@ networks. Plain layers of torch only, so that every export can describe it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import nn
 
 from training.config.model import WhitenedCnn
 from training.config.model_section import Norm
 from training.facts import DataFacts
 from training.models.norms import make_norm
 from training.models.pictures import require_pictures
-
-PICTURES = 5000
-"""How many training pictures whitening looks at."""
+from training.models.whitening import prepare_whitening
 
 _SMALLEST_SIDE = 9  # a patch takes one pixel, then three halvings must leave one
 _PATCH = 2
-_SMALLEST_VARIANCE = 5e-4
 _BATCHNORM_MOMENTUM = 0.4
 
 
@@ -35,8 +28,6 @@ def make_whitened_cnn(config: WhitenedCnn, facts: DataFacts, outputs: int) -> nn
     """
     channels, height, width = require_pictures("whitened_cnn", facts.shape, _SMALLEST_SIDE)
     patches = nn.Conv2d(channels, 2 * channels * _PATCH**2, _PATCH)
-    patches.weight.requires_grad_(False)
-    nn.init.zeros_(patches.bias)  # type: ignore[arg-type]
     layers: list[nn.Module] = [patches, nn.GELU()]
     before = patches.out_channels
     for after in config.channels:
@@ -46,44 +37,16 @@ def make_whitened_cnn(config: WhitenedCnn, facts: DataFacts, outputs: int) -> nn
     sides = ((height - 1) // 8, (width - 1) // 8)
     # An average over 3 x 3 values, eight of them padding, divides by 9: torch has no layer that multiplies by a number.
     layers += [nn.MaxPool2d(sides), nn.AvgPool2d(3, padding=1)]
-    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(before, outputs, bias=False))
+    return prepare_whitening(nn.Sequential(*layers, nn.Flatten(), nn.Linear(before, outputs, bias=False)))
 
 
 def _convolution(before: int, after: int, norm: Norm) -> nn.Conv2d:
-    convolution = nn.Conv2d(before, after, 3, padding=1, bias=norm == "none")  # else the norm behind it has one
-    nn.init.dirac_(convolution.weight[: min(before, after)])
-    if convolution.bias is not None:
-        nn.init.zeros_(convolution.bias)
-    return convolution
+    return nn.Conv2d(before, after, 3, padding=1, bias=norm == "none")  # else the norm behind it has one
 
 
 def _norm(kind: Norm, channels: int) -> list[nn.Module]:
     layers = make_norm(kind, channels, 2)
     for layer in layers:
-        assert isinstance(layer, nn.BatchNorm2d | nn.GroupNorm)
-        layer.weight.requires_grad_(False)
         if isinstance(layer, nn.BatchNorm2d):
             layer.momentum = _BATCHNORM_MOMENTUM
     return layers
-
-
-@torch.no_grad()
-def whiten(model: nn.Module, pictures: Iterable[Tensor]) -> None:
-    """Fill the first layer of a ``whitened_cnn``: its outputs for patches of ``pictures`` are uncorrelated, of one size.
-
-    ``pictures`` are float32 (n, C, H, W) as the model takes them, some at a time: for one of these tensors it needs sixteen
-    times its memory, for each value comes into four patches as float64, twice. Filters are the eigenvectors of the
-    patches' second moments over the root of their eigenvalues, the largest first, and then the same with the other sign,
-    because what comes next cuts off one.
-    """
-    layer = next(model.children())
-    assert isinstance(layer, nn.Conv2d)
-    moments = torch.zeros(2 * (layer.weight[0].numel(),), dtype=torch.float64)
-    patches = 0
-    for some in pictures:
-        columns = functional.unfold(some.double(), _PATCH).transpose(0, 1).flatten(1)
-        moments += columns @ columns.T
-        patches += columns.shape[1]
-    values, vectors = torch.linalg.eigh(moments / patches)
-    filters = (vectors / (values.clamp(min=0.0) + _SMALLEST_VARIANCE).sqrt()).T.flip(0)
-    layer.weight.copy_(torch.cat([filters, -filters]).view(layer.weight.shape))

@@ -17,6 +17,7 @@ from safetensors.torch import load_file
 
 from tests.training.export.comments import unknown_settings
 from tests.training.export.conftest import CPU, Train
+from tests.training.export.pasted import compare_pasted
 from tests.training.tiny import tiny, tiny_pictures
 from training.errors import InputError, TrainingError
 from training.export import export_checkpoint, script
@@ -78,7 +79,8 @@ def assert_same_run(checkpoint: Path, out: Path) -> None:
 
 
 def check_source(file: Path) -> None:
-    """It compiles, is clean for ruff as ruff comes, and imports nothing of ours."""
+    """It compiles, is clean for ruff as ruff comes, imports nothing of ours, and what it has of ours is our very source."""
+    compare_pasted(file.read_text(encoding="utf-8"))
     tree = ast.parse(file.read_text(encoding="utf-8"))
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imported |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}

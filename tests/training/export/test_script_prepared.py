@@ -107,7 +107,7 @@ def test_a_script_tells_that_its_samples_are_missing_or_others(train: Train, tmp
         spoil()
         with pytest.raises(SystemExit, match=words) as ended:
             script["read_data"](data)
-        assert str(ended.value).startswith(f"{data}, written together with this script, cannot be used (")
+        assert str(ended.value).startswith(f"{data} cannot be used (")
     data.write_bytes(whole)
     assert len(script["read_data"](data)[0]) == 60
 

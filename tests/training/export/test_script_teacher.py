@@ -108,7 +108,7 @@ def test_script_that_would_learn_otherwise_is_not_written(taught: Path, train: T
     right, teacher = script.render(material, "train.py"), script.render_teacher(material, "train.py")
     script.prove_script(material, right, teacher)
     for old, new, part in (
-        ("/ theirs[1]", "* theirs[1]", "teacher"),
+        ("/ their_std", "* their_std", "teacher"),
         ("alpha * temperature**2", "alpha * temperature", "loss or metric"),
     ):
         assert old in right

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.config.text import TextDataset
-from training.core.text_reading import code_points
+from training.core.text_reading import code_points, count_trained
 from training.data.source import AtHand, Opening, ReportProgress, Skipped
 from training.data.text_files import TextFiles, find_text, split_pieces
 from training.data.vocabulary import (
@@ -146,7 +146,7 @@ class _Reader:
         characters, first = self._look("reading the text")
         self._cut = characters
         if self._judged is None:
-            self._cut = characters - int(self._dataset.validation_fraction * characters + 0.5)
+            self._cut = count_trained(characters, self._dataset.validation_fraction)
         vocabulary = self._find_vocabulary(first)
         tokens, train = self._encode(vocabulary)
         parts = self._parts(train, len(tokens) - train)
