@@ -44,6 +44,8 @@ _AUTOCAST = {
     for name, kind in (("bf16", "torch.bfloat16"), ("fp16", "torch.float16"))
 }
 _SECTIONS = {
+    "settings": "settings",
+    "Trainwright's core": "core",
     "data": "data",
     "batches": "batches",
     "model": "model",
@@ -53,7 +55,7 @@ _SECTIONS = {
     "loss and metric": "objective",
     "training": "main",
 }
-"""The titles and templates behind settings and core, in their order."""
+"""The titles and templates of a script's sections, in their order."""
 CONTIGUOUS = ".clone(memory_format=torch.contiguous_format)"
 """Not contiguous(), which leaves images of one channel as they are: channels last for a convolution."""
 _WIDTH = 118

@@ -31,23 +31,25 @@ def describe_optimizer(material: Material) -> dict[str, Any]:
     optimizer = make_optimizer(material.model, section, torch.device("cpu"), stages=depth)
     groups = optimizer.param_groups
     simple = not isinstance(section, Muon) and not any("lr_scale" in group for group in groups)
-    by_shape = all(
-        (parameter.ndim > 1) == (group["weight_decay"] > 0.0) for group in groups for parameter in group["params"]
+    alike = simple and len({group["weight_decay"] for group in groups}) == 1
+    grouped = (
+        simple
+        and not alike
+        and all(
+            (parameter.ndim > 1) == (group["weight_decay"] > 0.0) for group in groups for parameter in group["params"]
+        )
     )
-    alike = len({group["weight_decay"] for group in groups}) == 1
-    grouped, listed = simple and by_shape and not alike, not simple or not (alike or by_shape)
+    words = "matrices and filters with weight decay, biases and the scales of norms without"
+    if not grouped:
+        words = "all parameters" if alike else "groups of parameters, each with its settings"
     return {
         "optimizer": "SGD" if isinstance(section, Sgd) else type(section).__name__,
         "optimizer_place": "" if isinstance(section, Muon) else "torch.optim.",
         "optimizer_settings": _arguments(config, optimizer),
-        "listed": _listed(material, groups) if listed else [],
         "grouped": grouped,
-        "groups": _LISTED if listed else _ALL.format(groups[0]["weight_decay"]),
-        "groups_words": "matrices and filters with weight decay, biases and the scales of norms without"
-        if grouped
-        else "groups of parameters, each with its settings"
-        if listed
-        else "all parameters",
+        "listed": [] if alike or grouped else _listed(material, groups),
+        "groups": _ALL.format(groups[0]["weight_decay"]) if alike else _LISTED,
+        "groups_words": words,
         "rate": "MAX_LR" if isinstance(config.schedule, OneCycle) else "LR",
         "momentum": _cycled(config),
     }

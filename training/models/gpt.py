@@ -138,7 +138,7 @@ class Attention(nn.Module):
         split = self.qkv(x).view(batch, places, 3, self.heads, width // self.heads)
         queries, keys, values = split.permute(2, 0, 3, 1, 4).unbind(0)
         if rotation is not None:
-            queries, keys = turn(queries, rotation), turn(keys, rotation)
+            queries, keys = apply_rotary(queries, rotation), apply_rotary(keys, rotation)
         dropout = self.dropout.p if self.training else 0.0
         seen = functional.scaled_dot_product_attention(queries, keys, values, dropout_p=dropout, is_causal=True)
         made: Tensor = self.dropout(self.project(seen.transpose(1, 2).reshape(batch, places, width)))
@@ -199,7 +199,7 @@ def rotation(places: int, width: int) -> Tensor:
     return torch.stack([angles.cos(), angles.sin()]).float()
 
 
-def turn(x: Tensor, rotation: Tensor) -> Tensor:
+def apply_rotary(x: Tensor, rotation: Tensor) -> Tensor:
     """``x`` (B, heads, T, width) with number i and number i + width / 2 of each head turned as a point in the plane."""
     cosine, sine = rotation[0], rotation[1]
     first, second = x.chunk(2, dim=-1)

@@ -17,6 +17,6 @@ def compare_pasted(text: str) -> set[str]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in ours:
             first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
             source = "\n".join(text.splitlines()[first - 1 : node.end_lineno])
-            assert source == inspect.getsource(ours[node.name]).rstrip()
+            assert source == inspect.getsource(ours[node.name]).rstrip(), node.name
             found.add(node.name)
     return found

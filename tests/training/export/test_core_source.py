@@ -12,14 +12,24 @@ import pytest
 from tests.training.export.conftest import Train
 from tests.training.export.pasted import compare_pasted
 from tests.training.tiny import tiny, tiny_pictures, write_idx
-from training import core
+from training import core, models
 from training.config import RunConfig
 from training.export import export_checkpoint
 from training.export.core_source import NAMES
+from training.export.definitions import defined_names
 
 
 def test_no_name_stands_for_two_things() -> None:
     assert [name for name, times in Counter(name for _, name in NAMES).items() if times > 1] == []
+
+
+def test_no_network_of_ours_has_a_name_that_scripts_take_along() -> None:
+    taken = {name: module for module, name in NAMES}
+    for file in Path(models.__path__[0]).glob("*.py"):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            assert {
+                name for name in defined_names(node) if taken.get(name, "").rpartition(".")[2] not in ("", file.stem)
+            } == set()
 
 
 def runs(place: Path) -> dict[str, RunConfig]:

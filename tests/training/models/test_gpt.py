@@ -17,7 +17,7 @@ from training.errors import InputError
 from training.facts import DataFacts
 from training.models.factory import make_model
 from training.models.generate import generate
-from training.models.gpt import Gpt, TiedLinear, rotation, turn
+from training.models.gpt import Gpt, TiedLinear, apply_rotary, rotation
 from training.models.stages import stages
 from training.models.summary import summarise
 from training.models.work import step_work
@@ -136,7 +136,7 @@ def test_rotary_scores_depend_on_the_distance_alone() -> None:
     places, width = 16, 6
     query, key = torch.randn(2, width, generator=torch.Generator().manual_seed(0))
     turns = rotation(places, width)
-    queries, keys = (turn(vector.expand(1, 1, places, width), turns)[0, 0] for vector in (query, key))
+    queries, keys = (apply_rotary(vector.expand(1, 1, places, width), turns)[0, 0] for vector in (query, key))
     scores = queries @ keys.T
     for distance in range(places):
         diagonal = scores.diagonal(-distance)
