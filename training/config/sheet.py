@@ -172,12 +172,15 @@ def _reasons_to_begin_anew(
 
 
 def _same_windows(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any]) -> bool:
-    """Whether each step sees the same samples, however they are cut into batches."""
+    """Whether each step sees the same samples, however they are cut into batches; earlier versions did not note how many
+    samples there are."""
+    old, new = ((each.loop.batch_size, each.loop.accumulation) for each in (before, after))
+    if old == new:
+        return True
     samples = manifest.get("data", {}).get("training_samples")
     if not isinstance(samples, int) or samples < 1:
         return False
-    old, new = (BatchPlan(samples, each.loop.batch_size, each.loop.accumulation) for each in (before, after))
-    return new.has_steps_of(old)
+    return BatchPlan(samples, *new).has_steps_of(BatchPlan(samples, *old))
 
 
 def _parts(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any], continues: bool) -> frozenset[Part]:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -217,8 +217,16 @@ class CheckedModel(nn.Module):
         self._shapes: dict[torch.Size, torch.Size] = {}  # of the answers to inputs of each shape
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Raises TrainingError for an answer in another form than when the network was tried."""
-        answer = self._model(inputs)
+        return self.check(inputs, self._model(inputs))
+
+    def train(self, mode: bool = True) -> Self:
+        """By the network's own ``train`` or ``eval``, which a person may have written."""
+        self.training = mode
+        self._model.train() if mode else self._model.eval()
+        return self
+
+    def check(self, inputs: Tensor, answer: Any) -> Tensor:
+        """``answer``; raises TrainingError for one in another form than when the network was tried."""
         if self._shapes.get(inputs.shape) != getattr(answer, "shape", ()):
             facts = replace(self._facts, shape=tuple(inputs.shape[1:]))
             if fault := misfit(answer, answer_shape(facts, self._outputs, len(inputs))):

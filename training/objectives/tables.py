@@ -14,7 +14,7 @@ from torch import Tensor
 
 from training.core.kept_scores import auroc, average_precision, join_rows, keep_probabilities
 from training.core.losses import split_answers
-from training.core.scores import Metric
+from training.core.scores import Metric, add_up
 
 Tables = dict[str, Any]
 """Numbers in lists, or lists of lists, by name; small, as JSON can hold them."""
@@ -30,6 +30,8 @@ class MetricSet:
         each = (*metrics.values(), *tables.values())
         self._measures = {id(metric.measure): metric.measure for metric in each}
         self.metric = Metric(self._measure, self._score, list)  # type: ignore[arg-type]  # of tuples, not of tensors
+        self._summed = {id(metric.measure) for metric in each if metric.gather is add_up}
+        self._sums: dict[tuple[int, int], Tensor] = {}
         self._found: dict[str, float] = {}
         self.tables: Tables = {}
         """Once ``metric`` was computed."""
@@ -39,7 +41,16 @@ class MetricSet:
         return {"loss": loss} | (dict.fromkeys(self._found, math.nan) if math.isnan(score) else self._found)
 
     def _measure(self, outputs: Tensor, targets: Tensor) -> tuple[Any, ...]:
-        return tuple(measure(outputs, targets) for measure in self._measures.values())
+        return tuple(self._fold(key, measure(outputs, targets)) for key, measure in self._measures.items())
+
+    def _fold(self, key: int, parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """Adds counts of each class up as they come: those of many classes, kept for each batch, would fill memory."""
+        for place, part in enumerate(parts if key in self._summed else ()):
+            if part.ndim and not part.is_floating_point():
+                total = self._sums.setdefault((key, place), part)
+                if total is not part:
+                    total.add_(part)
+        return tuple(self._sums.get((key, place), part) for place, part in enumerate(parts))
 
     def _score(self, *gathered: Sequence[tuple[Tensor, ...]]) -> Tensor:
         """0: ``evaluate`` makes NaN of it where no metric says anything."""
@@ -50,7 +61,10 @@ class MetricSet:
             def score(*sums: Tensor) -> Tensor:
                 return values.setdefault(id(metric), metric.score(*sums))
 
-            return replace(metric, score=score).compute(zip(*parts[id(metric.measure)], strict=True))
+            key = id(metric.measure)
+            columns = enumerate(zip(*parts[key], strict=True))
+            measured = [[self._sums[key, place]] if (key, place) in self._sums else part for place, part in columns]
+            return replace(metric, score=score).compute(measured)
 
         self._found = {name: compute(metric) for name, metric in self._metrics.items()}
         for metric in self._tables.values():

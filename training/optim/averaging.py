@@ -19,6 +19,7 @@ class WeightAverage:
 
     def __init__(self, model: nn.Module) -> None:
         saved, live = model.state_dict(), dict(model.named_parameters()) | dict(model.named_buffers())
+        self.model = model
         self.live = {name: tensor.detach() for name, tensor in live.items() if name in saved}
         self.shadow = {name: tensor.clone() for name, tensor in self.live.items()}
         pairs = [(self.shadow[name], tensor) for name, tensor in self.live.items()]
@@ -58,7 +59,10 @@ class WeightAverage:
     @contextmanager
     def swapped(self) -> Iterator[None]:
         """Inside, the model has the averaged weights, if there are any; afterwards its own again, to the bit."""
-        pairs = [*self.averaged, *self.copied] if self.started else []
+        live = dict(self.model.named_parameters()) | dict(
+            self.model.named_buffers()
+        )  # a network may assign others to buffers
+        pairs = [(shadow, live[name].detach()) for name, shadow in self.shadow.items()] if self.started else []
         _exchange(pairs)
         try:
             yield

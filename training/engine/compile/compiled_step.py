@@ -21,6 +21,7 @@ from training.engine.memory import batches_that_fit, step_message, step_shortage
 from training.engine.replay import preserve_state
 from training.engine.session import Session
 from training.engine.step import train_step
+from training.models.user_file import CheckedModel
 
 Key = tuple[torch.Size, tuple[int, ...]]
 """Shape and strides of a batch's inputs: compiled code fits only those it was made for."""
@@ -100,9 +101,10 @@ class CompiledModel:
             _differentiate(session, batch, self._compiled)
 
     def __call__(self, inputs: Tensor) -> Any:
-        if (inputs.shape, inputs.stride()) == self._key and not self._session.progress.batch_size:
-            return self._compiled(inputs)
-        return self._model(inputs)
+        if (inputs.shape, inputs.stride()) != self._key or self._session.progress.batch_size:
+            return self._model(inputs)
+        outputs = self._compiled(inputs)
+        return self._model.check(inputs, outputs) if isinstance(self._model, CheckedModel) else outputs
 
 
 class CompiledStep:
@@ -151,8 +153,8 @@ class CompiledStep:
         return Recorded(computed, self._held, *others)
 
     def __call__(self, session: Session, window: Window, lr: float) -> tuple[Tensor, Tensor]:
-        """As ``train_step``. The code belongs to one session: a copy of it is stepped by ``train_step``."""
-        if session is not self._session or not self._fits(window):
+        """As ``train_step``."""
+        if not self._fits(window):
             return self._as_ever(session, window, lr)
         set_lr(session.optimizer, lr)
         session.set_momentum()
@@ -243,7 +245,7 @@ class CompiledStep:
         for weight, gradient in zip(graph.weights, graph.gradients, strict=True):
             weight.grad = gradient
         with session.numerics.autocast():
-            outputs = session.model(batch.inputs)
+            outputs = session.answer(batch.inputs)
         loss = session.objective.loss(outputs, batch.targets, self._weight)
         session.numerics.scaler.scale(loss).backward()
         for weight in graph.weights:
