@@ -45,7 +45,7 @@ _AUTOCAST = {
 }
 _SECTIONS = {
     "settings": "settings",
-    "Trainwright's core": "core",
+    "core: randomness is a function of seed, purpose, epoch and sample, so a resume needs no state of it": "core",
     "data": "data",
     "batches": "batches",
     "model": "model",
@@ -95,14 +95,9 @@ def describe_run(material: Material, file: str) -> dict[str, Any]:
 
 def _beside(facts: dict[str, Any]) -> str:
     """What has to lie beside the script."""
-    said = ""
-    if facts["distils"]:
-        said += (
-            f"\nIt learns from the network in {facts['teacher_file']} with the weights in {facts['teacher_weights']}."
-        )
-    if facts["data_file"]:
-        said += f"\nIts samples, before augmentation and normalization, are in {facts['data_file']}."
-    return said and f"{said}\nThat has to lie beside it."
+    files = [facts["teacher_file"], facts["teacher_weights"]] if facts["distils"] else []
+    files += [facts["data_file"]] if facts["data_file"] else []
+    return f"\nBeside it have to lie: {', '.join(files)}." if files else ""
 
 
 def _exactness(config: RunConfig) -> str:

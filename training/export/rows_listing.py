@@ -36,34 +36,29 @@ logger = logging.getLogger(__name__)
 
 def describe_text(material: Material, dataset: TextDataset) -> Described:
     known = material.facts
-    settings: list[Setting] = []
     encoding = "utf-8-sig" if dataset.encoding == "utf-8" else dataset.encoding
+    settings: list[Setting] = [
+        ("Tokens that are seen at once.", "CONTEXT", dataset.context),
+        ("Tokens from one training window to the next.", "STRIDE", dataset.stride or dataset.context),
+    ]
     reading = [f'text = read_text(path, "{encoding}")']
     if dataset.validation_path:
         reading.append(f'texts = text, read_text(Path(VALIDATION_DATA), "{encoding}")')
         settings.append(("The text to judge by.", "VALIDATION_DATA", code(dataset.validation_path)))
-    settings += [
-        ("Tokens that are seen at once.", "CONTEXT", dataset.context),
-        ("Tokens from one training window to the next.", "STRIDE", dataset.stride or dataset.context),
-    ]
+    else:
+        reading += ["cut = count_trained(len(text), VALIDATION_FRACTION)", "texts = text[:cut], text[cut:]"]
+        share = dataset.validation_fraction
+        settings.append(("Share of the text, at its end, to judge by.", "VALIDATION_FRACTION", share))
     if known.vocabulary == "characters":
         settings.append(("Those of the training text.", "CHARACTERS", list(known.names[1:])))
     if known.vocabulary == "bpe":
-        settings.append(setting(dataset, "vocabulary_size"))
         reading.append("tokenizer = train_byte_pairs(texts[:1], VOCABULARY_SIZE)")
-    if not dataset.validation_path:
-        trained = "count_trained(len(text), VALIDATION_FRACTION)"
-        reading.insert(1, f"texts = text[: (trained := {trained})], text[trained:]")
-        settings.append(
-            ("Share of the text, at its end, to judge by.", "VALIDATION_FRACTION", dataset.validation_fraction)
-        )
+        settings.append(setting(dataset, "vocabulary_size"))
     kind = token_kind(len(known.names)).__name__
+    reading.append(f"tokens = [torch.tensor({_TOKENS[known.vocabulary]}, dtype=torch.{kind}) for text in texts]")
+    reading.append("samples, following, parts = cut_windows(tokens, CONTEXT, STRIDE)")
     return {
-        "reading": [
-            *reading,
-            f"tokens = [torch.tensor({_TOKENS[known.vocabulary]}, dtype=torch.{kind}) for text in texts]",
-            "samples, following, parts = cut_windows(tokens, CONTEXT, STRIDE)",
-        ],
+        "reading": reading,
         "data_packages": ["numpy"] + ["tokenizers"] * (known.vocabulary == "bpe"),
     }, settings
 
@@ -83,11 +78,12 @@ def describe_table(material: Material, dataset: TableDataset) -> Described:
     between, decimal_comma = written or ("", False)
     of_csv = f"read_csv_table(path, SEPARATOR, MISSING{', decimal_comma=True' * decimal_comma})"
     rows = "append_gaps(encode_rows(frame, FEATURES), MARKED)" if marked else "encode_rows(frame, FEATURES)"
-    of_class = "number_classes(frame[TARGETS[0]], CLASSES)"
-    truth = of_class if known.target == "class" else "stack_values(frame, TARGETS)"
-    parts = (
-        "rows_by_part(frame[SPLIT_COLUMN], PARTS)" if dataset.split_column else '{"train": torch.arange(len(frame))}'
-    )
+    truth = "stack_values(frame, TARGETS)"
+    if known.target == "class":
+        truth = "number_classes(frame[TARGETS[0]], CLASSES)"
+    parts = '{"train": torch.arange(len(frame))}'
+    if dataset.split_column:
+        parts = "rows_by_part(frame[SPLIT_COLUMN], PARTS)"
     facts = {
         "reading": [
             f"frame = {of_csv if written else 'read_parquet_table(path)'}.drop_nulls(TARGETS)",
