@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 
-def normalize(values: Tensor, mean: Sequence[float], std: Sequence[float], full: float = 1.0) -> Tensor:
-    """float32 (..., channels) of ``values`` of that shape, at most ``full``; one that is missing (NaN) stays so."""
-    scale, shift = scale_and_shift(mean, std, full).to(values.device)
+def normalize(values: Tensor, by: Tensor) -> Tensor:
+    """float32 (..., channels) of ``values`` of that shape, ``by`` what ``scale_and_shift`` says; a missing one (NaN) stays so."""
+    scale, shift = by.to(values.device)
     return values.to(torch.float32, copy=True, memory_format=torch.contiguous_format).mul_(scale).add_(shift)
 
 
-def scale_and_shift(mean: Sequence[float], std: Sequence[float], full: float) -> Tensor:
+def scale_and_shift(mean: Sequence[float], std: Sequence[float], full: float = 1.0) -> Tensor:
     """float32 (2, channels): by what to multiply values up to ``full``, and what to add then."""
     return torch.tensor([[1 / (each * full) for each in std], [-m / each for m, each in zip(mean, std, strict=True)]])

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.core.normalization import scale_and_shift
+from training.core.normalization import normalize, scale_and_shift
 from training.core.splits import pick_evenly
 from training.errors import InputError
 from training.facts import DataFacts, Layout
@@ -45,17 +45,15 @@ class Normalisation:
         if self.layout == "image":
             pixels = self.apply_pixels(inputs.permute(0, 2, 3, 1))
             return torch.empty_like(inputs, dtype=torch.float32).copy_(pixels.permute(0, 3, 1, 2))
-        scale, shift = _repeat_scale_and_shift(self.mean, self.std, 1.0, 1, inputs.device)
-        made = inputs.to(torch.float32, copy=True).mul_(scale).add_(shift)
+        made = normalize(inputs, _repeat_scale_and_shift(self.mean, self.std, 1.0, 1, inputs.device))
         return made.masked_fill_(made.isnan(), 0.0) if self.missing else made
 
     def apply_pixels(self, pictures: Tensor) -> Tensor:
         """The same bits for contiguous images (B, H, W, C), by long rows instead of single pixels: several times faster."""
         _, height, width, channels = pictures.shape
         repeats = height * width if height * width * channels <= _LONG_ROW else width
-        scale, shift = _repeat_scale_and_shift(self.mean, self.std, 255.0, repeats, pictures.device)
-        rows = pictures.to(torch.float32, copy=True, memory_format=torch.contiguous_format).view(-1, repeats * channels)
-        return rows.mul_(scale).add_(shift).view(pictures.shape)
+        by = _repeat_scale_and_shift(self.mean, self.std, 255.0, repeats, pictures.device)
+        return normalize(pictures.contiguous().view(-1, repeats * channels), by).view(pictures.shape)
 
 
 @lru_cache(maxsize=16)

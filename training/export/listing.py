@@ -189,8 +189,10 @@ def _normalised(facts: dict[str, Any]) -> str:
     if facts["tokens"]:
         return "samples.long()"
     if facts["image"]:
-        return "normalize(samples, MEAN, STD, 255.0).permute(0, 3, 1, 2)" + CONTIGUOUS * (not facts["channels_last"])
-    return "normalize(samples, MEAN, STD)" + ".nan_to_num(nan=0.0)" * facts["missing"]
+        return "normalize(samples, scale_and_shift(MEAN, STD, 255.0)).permute(0, 3, 1, 2)" + CONTIGUOUS * (
+            not facts["channels_last"]
+        )
+    return "normalize(samples, scale_and_shift(MEAN, STD))" + ".nan_to_num(nan=0.0)" * facts["missing"]
 
 
 def _device(name: str) -> str:
