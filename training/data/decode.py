@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from training.core.image_reading import UnfitImage, decode_image, flatten_image, turn_upright
+from training.core.image_reading import UnfitImage, decode_image, flatten_image
 from training.data.files import File, Pair
 from training.data.folder import formats
 from training.data.masks import MaskForm, NoMask
@@ -129,7 +129,7 @@ def unpack(data: bytes, form: Form) -> NDArray[np.uint8]:
         if form.fit:
             return decode_image(image, form.height, form.width, form.channels)
         image.load()
-        return _shaped(flatten_image(turn_upright(image), form.channels), form)
+        return _shaped(flatten_image(image, form.channels), form)
 
 
 def _unpack_pair(picture: bytes, mask: bytes, mask_name: str, form: Form) -> NDArray[np.uint8]:
@@ -139,11 +139,11 @@ def _unpack_pair(picture: bytes, mask: bytes, mask_name: str, form: Form) -> NDA
     # Never at a fraction of the size: its edges would not be where those of the mask are.
     with _decoding(picture), open_picture(io.BytesIO(picture)) as image:
         image.load()
-        shown = flatten_image(turn_upright(image), form.channels)
+        shown = flatten_image(image, form.channels)
     try:
         with _decoding(mask), open_picture(io.BytesIO(mask)) as image:
             image.load()
-            numbers = form.mask.numbers(turn_upright(image))
+            numbers = form.mask.numbers(ImageOps.exif_transpose(image))
     except Unusable as error:
         raise Unusable(f"its mask {visible(mask_name, 200)}: {error}") from error
     except NoMask as error:

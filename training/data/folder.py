@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from training.core.image_reading import is_system_name
+from training.core.image_reading import SYSTEM_NAME
 from training.data.files import Files
 from training.data.names import Names
 from training.data.source import ReportProgress, Skipped
@@ -139,7 +139,7 @@ def list_tree(listing: Listing, part: str, folder: str) -> None:
 def _parts(root: Path) -> dict[str, str]:
     """Folder name to part, when the folder is divided into parts; a class may be called "train", too."""
     try:
-        folders = sorted(path.name for path in root.iterdir() if path.is_dir() and not is_system_name(path.name))
+        folders = sorted(path.name for path in root.iterdir() if path.is_dir() and not SYSTEM_NAME.fullmatch(path.name))
         found = {name: ROLES[name.lower()] for name in folders if name.lower() in ROLES}
         trained = [root / name for name, role in found.items() if role == "train"]
         divided = any(path.is_dir() for folder in trained for path in folder.iterdir())
@@ -197,7 +197,7 @@ def _list_class(
     while entries:
         entry = entries.pop()  # let go of, with all that the system said of it: a million of them take a gigabyte
         path = folder + os.sep + entry.name
-        if is_system_name(entry.name):
+        if SYSTEM_NAME.fullmatch(entry.name):
             listing.skip(path, "hidden or system file")
         elif _is_folder(entry):
             _list_class(listing, path, (*above, identity), seen)
@@ -230,7 +230,7 @@ def _entries(listing: Listing, folder: str) -> list[os.DirEntry[str]]:
 
 def _stray(entry: os.DirEntry[str]) -> str:
     """Why this entry is no class folder, "" if it is one."""
-    if is_system_name(entry.name):
+    if SYSTEM_NAME.fullmatch(entry.name):
         return "hidden or system file"
     return "" if _is_folder(entry) else "not inside a class folder"
 

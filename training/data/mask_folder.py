@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 from training.config.pictures import IMAGE_FOLDERS, MASK_FOLDERS
-from training.core.image_reading import is_system_name
+from training.core.image_reading import SYSTEM_NAME
 from training.data.folder import ROLES, Listing, list_tree, shown
 from training.data.source import ReportProgress
 from training.errors import InputError
@@ -70,7 +70,7 @@ def _pair_in(root: Path, folder: str) -> tuple[str, str] | None:
 def _folders(root: Path, folder: str) -> list[str]:
     try:
         return sorted(
-            path.name for path in (root / folder).iterdir() if path.is_dir() and not is_system_name(path.name)
+            path.name for path in (root / folder).iterdir() if path.is_dir() and not SYSTEM_NAME.fullmatch(path.name)
         )
     except OSError as error:
         raise InputError(f"{root / folder} cannot be read: {error.strerror or error}.", _ADVICE) from error

@@ -38,8 +38,9 @@ def describe_image_folder(material: Material, dataset: ImageFolderDataset) -> De
     return {
         "parts": parts if divided else {"train": "."},
         "reading": [
-            "read = partial(read_image, height=HEIGHT, width=WIDTH, channels=CHANNELS)",
-            f"samples, classes, parts, {files} = read_images(path, PARTS, CLASSES, SUFFIXES, read, print)",
+            "roots = {part: path / folder for part, folder in PARTS.items()}",
+            "decode = partial(decode_image, height=HEIGHT, width=WIDTH, channels=CHANNELS)",
+            f"samples, classes, parts, {files} = read_images(roots, CLASSES, SUFFIXES, decode, print)",
         ],
         "keys": "[hashlib.sha256(file.read_bytes()).digest() for file in files]",
         "data_packages": ["pillow", "numpy"],

@@ -65,7 +65,7 @@ def _call(step: Step, before: list[Step], config: RunConfig) -> list[str]:
     made, given = "pictures", "pictures"
     if _masks(config) and step.takes == "colors":
         made, given = "colors", "pictures[..., :-1].contiguous()"
-    elif _masks(config):
+    elif _masks(config) and step.takes != "pixels":
         words = ["mask=True", *words]
     start = f"{made} = {step.function.__name__}("
     if len(line := f"{start}{given}, draws, {', '.join(words)})") <= _WIDTH:

@@ -233,7 +233,7 @@ def test_steps_come_in_the_order_of_torchvisions_recipes() -> None:
     config = ShapesDataset.model_validate({**EVERYTHING, "erasing": 0.1})
     names = [step.function.__name__ for step in steps(config, False)]
     assert names == [
-        *("shift_and_flip", "deform", "trivial_augment_wide", "jitter_color", "turn_grey", "blur", "erase"),
+        *("shift_and_flip_zero_padded", "deform", "trivial_augment_wide", "jitter_color", "turn_grey", "blur", "erase"),
     ]
 
 

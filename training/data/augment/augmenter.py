@@ -47,7 +47,7 @@ class Augmenter:
             arguments = step.settings(self._config)
             if step.takes != "geometry" and pictures.dtype != torch.uint8:
                 pictures = pictures.round().to(torch.uint8)
-            if not self.mask:
+            if not self.mask or step.takes == "pixels":
                 pictures = step.function(pictures, draws, **arguments)
             elif step.takes == "colors":
                 colors = step.function(pictures[..., :-1].contiguous(), draws, **arguments)

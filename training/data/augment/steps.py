@@ -13,14 +13,14 @@ from training.data.augment.auto import rand_augment, trivial_augment_wide
 from training.data.augment.erasing import erase
 from training.data.augment.geometry import deform, turn
 from training.data.augment.jitter import blur, jitter_color, turn_grey
-from training.data.augment.shift import shift_and_flip
+from training.data.augment.shift import shift_and_flip, shift_and_flip_zero_padded
 
 
 class Step(NamedTuple):
     """``function(pictures, draws, **arguments)``. ``arguments`` maps each of its names to the setting that decides it.
 
-    ``takes`` says what it works on: "geometry" moves a mask, too; "colors" wants bytes and no mask; "inputs" are what the
-    model gets, normalised.
+    ``takes`` says what it works on: "pixels" moves whole ones, whatever they hold; "geometry" moves a mask, too; "colors"
+    wants bytes and no mask; "inputs" are what the model gets, normalised.
     """
 
     function: Callable[..., Tensor]
@@ -52,7 +52,10 @@ def steps(config: DatasetSection, mask: bool) -> list[Step]:
         return []
     found: list[Step] = []
     if config.flip or config.vertical_flip or config.crop_padding:
-        found.append(Step(shift_and_flip, _SHIFT | _PADDING, "geometry"))
+        black = config.crop_padding and config.padding_mode == "zeros"
+        found.append(
+            Step(shift_and_flip_zero_padded, _SHIFT, "geometry") if black else Step(shift_and_flip, _SHIFT, "pixels")
+        )
     deformed = config.resized_crop_scale < 1.0 or any(
         (config.translate, config.affine_scale, config.shear, config.perspective)
     )
