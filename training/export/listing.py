@@ -152,6 +152,7 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
     first = "pixels.permute(0, 3, 1, 2)" + CONTIGUOUS * (not facts["channels_last"])
     worst = "-math.inf" if config.maximize else "math.inf"
     counted = f', "counted": {worst}, "stale": 0' if loop.early_stopping_patience else ""
+    averages = ', "averages": 0' if loop.ema_decay is not None or loop.swa_start is not None else ""
     monitored = facts["monitored"]
     return {
         "given": given,
@@ -163,7 +164,7 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
         "first_batch": augmented.replace("%s", "0"),
         "order": order.replace("%s", "epoch"),
         "first_order": order.replace("%s", "0"),
-        "progress": f'{{"step": 0, "skipped": 0, "best": {worst}{counted}}}',
+        "progress": f'{{"step": 0, "skipped": 0, "best": {worst}{counted}{averages}}}',
         "gain": f'{monitored} - progress["counted"]' if config.maximize else f'progress["counted"] - {monitored}',
         "total_steps": "min(EPOCHS * steps_per_epoch, MAX_STEPS)" if loop.max_steps else "EPOCHS * steps_per_epoch",
         **describe_averaging(material),

@@ -111,10 +111,11 @@ def describe_averaging(material: Material) -> dict[str, Any]:
     norms = any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in material.model.modules())
     every = "SWA_EVERY_STEPS" if loop.swa_every_steps else "steps_per_epoch"
     ema = loop.ema_decay is not None
-    average = "get_ema_multi_avg_fn(EMA_DECAY), use_buffers=True" if ema else "get_swa_multi_avg_fn()"
+    updates = 'torch.tensor(progress["averages"], device=device)'
     return {
-        "averages": f"AveragedModel(model, multi_avg_fn={average})" if ema or swa else "",
-        "judged": "averaged" if ema else "averaged if averaged.n_averaged else model" if swa else "model",
+        "averages": ema or swa,
+        "share": f"ema_share({updates}, EMA_DECAY)" if ema else f"swa_share({updates})",
+        "judged": "averaged" if ema else 'averaged if progress["averages"] else model' if swa else "model",
         "swa": swa,
         "swa_every": every,
         "measured": swa and norms,

@@ -53,6 +53,7 @@ _IMPORTS = {
     "AbstractContextManager": "from contextlib import AbstractContextManager",
     "contextmanager": "from contextlib import contextmanager",
     "nullcontext": "from contextlib import nullcontext",
+    "deepcopy": "from copy import deepcopy",
     "dataclass": "from dataclasses import dataclass",
     "lru_cache": "from functools import lru_cache",
     "partial": "from functools import partial",
@@ -77,10 +78,6 @@ _IMPORTS = {
     "nn": "from torch import nn",
     "functional": "from torch.nn import functional",
     "adamw": "from torch.optim.adamw import adamw",
-    **{
-        name: f"from torch.optim.swa_utils import {name}"
-        for name in ("AveragedModel", "get_ema_multi_avg_fn", "get_swa_multi_avg_fn")
-    },
 }
 """What a script may need, by the name it uses; only what it does use is written."""
 

@@ -1,31 +1,30 @@
-"""Averages of a model's weights over training: ``torch.optim.swa_utils.AveragedModel`` without a second model, which the
-model of a run takes the weights of, and without waiting for the device."""
+"""Averages of a model's weights over training, by ``training.core.averaging``: what ``torch.optim.swa_utils.AveragedModel``
+does, but without a second model (the run's own takes the averaged weights) and without waiting for the device."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
+from training.core.averaging import ema_share, swa_share, update_average
+
 
 class WeightAverage:
-    """A copy of ``model``'s parameters and saved buffers, which ``update`` moves towards the model.
+    """A copy of ``model``'s parameters and saved buffers, which ``update`` moves towards the model by ``share`` of the number of
+    updates before (0-dim each)."""
 
-    The first update copies, so that the random initial weights leave no trace. Integer buffers (batch norm's
-    ``num_batches_tracked``) are always copied.
-    """
-
-    def __init__(self, model: nn.Module) -> None:
-        saved, live = model.state_dict(), dict(model.named_parameters()) | dict(model.named_buffers())
+    def __init__(self, model: nn.Module, share: Callable[[Tensor], Tensor]) -> None:
+        saved = model.state_dict()
         self.model = model
-        self.live = {name: tensor.detach() for name, tensor in live.items() if name in saved}
+        self.share = share
+        self.live = {name: tensor for name, tensor in _tensors(model).items() if name in saved}
         self.shadow = {name: tensor.clone() for name, tensor in self.live.items()}
-        pairs = [(self.shadow[name], tensor) for name, tensor in self.live.items()]
-        self.averaged = [(shadow, tensor) for shadow, tensor in pairs if tensor.is_floating_point()]
-        self.copied = [(shadow, tensor) for shadow, tensor in pairs if not tensor.is_floating_point()]
-        self.count = torch.zeros((), dtype=torch.int64, device=pairs[0][0].device)  # of updates
+        self.pairs = [(self.shadow[name], tensor) for name, tensor in self.live.items()]
+        self.count = torch.zeros((), dtype=torch.int64, device=self.pairs[0][0].device)  # of updates
 
     def is_due(self, step: int) -> bool:
         """Whether the weights are to be taken in after ``step`` steps."""
@@ -36,18 +35,10 @@ class WeightAverage:
         """Whether the average is the one to judge and to keep."""
         return True
 
-    def weight(self) -> Tensor:
-        """The model's share in the next average: 0-dim float32."""
-        raise NotImplementedError
-
     def update(self, stepped: Tensor | bool = True) -> None:
         """Take in the weights, but not after a step that was not made; a tensor (0-dim bool) is not waited for."""
         stepped = torch.as_tensor(stepped, device=self.count.device)
-        weight = self.weight() * stepped
-        shadows, live = ([pair[side] for pair in self.averaged] for side in (0, 1))
-        torch._foreach_lerp_(shadows, live, [weight.to(shadow.dtype) for shadow in shadows])
-        for shadow, tensor in self.copied:
-            shadow.copy_(torch.where(stepped, tensor, shadow))
+        update_average(self.pairs, self.share(self.count) * stepped)
         self.count.add_(stepped)
 
     def load_state_dict(self, state: Mapping[str, Tensor], count: int) -> None:
@@ -59,15 +50,18 @@ class WeightAverage:
     @contextmanager
     def swapped(self) -> Iterator[None]:
         """Inside, the model has the averaged weights, if there are any; afterwards its own again, to the bit."""
-        live = dict(self.model.named_parameters()) | dict(
-            self.model.named_buffers()
-        )  # a network may assign others to buffers
-        pairs = [(shadow, live[name].detach()) for name, shadow in self.shadow.items()] if self.started else []
+        live = _tensors(self.model)  # a network may have assigned others to its buffers
+        pairs = [(shadow, live[name]) for name, shadow in self.shadow.items()] if self.started else []
         _exchange(pairs)
         try:
             yield
         finally:
             _exchange(pairs)
+
+
+def _tensors(model: nn.Module) -> dict[str, Tensor]:
+    """Parameters and buffers by name, those in several places once."""
+    return {name: tensor.detach() for name, tensor in (*model.named_parameters(), *model.named_buffers())}
 
 
 def _exchange(pairs: list[tuple[Tensor, Tensor]]) -> None:
@@ -85,11 +79,7 @@ class EMA(WeightAverage):
     """
 
     def __init__(self, model: nn.Module, decay: float) -> None:
-        super().__init__(model)
-        self.decay = decay
-
-    def weight(self) -> Tensor:
-        return (self.count == 0).float().clamp(min=1.0 - self.decay)  # 1 at the first update
+        super().__init__(model, partial(ema_share, decay=decay))
 
 
 class SWA(WeightAverage):
@@ -101,7 +91,7 @@ class SWA(WeightAverage):
     """
 
     def __init__(self, model: nn.Module, first: int, every: int) -> None:
-        super().__init__(model)
+        super().__init__(model, swa_share)
         self.first = first
         self.every = every
         self.stale = False  # whether the statistics are older than the weights
@@ -112,9 +102,6 @@ class SWA(WeightAverage):
     @property
     def started(self) -> bool:
         return bool(self.count)
-
-    def weight(self) -> Tensor:
-        return 1.0 / (self.count + 1)
 
     def update(self, stepped: Tensor | bool = True) -> None:
         super().update(stepped)

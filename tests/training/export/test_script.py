@@ -74,8 +74,7 @@ def assert_same_run(checkpoint: Path, out: Path) -> None:
     assert all(torch.equal(state["model"][name], tensor) for name, tensor in weights.items())
     if (checkpoint / "ema.safetensors").exists():
         averaged = load_file(checkpoint / "ema.safetensors")
-        floating = {name: tensor for name, tensor in averaged.items() if tensor.is_floating_point()}
-        assert all(torch.equal(state["averaged"][f"module.{name}"], tensor) for name, tensor in floating.items())
+        assert all(torch.equal(state["average"][name], tensor) for name, tensor in averaged.items())
 
 
 def check_source(file: Path) -> None:

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value
 
+from training.core.averaging import update_average
 from training.engine.session import Session
 from training.optim.averaging import EMA
 from training.optim.functional import State, find_functional, wide
@@ -46,9 +47,7 @@ class StepGraph:
         self._buffers = [name for name, _ in session.model.named_buffers()]
         self._everywhere = _everywhere(session.model)
         self._ema = session.ema if isinstance(session.ema, EMA) else None  # SWA is due too rarely to be part of it
-        shadow = self._ema.shadow if self._ema is not None else {}
-        self._averaged = [name for name, tensor in shadow.items() if tensor.is_floating_point()]
-        self._copied = [name for name, tensor in shadow.items() if not tensor.is_floating_point()]
+        self._averaged = list(self._ema.shadow) if self._ema is not None else []
         # One place for each rate and momentum, and the place that each group looks at.
         scales = [(group.get("lr_scale", 1.0), "betas" in group) for group in session.optimizer.param_groups]
         self._places = [sorted(set(scales)).index(scale) for scale in scales]
@@ -93,7 +92,6 @@ class StepGraph:
             "buffers": [buffers[name] for name in self._buffers],
             "states": [_tensors(state[parameter]) for parameter in self._weights],
             "averaged": [shadow[name] for name in self._averaged],
-            "copied": [shadow[name] for name in self._copied],
             "updates": ema.count if ema is not None else None,
             "scale": scale,
             "rates": self._rates,
@@ -196,20 +194,16 @@ class StepGraph:
         return weights, states
 
     def _average(self, held: Held, ok: Tensor, weights: list[Tensor], buffers: list[Tensor]) -> None:
-        """As ``optim.averaging`` does: the first update copies, one that is refused leaves everything."""
-        ema = self._ema
-        assert ema is not None
+        """As ``optim.averaging`` does; where the step is refused, ``weights`` are the old ones already."""
+        assert self._ema is not None
+        kept = [torch.where(ok, new, old) for new, old in zip(buffers, held["buffers"], strict=True)]
         live = {
             **held["fixed"],
-            **dict(zip(self._buffers, buffers, strict=True)),
+            **dict(zip(self._buffers, kept, strict=True)),
             **dict(zip(self._names, weights, strict=True)),
         }
-        weight = ok * (held["updates"] == 0).float().clamp(min=1.0 - ema.decay)  # 1 at the first update
-        for name, shadow in zip(self._averaged, held["averaged"], strict=True):
-            mixed = torch.lerp(shadow, live[name], weight.to(shadow.dtype))
-            shadow.copy_(torch.where(ok, mixed, shadow))
-        for name, shadow in zip(self._copied, held["copied"], strict=True):
-            shadow.copy_(torch.where(ok, live[name], shadow))
+        pairs = ((average, live[name]) for name, average in zip(self._averaged, held["averaged"], strict=True))
+        update_average(pairs, ok * self._ema.share(held["updates"]))
         held["updates"].add_(ok)
 
     def _unscale(self, scale: list[Tensor], gradients: list[Tensor]) -> list[Tensor]:
