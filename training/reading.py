@@ -7,6 +7,8 @@ import json
 import os
 import re
 import stat
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -66,17 +68,21 @@ def parse_json(text: bytes | str) -> Any:
         data = json.loads(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    level = [data]
-    for _ in range(_MOST_LEVELS):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, dict | list)
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-    if level:  # shallow enough for the reader, yet whoever visits or writes it again may run out of stack
+    if any(islice(iterate_levels(data), _MOST_LEVELS - 1, None)):  # who visits or writes it again may run out of stack
         raise ValueError("nested too deeply")
     return data
+
+
+def iterate_levels(data: Any) -> Iterator[list[Any]]:
+    """What dicts and lists hold, level by level, without recursion: what ``data`` holds, what that holds, to the deepest."""
+    level = [data]
+    while level := [
+        inner
+        for outer in level
+        if isinstance(outer, dict | list)
+        for inner in (outer.values() if isinstance(outer, dict) else outer)
+    ]:
+        yield level
 
 
 def visible(text: str, most: int = _MOST_SHOWN) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from training.errors import InputError
-from training.reading import MEGABYTE, read_bytes, visible
+from training.reading import MEGABYTE, iterate_levels, read_bytes, visible
 
 _MOST_BYTES = MEGABYTE
 _MOST_WORK = 20_000  # the squares of the dots in each line: one of 140, or thousands of two or three
@@ -47,18 +47,11 @@ def parse_toml(text: str) -> dict[str, Any]:
     if sum(line.count(".") ** 2 for line in text.split("\n")) > _MOST_WORK:
         raise RecursionError  # told before it is parsed: tomllib's work grows with the square of a key's parts
     data = tomllib.loads(text)
-    level: list[Any] = [data]
-    for _ in range(_MOST_LEVELS):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, dict | list)
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
+    for depth, level in enumerate(iterate_levels(data), start=1):
         if any(isinstance(value, int) and value.bit_length() > _MOST_BITS for value in level):
             raise ValueError("a whole number has hundreds of digits")
-    if level:  # dotted keys nest without recursion, but whoever prints the value afterwards recurses
-        raise RecursionError
+        if depth == _MOST_LEVELS:  # dotted keys nest without recursion, but who prints the value afterwards recurses
+            raise RecursionError
     return data
 
 
