@@ -14,8 +14,7 @@ CERTAIN = 1.00001
 
 def gradient_norm(parameters: Iterable[nn.Parameter]) -> Tensor:
     """The 2-norm of all gradients together: 0-dim, on their device."""
-    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    return torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))) if gradients else torch.zeros(())
+    return _total_norm(_gradients(parameters))
 
 
 @torch.no_grad()
@@ -24,9 +23,17 @@ def clip_norm(parameters: Iterable[nn.Parameter], max_norm: float) -> Tensor:
 
     A norm that is not finite spreads NaN over them: such a step must not be made.
     """
-    norm = gradient_norm(parameters := list(parameters))
+    gradients = _gradients(parameters)
+    norm = _total_norm(gradients)
     if norm.device.type == "cpu" and norm.item() * CERTAIN + 1e-6 <= max_norm:
         return norm  # a factor of 1 changes no bit; elsewhere looking at the norm would wait for the device
-    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     torch._foreach_mul_(gradients, torch.clamp(max_norm / (norm + 1e-6), max=1.0))
     return norm
+
+
+def _gradients(parameters: Iterable[nn.Parameter]) -> list[Tensor]:
+    return [parameter.grad for parameter in parameters if parameter.grad is not None]
+
+
+def _total_norm(gradients: list[Tensor]) -> Tensor:
+    return torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))) if gradients else torch.zeros(())
