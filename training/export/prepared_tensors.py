@@ -102,8 +102,8 @@ def refuse_large(size: int, path: Path) -> None:
         )
 
 
-def known_size(material: Material) -> int:
-    """Bytes of the samples as the run reported them, before any of them is opened; 0 where it did not."""
+def read_size(material: Material) -> int:
+    """Read the bytes of the samples as the run reported them, before any of them is opened; 0 where it did not."""
     return bytes_beside(read_json(material.run.data_file))
 
 

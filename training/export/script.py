@@ -27,7 +27,7 @@ from training.export.listing import describe_run
 from training.export.material import SAMPLES, Material
 from training.export.own_file import joined, refuse_clash
 from training.export.place import make_parents, remove_made
-from training.export.prepared_tensors import is_prepared, known_size, refuse_large
+from training.export.prepared_tensors import is_prepared, read_size, refuse_large
 from training.export.rows_listing import rows_alike
 from training.export.teacher_listing import SecondFile, describe_teacher, importable, taught_alike, teacher_bytes
 from training.export.weights_listing import begun_alike
@@ -99,7 +99,7 @@ def export_script(
     material = load()
     data = out.with_name(data_name(out.name))
     if not large_data:
-        refuse_large(known_size(material), data)
+        refuse_large(read_size(material), data)
     files: dict[Path, Callable[[BinaryIO], object]] = {}
     size = ""
     if material.prepared is not None:
