@@ -61,9 +61,8 @@ class BatchPlan:
         """Whether each step sees the very samples it sees under ``other``, however they are cut into batches."""
         if (self.n, self.steps) != (other.n, other.steps):
             return False
-        return (
-            self.steps == 1 or self.samples_per_step == other.samples_per_step
-        )  # every step but the last is a full one
+        # Every step but the last is a full one.
+        return self.steps == 1 or self.samples_per_step == other.samples_per_step
 
     def smaller(self, most: int) -> BatchPlan | None:
         """The same steps in the largest batches of at most ``most`` samples; None where there is no such plan.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+from functools import cache
 from itertools import pairwise
 from types import ModuleType
 
@@ -38,8 +39,8 @@ class Definitions:
         """Take what ``name`` means at the top of ``module``, and before it what that needs."""
         if (module.__name__, name) in self._known:
             return
-        text = inspect.getsource(module)
-        for node in ast.parse(text).body:
+        text, nodes = _parse(module)
+        for node in nodes:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self._import(node, name)
             elif name in defined_names(node):
@@ -62,6 +63,13 @@ class Definitions:
                 self.take(sys.modules[str(node.module)], alias.name)
             else:
                 self._imports[f"from {node.module} import {alias.name}{called}"] = None
+
+
+@cache
+def _parse(module: ModuleType) -> tuple[str, list[ast.stmt]]:
+    """A module's source, and the statements at its top."""
+    text = inspect.getsource(module)
+    return text, ast.parse(text).body
 
 
 def defined_names(node: ast.stmt) -> set[str]:

@@ -108,10 +108,8 @@ def adafactor(
     smallest, least = settings["eps"]
     new_weights: list[Tensor] = []
     new_states: list[State] = []
-    before = weights
-    for weight, decayed, gradient, state in zip(
-        before, _shrink(settings, before, rate), gradients, states, strict=True
-    ):
+    shrunk = _shrink(settings, weights, rate)
+    for weight, decayed, gradient, state in zip(weights, shrunk, gradients, states, strict=True):
         floor = torch.finfo(weight.dtype).eps if smallest is None else smallest
         size = relative.to(weight.dtype) * _root_mean_square(weight).clamp(min=least)
         new: State = {"step": state["step"] + 1}
