@@ -13,7 +13,7 @@ from training.core.replace_file import replace_file
 def write_bytes(path: Path, data: bytes, durable: bool = True) -> None:
     """Replace ``path`` by ``data``; a reader, or a start after a power cut, sees the old or the new file, never a part.
 
-    ``durable=False`` leaves out the waiting for the disk, for files that are written often and can be made anew.
+    ``durable=False`` leaves out the waiting for the disk, for files that are written often and can be made again.
     """
     write_stream(path, lambda stream: stream.write(data), durable)
 

@@ -98,7 +98,7 @@ class Control:
             return
         try:
             status = os.stat(self._file)
-            if status.st_ino != self._inode:  # deleted, and begun anew by who had something to ask
+            if status.st_ino != self._inode:  # deleted, and begun again by who had something to ask
                 self._inode, self._offset = status.st_ino, 0
             if status.st_size <= self._offset:
                 self._offset = status.st_size

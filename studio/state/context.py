@@ -232,7 +232,7 @@ class AppContext(QObject):
         self.show_page("setup")
 
     def cancel_branch(self) -> None:
-        """The next run starts anew."""
+        """The next run starts from the beginning."""
         self._set_branch(None)
 
     def recall(self) -> None:

@@ -52,7 +52,7 @@ class RunSummary:
 
     @property
     def parent(self) -> str:
-        """The run it was branched from; "" for one that began anew."""
+        """The run it was branched from; "" for one that started from the beginning."""
         parent = self.record.get("parent")
         return str(parent.get("run") or "") if isinstance(parent, dict) else ""
 

@@ -36,7 +36,7 @@ class RunReader:
         self._anew = True
 
     def read(self) -> RunReading:
-        """What is new. Raises OSError or InputError when it cannot be read; then the next reading begins anew."""
+        """What is new. Raises OSError or InputError when it cannot be read; then the next reading begins again."""
         try:
             if events_file_id(self._folder) != self._file:
                 self._begin()  # the run went back to an earlier state of it

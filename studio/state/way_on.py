@@ -28,7 +28,7 @@ START_OVER = WayOn("Start over", "Train this run again from its beginning", "No 
 
 def way_on(folder: RunFolder | None) -> WayOn:
     """The way on for the run in ``folder``. One whose checkpoints are damaged has none but RESUME: the engine refuses to
-    begin anew where there was something to go on from, and says what is wrong."""
+    start from the beginning where there was something to go on from, and says what is wrong."""
     if folder is None:
         return RESUME
     try:

@@ -79,7 +79,7 @@ class ElidedLabel(QLabel):
 class SteadyLabel(QLabel):
     """A figure that changes many times a minute. It keeps its room while a text fits well enough.
 
-    A label that changes asks every layout around it, up to the window, to be counted anew, which costs many times the
+    A label that changes asks every layout around it, up to the window, to be counted again, which costs many times the
     label itself; one of a fixed size asks nothing. And what stands beside it does not dance.
     """
 

@@ -55,7 +55,7 @@ class Precision(Section):
         False,
         title="Recompute activations",
         help="Blocks keep only their input and are computed again in the backward pass: far less memory for deep networks and "
-        "large batches, at about a third more time. Results are the same to the bit on the processor.",
+        "large batches, at about a third more time. Results are the same to the bit on the CPU.",
         advanced=True,
         affects_result=False,
     )

@@ -11,7 +11,7 @@ from training.config.fields import setting
 
 
 class ImageSection(DatasetSection):
-    """Variation of the training images, drawn anew for each sample and epoch."""
+    """Variation of the training images, drawn for each sample and epoch."""
 
     layout = "image"
     called = "pictures"

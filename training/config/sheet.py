@@ -138,7 +138,7 @@ def _refusal(changes: Sequence[Change], before: RunConfig, after: RunConfig) -> 
 
 
 def _past_end(after: RunConfig, manifest: Mapping[str, Any]) -> str:
-    """Why nothing would be left to do; what an epoch holds is the same, or the run would begin anew."""
+    """Why nothing would be left to do; what an epoch holds is the same, or the run would start from the beginning."""
     step, epoch, limit = int(manifest["step"]), int(manifest["epoch"]), after.loop.max_steps
     if epoch < after.loop.epochs and (limit is None or step < limit):
         return ""
@@ -236,7 +236,7 @@ def _ignored(
 
 
 def _notes(changes: Sequence[Change], before: RunConfig, after: RunConfig, parts: frozenset[Part]) -> list[str]:
-    """What begins anew, and what cannot be known yet."""
+    """What starts from the beginning, and what cannot be known yet."""
     paths = {change.path for change in changes}
     notes = []
     if "position" not in parts:
@@ -272,7 +272,7 @@ def _plateau_obstacle(before: RunConfig, after: RunConfig) -> str:
         return "the schedule's settings are changed"
     if before.monitor != after.monitor:
         return "it watches another metric now"
-    return "the run begins anew"
+    return "the run starts from the beginning"
 
 
 def _clauses(changes: Sequence[Change], after: RunConfig) -> list[str]:

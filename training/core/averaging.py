@@ -35,7 +35,7 @@ def swa_share(updates: Tensor) -> Tensor:
 
 @torch.no_grad()
 def measure_statistics(model: nn.Module, batches: Iterable[Tensor], autocast: Callable[[], Any]) -> None:
-    """Measure batch norm's running means and variances anew over ``batches`` of inputs, as ``update_bn``, but without dropout.
+    """Measure batch norm's running means and variances again over ``batches`` of inputs, as ``update_bn``, but without dropout.
 
     ``model`` is in training mode; norms that are not keep their statistics. Afterwards all is in eval mode, if there are norms.
     """

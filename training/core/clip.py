@@ -1,6 +1,7 @@
 """Clipping by value, which torch has for itself alone. Each function returns the norm before clipping.
 
-Clipping by norm is ``nn.utils.clip_grad_norm_``, which returns it, too; with an infinite limit it does nothing else.
+Clipping by norm is ``nn.utils.clip_grad_norm_``, which returns it, too; with an infinite limit it changes no gradient, unless
+the norm is not finite.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ class Data:
         self.evaluation_size = evaluation_size
 
     def window_again(self, epoch: int, number: int) -> Window:
-        """The very window that training saw, read anew without disturbing the pass that is under way."""
+        """The very window that training saw, read again without disturbing the pass that is under way."""
         bounds = self.plan.batches_of(number)
         batches = self._batches("look", self._order(epoch), bounds, epoch)
         return Window(self.plan.samples(number), len(bounds), batches)

@@ -57,7 +57,7 @@ class CacheFolder:
         return self.at(generation)
 
     def state(self) -> tuple[str, int]:
-        """Changes whenever something is added or made anew: the name of the records' file, and its bytes."""
+        """Changes whenever something is added or made again: the name of the records' file, and its bytes."""
         with suppress(OSError, ValueError):
             index = self.place().index
             status = index.stat()

@@ -23,7 +23,7 @@ pixels in 0.2 s (3 MB each) to 0.6 s (47 kB each)."""
 _AT_ONCE = 8 << 20  # bytes of pixels read from the cache at once
 
 DAMAGED = Notice(
-    "The cache of decoded pictures was damaged; it is made anew, and no damaged picture was used.",
+    "The cache of decoded pictures was damaged; it is made again, and no damaged picture was used.",
     "If it happens again, have the disk checked.",
 )
 

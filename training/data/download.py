@@ -128,7 +128,7 @@ def _fetch(url: str, part: Path, remote: Remote, report_progress: ReportProgress
     shown = 0.0
     with answer:
         if done and not (answer.headers.get("Content-Range") or "").startswith(f"bytes {done}-"):
-            digest, done = _hash(kind), 0  # this place begins anew
+            digest, done = _hash(kind), 0  # this place begins again
         rest = int(answer.headers.get("Content-Length") or 0)
         whole = done + rest if rest else 0
         require_room(part.parent.parent, rest, remote.name)

@@ -128,6 +128,6 @@ def peak_resident() -> int:
 
 
 def forget_peak() -> None:
-    """Let ``peak_resident`` begin anew, where the system allows that (Linux)."""
+    """Let ``peak_resident`` begin again, where the system allows that (Linux)."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")

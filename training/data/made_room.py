@@ -28,7 +28,7 @@ def refuse_too_much_made(config: RunConfig) -> None:
     if need <= free:
         return
     fewer = int(_COMFORTABLE * free / (dataset.numbers * (_KEPT + _WHILE_MADE)))
-    way = ", or set loader.mode to streamed to make them anew in each epoch" if streamed <= free else ""
+    way = ", or set loader.mode to streamed to make them again in each epoch" if streamed <= free else ""
     raise InputError(
         f"dataset.samples: {dataset.samples:,} samples of {dataset.numbers:,} numbers take {in_words(need)}, but only "
         f"{in_words(free)} of memory are free; take fewer samples or smaller ones{way}.",

@@ -2,7 +2,7 @@
 
 A picture is known by the content of its file (SHA-256). Path, size and times only save reading it: a file that has them
 as they were is taken for unchanged, as git's index does; any other is read, and decoded only if its content is new. So a
-changed file is decoded anew, also one whose size and date were put back: "times" are those of the content and of any change
+changed file is decoded again, also one whose size and date were put back: "times" are those of the content and of any change
 to the file, which nobody can set back. Windows, and drives without a time of the latter kind (FAT, some of the network),
 tell only the former; there a file that was changed without a trace in size and date is not noticed.
 
@@ -270,7 +270,7 @@ class PictureCache:
         if self._lock is not None or self._locked():
             if self._home.state() == self._state:
                 empty(self.folder)
-            else:  # somebody has just made it anew, and may be reading it
+            else:  # somebody has just made it again, and may be reading it
                 self._release()
         if self._lock is None and not self.trouble:
             self.trouble, self.refused = _BUSY, True

@@ -43,7 +43,7 @@ _AROUND = 64 << 10  # bytes that Linux maps at the touch of one
 
 
 class Damaged(Exception):
-    """The files are not what was written; they have to be made anew."""
+    """The files are not what was written; they have to be made again."""
 
 
 @dataclass(frozen=True)

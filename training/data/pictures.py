@@ -167,7 +167,7 @@ class Pictures(Plain):
             note_use(self._rows.place.pixels.parent)
         if (slots[lost] >= 0).any():
             self._notices.append(DAMAGED)
-            if self._rows.place.pixels.exists():  # else it is removed already, or somebody has made it anew
+            if self._rows.place.pixels.exists():  # else it is removed already, or somebody has made it again
                 remove(self._rows.place.pixels.parent)  # this run decodes what it cannot read
         return lost
 

@@ -30,7 +30,7 @@ class Feed(Protocol):
     """Brings samples to the device."""
 
     waited: float
-    """Seconds spent waiting for samples; set it to 0 to count anew."""
+    """Seconds spent waiting for samples; set it to 0 to count again."""
     notices: list[Notice]
     """What happened since somebody looked; whoever tells it empties the list."""
 

@@ -43,7 +43,7 @@ def _looks() -> Iterator[bool]:
 
 
 def _train_epoch(session: Session, control: Control, recorder: Recorder, ledger: Ledger, looks: Iterator[bool]) -> None:
-    """Train to the end of the epoch, or until ``control`` says stop, or until the windows have to be cut anew."""
+    """Train to the end of the epoch, or until ``control`` says stop, or until the windows have to be cut again."""
     progress = session.progress
     for window in session.data.train_windows(progress.epoch, progress.window):
         lr = session.next_lr()

@@ -26,7 +26,7 @@ def check_data(folder: RunFolder, session: Session, manifest: Mapping[str, Any])
     """Note the dataset, its split and the teacher, or compare them with what the run began with; raises InputError when they
     differ. ``manifest`` is that of the checkpoint it goes on from, which knows the teacher, too; empty where there is none.
 
-    Files of a folder that are lost or damaged are written anew: the data itself and the other file tell what they said.
+    Files of a folder that are lost or damaged are written again: the data itself and the other file tell what they said.
     """
     known = read_sealed(folder.data_file)
     if known:
@@ -77,5 +77,5 @@ def _check_split(folder: RunFolder, parts: dict[str, Tensor], same: bool | None)
     if same is False or (same is None and written):
         raise InputError(f"{folder.splits_file}: the split of the data differs from the one this run began with.")
     if folder.splits_file.exists():
-        logger.warning("%s was damaged and is written anew.", folder.splits_file)
+        logger.warning("%s was damaged and is written again.", folder.splits_file)
     write_bytes(folder.splits_file, save(parts))

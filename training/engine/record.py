@@ -216,7 +216,7 @@ class Recorder:
 
 
 def _fetched(losses: list[Tensor], norms: list[Tensor]) -> tuple[Any, Any]:
-    """Their numbers. A device is asked once; on the processor, asking each takes a fifth of what stacking them does."""
+    """Their numbers. A device is asked once; on the CPU, asking each takes a fifth of what stacking them does."""
     if norms[0].device.type == "cpu" and losses[0].device.type == "cpu":
         return [loss.item() for loss in losses], [norm.item() for norm in norms]
     stacked = torch.stack([torch.stack(losses), torch.stack(norms)]).float().cpu().numpy()

@@ -215,7 +215,7 @@ def _largest(tensor: Tensor) -> float:
 
 
 def _bad_rows(tensor: Tensor, count: int) -> Tensor:
-    """Bool (count,) on the processor: which samples' numbers are not all finite; all, where rows are no samples."""
+    """Bool (count,) on the CPU: which samples' numbers are not all finite; all, where rows are no samples."""
     if tensor.ndim == 0 or len(tensor) != count:
         return torch.full((count,), not _finite(tensor))
     return ~torch.isfinite(tensor.detach()).reshape(count, -1).all(dim=1).cpu()

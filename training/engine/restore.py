@@ -261,7 +261,7 @@ def _fits(saved: dict[str, Any], optimizer: torch.optim.Optimizer) -> bool:
 
 
 def _continued(saved: dict[str, Any]) -> Progress:
-    """The parent's progress for a branch: the best of a run is one of its own checkpoints, so it is sought anew, and a
+    """The parent's progress for a branch: the best of a run is one of its own checkpoints, so it is sought again, and a
     row of skips under the old settings says nothing about the new ones."""
     return replace(
         Progress(**saved),

@@ -65,7 +65,7 @@ class Intent:
         return keeps_run(self.changed) and not self.branch
 
     def sheet(self) -> tuple[Path | None, Sheet | None]:
-        """From which checkpoint what would be taken over; None where there is none yet and everything begins anew.
+        """From which checkpoint what would be taken over; None where there is none yet and the run starts from the beginning.
 
         Raises CheckpointError as the resume itself would.
         """

@@ -12,7 +12,7 @@ MOST_WINDOWS = 100
 
 
 def measure_statistics(session: Session) -> None:
-    """Measure batch norm's statistics anew where weights were taken into an equal average since.
+    """Measure batch norm's statistics again where weights were taken into an equal average since.
 
     Over the samples of the first epoch's first steps, augmented as training saw them. What comes out depends on the averaged
     weights and the data alone: whoever looks or saves in between changes nothing of the run.

@@ -83,7 +83,7 @@ _IMPORTS = {
 
 _TRIED_STEPS = 1000
 _OTHER_PIXELS = (
-    " It decodes JPEGs on the processor, the run had them decoded on a GPU (loader.decoder): some pixels differ a little, and "
+    " It decodes JPEGs on the CPU, the run had them decoded on a GPU (loader.decoder): some pixels differ a little, and "
     "so do its losses and weights."
 )
 

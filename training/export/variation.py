@@ -1,4 +1,4 @@
-"""How the script varies pictures: the calls of our own functions."""
+"""How the script augments images: the calls of our own functions."""
 
 from __future__ import annotations
 

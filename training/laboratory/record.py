@@ -67,7 +67,7 @@ class LabRecord:
         self._write()
 
     def note_kill(self, kill: Kill | None) -> None:
-        """The last step's process was killed, or (None) is to be killed anew."""
+        """The last step's process was killed, or (None) is to be killed again."""
         self.kill = kill
         self._write()
 

@@ -24,7 +24,7 @@ from training.laboratory.share import write_share
 from training.laboratory.steps import STEPS, Step
 from training.runs.folder import RunFolder, create_run, delete_run
 
-_SHOTS = 3  # how often the last run is begun anew when it ended before it could be killed
+_SHOTS = 3  # how often the last run is begun again when it ended before it could be killed
 _REFUSED = 2  # the engine's exit code for input that cannot be used
 
 
@@ -181,7 +181,7 @@ class Laboratory:
         part = "" if self._share == 1.0 else f", {self._share:g} of it"
         words = f"Data: {self._given}{part}." if self._given else f"Data: shapes drawn on the spot{part}."
         if len({item.figures.data for item in measured.values()}) > 1:
-            words += " It was changed between two steps, which cannot be compared then: begin anew with another --out."
+            words += " It was changed between two steps, which cannot be compared then: start from the beginning with another --out."
         return words
 
     def _report(self) -> tuple[Findings, dict[str, Any]]:

@@ -44,7 +44,7 @@ def published_file(url: str, name: str, what: str, report: ReportProgress) -> Pa
             ) from error
     wanted = re.search(r"-([0-9a-f]{8,})\.\w+$", name)
     if wanted and not file_digest(path).startswith(wanted[1]):
-        raise InputError(f"model.pretrained: {path} is damaged; delete it, and it is fetched anew.")
+        raise InputError(f"model.pretrained: {path} is damaged; delete it, and it is fetched again.")
     return path
 
 

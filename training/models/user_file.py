@@ -40,7 +40,7 @@ def make_user_model(
     begins: bool = False,
 ) -> nn.Module:
     """What the file's ``build(...)`` returns for such data. ``code`` is a run's own copy of the file, which is read in its
-    place. ``begins`` says that it is to be trained from here on: what was trained in other modes is used as it was. Inside ``seeded()`` random numbers follow from the run's seed: entered for the import and anew for the building,
+    place. ``begins`` says that it is to be trained from here on: what was trained in other modes is used as it was. Inside ``seeded()`` random numbers follow from the run's seed: entered for the import and again for the building,
     so that a file which seeds generators where it is imported does not change what is drawn later. Raises InputError for a
     file that nobody agreed to run, and for each of its faults."""
     path = Path(config.path)  # which messages name: a copy has the same lines

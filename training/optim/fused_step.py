@@ -44,7 +44,7 @@ def remember_state(optimizer: torch.optim.Optimizer) -> None:
 class FusedStep:
     """Makes the optimizer's step by torch's own fused kernels, with the same bits.
 
-    At every step torch collects parameters, gradients and state anew, sorts them by device and type and reports to the
+    At every step torch collects parameters, gradients and state again, sorts them by device and type and reports to the
     profiler: of the 65 microseconds that AdamW took for the six tensors of a small MLP, a quarter of its whole training
     step, the kernels took 16. Here all of that is collected once, and again when weights were loaded. Whatever is not
     plain (another optimizer or form, hooks, a gradient that is missing, a rate on the device) is torch's own ``step``.
@@ -59,7 +59,7 @@ class FusedStep:
         self.remember()
 
     def remember(self) -> None:
-        """Collect anew: after state was loaded, before anybody else keeps hold of the state's tensors."""
+        """Collect again: after state was loaded, before anybody else keeps hold of the state's tensors."""
         self._collected_from = self._optimizer.state, self._optimizer.param_groups
         self._collect()
 

@@ -156,7 +156,7 @@ class RunFolder:
     def status(self) -> dict[str, Any]:
         """The status record; "interrupted" for a run that says running while no process works on it.
 
-        A record that is lost or damaged is begun anew from the configuration; empty when that cannot be read either.
+        A record that is lost or damaged is begun again from the configuration; empty when that cannot be read either.
         """
         record = self._written_status()
         if record.get("status") in _AT_WORK and owner_of(self) is None:

@@ -85,7 +85,7 @@ def sum_of_prefix(path: Path, size: int | None = None) -> tuple[int, int]:
 
 
 def _is_test(event: Validated) -> bool:
-    """Whether this is the measurement that ends a run: each attempt that gets so far makes it anew."""
+    """Whether this is the measurement that ends a run: each attempt that gets so far makes it again."""
     return any(name.startswith("test/") for name in event.metrics)
 
 

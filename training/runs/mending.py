@@ -1,4 +1,4 @@
-"""A run's own files looked over before it goes on: what can be made anew is, what is lost is said.
+"""A run's own files looked over before it goes on: what can be made again is, what is lost is said.
 
 The checkpoints have their digests; here it is about the files around them. Each checkpoint notes what the series and the
 events looked like when it was made (``Workplace.evidence``, ``SeriesWriter.evidence``), so a byte that changed since is
@@ -45,7 +45,7 @@ def standing(folder: RunFolder) -> int:
 
 
 def mend_config(folder: RunFolder) -> list[Found]:
-    """Write a configuration that is lost, unreadable or cut short anew from the newest checkpoint that knows it, and say
+    """Replace a configuration that is lost, unreadable or cut short by that of the newest checkpoint that knows it, and say
     so; raises InputError when it cannot be read and none does."""
     fault = None
     try:
@@ -68,7 +68,7 @@ def mend_config(folder: RunFolder) -> list[Found]:
             shutil.copyfile(folder.config_file, folder.path / "config.damaged")
             kept = "What was there is kept as config.damaged."
         save_config(config, folder.config_file)
-        title = f"config.toml was damaged and was made anew from {checkpoint.name}."
+        title = f"config.toml was damaged and was made again from {checkpoint.name}."
         return [Found(level="warning", title=title, advice=kept)]
     if fault is not None:
         raise fault
@@ -105,7 +105,7 @@ def mend_records(folder: RunFolder, step: int, steps_per_epoch: int, manifest: M
     ]
     if folder.telemetry_file.exists() and not is_series(folder.telemetry_file, FLUSH_ROW):
         folder.telemetry_file.unlink()
-        title = "telemetry.bin was damaged and is begun anew."
+        title = "telemetry.bin was damaged and is begun again."
         found.append(Found(level="info", title=title, advice="Only the speed before now is lost.", step=step))
     return found
 

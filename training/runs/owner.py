@@ -124,7 +124,7 @@ class Heartbeat:
                 return
 
     def _look(self) -> TrainingError | None:
-        """Touch the claim, make it anew where it was damaged or deleted; the reason when it is not ours any more."""
+        """Touch the claim, make it again where it was damaged or deleted; the reason when it is not ours any more."""
         record, path = _read(self._folder), self._folder.path / OWNER_FILE
         if is_gone(self._folder.path):
             return folder_gone(self._folder.path)

@@ -108,7 +108,7 @@ class Profile(_Record):
 
 
 def write_profile(folder: RunFolder, profile: Profile) -> None:
-    """Replace the run's profile; raises OSError. It can be measured anew, so the disk is not waited for."""
+    """Replace the run's profile; raises OSError. It can be measured again, so the disk is not waited for."""
     write_text(folder.profile_file, json.dumps(profile.model_dump(), indent=1) + "\n", durable=False)
 
 

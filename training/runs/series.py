@@ -110,7 +110,7 @@ class SeriesWriter:
 
     @staticmethod
     def mend_header(path: Path, dtype: np.dtype[np.void]) -> None:
-        """Write the first bytes of ``path``, which are always the same, anew."""
+        """Rewrite the first bytes of ``path``, which are always the same."""
         with path.open("r+b") as stream:
             stream.write(_header(dtype))
 

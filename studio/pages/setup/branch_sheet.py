@@ -26,7 +26,7 @@ _MOST_CHANGES = 3
 
 
 class BranchSheet(QWidget):
-    """Follows the draft; hidden while the next run starts anew.
+    """Follows the draft; hidden while the next run starts from the beginning.
 
     Signals:
         changed(): another sheet is shown, or none.
@@ -48,7 +48,7 @@ class BranchSheet(QWidget):
         self._area = scroll_area(self.view)
         self.more = button("Show sheet", "chevron-down", "ghost", tooltip="What is restored, changed and ignored")
         self.more.clicked.connect(lambda: self._choose(not self._unfolded))
-        cancel = button("Cancel", tooltip="Start anew instead")
+        cancel = button("Cancel", tooltip="Start from the beginning instead")
         cancel.clicked.connect(context.cancel_branch)
         self.card.add_action(self.more)
         self.card.add_action(cancel)

@@ -31,7 +31,7 @@ class Checking(QObject):
         panel.apply_asked.connect(self._apply)
 
     def check(self) -> None:
-        """Ask the engine about the draft as it stands; the files are looked at anew."""
+        """Ask the engine about the draft as it stands; the files are looked at again."""
         config = self._context.draft.usable_config()
         if config is None:
             return

@@ -26,7 +26,7 @@ class Finder(QObject):
         search.next_asked.connect(self.go)
 
     def look_for(self, query: str) -> None:
-        """Find anew and show the first."""
+        """Find again and show the first."""
         self.found = find_settings(query, self._forms)
         self.current = 0 if self.found else -1
         self._mark()

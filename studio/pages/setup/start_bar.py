@@ -73,7 +73,7 @@ class StartBar(QFrame):
         self.check_button.setEnabled(not problems)
 
     def set_starts_branch(self, branch: bool) -> None:
-        """Say on the button whether the run starts anew or from a checkpoint."""
+        """Say on the button whether the run starts from the beginning or from a checkpoint."""
         self.start_button.setText("Start branch" if branch else "Start training")
 
     def _on_show_clicked(self) -> None:

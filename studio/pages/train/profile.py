@@ -22,7 +22,7 @@ from training.runs.profile_record import Profile, read_profile
 logger = logging.getLogger(__name__)
 
 _EMPTY = "Ask where the time goes: a few seconds of steps are measured, and the run's result stays the same."
-_GONE = "The profile cannot be read: its file is missing or damaged. Profile measures anew while the run trains."
+_GONE = "The profile cannot be read: its file is missing or damaged. Profile measures again while the run trains."
 
 
 class ProfileCard(Card):

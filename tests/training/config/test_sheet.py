@@ -127,7 +127,7 @@ def test_averages_scales_and_plateaus() -> None:
     assert "plateau" in sheet(before=plateau).parts
     assert any("settings are changed" in text for text in sheet("schedule.factor=0.5", before=plateau).ignored)
     assert any("another metric" in text for text in sheet("checkpoints.monitor=val/loss", before=plateau).ignored)
-    assert any("begins anew" in text for text in sheet("seed=3", before=plateau).ignored)
+    assert any("starts from the beginning" in text for text in sheet("seed=3", before=plateau).ignored)
 
 
 def test_a_longer_run_under_a_schedule_over_the_whole_says_that_the_rate_jumps() -> None:

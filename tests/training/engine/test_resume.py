@@ -168,7 +168,7 @@ def test_a_damaged_configuration_is_made_anew_and_said(tmp_path: Path) -> None:
     assert folder.config_file.read_text() == whole
     assert (folder.path / "config.damaged").read_text() == whole + "x = ["
     assert [event.title for event in said if isinstance(event, Found)] == [
-        "config.toml was damaged and was made anew from step-00000024."
+        "config.toml was damaged and was made again from step-00000024."
     ]
 
 

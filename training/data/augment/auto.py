@@ -99,7 +99,7 @@ def apply_operations(
     padding_mode: str = "reflection",
     mask: bool = False,
 ) -> Tensor:
-    """Operation ``chosen`` (B,) for each of the pictures; the other tensors are float64 (B,), all on the processor."""
+    """Operation ``chosen`` (B,) for each of the pictures; the other tensors are float64 (B,), all on the CPU."""
     _, height, width, _ = pictures.shape
     # Solarize's threshold falls from 1 to 0; the last operations know no strength.
     most = torch.tensor([*limits, 0.0, 0.0, 0.0, 0.0], dtype=torch.float64)[chosen] * strengths

@@ -1,7 +1,7 @@
 """Changes of colour, each as torchvision's function of that name computes it on bytes, with a factor for each picture.
 
 Pictures are uint8 (B, H, W, C): red, green and blue where there are three channels, otherwise none of them is a colour.
-Factors are float64 (B,) on the processor. Results are cut off to uint8 as torchvision cuts them off. Sums over a picture
+Factors are float64 (B,) on the CPU. Results are cut off to uint8 as torchvision cuts them off. Sums over a picture
 are sums of whole numbers, and all else is computed pixel by pixel with single sums and products: a picture becomes the
 same in whatever batch it is.
 """

@@ -1,4 +1,4 @@
-"""What is drawn for the samples of a batch, on the processor whatever device the pictures are on."""
+"""What is drawn for the samples of a batch, on the CPU whatever device the pictures are on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VALUES_AT_ONCE = 1 << 20
 class Draws(NamedTuple):
     """Numbers drawn for a batch's samples, each a function of (seed, stream, epoch, sample) alone.
 
-    ``indices`` are the samples' int64 numbers (B,) on the processor: what is drawn from them says which samples an operation
+    ``indices`` are the samples' int64 numbers (B,) on the CPU: what is drawn from them says which samples an operation
     takes, and a GPU would have to be waited for to know it. ``numbers`` are the same on the device of the pictures.
     """
 
@@ -44,7 +44,7 @@ def draw_whole(draws: Draws, stream: str, high: Tensor | int) -> Tensor:
 
 
 def draws_at(draws: Draws, places: Tensor) -> Draws:
-    """Those of the samples at ``places``, int64 on the processor."""
+    """Those of the samples at ``places``, int64 on the CPU."""
     return draws._replace(indices=draws.indices[places], numbers=draws.numbers[places.to(draws.numbers.device)])
 
 
@@ -63,7 +63,7 @@ def per_picture(values: Tensor, pictures: Tensor) -> Tensor:
 
 
 def by_parts(change: Callable[..., Tensor], pictures: Tensor, *values: Tensor | None) -> Tensor:
-    """``change(pictures, *values)``, on the processor for a few pictures at a time: their float copies stay in its cache, and
+    """``change(pictures, *values)``, on the CPU for a few pictures at a time: their float copies stay in its cache, and
     the memory for them is used again. Each picture becomes the same whatever others are beside it."""
     count = max(1, VALUES_AT_ONCE // math.prod(pictures.shape[1:]))
     if pictures.device.type != "cpu" or len(pictures) <= count:
@@ -73,7 +73,7 @@ def by_parts(change: Callable[..., Tensor], pictures: Tensor, *values: Tensor | 
 
 
 def put(pictures: Tensor, places: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
-    """``pictures`` with ``change`` made to those at ``places``, int64 on the processor; they themselves stay as they are."""
+    """``pictures`` with ``change`` made to those at ``places``, int64 on the CPU; they themselves stay as they are."""
     if len(places) == 0:
         return pictures
     if len(places) == len(pictures):

@@ -1,4 +1,4 @@
-"""Where each pixel of a varied picture comes from, as 3 x 3 matrices: float64 (B, 3, 3) on the processor.
+"""Where each pixel of a varied picture comes from, as 3 x 3 matrices: float64 (B, 3, 3) on the CPU.
 
 A matrix takes a place in the new picture to its place in the old one. Places are counted in pixels from the picture's
 middle, x to the right and y down. The formulas are torchvision's. Sums and products are written out one by one: a matrix

@@ -65,7 +65,7 @@ def _open_idx(dataset: TorchvisionDataset, known: KnownSet, opening: Opening) ->
     if place is None or (not emnist and _is_half(place, dataset)):  # a download was ended in between, perhaps
         place = bring(dataset, known, opening, place)
         place = idx_folder(place, known, files[0][1]) or place
-    # Which tells a damaged file by itself; one that was packed anew is as good as the published one.
+    # Which tells a damaged file by itself; one that was packed again is as good as the published one.
     source = Idx(place, files)
     classes = EMNIST_CLASSES[dataset.emnist_split] if emnist else known.classes
     if classes:

@@ -88,7 +88,7 @@ def _differentiate(session: Session, batch: Batch, forward: Callable[[Tensor], A
 class CompiledModel:
     """The forward pass of ``session.model`` (and with it the backward one) compiled for batches like ``batch``.
 
-    Others (an epoch's last, all after memory ran out) are not: each would be compiled anew. Neither are validation and the
+    Others (an epoch's last, all after memory ran out) are not: each would be compiled again. Neither are validation and the
     search for the cause of a skipped step, which ask the model itself.
     """
 

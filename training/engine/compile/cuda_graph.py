@@ -68,7 +68,7 @@ class Recorded:
         self.bind(held)
 
     def bind(self, held: Any) -> None:
-        """Go on with these tensors: recorded anew where they lie elsewhere."""
+        """Go on with these tensors: recorded again where they lie elsewhere."""
         addresses = [tensor.data_ptr() for tensor in tensors_in(held)]
         if addresses != self._addresses:
             self._addresses = addresses
