@@ -14,7 +14,7 @@ def shift_and_flip(
 ) -> Tensor:
     """Pad each of the images uint8 (B, H, W, C) by ``padding`` and cut it back at a random place; mirror half of them.
 
-    As torchvision's RandomCrop(padding, padding_mode="symmetric"), RandomHorizontalFlip and RandomVerticalFlip."""
+    As torchvision's RandomHorizontalFlip, RandomVerticalFlip, and RandomCrop with symmetric padding."""
     _, height, width, _ = images.shape
     rows, columns = shifted_places(draws, height, width, padding)
     rows, columns = reflected(rows, height), reflected(columns, width)
