@@ -15,7 +15,7 @@ from PIL import Image, ImageOps
 from torch import Tensor
 
 # What is hidden, and what systems leave behind.
-SYSTEM_NAME = re.compile(r"\..*|(eh)?thumbs\.db|desktop\.ini|icon\r|__macosx|@eadir|\$recycle\.bin", re.I | re.S)
+SYSTEM_NAME = re.compile(r"(?is)\..*|(eh)?thumbs\.db|desktop\.ini|icon\r|__macosx|@eadir|\$recycle\.bin")
 
 
 class UnfitImage(ValueError):
