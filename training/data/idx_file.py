@@ -7,6 +7,7 @@ import hashlib
 import io
 import math
 import os
+import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,6 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from training.core.idx_reading import idx_shape
 from training.errors import InputError, TrainingError
 
 _ADVICE = "Get the file again, or choose another folder."
@@ -153,7 +153,7 @@ class IdxFile:
         """Bytes that should follow a gzipped file's ``header``; raises InputError when they cannot, or would not fit."""
         if len(header) < self._start or header[3] != self._dimensions:
             return 0
-        promised = math.prod(idx_shape(header))
+        promised = math.prod(_sizes(header))
         if promised > _MOST_DEFLATED * self._stamp[0]:
             raise InputError(f"{self.path} is damaged: its header promises more than the file can hold.", _ADVICE)
         if promised > psutil.virtual_memory().available // 2:
@@ -173,7 +173,7 @@ class IdxFile:
         if header[2] != 0x08 or header[3] != self._dimensions:
             wanted = "pictures (bytes in three dimensions)" if pictures else "labels (bytes in one dimension)"
             raise InputError(f"{file} is an idx file, but does not hold {wanted}.", _ADVICE)
-        shape = idx_shape(header)
+        shape = _sizes(header)
         if length - len(header) != math.prod(shape):
             raise InputError(
                 f"{file} is damaged: its header promises {math.prod(shape)} bytes, but {length - len(header)} follow.",
@@ -184,6 +184,11 @@ class IdxFile:
         if not math.prod(shape):
             raise InputError(f"{file} holds no {'pictures' if pictures else 'labels'}.", _ADVICE)
         return shape
+
+
+def _sizes(header: bytes) -> tuple[int, ...]:
+    """What a whole header promises; of a person's file it has to be known before the file is read or unpacked."""
+    return struct.unpack_from(f">{header[3]}I", header, 4)
 
 
 def _stamp(stream: Any) -> tuple[int, int, int]:

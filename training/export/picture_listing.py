@@ -7,7 +7,7 @@ from pathlib import Path
 from training.config.dataset import IdxDataset, ImageFolderDataset
 from training.data.folder import list_folder
 from training.data.source import silent
-from training.data.sources.idx import MNIST_FILES
+from training.data.sources.idx import IDX_FORMS, MNIST_FILES, find_idx
 from training.export.dataset_again import looking_again
 from training.export.material import Material
 from training.export.written import Described
@@ -15,14 +15,23 @@ from training.runs.folder import read_json
 
 
 def describe_idx(material: Material, dataset: IdxDataset) -> Described:
-    """Those of the files (part, start of its files' names) that the run had."""
+    """The names of those files that the run had; where they are gone, the plain ones."""
     report = read_json(material.run.data_file)
     known = report.get("samples", {}) if report else {}
     tested = dataset.validation == "test" or "test" in known
     parts = dict(MNIST_FILES)
     if not tested and (known or not any(Path(dataset.path).glob(f"{parts['test']}-*"))):
         del parts["test"]
-    return {"parts": parts, "reading": ["samples, classes, parts = read_idx_parts(path, FILES)"]}, []
+    names = {part: [f"{prefix}-{form}" for form in IDX_FORMS] for part, prefix in parts.items()}
+    found = {part: [find_idx(Path(dataset.path), name) or Path(name) for name in pair] for part, pair in names.items()}
+    return (
+        {
+            "parts": {part: tuple(file.name for file in pair) for part, pair in found.items()},
+            "reading": ["samples, classes, parts = read_idx_parts(path, FILES)"],
+            "unreadable": ", EOFError, IndexError, RuntimeError, struct.error, zlib.error",  # broken gzip, header, and length
+        },
+        [],
+    )
 
 
 def describe_image_folder(material: Material, dataset: ImageFolderDataset) -> Described:

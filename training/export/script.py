@@ -41,7 +41,7 @@ _MARK = "Written by Trainwright "
 _IMPORTS = {
     **{
         name: f"import {name}"
-        for name in ("argparse", "gzip", "hashlib", "math", "os", "re", "secrets", "struct", "unicodedata")
+        for name in ("argparse", "gzip", "hashlib", "math", "os", "re", "secrets", "struct", "unicodedata", "zlib")
     },
     "bisect_right": "from bisect import bisect_right",
     "Callable": "from collections.abc import Callable",

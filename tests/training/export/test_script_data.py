@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import shutil
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -226,3 +228,30 @@ def test_data_that_is_not_there_is_told_in_a_sentence(
         with pytest.raises(SystemExit, match=r"; say where the data is with --data\.$") as ended:
             train_by_script(file, tmp_path / "run", "--data", str(place))
         assert str(ended.value).startswith(str(place))
+
+
+def test_a_damaged_idx_file_is_told_in_a_sentence(pictures: Path, idx_folder: Path, tmp_path: Path) -> None:
+    file = export(pictures, tmp_path / "train.py")
+    name = "t10k-images-idx3-ubyte.gz"
+    packed, folder = (idx_folder / name).read_bytes(), tmp_path / "damaged"
+    shutil.copytree(idx_folder, folder)
+    plain = gzip.decompress(packed)
+    for damaged in (packed[:-20], packed[:40] + b"?" * 20 + packed[60:], b"", plain[:9], plain[:-1]):
+        (folder / name).write_bytes(damaged)
+        with pytest.raises(SystemExit, match=r"damaged cannot be used \(.+\); say where the data is with --data\.$"):
+            train_by_script(file, tmp_path / "run", "--data", str(folder))
+
+
+def test_idx_files_are_read_by_the_names_that_they_have(train: Train, idx_folder: Path, tmp_path: Path) -> None:
+    """Plain, gzipped, or as some unpackers call them; without the data by the names of the format."""
+    folder = tmp_path / "idx"
+    folder.mkdir()
+    for file in idx_folder.iterdir():
+        name = file.name.removesuffix(".gz").replace("-idx", ".idx" if "images" in file.name else "-idx")
+        (folder / name).write_bytes(gzip.decompress(file.read_bytes()))
+    checkpoint = train(tiny_pictures(folder, "precision.device=cpu", "loop.epochs=1"))
+    assert "'train-images.idx3-ubyte', 'train-labels-idx1-ubyte'" in assert_repeated(checkpoint, tmp_path)
+    shutil.rmtree(folder)
+    (tmp_path / "train.py").unlink()
+    text = export(checkpoint, tmp_path / "train.py").read_text(encoding="utf-8")
+    assert "'train-images-idx3-ubyte', 'train-labels-idx1-ubyte'" in text

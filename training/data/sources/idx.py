@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.config.dataset import IdxDataset
-from training.core.idx_reading import IDX_IMAGES, IDX_LABELS, find_idx
 from training.data.idx_file import IdxFile
 from training.data.source import AtHand, Opening, Skipped
 from training.errors import InputError
 from training.facts import Layout
 
+IDX_FORMS = "images-idx3-ubyte", "labels-idx1-ubyte"
 MNIST_FILES = (("train", "train"), ("test", "t10k"))
 
 
@@ -37,11 +37,11 @@ class Idx(AtHand):
         digest = hashlib.sha256()
         total = 0
         for part, prefix in prefixes:
-            images_file, labels_file = (_find(folder, f"{prefix}-{form}") for form in (IDX_IMAGES, IDX_LABELS))
+            images_file, labels_file = (find_idx(folder, f"{prefix}-{form}") for form in IDX_FORMS)
             if part == "test" and images_file is None and labels_file is None:
                 continue
             if images_file is None or labels_file is None:
-                missing = f"{prefix}-{IDX_IMAGES if images_file is None else IDX_LABELS}"
+                missing = f"{prefix}-{IDX_FORMS[0] if images_file is None else IDX_FORMS[1]}"
                 raise InputError(
                     f"{folder} has no file {missing} (or {missing}.gz).", "Choose the folder that holds it."
                 )
@@ -105,16 +105,11 @@ def open_idx(dataset: IdxDataset, opening: Opening) -> Idx:
     return Idx(folder)
 
 
-def has_idx(folder: Path, name: str) -> bool:
-    """Whether the file is there, packed or not."""
-    return _find(folder, name) is not None
-
-
-def _find(folder: Path, name: str) -> Path | None:
-    try:
-        return find_idx(folder, name)
-    except FileNotFoundError:
-        return None
+def find_idx(folder: Path, name: str) -> Path | None:
+    """The file of that name, gzipped or not; some mirrors and unpackers write ".idx". None where there is none."""
+    dotted = name.replace("-idx", ".idx")
+    places = (folder / each for each in (name, f"{name}.gz", dotted, f"{dotted}.gz"))
+    return next((place for place in places if place.is_file()), None)
 
 
 def _notes(folder: Path, files: list[Path], seen: Tensor) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from training.config.dataset import ImageFolderDataset
 from training.config.torchvision_sets import TorchvisionDataset
-from training.core.idx_reading import IDX_IMAGES, IDX_LABELS
 from training.data.known import KNOWN_SETS, KnownSet
 from training.data.known.cars import cars
 from training.data.known.faces import faces
@@ -21,7 +20,7 @@ from training.data.known.small import EMNIST_CLASSES
 from training.data.known.svhn import Svhn
 from training.data.known.usps import Usps
 from training.data.source import Opening
-from training.data.sources.idx import MNIST_FILES, Idx, has_idx
+from training.data.sources.idx import IDX_FORMS, MNIST_FILES, Idx, find_idx
 from training.data.sources.image_folder import ImageFolder, open_image_folder
 from training.data.sources.image_table import ImageTable, Labels
 from training.data.sources.listed import ListedPictures, open_listed, open_rows
@@ -82,9 +81,7 @@ def _open_idx(dataset: TorchvisionDataset, known: KnownSet, opening: Opening) ->
 
 def _is_half(place: Path, dataset: TorchvisionDataset) -> bool:
     """Whether files are missing. A person's own folder may go without the test part, unless the settings ask for it."""
-    there = {
-        part: [has_idx(place, f"{prefix}-{form}") for form in (IDX_IMAGES, IDX_LABELS)] for part, prefix in MNIST_FILES
-    }
+    there = {part: [find_idx(place, f"{prefix}-{form}") for form in IDX_FORMS] for part, prefix in MNIST_FILES}
     needs_test = not dataset.path or dataset.validation == "test" or any(there["test"])
     return not all(there["train"]) or (needs_test and not all(there["test"]))
 
