@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 
-def read_text(path: Path, encoding: str) -> str:
-    """The text of a file, or of every text file below a folder, one after another: a line break ends each that has none.
-    Line breaks stay as they are. Raises FileNotFoundError where there is none."""
-    found = list_texts(path) if path.is_dir() else [path]
-    texts = [file.read_bytes().decode(encoding) for file in found if file.is_file() and file.stat().st_size]
-    if not texts:
-        raise FileNotFoundError("it holds no text")
-    return "".join(text if text.endswith("\n") else text + "\n" for text in texts[:-1]) + texts[-1]
+def read_texts(folder: Path, encoding: str) -> str:
+    """Every text file below a folder, one after another: a line break ends each that has none. Line breaks stay as they are."""
+    texts = [
+        file.read_bytes().decode(encoding) for file in list_texts(folder) if file.is_file() and file.stat().st_size
+    ]
+    return "".join(text if text.endswith("\n") else text + "\n" for text in texts[:-1]) + "".join(texts[-1:])
 
 
 def list_texts(folder: Path) -> list[Path]:
@@ -27,16 +25,11 @@ def list_texts(folder: Path) -> list[Path]:
     return [path for path in found if not any(step.startswith(".") for step in path.relative_to(folder).parts)]
 
 
-def character_tokens(characters: Sequence[str]) -> NDArray[np.int32]:
-    """For each Unicode number a token: its place among ``characters``, from 1, or 0 for any other."""
-    tokens = np.zeros(0x110000, dtype=np.int32)
+def encode_characters(text: str, characters: Sequence[str]) -> NDArray[np.int32]:
+    """For each character of a text a token: its place among ``characters``, from 1, or 0 for any other."""
+    tokens = np.zeros(0x110000, dtype=np.int32)  # for each number of Unicode
     tokens[[ord(character) for character in characters]] = np.arange(1, len(characters) + 1)
-    return tokens
-
-
-def code_points(text: str) -> NDArray[np.uint32]:
-    """The Unicode number of each character."""
-    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    return tokens[np.frombuffer(text.encode("utf-32-le"), np.uint32)]
 
 
 def count_trained(characters: int, fraction: float) -> int:
@@ -47,7 +40,9 @@ def count_trained(characters: int, fraction: float) -> int:
 def cut_windows(tokens: Sequence[Tensor], context: int, stride: int) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
     """Windows of ``context`` tokens (n, context), the int64 tokens that follow each of them, and the numbers of the windows of
     each part. ``tokens`` (m,) are those to train on, with windows ``stride`` apart, and those to judge by, with each token once.
-    """
+    Raises ValueError where one of them is too short for a window."""
+    if min(map(len, tokens)) <= context:
+        raise ValueError(f"one of its texts has {min(map(len, tokens))} tokens, but a window needs {context + 1}")
     train, held = tokens[0].unfold(0, context + 1, stride), tokens[1].unfold(0, context + 1, context)
     windows, numbers = torch.cat([train, held]), torch.arange(len(train) + len(held))
     parts = {"train": numbers[: len(train)], "validation": numbers[len(train) :]}

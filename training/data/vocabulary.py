@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from training.core.text_reading import character_tokens, code_points
+from training.core.text_reading import encode_characters
 from training.facts import DataFacts
 
 if TYPE_CHECKING:
@@ -60,12 +60,8 @@ class Characters:
     def __init__(self, characters: Iterable[str]) -> None:
         self.names = (UNKNOWN, *characters)
 
-    @cached_property
-    def _tokens(self) -> NDArray[np.int32]:
-        return character_tokens(self.names[1:])
-
     def encode(self, text: str) -> NDArray[np.int32]:
-        return self._tokens[code_points(text)]
+        return encode_characters(text, self.names[1:])
 
     def encode_all(self, pieces: Iterable[str]) -> Iterator[NDArray[np.int32]]:
         return map(self.encode, pieces)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _TOKENS = {
-    "characters": "character_tokens(CHARACTERS)[code_points(text)]",
+    "characters": "encode_characters(text, CHARACTERS)",
     "bytes": "np.frombuffer(text.encode(), np.uint8)",
     "bpe": "tokenizer.encode(text).ids",
 }
@@ -41,9 +41,9 @@ def describe_text(material: Material, dataset: TextDataset) -> Described:
         ("Tokens that are seen at once.", "CONTEXT", dataset.context),
         ("Tokens from one training window to the next.", "STRIDE", dataset.stride or dataset.context),
     ]
-    reading = [f'text = read_text(path, "{encoding}")']
+    reading = [f"text = {_reading(dataset.path, 'path', encoding)}"]
     if dataset.validation_path:
-        reading.append(f'texts = text, read_text(Path(VALIDATION_DATA), "{encoding}")')
+        reading.append(f"texts = text, {_reading(dataset.validation_path, 'Path(VALIDATION_DATA)', encoding)}")
         settings.append(("The text to judge by.", "VALIDATION_DATA", code(dataset.validation_path)))
     else:
         reading += ["cut = count_trained(len(text), VALIDATION_FRACTION)", "texts = text[:cut], text[cut:]"]
@@ -61,6 +61,11 @@ def describe_text(material: Material, dataset: TextDataset) -> Described:
         "reading": reading,
         "data_packages": ["numpy"] + ["tokenizers"] * (known.vocabulary == "bpe"),
     }, settings
+
+
+def _reading(place: str, path: str, encoding: str) -> str:
+    """The call that reads the text at ``place``, which the script calls ``path``."""
+    return f'read_texts({path}, "{encoding}")' if Path(place).is_dir() else f'{path}.read_bytes().decode("{encoding}")'
 
 
 def describe_table(material: Material, dataset: TableDataset) -> Described:

@@ -255,3 +255,14 @@ def test_idx_files_are_read_by_the_names_that_they_have(train: Train, idx_folder
     (tmp_path / "train.py").unlink()
     text = export(checkpoint, tmp_path / "train.py").read_text(encoding="utf-8")
     assert "'train-images-idx3-ubyte', 'train-labels-idx1-ubyte'" in text
+
+
+def test_a_text_that_is_too_short_is_told_in_a_sentence(train: Train, tmp_path: Path) -> None:
+    file = export(train(catalog_small("language_model", tmp_path)), tmp_path / "train.py")
+    for number, text in enumerate(("", "short")):
+        place = tmp_path / f"{number}.txt"
+        place.write_text(text)
+        with pytest.raises(
+            SystemExit, match=r"cannot be used \(one of its texts has \d tokens, but a window needs \d+\)"
+        ):
+            train_by_script(file, tmp_path / "run", "--data", str(place))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.config.text import TextDataset
-from training.core.text_reading import code_points, count_trained
+from training.core.text_reading import count_trained
 from training.data.source import AtHand, Opening, ReportProgress, Skipped
 from training.data.text_files import TextFiles, find_text, split_pieces
 from training.data.vocabulary import (
@@ -165,7 +165,7 @@ class _Reader:
         first = np.full(_CODE_POINTS, _NEVER, dtype=np.int64)
         done = 0
         for piece in self._files.pieces(self._progress(what, self._files)):
-            points = code_points(piece)
+            points = np.frombuffer(piece.encode("utf-32-le"), np.uint32)
             new = np.flatnonzero(first[points] == _NEVER)
             if len(new):
                 found, places = np.unique(points[new], return_index=True)
