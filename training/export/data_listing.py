@@ -132,7 +132,7 @@ def data_settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
         settings.append(("", "DATA", code(facts["place"])))
     settings += facts["data_settings"]
     if facts["dataset"] == "idx":
-        settings.append(("The images and the labels of each part.", "FILES", facts["parts"]))
+        settings.append(("", "FILES", facts["parts"]))
     if facts["dataset"] == "image_folder":
         settings.append(("Each part and its folder.", "PARTS", facts["parts"]))
     if facts["split_column"]:
