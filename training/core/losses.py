@@ -101,25 +101,18 @@ def label_cross_entropy(outputs: Tensor, targets: Tensor, pos_weight: Tensor | N
 
 
 def distillation_loss(outputs: Tensor, targets: Tensor, temperature: float, alpha: float) -> Tensor:
-    """alpha * T² * KL(teacher || student), both softened by the ``temperature`` T, + (1 - alpha) * cross-entropy.
-
-    Hinton, Vinyals and Dean, 2015; T² keeps the gradients' size. Targets are those that ``with_answers`` makes."""
+    """alpha * T² * KL(teacher || student), both softened by the ``temperature`` T, + (1 - alpha) * cross-entropy (Hinton, Vinyals
+    and Dean, 2015; T² keeps the gradients' size). Targets are those that ``with_answers`` makes."""
     truth, answers = split_answers(targets, outputs.shape[1])
-    soft = functional.kl_div(
-        functional.log_softmax(outputs / temperature, dim=1),
-        functional.log_softmax(answers / temperature, dim=1),
-        reduction="sum",
-        log_target=True,
-    )
+    student, teacher = [functional.log_softmax(logits / temperature, dim=1) for logits in (outputs, answers)]
+    soft = functional.kl_div(student, teacher, reduction="sum", log_target=True)
     hard = functional.cross_entropy(outputs, truth, reduction="sum")
     return alpha * temperature**2 * soft + (1.0 - alpha) * hard
 
 
 def with_answers(targets: Tensor, logits: Tensor) -> Tensor:
-    """Targets (n,) int64, or (n, classes) of mixed samples, and behind them the teacher's logits (n, classes): float32
-    (n, 1 + classes) or (n, classes + classes)."""
-    classes = targets if targets.is_floating_point() else targets[:, None].float()  # exact up to 16 million classes
-    return torch.cat([classes, logits.float()], dim=1)
+    """Targets (n,) int64, or (n, classes) of mixed samples, as float32, and behind them the teacher's logits (n, classes)."""
+    return torch.cat([targets.float().view(len(targets), -1), logits.float()], dim=1)  # exact up to 16 million classes
 
 
 def split_answers(targets: Tensor, classes: int) -> tuple[Tensor, Tensor]:
