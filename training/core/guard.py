@@ -22,10 +22,6 @@ class FiniteGuard:
 
     def __init__(self, buffers: Iterable[Tensor]) -> None:
         self.buffers = list(buffers)
-        self.remember()
-
-    def remember(self) -> None:
-        """Take the buffers as they are now: to be called again after weights were loaded."""
         self.kept = [buffer.detach().clone() for buffer in self.buffers]
 
     @torch.no_grad()

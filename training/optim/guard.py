@@ -41,7 +41,16 @@ def make_guard(optimizer: torch.optim.Optimizer, device: torch.device, buffers: 
     """
     states = [value for state in optimizer.state.values() for value in state.values() if torch.is_tensor(value)]
     on_host = any(value.device.type != device.type for value in states)
-    return FiniteGuard(buffers) if device.type == "cpu" or on_host else DeviceGuard(optimizer, device, buffers)
+    return HostGuard(buffers) if device.type == "cpu" or on_host else DeviceGuard(optimizer, device, buffers)
+
+
+class HostGuard(FiniteGuard):
+    """Core's guard in an engine that loads weights after it was made."""
+
+    @torch.no_grad()
+    def remember(self) -> None:
+        for buffer, kept in zip(self.buffers, self.kept, strict=True):
+            kept.copy_(buffer)
 
 
 class DeviceGuard:

@@ -12,12 +12,11 @@ from torch import Tensor, nn
 
 from training.config.optimizer import Adam, AdamW, OptimizerSection, Sgd
 from training.core.clip import clip_value_and_norm
-from training.core.guard import FiniteGuard
 from training.optim import Guard, make_guard, make_optimizer
 from training.optim.averaging import EMA
 from training.optim.fast_clip import clip_norm
 from training.optim.fused_step import FusedStep
-from training.optim.guard import DeviceGuard
+from training.optim.guard import DeviceGuard, HostGuard
 from training.optim.optimizers import create_state
 
 CPU = torch.device("cpu")
@@ -34,7 +33,7 @@ MakeGuard = Callable[..., Guard]
 
 
 def host_guard(optimizer: torch.optim.Optimizer, device: torch.device, buffers: Iterable[Tensor] = ()) -> Guard:
-    return FiniteGuard(buffers)
+    return HostGuard(buffers)
 
 
 FORMS: list[tuple[MakeGuard, bool]] = [
@@ -246,7 +245,7 @@ def test_loading_weights_refreshes_the_kept_buffers(make_guard_of: MakeGuard) ->
 
 def test_each_device_gets_its_guard() -> None:
     model = net()
-    assert isinstance(make_guard(make_optimizer(model, AdamW(), CPU), CPU), FiniteGuard)
+    assert isinstance(make_guard(make_optimizer(model, AdamW(), CPU), CPU), HostGuard)
     with torch.device("meta"):
         elsewhere = nn.Linear(3, 3)
     meta = torch.device("meta")
