@@ -61,7 +61,9 @@ def fit_to_samples(model: nn.Module, config: Model, samples: Callable[[int], Ite
     holds the outcome like any weight, so whoever loads one has no need of this.
     """
     if isinstance(config, WhitenedCnn):
-        whiten(model, samples(WHITENED_IMAGES))
+        layer = next(model.children())
+        assert isinstance(layer, nn.Conv2d), "made so"
+        whiten(layer, samples(WHITENED_IMAGES))
 
 
 def _refuse_more_than_memory(make: Callable[[], nn.Module]) -> None:
