@@ -11,14 +11,14 @@ from torch import Tensor
 
 
 def read_idx_parts(folder: Path, files: dict[str, tuple[str, str]]) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-    """Images uint8 (n, H, W, 1), their classes int64 (n,), and the numbers of each part's: ``files`` names its two files."""
+    """Images uint8 (n, H, W, 1), their classes int64 (n,), and the numbers of each part's; ``files`` names its two."""
     images, classes = ([read_idx(folder / pair[place]) for pair in files.values()] for place in (0, 1))
     numbers = torch.arange(sum(map(len, classes))).split([*map(len, classes)])
     return torch.cat(images).unsqueeze(3), torch.cat(classes).long(), dict(zip(files, numbers, strict=True))
 
 
 def read_idx(path: Path) -> Tensor:
-    """The uint8 array in a file, gzipped or not. Its fourth byte is the number of its sizes, which follow in four bytes each."""
+    """The uint8 array in a file, gzipped or not: its fourth byte counts the sizes, which follow in four bytes each."""
     data = path.read_bytes()
     data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
     shape = struct.unpack_from(f">{data[3]}I", data, 4)

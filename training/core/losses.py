@@ -101,8 +101,8 @@ def label_cross_entropy(outputs: Tensor, targets: Tensor, pos_weight: Tensor | N
 
 
 def distillation_loss(outputs: Tensor, targets: Tensor, temperature: float, alpha: float) -> Tensor:
-    """alpha * T² * KL(teacher || student), both softened by the ``temperature`` T, + (1 - alpha) * cross-entropy (Hinton, Vinyals
-    and Dean, 2015; T² keeps the gradients' size). Targets are those that ``with_answers`` makes."""
+    """alpha * T² * KL(teacher || student), both softened by the ``temperature`` T, + (1 - alpha) * cross-entropy (Hinton,
+    Vinyals and Dean, 2015; T² keeps the gradients' size). Targets are those that ``with_answers`` makes."""
     truth, answers = split_answers(targets, outputs.shape[1])
     student, teacher = [functional.log_softmax(logits / temperature, dim=1) for logits in (outputs, answers)]
     soft = functional.kl_div(student, teacher, reduction="sum", log_target=True)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 
 def read_texts(folder: Path, encoding: str) -> str:
-    """Every text file below a folder, one after another: a line break ends each that has none. Line breaks stay as they are."""
+    """Every text file below a folder, one after another, their line breaks as they are: one ends each that has none."""
     texts = [
         file.read_bytes().decode(encoding) for file in list_texts(folder) if file.is_file() and file.stat().st_size
     ]
@@ -38,8 +38,8 @@ def count_trained(characters: int, fraction: float) -> int:
 
 
 def cut_windows(tokens: Sequence[Tensor], context: int, stride: int) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-    """Windows of ``context`` tokens (n, context), the int64 tokens that follow each of them, and the numbers of the windows of
-    each part. ``tokens`` (m,) are those to train on, with windows ``stride`` apart, and those to judge by, with each token once.
+    """Windows of ``context`` tokens (n, context), the int64 tokens that follow each of them, and the numbers of those of
+    each part. ``tokens`` (m,) are those to train on, in windows ``stride`` apart, and those to judge by, each once.
     Raises ValueError where one of them is too short for a window."""
     if min(map(len, tokens)) <= context:
         raise ValueError(f"one of its texts has {min(map(len, tokens))} tokens, but a window needs {context + 1}")
