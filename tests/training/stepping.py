@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from training.data import Window
@@ -14,3 +15,9 @@ def take_step(session: Session, window: Window) -> tuple[Tensor, Tensor]:
     result = (session.compiled or train_step)(session, window, session.next_lr())
     session.progress.count_step()
     return result
+
+
+def set_lr(optimizer: torch.optim.Optimizer, lr: float) -> None:
+    """The rate of the next step, as core's step sets it."""
+    for group in optimizer.param_groups:
+        group["lr"] = lr * group.get("lr_scale", 1.0)

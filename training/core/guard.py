@@ -11,8 +11,7 @@ from torch import Tensor
 
 def step_if_finite(step: Callable[[], object], norm: Tensor) -> bool:
     """Call ``step`` if the gradient ``norm`` (0-dim, before clipping) is finite, else it would spoil the weights for good."""
-    finite = math.isfinite(norm)
-    if finite:
+    if finite := math.isfinite(norm):
         step()
     return finite
 

@@ -6,16 +6,14 @@ take outputs in float32 or float64, and targets of that format unless they are i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 
-@dataclass
-class Loss:
+class Loss(NamedTuple):
     """The mean of what ``function`` sums over batches, divided by what ``weigh`` makes of their targets: of a step's or of all."""
 
     function: Callable[[Tensor, Tensor], Tensor]

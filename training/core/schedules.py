@@ -88,25 +88,16 @@ def square_root(position: float) -> float:
     return 1.0 - math.sqrt(position)
 
 
-def one_cycle(step: float, ends: Sequence[float], values: Sequence[float], anneal: Callable[..., float]) -> float:
-    """Rate or momentum of ``OneCycleLR`` (Smith and Topin 2018, arXiv:1708.07120): phases that end at the steps ``ends`` lead
-    through ``values``, of which there is one more."""
-    phase = sum(step > end for end in ends[:-1])
-    begin, end = (0.0, *ends)[phase : phase + 2]
-    position = (
-        (min(step, end) - begin) / (end - begin) if end != begin else 1.0
-    )  # a rise of one step is at its end at once
+def one_cycle(
+    step: int, total_steps: int, pct_start: float, values: Sequence[float], anneal: Callable[..., float]
+) -> float:
+    """Rate or momentum of ``OneCycleLR`` (Smith and Topin 2018, arXiv:1708.07120) that leads through ``values``: up for
+    the share ``pct_start`` of all steps, and down, with four values first as steeply as up."""
+    ends = [0.0, *(phase * pct_start * total_steps - phase for phase in range(1, len(values) - 1)), total_steps - 1]
+    phase = sum(step > end for end in ends[1:-1])
+    begin, end = ends[phase : phase + 2]
+    position = (min(step, end) - begin) / (end - begin) if end != begin else 1.0
     return anneal(values[phase], values[phase + 1], position)
-
-
-def two_phase_ends(total_steps: int, pct_start: float) -> tuple[float, ...]:
-    """The last steps of one cycle's phases: up, and all the way down."""
-    return pct_start * total_steps - 1, total_steps - 1
-
-
-def three_phase_ends(total_steps: int, pct_start: float) -> tuple[float, ...]:
-    """The last steps of one cycle's phases: up, as steeply down, and fading out."""
-    return pct_start * total_steps - 1, 2 * pct_start * total_steps - 2, total_steps - 1
 
 
 def anneal_cosine(start: float, end: float, position: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,8 +18,7 @@ def add_up(parts: Sequence[float | Tensor]) -> Tensor:
     return torch.stack([torch.as_tensor(part) for part in parts]).cpu().double().cumsum(0)[-1]
 
 
-@dataclass
-class Metric:
+class Metric(NamedTuple):
     """``score`` of what ``measure`` makes of each batch, brought together by ``gather``: the mean of what numbers that gives."""
 
     measure: Callable[[Tensor, Tensor], tuple[Tensor, ...]]

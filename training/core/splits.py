@@ -18,12 +18,10 @@ def hold_back_by_class(classes: Tensor, fraction: float, seed: int, stream: str)
     shares, limits = (fraction * counts.double()).tolist(), (counts - 1).clamp(min=0).tolist()
     quotas = [min(math.floor(share), limit) for share, limit in zip(shares, limits, strict=True)]
     by_remainder = sorted(range(len(quotas)), key=lambda number: (quotas[number] - shares[number], number))
-    missing = min(math.floor(fraction * len(classes) + 0.5), sum(limits)) - sum(quotas)
-    while missing > 0:  # a class that has reached its limit passes its share on
-        for number in by_remainder:
-            if missing > 0 and quotas[number] < limits[number]:
-                quotas[number] += 1
-                missing -= 1
+    total = min(math.floor(fraction * len(classes) + 0.5), sum(limits))
+    while (missing := total - sum(quotas)) > 0:  # a class that has reached its limit passes its share on
+        for number in [each for each in by_remainder if quotas[each] < limits[each]][:missing]:
+            quotas[number] += 1
     # Sorted by class and shuffled within each: a sample's place in its class is the distance from the class's start.
     shuffled = permutation(seed, 0, len(classes), stream=stream)
     by_class = shuffled[torch.sort(classes[shuffled], stable=True).indices]

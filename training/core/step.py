@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 
 def train_step(
-    model: Callable[..., Tensor],
-    parameters: Sequence[nn.Parameter],
-    loss: Callable[..., Tensor],
-    optimizer: torch.optim.Optimizer,
-    micro_batches: Iterable[Any],
-    lr: float,
-    scaler: torch.amp.GradScaler,
-    autocast: Callable[[], Any],
-    clip: Callable[..., Tensor],
-    guard: Callable[..., Any],
+    model, parameters, loss, optimizer, micro_batches, lr: float, *, scaler, autocast, clip, guard
 ) -> tuple[Tensor, Tensor, Any]:
-    """Make one optimizer step; return its mean loss, the gradient norm before clipping, and whether the weights changed.
-
-    Each micro-batch is inputs, targets and what all losses of this step are divided by (its samples, pixels or tokens)."""
-    set_lr(optimizer, lr)
+    """Make one optimizer step over ``micro_batches`` of inputs, targets and what all their losses are divided by (the step's
+    samples, pixels or tokens); return its mean loss, the gradient norm before clipping, and whether the weights changed."""
+    for group in optimizer.param_groups:
+        group["lr"] = lr * group.get("lr_scale", 1.0)
     optimizer.zero_grad(set_to_none=True)
     total = torch.zeros(())
     for inputs, targets, weight in micro_batches:
@@ -38,12 +28,6 @@ def train_step(
     stepped = guard(optimizer.step, norm)  # not at all where the norm is not finite
     scaler.update()
     return total, norm, stepped
-
-
-def set_lr(optimizer: torch.optim.Optimizer, lr: float) -> None:
-    """Set the learning rate of the next step, times the factor of each parameter group that has one."""
-    for group in optimizer.param_groups:
-        group["lr"] = lr * group.get("lr_scale", 1.0)
 
 
 def set_momentum(optimizer: torch.optim.Optimizer, momentum: float) -> None:

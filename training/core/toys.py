@@ -14,9 +14,7 @@ from training.core.counter_rng import normal, uniform
 
 def make_spiral(numbers: Tensor, turns: float, noise: float, seed: int) -> Tensor:
     """float32 (n, 2) for the int64 ``numbers`` (n,): three arms within about the unit circle; number n is of arm n mod 3.
-
-    The angle is spread by a normal draw (Box and Muller) of ``noise`` radians. The arms' distance is a third of a turn,
-    so 0.15 leaves them apart and 1 mixes them."""
+    The angle is spread by a normal draw (Box and Muller) of ``noise`` radians: 0.15 leaves the arms apart, 1 mixes them."""
     along, first, second = (uniform(seed, f"spiral {use}", 0, numbers).double() for use in ("along", "first", "second"))
     spread = noise * (torch.sqrt(-2.0 * torch.log1p(-first)) * torch.cos(2.0 * math.pi * second))
     radius = 0.05 + 0.95 * along

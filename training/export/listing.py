@@ -26,7 +26,7 @@ from training.schedules import describe as describe_schedule
 from training.schedules.formulas import ANNEALS, DECAY_SHAPES
 
 _RATES = {
-    "one_cycle": "one_cycle(step, {ends}, RATES, {anneal})",
+    "one_cycle": "one_cycle(step, total_steps, PCT_START, RATES, {anneal})",
     "constant": "LR",
     "linear": "linear_decay({t}, {length}, LR, END_FACTOR)",
     "cosine": "cosine_annealing({t}, {length}, LR, ETA_MIN)",
@@ -44,16 +44,13 @@ _AUTOCAST = {
     for name, kind in (("bf16", "torch.bfloat16"), ("fp16", "torch.float16"))
 }
 _SECTIONS = {
-    "settings": "settings",
-    "core: randomness is a function of seed, purpose, epoch and sample, so a resume needs no state of it": "core",
-    "data": "data",
-    "batches": "batches",
-    "model": "model",
-    "teacher": "teaching",
-    "optimizer": "optimizer",
-    "schedule": "schedule",
-    "loss and metric": "objective",
-    "training": "main",
+    "settings": ["settings"],
+    "core: randomness is a function of seed, purpose, epoch and sample, so a resume needs no state of it": ["core"],
+    "data": ["data", "batches"],
+    "model": ["model"],
+    "teacher": ["teaching"],
+    "optimizer, schedule, loss and metric": ["optimizer", "schedule", "objective"],
+    "training": ["main"],
 }
 """The titles and templates of a script's sections, in their order."""
 CONTIGUOUS = ".clone(memory_format=torch.contiguous_format)"
@@ -88,7 +85,7 @@ def describe_run(material: Material, file: str) -> dict[str, Any]:
         "description": code(f"Train {config.name}."),
         "out": code(f"{slug}-run"),
         "settings": "\n".join(line for each in _settings(material, facts) for line in _lines(*each)),
-        "sections": {title: part for title, part in _SECTIONS.items() if part != "teaching" or facts["distils"]},
+        "sections": {title: parts for title, parts in _SECTIONS.items() if title != "teacher" or facts["distils"]},
     }
     return facts
 
@@ -121,7 +118,6 @@ def _schedule(material: Material) -> dict[str, Any]:
     if isinstance(config, WarmupStableDecay):
         words["shape"] = DECAY_SHAPES[config.decay_shape].__name__
     if isinstance(config, OneCycle):
-        words["ends"] = f"{'three' if config.three_phase else 'two'}_phase_ends(total_steps, PCT_START)"
         words["anneal"] = ANNEALS[config.anneal_strategy].__name__
     rate = _RATES[config.kind].format(**words)
     held = config.kind == "plateau"
@@ -133,6 +129,7 @@ def _schedule(material: Material) -> dict[str, Any]:
         "warmup": warmup,
         "rises": warmup and not held,
         "rate": rate,
+        "momentum": rate.replace("step,", 'progress["step"],', 1).replace("RATES", "MOMENTA"),
         "uses_length": length,
         "words": "\n    ".join(textwrap.wrap(describe_schedule(config, material.config.optimizer.lr), _WIDTH - 10)),
     }

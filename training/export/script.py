@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from torch import Tensor, nn
 
 from training.atomic import write_stream
+from training.config.schedule import OneCycle
 from training.core import counter_rng
 from training.data.augment import Augmenter
 from training.engine.teacher import told_of_teacher
@@ -36,12 +37,13 @@ from training.models.stages import stages
 from training.optim import parameter_groups
 from training.reading import MEGABYTE, UnfitFile, read_bytes
 from training.schedules import make_schedule
+from training.schedules.formulas import ANNEALS
 
 _MARK = "Written by Trainwright "
 _IMPORTS = {
     **{
         name: f"import {name}"
-        for name in ("argparse", "gzip", "hashlib", "math", "os", "re", "secrets", "struct", "unicodedata", "zlib")
+        for name in ("argparse", "gzip", "hashlib", "math", "os", "re", "struct", "unicodedata", "zlib")
     },
     "bisect_right": "from bisect import bisect_right",
     "Callable": "from collections.abc import Callable",
@@ -284,12 +286,16 @@ def _rates_equal(material: Material, script: dict[str, Any]) -> bool:
     config = material.config.schedule
     steps = _TRIED_STEPS + getattr(config, "warmup_steps", 0)
     schedule = make_schedule(config, material.config.optimizer.lr, steps)
-    rate, momentum = script["learning_rate"], script.get("cycled_momentum", lambda step, steps: None)
+    rate, momenta = script["learning_rate"], script.get("MOMENTA")
     values = {"total_steps": steps, "factor": 1.0}
     wanted = {name: value for name, value in values.items() if name in inspect.signature(rate).parameters}
+    anneal = ANNEALS[config.anneal_strategy].__name__ if isinstance(config, OneCycle) else ""
+
+    def momentum(step: int) -> float | None:
+        return momenta and script["one_cycle"](step, steps, script["PCT_START"], momenta, script[anneal])
+
     return all(
-        (rate(step, **wanted), momentum(step, steps)) == (schedule.lr(step), schedule.momentum(step))
-        for step in range(steps)
+        (rate(step, **wanted), momentum(step)) == (schedule.lr(step), schedule.momentum(step)) for step in range(steps)
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -83,9 +82,8 @@ class _Calls:
     def write(self, value: Any, argument: str = "") -> str:
         """``value`` as Python source; ``argument`` is what it is given as."""
         if isinstance(value, Loss | Metric):
-            given = [(each.name, getattr(value, each.name)) for each in fields(value)]
-            defaults = {each.name: each.default for each in fields(value)}
-            while given and given[-1][1] is defaults[given[-1][0]]:
+            given = [*value._asdict().items()]
+            while given and given[-1][1] is value._field_defaults.get(given[-1][0]):
                 given.pop()
             return call(type(value).__name__, [self.write(each, name) for name, each in given])
         if isinstance(value, partial):
@@ -94,7 +92,7 @@ class _Calls:
         if isinstance(value, Tensor):
             return f"torch.tensor({self._name(value.tolist(), argument)}, device=device)"
         if callable(value):
-            modules = {"torch.": torch, "functional.": functional}
+            modules = {"torch.": torch, "nn.functional.": functional}
             found = [name for name, module in modules.items() if getattr(module, value.__name__, None) is value]
             return f"{found[0] if found else ''}{value.__name__}"
         if isinstance(value, list | tuple) and argument not in _SETTINGS:

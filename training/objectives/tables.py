@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -64,7 +63,7 @@ class MetricSet:
             key = id(metric.measure)
             columns = enumerate(zip(*parts[key], strict=True))
             measured = [[self._sums[key, place]] if (key, place) in self._sums else part for place, part in columns]
-            return replace(metric, score=score).compute(measured)
+            return metric._replace(score=score).compute(measured)
 
         self._found = {name: compute(metric) for name, metric in self._metrics.items()}
         for metric in self._tables.values():

@@ -100,17 +100,16 @@ class OneCycleSchedule:
         first = highest / config.div_factor
         last = first / config.final_div_factor
         low, high = config.base_momentum, config.max_momentum
-        self._ends = core.two_phase_ends(total_steps, config.pct_start)
+        self._length = total_steps, config.pct_start
         self._rates: tuple[float, ...] = (first, highest, last)
         self._momenta: tuple[float, ...] = (high, low, high)
         if config.three_phase:
-            self._ends = core.three_phase_ends(total_steps, config.pct_start)
             self._rates, self._momenta = (first, highest, first, last), (high, low, high, high)
         self._cycle_momentum = config.cycle_momentum
         self._anneal = ANNEALS[config.anneal_strategy]
 
     def lr(self, step: int) -> float:
-        return core.one_cycle(step, self._ends, self._rates, self._anneal)
+        return core.one_cycle(step, *self._length, self._rates, self._anneal)
 
     def momentum(self, step: int) -> float | None:
-        return core.one_cycle(step, self._ends, self._momenta, self._anneal) if self._cycle_momentum else None
+        return core.one_cycle(step, *self._length, self._momenta, self._anneal) if self._cycle_momentum else None

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from training.core.step import set_lr
+from tests.training.stepping import set_lr
 from training.optim.averaging import WeightAverage
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.utils._foreach_utils import _get_fused_kernels_supported_devices
 
+from tests.training.stepping import set_lr
 from training.config.optimizer import (
     Adafactor,
     Adagrad,
@@ -19,7 +20,6 @@ from training.config.optimizer import (
     RMSprop,
     Sgd,
 )
-from training.core.step import set_lr
 from training.models.stages import stages
 from training.optim import cycle_momentum, implementation, make_optimizer
 from training.optim.muon import orthogonal

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from training.checkpoints.snapshot import tensors_in
-from training.core.step import set_lr
 from training.data import Batch, Window
 from training.engine.compile.compiled_graph import CompiledGraph
 from training.engine.compile.compiler import as_without, compiling, keep_work, refuse_without_compiler, standing_still
@@ -156,7 +155,8 @@ class CompiledStep:
         """As ``train_step``."""
         if not self._fits(window):
             return self._as_ever(session, window, lr)
-        set_lr(session.optimizer, lr)
+        for group in session.optimizer.param_groups:
+            group["lr"] = lr * group.get("lr_scale", 1.0)
         session.set_momentum()
         if not self._wholes:
             return self._parts(window)
