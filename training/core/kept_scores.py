@@ -9,12 +9,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-
-def join_rows(parts: Sequence[Tensor]) -> Tensor:
-    """All batches' rows, on the device they are on."""
-    return torch.cat([*parts])
-
-
 # ------------------------------------------------------------------------------------------------------- values
 
 
@@ -23,17 +17,14 @@ def keep_values(outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     return outputs.float(), targets
 
 
-def in_own_unit(
-    outputs: Tensor, targets: Tensor, score: Callable[..., Tensor], mean: Sequence[float], std: Sequence[float]
+def score_values(
+    *both: Tensor, score: Callable[..., Tensor], mean: Sequence[float] = (0,), std: Sequence[float] = (1,)
 ) -> Tensor:
-    """The ``score`` of a model that answers in standard deviations ``std`` from the ``mean``."""
+    """The ``score`` of outputs, in standard deviations ``std`` from the ``mean``, and targets, both (n, values): in float64, for
+    sums of squares of numbers far from 0 would lose their digits."""
+    outputs, targets = (each.cpu().double() for each in both)
     center, spread = torch.tensor([mean, std], dtype=torch.float64)
     return score(outputs * spread + center, targets)
-
-
-def join_doubles(parts: Sequence[Tensor]) -> Tensor:
-    """All batches' rows in float64: sums of squares of numbers far from 0 would lose their digits."""
-    return torch.cat([*parts]).cpu().double()
 
 
 def r2(outputs: Tensor, targets: Tensor) -> Tensor:

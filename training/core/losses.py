@@ -127,17 +127,12 @@ def pixel_classes(masks: Tensor) -> Tensor:
 # ----------------------------------------------------------------------------------------------- values and orders
 
 
-def mean_error(outputs: Tensor, targets: Tensor, error: Callable[..., Tensor]) -> Tensor:
-    """The ``error`` (``functional.mse_loss``, ``l1_loss`` or ``huber_loss``) of outputs (n, values) against targets of that shape:
-    a sample's is the mean over its values."""
-    return error(outputs, targets, reduction="sum") / targets.shape[1]
-
-
-def standardized_error(
-    outputs: Tensor, targets: Tensor, error: Callable[..., Tensor], mean: Tensor, std: Tensor
+def mean_error(
+    outputs: Tensor, targets: Tensor, error: Callable[..., Tensor], mean: Tensor | float = 0, std: Tensor | float = 1
 ) -> Tensor:
-    """The same of targets in standard deviations ``std`` from their ``mean``, both (values,)."""
-    return mean_error(outputs, (targets - mean.to(targets.dtype)) / std.to(targets.dtype), error)
+    """The ``error`` (``functional.mse_loss``, ``l1_loss`` or ``huber_loss``) of outputs (n, values) against targets of that shape in
+    standard deviations ``std`` from their ``mean``, both (values,): a sample's is the mean over its values."""
+    return error(outputs, (targets - mean) / std, reduction="sum") / targets.shape[1]
 
 
 def weighted_error(

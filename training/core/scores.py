@@ -23,7 +23,7 @@ class Metric(NamedTuple):
 
     measure: Callable[[Tensor, Tensor], tuple[Tensor, ...]]
     score: Callable[..., Tensor] = torch.div
-    gather: Callable[[Sequence[Tensor]], Tensor] = add_up
+    gather: Callable[..., Tensor] = add_up
 
     def compute(self, measured: Iterable[Sequence[Tensor]]) -> float:
         values = self.score(*map(self.gather, measured))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -12,28 +11,26 @@ import torch
 from torch import Tensor
 
 
-def read_csv_table(path: Path, separator: str, marks: Sequence[str], decimal_comma: bool = False) -> pl.DataFrame:
-    """The columns of a CSV file, each as ``plain_column`` makes it; ``marks`` stand for what is missing."""
-    frame = pl.read_csv(
-        path, separator=separator, null_values=list(marks), infer_schema_length=None, decimal_comma=decimal_comma
-    )
-    frame.columns = [name.strip() for name in frame.columns]
-    return pl.DataFrame([plain_column(column, marks) for column in frame])
+def clean_cells(frame: pl.DataFrame, marks: Sequence[str]) -> pl.DataFrame:
+    """``frame``: texts without spaces around them, and nothing where one is empty or of ``marks``, or a number is NaN."""
+    texts = pl.col(pl.String).str.strip_chars()
+    return frame.with_columns(pl.when(~texts.is_in(["", *marks])).then(texts), pl.col(pl.Float64).fill_nan(None))
 
 
-def read_parquet_table(path: Path) -> pl.DataFrame:
-    """The columns of a Parquet file, each as ``plain_column`` makes it."""
-    return pl.DataFrame([plain_column(column, ()) for column in pl.read_parquet(path)])
+def plain_columns(frame: pl.DataFrame, marks: Sequence[str]) -> pl.DataFrame:
+    """``frame`` itself, each column as ``plain_column`` makes it; ``marks`` stand for what is missing."""
+    for place in range(frame.width):  # one by one: what is replaced is let go of
+        frame.replace_column(place, plain_column(frame.to_series(place), marks))
+    return frame
 
 
 def plain_column(column: pl.Series, marks: Sequence[str]) -> pl.Series:
-    """A column as Int64, Float64, Boolean, String or a date; texts without spaces around them, numbers where all texts are
-    such, and nothing where one is empty or of ``marks``, or a number is NaN."""
+    """A column as Int64, Float64, Boolean, String or a date, its cells as ``clean_cells`` makes them; numbers where all texts
+    are such."""
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
         column = column.cast(pl.String)
     if column.dtype == pl.String:
-        column = column.str.strip_chars()
-        column = column.set(column.is_in(["", *marks]), None)
+        column = clean_cells(column.to_frame(), marks).to_series()
         numbers = column.cast(pl.Float64, strict=False)
         if numbers.null_count() > column.null_count() or column.null_count() == len(column):
             return column
@@ -47,29 +44,20 @@ def plain_column(column: pl.Series, marks: Sequence[str]) -> pl.Series:
     if not column.dtype.is_numeric():
         return column
     column = column.cast(pl.Float64)
-    return column.fill_nan(None) if math.isnan(float(column.sum())) else column  # to look for it takes time
+    missing = math.isnan(float(column.sum()))  # to look at each takes time
+    return clean_cells(column.to_frame(), marks).to_series() if missing else column
 
 
 def encode_rows(frame: pl.DataFrame, features: Mapping[str, Sequence[str] | None]) -> Tensor:
-    """float32 (rows, columns) of the columns ``features``: numbers, or codes of a category whose known texts are given."""
+    """float32 (rows, columns) of the columns ``features``: numbers, NaN where one is missing, or of a category whose known
+    texts are given the place of each among them, from 1; 0 for any other, and for none."""
     columns = []
     for name, texts in features.items():
-        if texts is None:
-            columns.append(number_column(frame[name]))
-        else:
-            columns.append(code_texts(frame[name].cast(pl.String).to_list(), texts).float())
+        column = frame[name]
+        if texts is not None:
+            column = column.cast(pl.String).replace_strict(texts, range(1, len(texts) + 1), default=0)
+        columns.append(torch.tensor(column.cast(pl.Float32).to_numpy()))
     return torch.stack(columns, 1)
-
-
-def number_column(column: pl.Series) -> Tensor:
-    """float32 (n,): NaN where a number is missing."""
-    return torch.from_numpy(np.array(column.cast(pl.Float32).to_numpy(), copy=True))
-
-
-def code_texts(found: Iterable[str | None], texts: Sequence[str]) -> Tensor:
-    """int64 (n,): the place of each text among ``texts``, from 1; 0 for any other, and for none."""
-    codes: dict[str | None, int] = {text: code for code, text in enumerate(texts, 1)}
-    return torch.tensor([codes.get(text, 0) for text in found])
 
 
 def encode_whole(frame: pl.DataFrame, features: Mapping[str, Sequence[str] | None]) -> Tensor:
@@ -83,7 +71,7 @@ def encode_whole(frame: pl.DataFrame, features: Mapping[str, Sequence[str] | Non
 
 def number_classes(column: pl.Series, classes: Sequence[str]) -> Tensor:
     """int64 (n,): the place of each value among the ``classes``. Raises ValueError for one that is none of them."""
-    numbers = code_texts(column.cast(pl.String).to_list(), classes) - 1
+    numbers = encode_rows(column.to_frame(), {column.name: classes})[:, 0].long() - 1
     if (numbers < 0).any():
         raise ValueError(f"it has a class that is none of {classes}")
     return numbers
@@ -102,12 +90,6 @@ def group_numbers(column: pl.Series) -> Tensor:
     alone = numbers == 0
     numbers[alone] = int(numbers.max()) + 1 + torch.arange(int(alone.sum()))
     return numbers
-
-
-def stack_values(frame: pl.DataFrame, names: Sequence[str]) -> Tensor:
-    """float32 (rows, names) of columns of numbers."""
-    columns = [frame.get_column(name).cast(pl.Float64).to_numpy().astype(np.float32) for name in names]
-    return torch.from_numpy(np.stack(columns, axis=1))
 
 
 def append_gaps(rows: Tensor, marked: Sequence[int]) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -206,6 +206,15 @@ def _first_infinite(column: pl.Series) -> int | None:
 def _size(column: pl.Series, row: int) -> str:
     number = float(column[row])
     return f"the number {number:g}, which is too large," if math.isfinite(number) else "an infinite number"
+
+
+def number_rows(frame: pl.DataFrame, names: Sequence[str]) -> Tensor:
+    """float32 (rows, names) of columns of numbers."""
+    import polars as pl
+
+    from training.core.table_reading import encode_rows
+
+    return encode_rows(frame.select(names).cast(pl.Float64), dict.fromkeys(names))
 
 
 def mostly_different(column: pl.Series) -> bool:

@@ -59,7 +59,9 @@ class Features:
     def fit(self, rows: Tensor) -> Features:
         """With the codes and the gaps of ``rows`` (int64) alone. Raises InputError for a column that holds numbers in these, and
         other text elsewhere: it would be no category but for rows that are held back."""
-        from training.core.table_reading import code_texts
+        from polars import DataFrame, String
+
+        from training.core.table_reading import encode_rows
 
         maps, marked = [], []
         for column, texts in enumerate(self.texts):
@@ -68,7 +70,8 @@ class Features:
                 present = torch.unique(values.long())
                 present = self._in_order(column, present[present > 0])
                 trained = [texts[code - 1] for code in present.tolist()]
-                maps.append(code_texts((None, *texts), trained).float())
+                in_file = DataFrame({"text": [None, *texts]}, {"text": String})
+                maps.append(encode_rows(in_file, {"text": trained})[:, 0])
             else:
                 maps.append(torch.zeros(1))
                 if self.dataset.missing_indicator and bool(values.isnan().any()):
@@ -119,7 +122,7 @@ def encode(
 ) -> Features:
     """The columns ``names`` of ``columns``, which has them no more afterwards: a large table is not held twice. A dict, because
     to take one out of a DataFrame moves all the others."""
-    from training.core.table_reading import number_column
+    from training.core.table_reading import encode_rows
 
     values = torch.empty(len(rows), len(names))
     texts: list[tuple[str, ...]] = []
@@ -131,7 +134,7 @@ def encode(
             values[:, place] = codes
             texts.append(known)
         else:
-            values[:, place] = number_column(column)
+            values[:, place] = encode_rows(column.to_frame(), {name: None})[:, 0]
             texts.append(())
     return Features(
         values, tuple(names), tuple(texts), dataset, rows, bool(categorical) and has_decimal_commas(dataset)

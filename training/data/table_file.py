@@ -67,6 +67,14 @@ def how_written(path: Path, separator: str) -> tuple[str, bool] | None:
     return None if head[:4] == b"PAR1" else _written(_start(visible(str(path), 300), head), separator)
 
 
+def found_schema(path: Path, marks: Iterable[str], written: tuple[str, bool] | None) -> pl.Schema:
+    """The names and types that polars itself finds in a file; ``written`` is what ``how_written`` says of it."""
+    import polars as pl
+
+    scan = pl.scan_parquet(path, glob=False) if written is None else _scan_csv(path, *written, marks)
+    return scan.collect_schema()
+
+
 def sort_of(column: pl.Series) -> Sort:
     """What a column of ``read_table`` holds."""
     import polars as pl
@@ -101,6 +109,8 @@ def require_columns(setting: str, names: Iterable[str], known: list[str]) -> Non
 def _read_parquet(path: Path, shown: str, rows: int | None) -> pl.DataFrame:
     import polars as pl
 
+    from training.core.table_reading import plain_columns
+
     try:
         scan = pl.scan_parquet(path, glob=False)
         schema = scan.collect_schema()
@@ -111,13 +121,15 @@ def _read_parquet(path: Path, shown: str, rows: int | None) -> pl.DataFrame:
         raise InputError(
             f"dataset.path: {shown} cannot be read as Parquet ({_first_line(error)}); write it again."
         ) from None
-    return _plain(frame, ())
+    return plain_columns(frame, ())
 
 
 def _read_csv(
     path: Path, shown: str, head: bytes, marks: tuple[str, ...], separator: str, rows: int | None
 ) -> pl.DataFrame:
     import polars as pl
+
+    from training.core.table_reading import plain_columns
 
     start = _start(shown, head)
     if "\r" in start and "\n" not in start:
@@ -128,15 +140,7 @@ def _read_csv(
     names = _header(shown, start, between)
     _require_room(shown, _READING * path.stat().st_size if rows is None else 0)
     try:
-        scan = pl.scan_csv(
-            path,
-            separator=between,
-            infer_schema_length=rows,  # None: all rows, else a number with a comma in row 101 would be an error
-            null_values=list(marks),
-            decimal_comma=decimal_comma,
-            glob=False,
-        )
-        frame = _collected(scan, rows)
+        frame = _collected(_scan_csv(path, between, decimal_comma, marks, rows), rows)
     except (pl.exceptions.PolarsError, OSError) as error:
         _require_even_rows(path, shown, names, between)
         if "utf-8" in str(error):
@@ -153,7 +157,22 @@ def _read_csv(
         )
     frame.columns = names
     _require_no_zero_bytes(frame, shown)
-    return _plain(frame, marks)
+    return plain_columns(frame, marks)
+
+
+def _scan_csv(
+    path: Path, between: str, decimal_comma: bool, marks: Iterable[str], rows: int | None = None
+) -> pl.LazyFrame:
+    import polars as pl
+
+    return pl.scan_csv(
+        path,
+        separator=between,
+        infer_schema_length=rows,  # None: all rows, else a number with a comma in row 101 would be an error
+        null_values=list(marks),
+        decimal_comma=decimal_comma,
+        glob=False,
+    )
 
 
 def _require_no_zero_bytes(frame: pl.DataFrame, shown: str) -> None:
@@ -270,15 +289,6 @@ def _require_room(shown: str, size: int) -> None:
             f"dataset.path: {shown} needs about {in_words(size)} of memory, but {in_words(available)} are free; take fewer "
             "rows or columns."
         )
-
-
-def _plain(frame: pl.DataFrame, marks: tuple[str, ...]) -> pl.DataFrame:
-    """Every column as ``plain_column`` makes it."""
-    from training.core.table_reading import plain_column
-
-    for place, name in enumerate(frame.columns):  # one by one: what is replaced is let go of
-        frame.replace_column(place, plain_column(frame.to_series(place), marks).alias(name))
-    return frame
 
 
 def _first_line(error: Exception) -> str:

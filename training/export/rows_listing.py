@@ -15,7 +15,7 @@ from training.data.columns import PARTS, find_roles
 from training.data.source import Opening
 from training.data.sources.table import load
 from training.data.sources.text import token_kind
-from training.data.table_file import how_written
+from training.data.table_file import found_schema, how_written
 from training.export.dataset_again import looking_again, open_again
 from training.export.material import Material
 from training.export.task_listing import TRUTH
@@ -74,6 +74,7 @@ def describe_table(material: Material, dataset: TableDataset) -> Described:
         frame, _, _ = load(dataset, Opening(check=False))
         roles = find_roles(frame, dataset)
         written = how_written(Path(dataset.path), dataset.separator)
+        found = found_schema(Path(dataset.path), dataset.missing_marks, written)
         words = _part_words(frame, dataset.split_column)
     features = {
         name: list(known.codes[place]) if known.categories and known.categories[place] else None
@@ -81,9 +82,13 @@ def describe_table(material: Material, dataset: TableDataset) -> Described:
     }
     marked = [roles.features.index(name.removesuffix(" missing")) for name in known.columns[len(features) :]]
     between, decimal_comma = written or ("", False)
-    of_csv = f"read_csv_table(path, SEPARATOR, MISSING{', decimal_comma=True' * decimal_comma})"
+    options = ", decimal_comma=True" * decimal_comma
+    of_csv = f"pl.read_csv(path, separator=SEPARATOR, null_values=MISSING, infer_schema_length=None{options})"
+    spaced = ".rename(str.strip)" if written and any(name != name.strip() for name in found) else ""
+    # Where polars finds the very types that the engine makes of the columns, only cells are left to clean.
+    clean = "clean_cells" if found.dtypes() == frame.dtypes else "plain_columns"
     rows = "append_gaps(encode_rows(frame, FEATURES), MARKED)" if marked else "encode_rows(frame, FEATURES)"
-    truth = "stack_values(frame, TARGETS)"
+    truth = "encode_rows(frame[TARGETS].cast(pl.Float64), dict.fromkeys(TARGETS))"
     if known.target == "class":
         truth = "number_classes(frame[TARGETS[0]], CLASSES)"
     parts = '{"train": torch.arange(len(frame))}'
@@ -91,8 +96,10 @@ def describe_table(material: Material, dataset: TableDataset) -> Described:
         parts = "rows_by_part(frame[SPLIT_COLUMN], PARTS)"
     facts = {
         "reading": [
-            f"frame = {of_csv if written else 'read_parquet_table(path)'}.drop_nulls(TARGETS)",
-            f"samples, {TRUTH[known.target]} = {rows}, {truth}",
+            f"frame = {of_csv if written else 'pl.read_parquet(path)'}{spaced}",
+            f"frame = {clean}(frame, {'MISSING' if written else '()'}).drop_nulls(TARGETS)",
+            f"samples = {rows}",
+            f"{TRUTH[known.target]} = {truth}",
             f"parts = {parts}",
         ],
         "keys": "[row.numpy().tobytes() for row in encode_whole(frame, FEATURES)]",

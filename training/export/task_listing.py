@@ -60,6 +60,7 @@ def describe_task(material: Material) -> dict[str, Any]:
     both = both if "\n" in both else both[1:-1]
     return {
         "loss_and_metric": both,
+        "tensors": calls.tensors,
         "task_settings": list(calls.settings.values()),
         "target": material.facts.target,
         "truth": truth,
@@ -78,6 +79,8 @@ class _Calls:
     def __init__(self, section: ObjectiveSection) -> None:
         self._section = section
         self.settings: dict[str, Setting] = {}
+        self.tensors: dict[str, str] = {}
+        """The setting that each is made of, by the argument it is given as."""
 
     def write(self, value: Any, argument: str = "") -> str:
         """``value`` as Python source; ``argument`` is what it is given as."""
@@ -90,7 +93,8 @@ class _Calls:
             words = [f"{name}={self.write(each, name)}" for name, each in value.keywords.items()]
             return call("partial", [self.write(value.func), *words]) if words else self.write(value.func)
         if isinstance(value, Tensor):
-            return f"torch.tensor({self._name(value.tolist(), argument)}, device=device)"
+            self.tensors[argument] = self._name(value.tolist(), argument)
+            return argument
         if callable(value):
             modules = {"torch.": torch, "nn.functional.": functional}
             found = [name for name, module in modules.items() if getattr(module, value.__name__, None) is value]

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from training.config.objective import Regression
-from training.core.kept_scores import in_own_unit, join_doubles, keep_values, mae, r2, rmse, spearman
-from training.core.losses import Loss, mean_error, standardized_error, weighted_error, widen
+from training.core.kept_scores import keep_values, mae, r2, rmse, score_values, spearman
+from training.core.losses import Loss, mean_error, weighted_error, widen
 from training.core.scores import Metric
 from training.facts import DataFacts
 from training.objectives.objective import Objective
@@ -31,15 +31,15 @@ class RegressionObjective(Objective):
     def __init__(self, config: Regression, facts: DataFacts, device: torch.device) -> None:
         super().__init__(facts, len(facts.names), device)
         error, scores = _choose_error(config), (r2, rmse, mae, spearman)
-        self.loss = Loss(partial(mean_error, error=error))
-        self.metrics = {score.__name__: Metric(keep_values, score, join_doubles) for score in scores}
+        self.loss, measure = Loss(partial(mean_error, error=error)), partial(score_values)  # in the data's own unit
         if config.standardise and facts.target_mean:
             mean, std = self.spread = facts.target_mean, facts.target_std
             self._mean, self._std = torch.tensor(self.spread, dtype=torch.float32, device=device).unbind()
-            self.loss = Loss(partial(standardized_error, error=error, mean=self._mean, std=self._std))
-            for score in scores:
-                own = partial(in_own_unit, score=score, mean=mean, std=std)
-                self.metrics[score.__name__] = Metric(keep_values, own, join_doubles)
+            self.loss = Loss(partial(mean_error, error=error, mean=self._mean, std=self._std))
+            measure = partial(score_values, mean=mean, std=std)
+        self.metrics = {
+            score.__name__: Metric(keep_values, partial(measure, score=score), torch.cat) for score in scores
+        }
         self.tables = self.metrics if self.outputs > 1 else {}
 
     def predict(self, outputs: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from training.core.kept_scores import auroc, average_precision, join_rows, keep_probabilities
+from training.core.kept_scores import auroc, average_precision, keep_probabilities
 from training.core.losses import split_answers
 from training.core.scores import Metric, add_up
 
@@ -105,4 +105,4 @@ def measure_curves(
     """AUROC and average precision."""
     keep = partial(keep_probabilities, probabilities=probabilities)
     scores = {"auroc": auroc, "average_precision": average_precision}
-    return {name: Metric(keep, partial(score, compare=compare), join_rows) for name, score in scores.items()}
+    return {name: Metric(keep, partial(score, compare=compare), torch.cat) for name, score in scores.items()}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from tests.training.export.conftest import CPU, Train
@@ -201,3 +202,33 @@ def test_a_table_that_is_gone_is_asked_for(table: Path, train: Train, tmp_path: 
     moved.unlink()
     with pytest.raises(InputError, match="bring it back to where the run had it"):
         export_checkpoint(checkpoint, "script", tmp_path / "train.py")
+
+
+def write_numbers(path: Path, *columns: tuple[str, Callable[[int], object]]) -> Path:
+    lines = [";".join(name for name, _ in columns)]
+    lines += [";".join(str(cell(number)) for _, cell in columns) for number in range(60)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["spaces", "large", "decimal comma", "parquet"])
+def test_an_odd_table_is_read_as_the_run_does(kind: str, train: Train, tmp_path: Path) -> None:
+    """Texts that are numbers once stripped, whole numbers beyond 64 bits: what only the longer way to read finds."""
+    cells: dict[str, Callable[[int], object]] = {
+        "spaces": lambda number: f" {number / 3:.3f} ",
+        "large": lambda number: 10**19 * (number + 1),
+        "decimal comma": lambda number: f"{number / 3:.3f}".replace(".", ","),
+        "parquet": lambda number: number / 3,
+    }
+    path = tmp_path / "odd.csv"
+    columns = ("size", cells[kind]), (" colour ", lambda number: (" 1", "2", "x ", "")[number % 4])
+    write_numbers(path, *columns, ("kind", lambda number: ("oak", " ash")[number % 2]))
+    if kind == "parquet":
+        frame = pl.read_csv(path, separator=";").rename(str.strip)
+        path = tmp_path / "odd.parquet"
+        frame.cast({"size": pl.Float32, "kind": pl.Categorical}).write_parquet(path)
+    checkpoint = train(rows_config(path, 'dataset.features=["size", "colour"]'))
+    file = export(checkpoint, tmp_path / "train.py")
+    check_source(file)
+    train_by_script(file, tmp_path / "run")
+    assert_same_run(checkpoint, tmp_path / "run")

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from training.config.pictures import ImageTableDataset
 from training.config.tables import MISSING_MARKS
-from training.data.columns import dense_codes, given_parts, predicts_last, require_numbers, target_kind
+from training.data.columns import dense_codes, given_parts, number_rows, predicts_last, require_numbers, target_kind
 from training.data.folder import Listing, look_up, picture_suffixes
 from training.data.pictures import Opened, Pictures, choose_form, open_pictures
 from training.data.source import Opening
@@ -169,7 +169,7 @@ def _list(
 def _labels(frame: pl.DataFrame, rows: NDArray[np.int64], names: tuple[str, ...], dataset: ImageTableDataset) -> Labels:
     import polars as pl
 
-    from training.core.table_reading import group_numbers, stack_values
+    from training.core.table_reading import group_numbers
 
     groups = group_numbers(frame.get_column(dataset.group_column)) if dataset.group_column else None
     if dataset.label_separator != "none":
@@ -189,4 +189,4 @@ def _labels(frame: pl.DataFrame, rows: NDArray[np.int64], names: tuple[str, ...]
         codes, known = dense_codes(frame.get_column(names[0]))
         return Labels(target, known, codes - 1, groups)
     require_numbers(frame, names, rows)
-    return Labels(target, names, stack_values(frame, names), groups)
+    return Labels(target, names, number_rows(frame, names), groups)

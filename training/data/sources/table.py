@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from training.config.tables import TableDataset, TableSection
-from training.data.columns import dense_codes, find_roles, given_parts, require_numbers, target_kind
+from training.data.columns import dense_codes, find_roles, given_parts, number_rows, require_numbers, target_kind
 from training.data.features import Features, encode
 from training.data.source import AtHand, Opening, Skipped
 from training.data.table_file import read_table
@@ -149,10 +149,8 @@ def _targets(frame: pl.DataFrame, names: tuple[str, ...], target: Target) -> tup
     if target == "class":
         codes, known = dense_codes(frame.get_column(names[0]))
         return known, codes - 1
-    from training.core.table_reading import stack_values
-
     require_numbers(frame, names)
-    return names, stack_values(frame, names)
+    return names, number_rows(frame, names)
 
 
 def _fingerprint(path: Path) -> str:
