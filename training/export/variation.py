@@ -22,10 +22,14 @@ def describe_variation(config: RunConfig) -> dict[str, Any]:
     found = _steps(config)
     early = [step for step in found if step.takes != "inputs"]
     late = [step for step in found if step.takes == "inputs"]
+    varied = [line for number, step in enumerate(early) for line in _call(step, early[:number], config)]
+    if varied:
+        last = max(number for number, line in enumerate(varied) if line.startswith("pictures = "))
+        varied[last] = varied[last].replace("pictures =", "return", 1)
     mixed = {name: name for name in _mixing(config)}
     return {
         "augmented": bool(found or mixed),
-        "varied": [line for number, step in enumerate(early) for line in _call(step, early[:number], config)],
+        "varied": varied,
         "erased": [", ".join(_written(step.function, step.arguments, config)) for step in late],
         "mixed": ", ".join(_written(mix, mixed, config)),
     }
