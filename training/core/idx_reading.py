@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import struct
 from pathlib import Path
 
 import torch
@@ -21,5 +20,5 @@ def read_idx(path: Path) -> Tensor:
     """The uint8 array in a file, gzipped or not: its fourth byte counts the sizes, which follow in four bytes each."""
     data = path.read_bytes()
     data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-    shape = struct.unpack_from(f">{data[3]}I", data, 4)
+    shape = [int.from_bytes(data[place : place + 4], "big") for place in range(4, 4 + 4 * data[3], 4)]
     return torch.frombuffer(bytearray(data), dtype=torch.uint8, offset=4 + 4 * len(shape)).reshape(shape)

@@ -38,7 +38,7 @@ def count_trained(characters: int, fraction: float) -> int:
 
 
 def cut_windows(tokens: Sequence[Tensor], context: int, stride: int) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-    """Windows of ``context`` tokens (n, context), the int64 tokens that follow each of them, and the numbers of those of
+    """Windows of ``context`` tokens (n, context), the int64 tokens that follow each, and the numbers of those of
     each part. ``tokens`` (m,) are those to train on, in windows ``stride`` apart, and those to judge by, each once.
     Raises ValueError where one of them is too short for a window."""
     if min(map(len, tokens)) <= context:

@@ -41,10 +41,7 @@ from training.schedules.formulas import ANNEALS
 
 _MARK = "Written by Trainwright "
 _IMPORTS = {
-    **{
-        name: f"import {name}"
-        for name in ("argparse", "gzip", "hashlib", "math", "os", "re", "struct", "unicodedata", "zlib")
-    },
+    **{name: f"import {name}" for name in ("argparse", "gzip", "hashlib", "math", "os", "re", "unicodedata", "zlib")},
     "bisect_right": "from bisect import bisect_right",
     "Callable": "from collections.abc import Callable",
     "Collection": "from collections.abc import Collection",
