@@ -172,7 +172,7 @@ class Server:
         from training.models import make_model, summarise
         from training.models.stages import stages
         from training.objectives import make_objective
-        from training.optim.groups import freeze_and_describe
+        from training.optim.configured_groups import freeze_and_describe
 
         config = parse_config(request["config"], about=("dataset", "model", "objective"))
         facts = input_facts(config)

@@ -38,7 +38,7 @@ from training.models.user_rng import seed_user_rng
 from training.objectives import Objective, make_objective
 from training.optim import make_guard, make_optimizer
 from training.optim.averaging import EMA, SWA, WeightAverage
-from training.optim.groups import make_freezing
+from training.optim.configured_groups import make_freezing
 from training.process import give_back_memory
 from training.schedules import make_run_schedule, swa_first
 

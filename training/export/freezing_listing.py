@@ -10,7 +10,7 @@ from torch import nn
 from training.export.material import Material
 from training.export.written import Setting, setting
 from training.models.stages import stages
-from training.optim.groups import frozen_names, make_freezing
+from training.optim.configured_groups import frozen_names, make_freezing
 
 
 def describe_freezing(material: Material) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from training.config.schedule import OneCycle
 from training.export.material import Material
 from training.models.stages import stages
 from training.optim import make_optimizer
-from training.optim.groups import make_freezing
+from training.optim.configured_groups import make_freezing
 from training.optim.optimizers import implementation
 
 _LISTED = '[{**group, "params": [model.get_parameter(name) for name in group["params"]]} for group in GROUPS]'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from training.optim.groups import parameter_groups
+from training.optim.configured_groups import parameter_groups
 from training.optim.guard import Guard, make_guard
 from training.optim.optimizers import cycle_momentum, implementation, load_optimizer, make_optimizer
 

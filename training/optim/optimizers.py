@@ -27,9 +27,10 @@ from training.config.optimizer import (
 from training.core.step import set_momentum
 from training.errors import InputError
 from training.optim import muon
+from training.optim.configured_groups import parameter_groups
 from training.optim.functional import DeviceAdafactor
 from training.optim.fused_step import put_fused_step, remember_state
-from training.optim.groups import Stages, parameter_groups
+from training.optim.groups import Stages
 
 Groups = list[dict[str, Any]]
 Implementation = Literal["fused", "foreach"]

@@ -21,7 +21,7 @@ from training.models.gpt import Gpt, TiedLinear, apply_rotary, rotation
 from training.models.stages import stages
 from training.models.summary import summarise
 from training.models.work import step_work
-from training.optim.groups import parameter_groups
+from training.optim.configured_groups import parameter_groups
 
 CONTEXT, TOKENS = 12, 11
 

@@ -11,7 +11,7 @@ from training.config.optimizer import AdamW, Muon, Sgd
 from training.errors import InputError
 from training.models.stages import stages
 from training.optim import make_optimizer, parameter_groups
-from training.optim.groups import describe_groups
+from training.optim.configured_groups import describe_groups
 
 
 def names(model: nn.Module, group: dict) -> list[str]:  # type: ignore[type-arg]
