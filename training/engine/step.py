@@ -20,22 +20,27 @@ def train_step(session: Session, window: Window, lr: float) -> tuple[Tensor, Ten
     """Attempt one step with the learning rate ``lr``; returns its mean loss and the gradient norm before clipping, both on the
     device. Nothing here waits for the device."""
     session.set_momentum()
-    make_step = core_step if session.lap is no_watch else partial(_watched_step, session.lap)
-    loss, norm, stepped = make_step(
+    batches = _micro_batches(session, window)
+    loss: Any = session.objective.loss
+    clip: Any = session.clip
+    if session.lap is not no_watch:
+        batches = _watch_batches(session.lap, batches)
+        loss, clip = _watch(session.lap, loss, "forward"), _watch(session.lap, clip, "clip")
+    total, norm, stepped = core_step(
         session.forward or session.answer,
         session.parameters,
-        session.objective.loss,
+        loss,
         session.optimizer,
-        _micro_batches(session, window),
+        batches,
         lr,
         scaler=session.numerics.scaler,
         autocast=session.numerics.autocast,
-        clip=session.clip,
+        clip=clip,
         guard=session.guard,
     )
     session.update_average(stepped)
     session.lap("update")
-    return loss, norm
+    return total, norm
 
 
 def choose_clip(loop: Loop) -> Clip:
@@ -53,33 +58,20 @@ def _micro_batches(session: Session, window: Window) -> Iterator[tuple[Tensor, T
         yield batch.inputs, batch.targets, weight
 
 
-def _watched_step(
-    lap: Callable[[Any], None],
-    model: Any,
-    parameters: Any,
-    loss: Any,
-    optimizer: Any,
-    micro_batches: Any,
-    lr: float,
-    **others: Any,
-) -> tuple[Tensor, Tensor, Any]:
-    """``core_step``, and ``lap`` is told of each part as it ends."""
+def _watch(lap: Callable[[Any], None], function: Callable[..., Any], part: str) -> Callable[..., Any]:
+    """``function``, and ``lap`` is told that ``part`` ended."""
 
-    def batches() -> Iterator[Any]:
-        lap("update")
-        for batch in micro_batches:
-            lap("data")
-            yield batch
-            lap("backward")
+    def watched(*given: Any) -> Any:
+        result = function(*given)
+        lap(part)
+        return result
 
-    def forward_loss(*given: Any) -> Tensor:
-        part: Tensor = loss(*given)
-        lap("forward")
-        return part
+    return watched
 
-    def clip(given: Any) -> Tensor:
-        norm: Tensor = others["clip"](given)
-        lap("clip")
-        return norm
 
-    return core_step(model, parameters, forward_loss, optimizer, batches(), lr, **{**others, "clip": clip})
+def _watch_batches(lap: Callable[[Any], None], batches: Iterator[Any]) -> Iterator[Any]:
+    lap("update")
+    for batch in batches:
+        lap("data")
+        yield batch
+        lap("backward")

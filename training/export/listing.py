@@ -40,8 +40,8 @@ _RATES = {
 }
 """The rate behind the warm-up, by the kind of schedule: a call of ``training.core.schedules``."""
 _AUTOCAST = {
-    name: f"partial(torch.autocast, device.type, {kind})"
-    for name, kind in (("bf16", "torch.bfloat16"), ("fp16", "torch.float16"))
+    "bf16": "partial(torch.autocast, device.type, torch.bfloat16)",
+    "fp16": "partial(torch.autocast, device.type, torch.float16)",
 }
 _SECTIONS = {
     "settings": ["settings"],
@@ -142,8 +142,8 @@ def _loop(material: Material, facts: dict[str, Any]) -> dict[str, Any]:
     loop, checkpoints, precision = config.loop, config.checkpoints, config.precision
     masked = facts["target"] == "mask"
     given = f"{'teacher: nn.Module, ' * facts['distils']}samples: Tensor, {facts['truth']}: Tensor"
-    passed = f"{'teacher, ' * facts['distils']}samples, {facts['truth']}"
-    augmented = f"training_batch({passed}, train, batch, %s)" if facts["augmented"] else "batch_of(batch)"
+    passed = f"{'teacher, ' * facts['distils']}samples, {facts['truth']}{', train' * bool(facts['mixed'])}"
+    augmented = f"training_batch({passed}, batch, %s)" if facts["augmented"] else "batch_of(batch)"
     drawn = "[balanced_draws(classes[train].cpu(), SEED, %s)]" if facts["alike"] else ""
     order = f"train{drawn}[permutation(SEED, %s, len(train))]"
     first = "pixels.permute(0, 3, 1, 2)" + CONTIGUOUS * (not facts["channels_last"])
