@@ -131,6 +131,14 @@ def test_interrupted_script_goes_on_to_the_same_end(run: str, request: pytest.Fi
     assert_same_run(checkpoint, tmp_path / "run")
 
 
+def test_a_script_tells_of_an_older_scripts_checkpoint(spiral: Path, tmp_path: Path) -> None:
+    file = export(spiral, tmp_path / "train.py")
+    (tmp_path / "run").mkdir()
+    torch.save({"model": {}, "optimizer": {}, "progress": {"step": 3}}, tmp_path / "run" / "last.pt")
+    with pytest.raises(SystemExit, match=r"last\.pt is of another version of this script: choose another --out"):
+        train_by_script(file, tmp_path / "run", "--resume")
+
+
 @pytest.mark.parametrize(
     "settings",
     [
