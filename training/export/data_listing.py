@@ -10,12 +10,12 @@ from training.config.dataset_section import DatasetSection, PartsSection
 from training.config.text import TextDataset
 from training.config.zoo import StartingWeights
 from training.errors import in_words
+from training.export.augmentation_listing import augmentation_settings
 from training.export.material import Material
 from training.export.picture_listing import describe_idx, describe_image_folder
 from training.export.prepared_tensors import PreparedTensors
 from training.export.rows_listing import describe_table, describe_text
 from training.export.task_listing import TRUTH
-from training.export.variation import variation_settings
 from training.export.written import Described, Setting, code, setting
 
 _TOYS = {
@@ -143,7 +143,7 @@ def data_settings(material: Material, facts: dict[str, Any]) -> list[Setting]:
         settings.append(("The part that each of its words means, in lower case.", "PARTS", parts))
     if facts["held"] and facts["group_column"] is not None:
         settings.append(setting(dataset, "group_column"))
-    names = variation_settings(material.config)
+    names = augmentation_settings(material.config)
     if facts["held"]:
         names += [*(f"{part}_fraction" for part, _, _ in facts["held"]), "split_seed"]
     settings += [setting(dataset, name) for name in names]

@@ -11,6 +11,7 @@ import training
 from training.config import RunConfig
 from training.config.fields import Section
 from training.config.schedule import Constant, OneCycle, WarmupStableDecay
+from training.export.augmentation_listing import describe_augmentation
 from training.export.data_listing import data_settings, describe_data
 from training.export.freezing_listing import describe_freezing, freezing_settings
 from training.export.material import Material
@@ -19,7 +20,6 @@ from training.export.optimizer_listing import clipping, describe_averaging, desc
 from training.export.refusals import refuse_what_no_template_says
 from training.export.task_listing import describe_task
 from training.export.teacher_listing import describe_teacher, teacher_settings
-from training.export.variation import describe_variation
 from training.export.weights_listing import beginning_settings, describe_beginning
 from training.export.written import Setting, code, prose, setting
 from training.schedules import describe as describe_schedule
@@ -64,7 +64,7 @@ def describe_run(material: Material, file: str) -> dict[str, Any]:
     refuse_what_no_template_says(config)
     facts = (
         describe_data(material, file)
-        | describe_variation(config)
+        | describe_augmentation(config)
         | describe_model(material)
         | describe_beginning(material)
         | describe_task(material)

@@ -243,7 +243,7 @@ def prove_script(material: Material, text: str, teacher: SecondFile | None = Non
     order = counter_rng.permutation(config.seed, 1, _TRIED_STEPS)
     _require(torch.equal(script["permutation"](config.seed, 1, _TRIED_STEPS), order), "order of samples")
     _require(rows_alike(material, script), "data")
-    _require(_varied_alike(material, script), "variation of pictures")
+    _require(_augmented_alike(material, script), "augmentation")
     _require(_rates_equal(material, script), "learning rates")
     _require(frozen_alike(material, script, model, ours), "frozen parts")
     groups = script["make_optimizer"](model).param_groups
@@ -268,15 +268,15 @@ def _same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(tensor, other[name]) for name, tensor in one.items())
 
 
-def _varied_alike(material: Material, script: dict[str, Any]) -> bool:
-    if "vary" not in script:
+def _augmented_alike(material: Material, script: dict[str, Any]) -> bool:
+    if "augment" not in script:
         return True
     pictures = material.samples().permute(0, 2, 3, 1).contiguous()
     numbers, masked = torch.arange(len(pictures)), material.facts.target == "mask"
     if masked:
         pictures = torch.cat([pictures, pictures[..., :1] % len(material.facts.names)], dim=3)
     ours = Augmenter(material.config.dataset, material.config.seed, mask=masked)(pictures, numbers, 1)
-    return torch.equal(script["vary"](pictures, numbers, 1), ours)
+    return torch.equal(script["augment"](pictures, numbers, 1), ours)
 
 
 def _rates_equal(material: Material, script: dict[str, Any]) -> bool:
@@ -306,7 +306,7 @@ def _compare_logits(material: Material, script: dict[str, Any], model: nn.Module
     model.load_state_dict(material.model.state_dict())
     samples = material.samples()
     expected = material.normalisation.apply(samples)
-    inputs = script["normalise"](samples.permute(0, 2, 3, 1) if material.facts.layout == "image" else samples)
+    inputs = script["make_inputs"](samples.permute(0, 2, 3, 1) if material.facts.layout == "image" else samples)
     _require(torch.equal(inputs, expected), "normalisation")
     with torch.inference_mode():
         found, own = model.eval()(expected), material.model(expected)

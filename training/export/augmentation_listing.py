@@ -17,15 +17,15 @@ _MIXING = ("mixup_alpha", "cutmix_alpha")
 _WIDTH = 114
 
 
-def describe_variation(config: RunConfig) -> dict[str, Any]:
-    """For the templates: the lines of ``vary`` and what is done after normalising."""
+def describe_augmentation(config: RunConfig) -> dict[str, Any]:
+    """For the templates: the lines of ``augment`` and what is done after normalization."""
     found = _steps(config)
     early = [step for step in found if step.takes != "inputs"]
     late = [step for step in found if step.takes == "inputs"]
     varied = [line for number, step in enumerate(early) for line in _call(step, early[:number], config)]
     if varied:
-        last = max(number for number, line in enumerate(varied) if line.startswith("pictures = "))
-        varied[last] = varied[last].replace("pictures =", "return", 1)
+        last = max(number for number, line in enumerate(varied) if line.startswith("images = "))
+        varied[last] = varied[last].replace("images =", "return", 1)
     mixed = {name: name for name in _mixing(config)}
     return {
         "augmented": bool(found or mixed),
@@ -35,7 +35,7 @@ def describe_variation(config: RunConfig) -> dict[str, Any]:
     }
 
 
-def variation_settings(config: RunConfig) -> list[str]:
+def augmentation_settings(config: RunConfig) -> list[str]:
     """The settings that the script names in capitals, in their order."""
     named = {
         setting
@@ -52,7 +52,7 @@ def _steps(config: RunConfig) -> list[Step]:
 
 
 def _masks(config: RunConfig) -> bool:
-    """Whether the last channel of what is varied is a mask, which moves with its picture and keeps its numbers."""
+    """Whether the last channel of what is augmented is a mask, which moves with its image and keeps its numbers."""
     return isinstance(config.objective, Segmentation)
 
 
@@ -62,13 +62,13 @@ def _mixing(config: RunConfig) -> list[str]:
 
 
 def _call(step: Step, before: list[Step], config: RunConfig) -> list[str]:
-    """The lines that make the step, after one that makes bytes of pictures that are none any more."""
+    """The lines that make the step, after one that makes bytes of images that are numbers by now."""
     rounded = bool(before) and before[-1].function is turn and step.takes != "geometry"
-    lines = ["pictures = pictures.round().to(torch.uint8)"] if rounded else []
+    lines = ["images = images.round().to(torch.uint8)"] if rounded else []
     words = _written(step.function, step.arguments, config)
-    made, given = "pictures", "pictures"
+    made, given = "images", "images"
     if _masks(config) and step.takes == "colors":
-        made, given = "colors", "pictures[..., :-1].contiguous()"
+        made, given = "colors", "images[..., :-1].contiguous()"
     elif _masks(config) and step.takes != "pixels":
         words = ["mask=True", *words]
     start = f"{made} = {step.function.__name__}("
@@ -76,7 +76,7 @@ def _call(step: Step, before: list[Step], config: RunConfig) -> list[str]:
         lines.append(line)
     else:
         lines += [start, f"    {given},", "    draws,", *(f"    {word}," for word in words), ")"]
-    return lines + ["pictures = torch.cat([colors, pictures[..., -1:]], dim=3)"] * (made == "colors")
+    return lines + ["images = torch.cat([colors, images[..., -1:]], dim=3)"] * (made == "colors")
 
 
 def _written(function: Callable[..., Any], arguments: dict[str, str], config: RunConfig) -> list[str]:
