@@ -18,7 +18,8 @@ def read_idx_parts(folder: Path, files: dict[str, tuple[str, str]]) -> tuple[Ten
 
 def read_idx(path: Path) -> Tensor:
     """The uint8 array in a file, gzipped or not: its fourth byte counts the sizes, which follow in four bytes each."""
-    data = path.read_bytes()
+    twin = path.with_suffix("") if path.suffix == ".gz" else path.with_name(f"{path.name}.gz")
+    data = (path if path.exists() or not twin.exists() else twin).read_bytes()  # packed or unpacked since
     data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
     shape = [int.from_bytes(data[place : place + 4], "big") for place in range(4, 4 + 4 * data[3], 4)]
     return torch.frombuffer(bytearray(data), dtype=torch.uint8, offset=4 + 4 * len(shape)).reshape(shape)

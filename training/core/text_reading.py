@@ -12,11 +12,14 @@ from torch import Tensor
 
 
 def read_texts(folder: Path, encoding: str) -> str:
-    """Every text file below a folder, one after another, their line breaks as they are: one ends each that has none."""
+    """Every text file below a folder, one after another, their line breaks as they are: one ends each that has none.
+    Raises FileNotFoundError where there is none."""
     texts = [
         file.read_bytes().decode(encoding) for file in list_texts(folder) if file.is_file() and file.stat().st_size
     ]
-    return "".join(text if text.endswith("\n") else text + "\n" for text in texts[:-1]) + "".join(texts[-1:])
+    if not texts:
+        raise FileNotFoundError("it is no folder with text in it")
+    return "".join(text if text.endswith("\n") else text + "\n" for text in texts[:-1]) + texts[-1]
 
 
 def list_texts(folder: Path) -> list[Path]:

@@ -22,6 +22,8 @@ from tests.training.tiny import tiny, tiny_pictures
 from training.errors import InputError, TrainingError
 from training.export import export_checkpoint, script
 from training.export.material import load_material
+from training.runs.evaluation import read_evaluation
+from training.runs.folder import RunFolder
 from training.runs.manifest import read_manifest
 from training.runs.series import read_series
 
@@ -313,6 +315,20 @@ def test_equal_averages_with_a_test_part(idx_folder: Path, train: Train, tmp_pat
     checkpoint = train(config)
     train_by_script(export(checkpoint, tmp_path / "train.py"), tmp_path / "run")
     assert_same_run(checkpoint, tmp_path / "run")
+
+
+def test_the_test_part_is_judged_by_the_best_weights_before_any_average(
+    train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spoiled = ("loop.swa_start=0.6", "loop.epochs=6", "loop.swa_lr=3.0", "optimizer.lr=0.05")
+    checkpoint = train(tiny(CPU, *spoiled, "dataset.test_fraction=0.2"))
+    train_by_script(export(checkpoint, tmp_path / "train.py"), tmp_path / "run")
+    found = read_evaluation(RunFolder(checkpoint.parents[1]), "test")
+    assert found is not None
+    assert torch.load(tmp_path / "run" / "best.pt", weights_only=True)["progress"]["averages"] == 0
+    assert torch.load(tmp_path / "run" / "last.pt", weights_only=True)["progress"]["averages"] > 0
+    right, seen = sum(row[number] for number, row in enumerate(found.confusion)), sum(map(sum, found.confusion))
+    assert capsys.readouterr().out.splitlines()[-1].endswith(f"Accuracy {right / seen:.2%}")
 
 
 SCHEDULES = [

@@ -251,10 +251,27 @@ def test_idx_files_are_read_by_the_names_that_they_have(train: Train, idx_folder
         (folder / name).write_bytes(gzip.decompress(file.read_bytes()))
     checkpoint = train(tiny_pictures(folder, "precision.device=cpu", "loop.epochs=1"))
     assert "'train-images.idx3-ubyte', 'train-labels-idx1-ubyte'" in assert_repeated(checkpoint, tmp_path)
+    for file in folder.iterdir():  # packed since
+        (folder / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    train_by_script(tmp_path / "train.py", tmp_path / "packed")
+    assert_same_run(checkpoint, tmp_path / "packed")
     shutil.rmtree(folder)
     (tmp_path / "train.py").unlink()
     text = export(checkpoint, tmp_path / "train.py").read_text(encoding="utf-8")
     assert "'train-images-idx3-ubyte', 'train-labels-idx1-ubyte'" in text
+
+
+def test_a_folder_of_texts_that_is_none_is_told_in_a_sentence(train: Train, tmp_path: Path) -> None:
+    config = catalog_small("language_model", tmp_path)
+    folder, empty = tmp_path / "texts", tmp_path / "empty"
+    for place in (folder, empty):
+        place.mkdir()
+    shutil.copyfile(config.model_dump()["dataset"]["path"], folder / "one.txt")
+    file = export(train(changed(config, f"dataset.path={folder}")), tmp_path / "train.py")
+    for place in (empty, tmp_path / "nowhere", folder / "one.txt"):
+        with pytest.raises(SystemExit, match=r"cannot be used \(it is no folder with text in it\)"):
+            train_by_script(file, tmp_path / "run", "--data", str(place))
 
 
 def test_a_text_that_is_too_short_is_told_in_a_sentence(train: Train, tmp_path: Path) -> None:
