@@ -14,6 +14,7 @@ from tests.training.stepping import take_step
 from tests.training.tiny import tiny
 from training.checkpoints import load_state
 from training.checkpoints.load import load_tensors
+from training.core.losses import Loss
 from training.data.sources.toys import Points
 from training.engine import assemble as assembly
 from training.engine import skips
@@ -261,7 +262,7 @@ def test_a_gradient_that_is_not_finite_is_traced(monkeypatch: pytest.MonkeyPatch
 def test_a_loss_that_is_not_finite_is_told_from_the_models_output(
     streamed: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streamed.objective.loss, "sum", lambda outputs, targets: (outputs * 0).log().sum())
+    monkeypatch.setattr(streamed.objective, "loss", Loss(lambda outputs, targets: (outputs * 0).log().sum()))
     assert "the loss was not finite, though the model's output was" in explain(streamed, 1, 0, 0).title
 
 
@@ -292,7 +293,7 @@ def test_a_look_that_fails_ends_nothing_and_leaves_nothing(streamed: Session, mo
         torch.rand(3)
         raise RuntimeError("no luck")
 
-    monkeypatch.setattr(streamed.objective.loss, "sum", fail)
+    monkeypatch.setattr(streamed.objective, "loss", Loss(fail))
     assert "no luck" in explain(streamed, 1, 0, 0).advice
     assert_equal(before, all_tensors(streamed))
     assert torch.equal(random, rng_state()["cpu"])
