@@ -4,7 +4,8 @@
 
 Each preset is trained on small data made on the spot, cut to --steps steps, and exported; its script is stopped after a save,
 resumed to its end and compared with the run: series and weights. --lines exports after two steps and only counts lines: of the same
-file in another checkout (PYTHONPATH) it gives the lines before a change. Known weights (resnet) are not fetched.
+file in another checkout (PYTHONPATH) it gives the lines before a change. Known weights (resnet) are not fetched;
+resnet and vit see images of 64 x 64.
 """
 
 from __future__ import annotations
@@ -129,8 +130,11 @@ def overrides(name: str, folder: Path) -> list[str]:
             "model.pretrained=",
             "optimizer.freeze=off",
             "optimizer.unfreeze_epoch=none",
+            "dataset.image_size=64",
         ]
-    if name in ("pictures", "cifar10", "vit"):
+    if name == "vit":
+        return [f"dataset.path={write_images(folder / 'images')}", "dataset.image_size=64", "loop.batch_size=32"]
+    if name in ("pictures", "cifar10"):
         return [f"dataset.path={write_images(folder / 'images')}"]
     return []
 
