@@ -51,7 +51,7 @@ def group_parameters(model: nn.Module, rule: GroupRule, stages: Stages = ()) -> 
     Raises ValueError when ``stages`` are needed and missing.
     """
     spared = _norms_and_biases(model) | _embeddings(model)
-    orthogonal = _orthogonal(model, rule, stages)
+    orthogonal = _orthogonal(model, rule, stages, spared)
     depths = _depths(rule, stages)
     last = len(stages) - 1
     groups: dict[_Key, list[nn.Parameter]] = {}
@@ -115,7 +115,7 @@ def _name_group(rule: GroupRule, key: _Key, last: int) -> str:
     return f"{name}, frozen at first" if key.later else name
 
 
-def _orthogonal(model: nn.Module, rule: GroupRule, stages: Stages) -> set[str]:
+def _orthogonal(model: nn.Module, rule: GroupRule, stages: Stages, spared: set[int]) -> set[str]:
     """What Muon steps itself: matrices and filters between input and head.
 
     Jordan's own networks flatten a convolution's filters to a matrix (https://github.com/KellerJordan/Muon), which torch's
@@ -125,12 +125,11 @@ def _orthogonal(model: nn.Module, rule: GroupRule, stages: Stages) -> set[str]:
         return set()
     if not stages:
         raise ValueError("the stages of the network are needed for Muon")
-    excluded = _embeddings(model) | _norms_and_biases(model)
     head = set(stages[-1])
     return {
         name
         for name, parameter in model.named_parameters()
-        if name not in head and id(parameter) not in excluded and parameter.numel() > max(parameter.shape, default=1)
+        if name not in head and id(parameter) not in spared and parameter.numel() > max(parameter.shape, default=1)
     }
 
 
