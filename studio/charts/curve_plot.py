@@ -127,7 +127,7 @@ class CurvePlot(QWidget):
     # ------------------------------------------------------------------ look
 
     def set_titles(self, titles: Mapping[str, str], current: str) -> None:
-        """Let the person choose among quantities; whoever hears `title_chosen` sets the curve again."""
+        """Let the person choose among quantities; who hears `title_chosen` sets the curve again."""
         self._legend.set_titles(titles, current)
         self.setAccessibleName(f"Curves: {titles[current]}")
 

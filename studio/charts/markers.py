@@ -48,9 +48,8 @@ class MarkerLayer(QObject):
         super().__init__(plot)
         self._plot = plot
         self._markers: dict[object, Marker] = {}
-        self._by_kind: dict[MarkerKind, tuple[list[Marker], NDArray[np.float64]]] | None = (
-            None  # by place; None: to be found
-        )
+        # By place; None: to be found.
+        self._by_kind: dict[MarkerKind, tuple[list[Marker], NDArray[np.float64]]] | None = None
         self._drawn: list[tuple[object, float, float, int]] = []
         self._palette: Palette | None = None
         self._points = pg.ScatterPlotItem(pxMode=True, hoverable=True, hoverSize=16, tip=None)

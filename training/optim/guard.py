@@ -49,6 +49,7 @@ class HostGuard(FiniteGuard):
 
     @torch.no_grad()
     def remember(self) -> None:
+        """Take the buffers as they are now: to be called after weights were loaded."""
         for buffer, kept in zip(self.buffers, self.kept, strict=True):
             kept.copy_(buffer)
 
