@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import queue
 import re
 import shutil
 import subprocess
@@ -222,51 +221,35 @@ def install(testing: bool) -> None:
 
 
 def follow(command: list[str]) -> int:
-    """Run an installer in the checkout, its words in the log, and only what it is busy with on the screen."""
-    lines: queue.Queue[str | None] = queue.Queue()
-    with LOG.open("w", encoding="utf-8", errors="replace") as log:
-        process = subprocess.Popen(
-            command, cwd=HERE, env=clean(os.environ), stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace",
-        )  # fmt: skip
+    """Run an installer in the checkout, its words in the log. On a terminal one line says what it is busy with, and for how long;
+    elsewhere there is a line for each thing that takes long."""
+    live, began, busy, ended = sys.stderr.isatty(), time.monotonic(), ["starting"], threading.Event()
 
-        def read() -> None:
+    def tick() -> None:
+        while not ended.wait(1):
+            print(f"\r\033[K  {busy[0]} ({time.monotonic() - began:.0f} s)"[:100], end="", file=sys.stderr, flush=True)
+
+    if live:
+        threading.Thread(target=tick, daemon=True).start()
+    with LOG.open("w", encoding="utf-8", errors="replace") as log, subprocess.Popen(
+        command, cwd=HERE, env=clean(os.environ), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace",
+    ) as process:  # fmt: skip
+        try:
             for line in process.stdout or ():
                 log.write(line)
-                lines.put(line)
-            lines.put(None)
-
-        reader = threading.Thread(target=read, daemon=True)
-        reader.start()
-        try:
-            show_progress(lines)
-            reader.join()
-            return process.wait()
+                if found := progress(line):
+                    busy[0], large = found
+                    if large and not live:
+                        say(f"  {busy[0]}")
+        except BaseException:
+            process.terminate()
+            raise
         finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait()
-
-
-def show_progress(lines: queue.Queue[str | None]) -> None:
-    """On a terminal one line that changes, with the seconds; elsewhere a line for each thing that takes long."""
-    live, began, busy = sys.stderr.isatty(), time.monotonic(), "starting"
-    while True:
-        try:
-            line = lines.get(timeout=1)
-        except queue.Empty:
-            line = ""
-        if line is None:
-            break
-        found = progress(line)
-        if found:
-            busy, large = found
-            if large and not live:
-                say(f"  {busy}")
-        if live:
-            print(f"\r\033[K  {busy} ({time.monotonic() - began:.0f} s)"[:100], end="", file=sys.stderr, flush=True)
+            ended.set()
     if live:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
+    return process.returncode
 
 
 def progress(line: str) -> tuple[str, bool] | None:
@@ -284,26 +267,18 @@ def progress(line: str) -> tuple[str, bool] | None:
 def advice(output: str) -> str:
     """The sentence for what an installer said before it failed."""
     ending = "\n".join(output.strip().splitlines()[-15:])
-    if re.search(NO_NETWORK, output):
-        return (
-            "the package index cannot be reached. The first set-up needs the internet: check the connection "
-            "(behind a proxy: set HTTPS_PROXY; with an index of your own: set PIP_INDEX_URL) and start again."
-        )
-    if re.search(r"CERTIFICATE_VERIFY_FAILED|certificate verify failed", output):
-        return (
-            "the package index could not prove who it is. Check this computer's date and time; behind a company's "
-            "proxy, set PIP_CERT to its certificate file. Then start again."
-        )
-    if re.search(r"No space left on device|Errno 28|os error 28", output):
-        return (
-            f"the disk is full. Make room for about 8 GB at {HERE} and in the folder for temporary files, start again."
-        )
-    if "No matching distribution found" in output or "No solution found" in output:
-        return (
-            f"one of the packages does not exist for Python {sys.version.split()[0]} on this system. "
-            f"Python 3.11 to 3.13 on 64-bit Linux, Windows or macOS is known to work.\n{ending}"
-        )
-    return f"the installer failed. Its last words (all of them are in {LOG}):\n{ending}"
+    known = {
+        NO_NETWORK: "the package index cannot be reached. The first set-up needs the internet: check the connection (behind a "
+        "proxy: set HTTPS_PROXY; with an index of your own: set PIP_INDEX_URL) and start again.",
+        "(?i)CERTIFICATE.VERIFY.FAILED": "the package index could not prove who it is. Check this computer's date and time; behind "
+        "a company's proxy, set PIP_CERT to its certificate file. Then start again.",
+        r"No space left on device|Errno 28|os error 28": f"the disk is full. Make room for about 8 GB at {HERE} and in the folder "
+        "for temporary files, start again.",
+        "No matching distribution found|No solution found": f"one of the packages does not exist for Python "
+        f"{sys.version.split()[0]} on this system. Python 3.11 to 3.13 on 64-bit Linux, Windows or macOS is known to work.\n{ending}",
+    }
+    other = f"the installer failed. Its last words (all of them are in {LOG}):\n{ending}"
+    return next((words for pattern, words in known.items() if re.search(pattern, output)), other)
 
 
 def say(text: str) -> None:

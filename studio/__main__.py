@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from studio import identity, preflight
-from training.interrupts import leave_when_interrupted
+from training.system.interrupts import leave_when_interrupted
 
 SAMPLE = "preset:sample"
 

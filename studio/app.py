@@ -19,9 +19,9 @@ from studio.services.app_settings import load_settings, settings_file
 
 if TYPE_CHECKING:
     from studio.engine.link import EngineChoice, EngineLink
-    from studio.launch import Launch
+    from studio.launch import Application
 
-_NEVER_PAINTED = 1000  # milliseconds: a window that starts minimised may not be drawn at all
+_NEVER_PAINTED = 1000  # milliseconds: a window that starts minimized may not be drawn at all
 
 
 def main(argv: list[str]) -> int:
@@ -45,7 +45,7 @@ def main(argv: list[str]) -> int:
     window = MainWindow(store)
     if config is not None:
         window.show_page("setup")
-    begun: list[Launch] = []
+    begun: list[Application] = []
 
     def begin() -> None:
         if begun or not window.isVisible():  # closed again before there was anything in it
@@ -55,12 +55,12 @@ def main(argv: list[str]) -> int:
         chosen = store.get()
         first_engine = make_link(EngineChoice(chosen.engine_python, chosen.engine_in_process))
 
-        from studio.launch import Launch  # the engine is loading meanwhile
+        from studio.launch import Application  # the engine is loading meanwhile
 
         try:
-            launch = Launch(app, window, store, make_link, first_engine)
-            begun.append(launch)
-            launch.open_window(config, start)
+            application = Application(app, window, store, make_link, first_engine)
+            begun.append(application)
+            application.open_window(config, start)
         except BaseException:
             app.exit(1)  # or the frame would stand there, empty, for ever
             raise
@@ -72,8 +72,8 @@ def main(argv: list[str]) -> int:
     window.show()
     QTimer.singleShot(_NEVER_PAINTED, window, begin)
     code: int = app.exec()
-    for launch in begun:
-        launch.end()
+    for application in begun:
+        application.end()
     shiboken6.delete(window)  # before the application goes: Python lets go of this function's objects in no fixed order
     return code
 

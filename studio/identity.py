@@ -6,9 +6,9 @@ same text, or taskbars show a second, nameless button beside the one that was pi
 """
 
 import sys
-from pathlib import Path
 
 from training import __version__
+from training.system.resources import find_resources
 
 APP_ID = "io.github.trainwright.Trainwright"
 APP_NAME = "Trainwright"
@@ -16,7 +16,7 @@ ORGANISATION = "Trainwright"
 SUMMARY = "Train PyTorch models and watch them learn"
 VERSION = __version__
 
-ICONS = Path(__file__).parent / "resources" / "icons"
+ICONS = find_resources("studio", "icons")
 APP_ICON = ICONS / "app.svg"
 
 

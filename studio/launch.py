@@ -15,11 +15,9 @@ from studio.engine.host import EngineHost
 from studio.engine.link import EngineChoice, EngineLink
 from studio.engine.pool import LinkFactory
 from studio.services.app_settings import AppSettings
-from studio.services.crash import CrashReporter
-from studio.services.crash_reports import CrashReports
+from studio.services.crash import CrashReporter, CrashReports, NativeFaults
 from studio.services.keep_awake import KeepAwake
 from studio.services.logs import LogFiles, log_folder, log_qt_messages
-from studio.services.native_faults import NativeFaults
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext, workspace_of
 from studio.state.staying_awake import StayingAwake
@@ -33,7 +31,7 @@ _AT_LEISURE = 1500  # milliseconds after the first page
 _REMEMBER_AFTER = 1500  # milliseconds of rest after an edit: what was typed survives a crash, without a write per key
 
 
-class Launch(QObject):
+class Application(QObject):
     """Holds what lives as long as the process."""
 
     def __init__(
@@ -65,17 +63,17 @@ class Launch(QObject):
         self._on_settings_changed(chosen)  # the appearance may have been changed while there was only the frame
         self._remembering = QTimer(self, singleShot=True, interval=_REMEMBER_AFTER)
         self._remembering.timeout.connect(self.context.remember)
-        self._signals = PoliteSignals(self)
+        self._signals = UnixSignals(self)
 
     def open_window(self, config: str | None, start: bool) -> None:
         """Furnish the window that is on the screen, and do what the command line asks for."""
         self.context.recall()
         self.context.draft.changed.connect(self._remembering.start)
         self.window.furnish(self.context)
-        conduct = self.window.conduct
-        self.crashes.reported.connect(conduct.crashes.show)
-        self._signals.asked.connect(conduct.closing.stop_and_close)
-        conduct.crashes.offer_unread(self.crashes.reports)
+        controller = self.window.controller
+        self.crashes.reported.connect(controller.crashes.show)
+        self._signals.asked.connect(controller.closing.stop_and_close)
+        controller.crashes.offer_unread(self.crashes.reports)
         if config is not None:
             self.context.open_config(config, start)
         self.context.library.refresh()
@@ -102,7 +100,7 @@ class Launch(QObject):
         self.context.engine.choose(EngineChoice(settings.engine_python, settings.engine_in_process))
 
 
-class PoliteSignals(QObject):
+class UnixSignals(QObject):
     """Ctrl+C and SIGTERM become a signal of Qt: stop the run, keep it, close. A second one ends the process at once.
 
     Python runs its handlers only between two of its own instructions, and Qt's loop may have none for minutes; so the

@@ -15,7 +15,6 @@ TORCH_FREE = (
     "errors",
     "events",
     "control",
-    "atomic",
     "config",
     "catalog",
     "schedules",
@@ -23,7 +22,7 @@ TORCH_FREE = (
     "presets",
     "console",
     "cli",
-    "interrupts",
+    "system",
     "streams",
 )
 

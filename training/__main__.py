@@ -2,7 +2,7 @@
 
 import sys
 
-from training.interrupts import leave_when_interrupted
+from training.system.interrupts import leave_when_interrupted
 
 if __name__ == "__main__":
     leave_when_interrupted()

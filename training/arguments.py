@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from training.errors import InputError
-from training.reading import visible
+from training.system.untrusted import escape_unprintable
 
 _SHOWN = 60
-_TYPES = {"int": "a whole number", "float": "a number"}
 
 
 class Parser(argparse.ArgumentParser):
     """argparse's, but what is wrong is an InputError: one sentence, and where to read more."""
 
     def error(self, message: str) -> NoReturn:
-        raise InputError(_sentence(message), self.advice)
+        message = escape_unprintable(message.removeprefix("argument "), 300)
+        raise InputError(f"{message[:1].upper()}{message[1:]}.", self.advice)
 
     @property
     def advice(self) -> str:
@@ -54,31 +53,4 @@ def _did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def _shown(word: str) -> str:
-    return visible(repr(word), _SHOWN)
-
-
-def _sentence(message: str) -> str:
-    """What argparse says, as a sentence; as it says it where that is something else than usual."""
-    for pattern, form in _FORMS:
-        found = re.fullmatch(pattern, message, re.DOTALL)
-        if found:
-            words = {name: visible(text, 300) for name, text in found.groupdict().items()}
-            words["type"] = _TYPES.get(words.get("type", ""), "something else")
-            words["choices"] = words.get("choices", "").replace("'", "")  # Python 3.12 quotes none
-            return form.format(**words)
-    return f"{visible(message, 300)}."
-
-
-_FORMS = (
-    (r"the following arguments are required: (?P<names>.*)", "Missing: {names}."),
-    (r"argument (?P<name>[^:]*): expected one argument", "{name}: needs a value behind it."),
-    (
-        r"argument (?P<name>[^:]*): invalid (?P<type>\w+) value: (?P<value>.*)",
-        "{name}: must be {type}, but is {value}.",
-    ),
-    (
-        r"argument (?P<name>[^:]*): invalid choice: (?P<value>.*?)(?:, maybe you meant .*)? \(choose from (?P<choices>.*)\)",
-        "{name}: must be one of {choices}, but is {value}.",
-    ),
-)
-"""Of Python 3.11 and later."""
+    return escape_unprintable(repr(word), _SHOWN)

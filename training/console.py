@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from training.catalog import metric
 from training.config import RunConfig
 from training.config.files import overrides_of
-from training.config.sheet import Sheet
-from training.errors import counted, in_words
+from training.config.rules.resume_plan import ResumePlan
+from training.errors import pluralize
 from training.events import (
-    FINAL_EVENTS,
     AttemptStarted,
     DataPrepared,
     EpochEnded,
@@ -23,33 +23,28 @@ from training.events import (
     Found,
     PhaseChanged,
     Profiled,
-    StepSkipped,
     Validated,
 )
-from training.reading import visible
 from training.runs.folder import RunFolder
-from training.runs.manifest import CheckpointInfo
-from training.runs.profile_record import Profile
-from training.runs.profile_words import conclusions, milliseconds, percent, step_table, summary
+from training.runs.step_profile import PART_TITLES, Profile, advise, format_milliseconds, format_percent, summarize
 from training.streams import write_error
+from training.system.untrusted import escape_unprintable
 
 if TYPE_CHECKING:
-    from training.runs.evaluation import Evaluation
-    from training.runs.history import History
-    from training.runs.rewind import SetAside
+    from rich.live import Live
+
 
 REDRAW_SECONDS = 0.25
-SHOWN_SKIPS = 5
-SHOWN_NAMES = 30
 BAR_WIDTH = 40
+_WIDEST = 10_000
 
 
 class Console:
     """Prints a run's progress to stderr; on a terminal the last line is redrawn in place."""
 
     def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
-        self._drawn = 0
+        self._is_terminal = sys.stderr.isatty()
+        self._live: Live | None = None
         self._last = 0.0
         self._started: AttemptStarted | None = None
         self._folder: RunFolder | None = None
@@ -59,7 +54,7 @@ class Console:
         """The run folder exists; it is named once the run really begins."""
         self._folder = folder
 
-    def planned(self, sheet: Sheet) -> None:
+    def planned(self, sheet: ResumePlan) -> None:
         """What is taken over is decided; told where settings were changed, and before anything is made."""
         if sheet.changed or sheet.ignored:
             for line in format_sheet(sheet):
@@ -72,9 +67,11 @@ class Console:
             if self._folder is not None:
                 self._line(f"run {self._folder.id} in {self._folder.path}")
             where = f"resumed at step {event.step:,}" if event.checkpoint else "started"
-            self._line(f"{where}: {_length(event)} of {counted(event.steps_per_epoch, 'step')} on {event.device}")
+            self._line(f"{where}: {_length(event)} of {pluralize(event.steps_per_epoch, 'step')} on {event.device}")
         elif isinstance(event, DataPrepared):
             self._describe_data(event.report)
+        elif isinstance(event, Validated | EpochEnded) and self._started and event.step <= self._started.step:
+            return  # what a branch takes over from its parent
         elif isinstance(event, Validated):
             shown = "  ".join(f"{name} {format_value(name, value)}" for name, value in event.metrics.items())
             within = self._started is None or not self._started.ends_epoch(event.step)
@@ -89,19 +86,19 @@ class Console:
             self._line(f"{event.level}: {event.title} {event.advice}".rstrip())
         elif isinstance(event, Profiled):
             self.profiled = True
-        elif isinstance(event, PhaseChanged) and self._live:
+        elif isinstance(event, PhaseChanged) and self._is_terminal:
             share = "" if event.fraction is None else f" {event.fraction:.0%}"
             self._draw(f"{event.phase}{share}...")
 
     def clear(self) -> None:
         """Take the live line away, before others write."""
-        if self._drawn:
-            write_error("\r" + " " * self._drawn + "\r")
-            self._drawn = 0
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
 
     def flushed(self, row: Any) -> None:
         """A telemetry row arrived; redraws the live line now and then."""
-        if not self._live or self._started is None or time.monotonic() - self._last < REDRAW_SECONDS:
+        if not self._is_terminal or self._started is None or time.monotonic() - self._last < REDRAW_SECONDS:
             return
         self._last = time.monotonic()
         step, total, rate = int(row["step"]), self._started.total_steps, float(row["samples_per_second"])
@@ -109,6 +106,7 @@ class Console:
 
     def ended(self, record: Mapping[str, Any]) -> None:
         """The run's last word."""
+        self.clear()
         best, step = record.get("best"), record["step"]
         loss = (record.get("metrics") or {}).get("train/loss")
         begun = self._started
@@ -143,21 +141,47 @@ class Console:
             self._line(f"note: {note}")
 
     def _line(self, text: str) -> None:
-        clear = "\r" + " " * self._drawn + "\r" if self._drawn else ""
-        self._drawn = 0
-        write_error(f"{clear}{visible(text)}\n")  # names in it may be a stranger's
+        text = escape_unprintable(text)  # names in it may be a stranger's
+        if self._live is None:
+            write_error(f"{text}\n")
+        else:
+            self._live.console.print(text, soft_wrap=True, markup=False, highlight=False, emoji=False)
 
     def _draw(self, text: str) -> None:
-        text = visible(text)
-        write_error("\r" + text.ljust(self._drawn))
-        self._drawn = len(text)
+        from rich.text import Text  # late: only a terminal needs it
+
+        if self._live is None:
+            self._live = _start_live()
+        self._live.update(Text(escape_unprintable(text), no_wrap=True, overflow="ellipsis"), refresh=True)
+
+
+class _StandardError:
+    """Standard error for rich: what cannot be written there costs nothing."""
+
+    encoding = property(lambda self: sys.stderr.encoding)
+    write = staticmethod(write_error)
+
+    def flush(self) -> None:
+        """``write_error`` did it."""
+
+
+def _start_live() -> Live:
+    """A line that changes at the end of the terminal; what is printed by its console goes above it."""
+    from rich.console import Console as Terminal
+    from rich.live import Live
+
+    terminal = Terminal(file=cast(IO[str], _StandardError()), force_terminal=True)
+    live = Live(console=terminal, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)
+    live.start()
+    terminal.show_cursor(True)  # a process that is killed could not bring it back
+    return live
 
 
 def _length(started: AttemptStarted) -> str:
     """How long a run is, before the steps of an epoch."""
     if started.total_steps < started.epochs * started.steps_per_epoch:
-        return f"{counted(started.total_steps, 'step')} (loop.max_steps) in epochs"
-    return counted(started.epochs, "epoch")
+        return f"{pluralize(started.total_steps, 'step')} (loop.max_steps) in epochs"
+    return pluralize(started.epochs, "epoch")
 
 
 def resume_command(folder: Any, fix: Mapping[str, Any]) -> str:
@@ -174,11 +198,25 @@ def format_value(name: str, value: Any) -> str:
         return f"{value}"
 
 
-def format_runs(records: Sequence[Mapping[str, Any]]) -> list[str]:
+def format_table(rows: Sequence[Sequence[str]], titles: Sequence[str]) -> str:
+    """``rows`` in columns, those with a title at the right. On a terminal no wider than that; elsewhere a line for each row."""
+    from rich.console import Console as Terminal  # late: most commands print no table
+    from rich.table import Table
+    from rich.text import Text
+
+    live, text = sys.stdout.isatty(), io.StringIO()
+    table = Table(box=None, show_header=any(titles), header_style=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for title in titles:
+        table.add_column(Text(escape_unprintable(title)), justify="right" if title else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(escape_unprintable(cell)) for cell in row))
+    Terminal(file=text, width=None if live else _WIDEST).print(table)
+    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+
+
+def format_runs(records: Sequence[Mapping[str, Any]]) -> str:
     """One line for each run, in columns."""
-    rows = [_columns(record) for record in records]
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return format_table([_columns(record) for record in records], ("",) * 5)
 
 
 def format_run(record: Mapping[str, Any]) -> str:
@@ -187,18 +225,18 @@ def format_run(record: Mapping[str, Any]) -> str:
 
 
 def _columns(record: Mapping[str, Any]) -> tuple[str, ...]:
-    best, parent = record.get("best"), record.get("parent")
+    best, parent = record.get("best"), record.get("parent") or {}
     of = f"/{record['total_steps']:,}" if record.get("total_steps") else ""
     return (
         str(record.get("run", "")),
         str(record.get("status", "")),
         f"step {record.get('step', 0):,}{of}",
         f"{best['metric']} {format_value(best['metric'], best['value'])}" if best else "",
-        f"branch of {parent['run']}" if isinstance(parent, Mapping) and parent.get("run") else "",
+        f"branch of {parent['run']}" if parent.get("run") else "",
     )
 
 
-def format_sheet(sheet: Sheet) -> list[str]:
+def format_sheet(sheet: ResumePlan) -> list[str]:
     """What a resume or a branch takes over, a line for each thing."""
     if sheet.same_run:
         heading = "The same run goes on."
@@ -215,160 +253,30 @@ def format_sheet(sheet: Sheet) -> list[str]:
     return [heading, *(f"  {name:<9} {text}" for name, texts in parts for text in texts)]
 
 
-def format_origin(record: Mapping[str, Any]) -> list[str]:
-    """When and from what a run was made."""
-    lines = [f"created    {_moment(record.get('created'))}"]
-    parent = record.get("parent")
-    if isinstance(parent, Mapping) and parent.get("run"):
-        lines.append(f"branch of  {parent['run']}, {Path(str(parent.get('checkpoint') or 'from the start')).name}")
-    return lines
-
-
-def format_attempt(events: Sequence[Event], facts: Mapping[str, Any]) -> list[str]:
-    """The newest stretch of work: when, on what, what was found, and why it ended."""
-    lines = []
-    for event in events:
-        if isinstance(event, AttemptStarted):
-            changes = f", with {'; '.join(event.changes)}" if event.changes else ""
-            lines.append(f"attempt    {event.attempt}, {_moment(event.time)}, from step {event.step:,}{changes}")
-            lines += _format_environment(facts)
-    for event in events:
-        if isinstance(event, Found):
-            lines.append(f"{event.level:<10} {event.title} {event.advice}".rstrip())
-        elif isinstance(event, FINAL_EVENTS):
-            why = " ".join(text for name in ("reason", "advice") if (text := str(getattr(event, name, "") or "")))
-            lines.append(f"ended      {_moment(event.time)}, {event.kind}{f': {why}' if why else ''}")
-    return lines
-
-
 def format_profile(profile: Profile, config: RunConfig | None) -> list[str]:
     """Where the time of the steps went: a line and a bar for each part, then what follows from it."""
-    table = step_table(profile)
-    wide = max((len(title) for title, _, _ in table), default=0)
-    lines = [f"profile    {summary(profile)}"]
-    for title, mean, share in table:
+    lines = [f"profile    {summarize(profile)}"]
+    for part, seconds in profile.parts.items():
+        mean, share = format_milliseconds(seconds / profile.steps), profile.share(part)
         bar = "#" * round(BAR_WIDTH * share)
-        lines.append(f"  {title:<{wide}}  {milliseconds(mean):>10}  {percent(share):>6}  {bar}".rstrip())
-    for item in conclusions(profile, config):
-        tried = f" Try {' '.join(f'--set {text}' for text in overrides_of(item.fix))}." if item.fix else ""
-        lines.append(f"  {item.title} {item.advice}".rstrip() + tried)
-    return lines
+        lines.append(f"  {PART_TITLES[part]:<18}  {mean:>10}  {format_percent(share):>6}  {bar}".rstrip())
+    return lines + [f"  {format_finding(item)}" for item in advise(profile, config)]
 
 
-def shown_history(history: History, checkpoints: Sequence[CheckpointInfo], events: Sequence[Event]) -> dict[str, Any]:
-    """What happened in a run, as JSON can hold it; ``events`` are its last attempt's."""
-    listed = [
-        {
-            "path": str(info.path),
-            "step": info.step,
-            "epoch": info.epoch,
-            "labels": info.labels,
-            "metrics": info.metrics,
-        }
-        for info in checkpoints
-    ]
-    findings = [
-        {"level": item.level, "title": item.title, "advice": item.advice, "step": item.step, "fix": dict(item.fix)}
-        for item in events
-        if isinstance(item, Found)
-    ]
-    attempts = [
-        {
-            "attempt": item.attempt,
-            "time": item.time,
-            "step": item.step,
-            "device": item.device,
-            "changes": list(item.changes),
-            "environment": dict(item.environment),
-        }
-        for item in history.attempts
-    ]
-    skipped = [
-        {"step": item.step, "epoch": item.epoch, "samples": item.samples, "names": item.names}
-        for item in history.skipped
-    ]
-    validations = [{"step": item.step, "epoch": item.epoch, **item.metrics} for item in history.validations]
-    shown = {"checkpoints": listed, "validations": validations, "findings": findings, "attempts": attempts}
-    return shown | {"skipped": skipped}
+def format_finding(found: Found) -> str:
+    """What was found, what to do, and the settings that do it."""
+    tried = f"Try {' '.join(f'--set {text}' for text in overrides_of(found.fix))}." if found.fix else ""
+    return " ".join(filter(None, (found.title, found.advice, tried)))
 
 
-def format_evaluation(part: str, evaluation: Evaluation) -> list[str]:
-    """A line for each class, label or value with its metrics and the class it was taken for most often."""
-    names, matrix = evaluation.names[:SHOWN_NAMES], evaluation.confusion
-    wide = max(len(name) for name in (*names, ""))
-    widths = {name: max(len(name), 6) for name in evaluation.each}
-    titles = "  ".join(f"{name:>{width}}" for name, width in widths.items())
-    lines = [f"{part} at step {evaluation.step:,}", f"  {'':<{wide}}  {titles}".rstrip()]
-    for number, name in enumerate(names):
-        cells = ((numbers[number], widths[metric]) for metric, numbers in evaluation.each.items())
-        shown = "  ".join(f"{'-' if value is None else format(value, '.4g'):>{width}}" for value, width in cells)
-        wrong = [0 if other == number else count for other, count in enumerate(matrix[number])] if matrix else [0]
-        taken = f"  {max(wrong):,} taken for {evaluation.names[wrong.index(max(wrong))]}" if any(wrong) else ""
-        lines.append(f"  {name:<{wide}}  {shown}{taken}")
-    more = len(evaluation.names) - len(names)
-    return [*lines, f"  and {more:,} more"] if more else lines
+def pick(item: Any, *names: str) -> dict[str, Any]:
+    """Attributes of ``item`` by their names, as JSON can hold them."""
+    values = {name: getattr(item, name) for name in names}
+    return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
 
 
-def format_skips(skipped: Sequence[StepSkipped]) -> list[str]:
-    """The last few skipped steps with some of their samples."""
-    lines = []
-    for event in skipped[-SHOWN_SKIPS:]:
-        more = len(event.samples) - len(event.names)
-        rest = f" and {more:,} more" if more > 0 else ""
-        lines.append(f"skipped    step {event.step:,} with {', '.join(event.names)}{rest}: its gradient was not finite")
-    return lines
-
-
-def _format_environment(facts: Mapping[str, Any]) -> list[str]:
-    if not facts:
-        return []
-    machine = ", ".join(str(facts[name]) for name in ("host", "processor", "instructions") if facts.get(name))
-    versions = [f"{name} {facts[name]}" for name in ("torch", "cuda", "cudnn", "driver", "python") if facts.get(name)]
-    seeds, variables, number = facts.get("seeds"), facts.get("variables"), facts.get("threads")
-    threads = counted(number, "thread") if isinstance(number, int) else "an unknown number of threads"
-    lines = [
-        f"ran on     {facts.get('device')} with {threads} ({machine})",
-        f"with       Trainwright {facts.get('trainwright')}, {', '.join(versions)}",
-    ]
-    if isinstance(seeds, Mapping):
-        lines.append(f"seeds      {', '.join(f'{name} {value}' for name, value in seeds.items())}")
-    if facts.get("data"):
-        lines.append(f"data       fingerprint {facts['data']}")
-    if isinstance(variables, Mapping) and variables:
-        lines.append(f"variables  {', '.join(f'{name}={value}' for name, value in variables.items())}")
-    code = facts.get("code")
-    for name, state in code.items() if isinstance(code, Mapping) else ():
-        if isinstance(state, Mapping) and state.get("commit"):
-            dirty = ", with changes that are not committed" if state.get("dirty") else ""
-            lines.append(f"code       {name} at commit {state['commit']}{dirty}")
-    return lines
-
-
-def last_attempt(events: Sequence[Event]) -> list[Event]:
-    """The events of the newest stretch of work, from the preparing of its data on."""
-    starts = [index for index, event in enumerate(events) if isinstance(event, AttemptStarted)]
-    if not starts:
-        return list(events)
-    first = starts[-1]
-    while first and isinstance(events[first - 1], Found | PhaseChanged | DataPrepared):
-        first -= 1
-    return list(events[first:])
-
-
-def _moment(seconds: Any) -> str:
+def format_moment(seconds: Any) -> str:
     try:
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(float(seconds or 0.0)))
     except (TypeError, ValueError, OverflowError, OSError):  # a file that somebody else wrote
         return "at no possible time"
-
-
-def format_set_aside(aside: SetAside) -> str:
-    """What a rewind set aside, in one line."""
-    steps = f"steps {aside.step + 1:,} to {aside.reached:,}"
-    return f"set aside  {aside.name}  {steps}  {in_words(aside.size)}  {_moment(aside.time)}"
-
-
-def format_checkpoint(info: CheckpointInfo) -> str:
-    """One checkpoint in one line."""
-    labels = f"  [{', '.join(info.labels)}]" if info.labels else ""
-    return f"checkpoint {info.name}  epoch {info.epoch}  {info.size / 2**20:.1f} MB{labels}"

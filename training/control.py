@@ -14,10 +14,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from training.errors import InputError, TrainingError
-from training.reading import parse_json
 
 COMMANDS_FILE = "commands.jsonl"
-_MOST_AT_ONCE = 1 << 20
 
 WINDOW_GONE = "The window that showed the run ended unexpectedly, so the run was stopped and kept."
 SYSTEM_ENDS = "The system asked the engine to end, so the run was stopped and kept."
@@ -105,20 +103,17 @@ class Control:
                 return
             with self._file.open("rb") as stream:
                 stream.seek(self._offset)
-                chunk = stream.read(_MOST_AT_ONCE)
+                chunk = stream.read()
         except OSError:
             return  # not there, or nothing that can be read: steering must never end a run
-        if len(chunk) == _MOST_AT_ONCE and b"\n" not in chunk:
-            self._offset += len(chunk)  # no command is that long
-            return
         for line in chunk.split(b"\n")[:-1]:  # a line without its end is still being written
             self._offset += len(line) + 1
             self._obey(line)
 
     def _obey(self, line: bytes) -> None:
         try:
-            command = Command(parse_json(line)["command"])
-        except (ValueError, KeyError, TypeError):
+            command = Command(json.loads(line)["command"])
+        except (ValueError, KeyError, TypeError, RecursionError):
             return  # a foreign or future command: steering must never end a run
         if command in (Command.STOP, Command.STOP_NOW):
             self.discard = command is Command.STOP_NOW

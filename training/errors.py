@@ -10,18 +10,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 LOST_PICTURES = (
-    "cache of decoded pictures: cut short, or on a disk that is full, failing or gone. Resume with --set loader.cache=off, or "
+    "cache of decoded images: cut short, or on a disk that is full, failing or gone. Resume with --set loader.cache=off, or "
     "with loader.cache_folder on another disk."
 )
 """What to do when a file that was mapped into memory could not be read any more, which no program survives (SIGBUS)."""
 
 
-def counted(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """``number`` with its noun: "1 file", "7 files", "1,234 steps"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def in_words(size: float) -> str:
+def format_bytes(size: float) -> str:
     """``5.2 GB``"""
     for unit in ("bytes", "kB", "MB", "GB"):
         if size < 999.5:

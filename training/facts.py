@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from pydantic import TypeAdapter
 
 Layout = Literal["image", "vector", "tokens", "list"]
 """How the inputs lie in a batch of B samples: "image" float32 (B, C, H, W), "vector" float32 (B, F), "tokens" int64 (B, T),
@@ -18,7 +21,7 @@ each item suits its query, NaN where a list has none."""
 IGNORED = -100
 """In masks and tokens: a place that is not learnt from (torch's ``ignore_index``)."""
 IGNORED_PIXEL = 255
-"""The same in a mask that still lies beside its picture, as uint8."""
+"""The same in a mask that still lies beside its image, as uint8."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,5 @@ class DataFacts:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> DataFacts:
-        """Undo ``record``; unknown keys are left alone. KeyError or TypeError when something is missing or another thing."""
-        known: dict[str, Any] = {field.name: record[field.name] for field in fields(cls) if field.name in record}
-        lists = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
-        return cls(**known | lists | {"codes": tuple(tuple(texts) for texts in record.get("codes", ()))})
+        """Undo ``record``; unknown keys are left alone. ValueError when something is missing or another thing."""
+        return TypeAdapter(cls).validate_json(json.dumps(dict(record)), strict=True)

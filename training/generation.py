@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from training.errors import InputError
-from training.loading import expect_torch
-from training.reading import visible, visible_lines
+from training.runs.cli_consent import trust_run
 from training.runs.folder import RunFolder
-from training.runs.trust import trust_run
 from training.runs.workspace import default_workspace, find_checkpoint, typed_path
 from training.streams import print_json, say, write_out
+from training.system.untrusted import escape_unprintable, visible_lines
 
 _MOST_TOKENS = 1_000_000
 _MOST_BYTES = 4
@@ -59,26 +58,24 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def continued(checkpoint: Path, arguments: argparse.Namespace) -> Iterator[str]:
     """The prompt, then piece by piece what the model of ``checkpoint`` adds: pieces of whole characters."""
-    expect_torch()
-    from training.export.material import load_material
-    from training.export.tokenizer import vocabulary
+    from training.export.bundle import load_bundle
     from training.models.generate import generate
 
-    material = load_material(checkpoint)
-    facts = material.facts
+    bundle = load_bundle(checkpoint)
+    facts = bundle.facts
     if facts.target != "tokens":
         raise InputError(
-            f"{checkpoint} is no language model (its task is {material.config.objective.kind}); choose another checkpoint."
+            f"{checkpoint} is no language model (its task is {bundle.config.objective.kind}); choose another checkpoint."
         )
-    known = vocabulary(material)
+    known = bundle.vocabulary
     prompt = known.encode(arguments.prompt).tolist()
     if known.kind == "characters" and 0 in prompt:
-        unknown = visible(arguments.prompt[prompt.index(0)])
+        unknown = escape_unprintable(arguments.prompt[prompt.index(0)])
         raise InputError(f"--prompt: the model never saw '{unknown}'; leave it out.")
     yield arguments.prompt
     waiting: list[int] = []
     for token in generate(
-        material.model,
+        bundle.model,
         prompt,
         arguments.tokens,
         context=facts.shape[0],

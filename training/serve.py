@@ -13,23 +13,21 @@ import queue
 import signal
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from training.control import SYSTEM_ENDS, WINDOW_GONE, Control
-from training.errors import ConfigError, InputError, TrainingError
-from training.process import calm_threads
+from training.errors import InputError, TrainingError
+from training.system.process import calm_threads
 
 if TYPE_CHECKING:
-    from training.data.kept import KeptData
+    from training.data.prepared import PreparedData
 
 Request = dict[str, Any]
 Reply = Callable[[dict[str, Any]], None]
 
-MOST_WAITING_REPLIES = 1000
-"""Replies kept for a window that does not read: it asks one thing at a time, so nobody waits for older ones."""
 _FIRST_REST_SECONDS = 0.2
 _REST_SECONDS = 15.0
 _LAST_WORDS_SECONDS = 2.0  # for a window to read the last replies before the process ends
@@ -42,7 +40,7 @@ class Server:
         """``keeps_data``: the next run finds the data of the last one still in memory where nothing about it changed."""
         self._reply = reply
         self._keeps_data = keeps_data
-        self._kept: KeptData | None = None
+        self._kept: PreparedData | None = None
         self.control: Control | None = None
         self.ended = False
         self._end_reason = ""
@@ -60,12 +58,11 @@ class Server:
         import torch
 
         from training.catalog.onnx_packages import missing_for_onnx
-        from training.data.kept import KeptData
-        from training.engine import run  # noqa: F401 - the import is the point
+        from training.data.prepared import PreparedData
         from training.engine.device import list_devices
 
         if self._keeps_data:
-            self._kept = KeptData()
+            self._kept = PreparedData()
         unwritable = {"onnx": missing} if (missing := missing_for_onnx()) else {}
         greeting = {"torch": torch.__version__, "devices": list_devices(), "unwritable": unwritable}
         self._reply({"id": 0, "reply": "ready", **greeting})
@@ -74,7 +71,7 @@ class Server:
         """Nothing is asked for: what can be done beforehand is done, what is not worth its memory is let go of."""
         from sqlalchemy.dialects import sqlite  # noqa: F401 - the index loads it at its first use
 
-        from training.engine.environment import look_around
+        from training.engine.runs.environment import look_around
 
         look_around()
         gc.collect()  # what a run's own references to itself keep alive
@@ -98,24 +95,21 @@ class Server:
             if action is None:
                 raise InputError(f"The engine does not know the request {request.get('action')!r}; update both halves.")
             answer = action(request)
-        except ConfigError as error:
-            answer = {"reply": "refused", "message": str(error), "advice": "", "problems": _as_lists(error)}
         except TrainingError as error:
-            problems = _as_lists(error)
-            answer = {"reply": "refused", "message": error.message, "advice": error.advice, "problems": problems}
+            answer = _refusal(error.message, error.advice, error)
         except OSError as error:
-            advice = "Check the disk and the folder."
-            answer = {"reply": "refused", "message": f"{error}", "advice": advice, "problems": []}
+            answer = _refusal(f"{error}", "Check the disk and the folder.")
         except Exception as error:  # noqa: BLE001 - the border of a request: the window must hear of every fault
             import traceback
 
             sys.stderr.write(traceback.format_exc())
-            message = f"The engine failed unexpectedly: {type(error).__name__}: {error}"
-            answer = {"reply": "refused", "message": message, "advice": "The log has details.", "problems": []}
+            answer = _refusal(
+                f"The engine failed unexpectedly: {type(error).__name__}: {error}", "The log has details."
+            )
         self._reply({"id": number, **answer})
 
     def _hooks(self, request: Request) -> Any:
-        from training.engine.run import Hooks
+        from training.engine.runs.run import Hooks
 
         def started(folder: Any) -> None:
             self._reply({"id": request["id"], "reply": "started", "run": folder.id, "folder": str(folder.path)})
@@ -127,13 +121,13 @@ class Server:
 
     def _run(self, request: Request) -> dict[str, Any]:
         from training.config import parse_config
-        from training.engine.run import start_run
+        from training.engine.runs.run import start_run
 
         config = parse_config(request["config"], folder=Path.cwd())
         return self._finished(start_run(config, Path(request["workspace"]), self._hooks(request)))
 
     def _resume(self, request: Request) -> dict[str, Any]:
-        from training.engine.run import resume_run
+        from training.engine.runs.run import resume_run
 
         target = str(request["target"])
         overrides = [str(item) for item in request.get("overrides", [])]
@@ -141,7 +135,7 @@ class Server:
 
     def _branch(self, request: Request) -> dict[str, Any]:
         from training.config import parse_config
-        from training.engine.run import branch_run
+        from training.engine.runs.run import branch_run
 
         config, checkpoint = parse_config(request["config"], folder=Path.cwd()), Path(request["checkpoint"])
         return self._finished(branch_run(checkpoint, config, Path(request["workspace"]), self._hooks(request)))
@@ -150,7 +144,7 @@ class Server:
         """``reusable`` says that this process is fit for the next run: all went well, and it holds no GPU memory."""
         import torch
 
-        from training.engine.memory import free_memory
+        from training.engine.recovery.memory import free_memory
 
         self.control = None
         free_memory(torch.device("cpu"))  # an engine that waits for its next run keeps none of this one's
@@ -170,7 +164,7 @@ class Server:
         from training.config import parse_config
         from training.data.inspect import input_facts
         from training.models import make_model, summarise
-        from training.models.stages import stages
+        from training.models.networks.stages import stages
         from training.objectives import make_objective
         from training.optim.configured_groups import freeze_and_describe
 
@@ -213,11 +207,12 @@ class Server:
         return report
 
 
-def _as_lists(error: TrainingError) -> list[list[Any]]:
-    """The settings concerned, as JSON: path, message, and the way out."""
-    from training.config.problems import problems_of
+def _refusal(message: str, advice: str, error: TrainingError | None = None) -> dict[str, Any]:
+    """The reply that a request came to nothing, with the settings concerned: path, message, and the way out."""
+    from training.config.rules.problems import problems_of
 
-    return [[problem.path, problem.message, dict(problem.fix)] for problem in problems_of(error)]
+    problems = [[problem.path, problem.message, dict(problem.fix)] for problem in problems_of(error)] if error else []
+    return {"reply": "refused", "message": message, "advice": advice, "problems": problems}
 
 
 def serve(requests: Iterable[Request], reply: Reply) -> None:
@@ -270,14 +265,11 @@ Requests = queue.SimpleQueue[Request | None]  # a SimpleQueue, because a signal 
 class Replies:
     """The child's way to the window: standard output, which nobody else may write to any more.
 
-    A thread writes, so that a window that reads nothing (stopped, or hung) never holds up the run. What it has not read
-    is kept within bounds: of a request's progress only the newest, of the rest the newest thousand.
+    A thread writes, so that a window that reads nothing (stopped, or hung) never holds up the run.
     """
 
     def __init__(self) -> None:
-        self._waiting: deque[tuple[int | None, bytes]] = deque(maxlen=MOST_WAITING_REPLIES)
-        self._changed = threading.Condition()
-        self._over = False
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._descriptor = os.dup(sys.stdout.fileno())
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a library that prints must not garble the replies
         self._writer = threading.Thread(target=self._write, name="replies", daemon=True)
@@ -285,21 +277,12 @@ class Replies:
 
     def send(self, answer: dict[str, Any]) -> None:
         """Write one reply soon; without effect once the window has gone, since the run's folder tells the rest."""
-        line = json.dumps(answer).encode() + b"\n"
-        progress_of = answer.get("id") if answer.get("reply") == "progress" else None
-        with self._changed:
-            if self._over:
-                return
-            if progress_of is not None and self._waiting and self._waiting[-1][0] == progress_of:
-                self._waiting.pop()
-            self._waiting.append((progress_of, line))
-            self._changed.notify()
+        if self._writer.is_alive():
+            self._lines.put(json.dumps(answer).encode() + b"\n")
 
     def end(self) -> None:
         """Let the window's reader see the end after what was sent; later replies go nowhere."""
-        with self._changed:
-            self._over = True
-            self._changed.notify()
+        self._lines.put(None)
 
     def finish(self, seconds: float) -> None:
         """End, and give a window that still reads up to ``seconds`` to take what was sent."""
@@ -309,21 +292,12 @@ class Replies:
     def _write(self) -> None:
         """Straight to the descriptor: a thread that waits inside one of Python's streams aborts the interpreter when
         the main thread ends first."""
-        try:
-            while line := self._next():
+        with suppress(OSError):  # nobody will read any more
+            while (line := self._lines.get()) is not None:
                 rest = memoryview(line)
                 while rest:
                     rest = rest[os.write(self._descriptor, rest) :]
-        except OSError:  # nobody will read any more
-            self.end()
-        finally:
-            os.close(self._descriptor)
-
-    def _next(self) -> bytes:
-        with self._changed:
-            while not self._waiting and not self._over:
-                self._changed.wait()
-            return self._waiting.popleft()[1] if self._waiting else b""
+        os.close(self._descriptor)
 
 
 class _Signals:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from training.errors import InputError
-from training.reading import visible
+from training.system.untrusted import escape_unprintable
 
 
 def prepare_streams() -> None:
@@ -27,7 +27,7 @@ def prepare_streams() -> None:
 
 def say(text: str) -> None:
     """Tell the person ``text`` in one line on standard error, whatever it holds."""
-    write_error(f"{visible(text)}\n")
+    write_error(f"{escape_unprintable(text)}\n")
 
 
 def write_error(text: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from training.errors import InputError
-from training.reading import MEGABYTE, iterate_levels, read_bytes, visible
+from training.system.untrusted import MEGABYTE, escape_unprintable, iterate_levels, read_bytes
 
 _MOST_BYTES = MEGABYTE
 _MOST_WORK = 20_000  # the squares of the dots in each line: one of 140, or thousands of two or three
@@ -18,7 +18,7 @@ _MOST_BITS = 1024  # of a whole number; Python itself refuses to print those of 
 
 def read_config_text(path: Path) -> str:
     """The text of a configuration file; raises InputError when it cannot be read as one."""
-    source = visible(str(path))
+    source = escape_unprintable(str(path))
     try:
         text = read_bytes(path, _MOST_BYTES).decode("utf-8-sig")  # some editors put a byte order mark first
     except FileNotFoundError:
@@ -37,7 +37,9 @@ def read_toml(text: str, source: str) -> dict[str, Any]:
     try:
         return parse_toml(text)
     except ValueError as error:
-        raise InputError(f"{source}: not valid TOML: {visible(str(error), 300)}.", _advice(str(error))) from error
+        raise InputError(
+            f"{source}: not valid TOML: {escape_unprintable(str(error), 300)}.", _advice(str(error))
+        ) from error
     except RecursionError as error:
         raise InputError(f"{source}: nested too deeply to be a configuration.") from error
 
@@ -59,7 +61,7 @@ _ADVICE = (
     ("Illegal character '\\n'", "Is the closing quote missing?"),
     ("Unterminated string", "Is the closing quote missing?"),
     ('Expected "\'"', "Is the closing quote missing?"),
-    ("Unescaped", "Write text with a backslash in single quotes: 'C:\\pictures'."),
+    ("Unescaped", "Write text with a backslash in single quotes: 'C:\\images'."),
     ("Expected ']'", "Is the closing bracket missing?"),
     ("Unclosed", "Is the closing bracket missing?"),
     ("Invalid value", "Put text into quotes; true, false and numbers go without, in small letters."),

@@ -12,7 +12,7 @@ from studio.actions.files import reveal
 from studio.state.context import AppContext
 from training.catalog.script_data import bytes_beside
 from training.runs.folder import RunFolder, read_json
-from training.runs.manifest import CheckpointInfo, list_checkpoints
+from training.runs.records.manifest import CheckpointInfo, list_checkpoints
 
 _SCRIPT_CHECKED = "Compared with the run: same initial weights, sample order, learning rates and weight decay."
 
@@ -46,13 +46,13 @@ def export_checkpoint(
             found.path,
             key,
             out,
-            done=lambda result: _exported(context, key, out, result),
-            failed=lambda refusal: _refused(context, str(refusal), out),
+            done=lambda result: _tell_exported(context, key, out, result),
+            failed=lambda refusal: _tell_refusal(context, str(refusal), out),
             large_data=large_data,
         )
 
     context.background.submit(
-        lambda: _as_it_is_now(folder, checkpoint, best), export, lambda error: _refused(context, str(error))
+        lambda: _as_it_is_now(folder, checkpoint, best), export, lambda error: _tell_refusal(context, str(error))
     )
 
 
@@ -63,12 +63,12 @@ def _as_it_is_now(folder: RunFolder, checkpoint: CheckpointInfo, best: bool) -> 
     return next((info for info in there if info.name == checkpoint.name), None)
 
 
-def _exported(context: AppContext, key: str, out: Path, result: dict[str, Any]) -> None:
+def _tell_exported(context: AppContext, key: str, out: Path, result: dict[str, Any]) -> None:
     path = Path(str(result.get("path") or out))
     files = [str(item) for item in result.get("files", ())]
     is_script = key == "script"
     context.notifier.notify(
-        f"{path}\n{_SCRIPT_CHECKED if is_script else _compared(float(result.get('max_difference', 0.0)))}",
+        f"{path}\n{_SCRIPT_CHECKED if is_script else _describe_difference(float(result.get('max_difference', 0.0)))}",
         "success",
         title="Script written" if is_script else "Model exported",
         details="\n".join(files) if len(files) > 1 else "",
@@ -78,7 +78,7 @@ def _exported(context: AppContext, key: str, out: Path, result: dict[str, Any]) 
     )
 
 
-def _compared(difference: float) -> str:
+def _describe_difference(difference: float) -> str:
     if not difference:
         return "Loaded again, it answers as the model does."
     return f"Loaded again, its answers differ from the model's by {difference:.2g} at most."
@@ -88,6 +88,6 @@ def _subject(out: Path) -> str:
     return f"export to {out}"
 
 
-def _refused(context: AppContext, words: str, out: Path | None = None) -> None:
+def _tell_refusal(context: AppContext, words: str, out: Path | None = None) -> None:
     subject = _subject(out) if out else ""
     context.notifier.notify(words, "danger", title="The model was not exported", subject=subject)

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from studio.theme import SPACING
-from studio.widgets import ComboBox, PathEdit, Switch, button, label
+from studio.widgets import STRETCH, ComboBox, PathEdit, Switch, button, fill, hbox, label, vbox
 from training.catalog.script_data import LARGE_DATA
-from training.errors import in_words
+from training.errors import format_bytes
 
 _WIDTH = 520
 
@@ -29,21 +29,21 @@ class ExportFormat(NamedTuple):
 FORMATS = (
     ExportFormat(
         "safetensors",
-        "Weights (safetensors)",
+        "Weights + Python loader (safetensors)",
         ".safetensors",
-        "The weights, and Python code that builds the network around them: to go on working with it in torch.",
+        "The weights, and Python code that builds the network around them. Continue in PyTorch.",
     ),
     ExportFormat(
         "onnx",
         "ONNX",
         ".onnx",
-        "For other programs and languages. It takes samples as the data holds them; normalising is part of it.",
+        "For other programs and languages. It takes samples as the data holds them; normalization is part of it.",
     ),
     ExportFormat(
         "torch-export",
         "torch.export",
         ".pt2",
-        "The network as a program that torch runs without its code. Normalising is part of it.",
+        "The network as a program that torch runs without its code. Normalization is part of it.",
     ),
     ExportFormat(
         "script",
@@ -81,17 +81,16 @@ class ExportDialog(QDialog):
         for each in FORMATS:
             self.formats.addItem(each.title)
         self.said = label("", "help", wrap=True)
-        self.large_data = Switch(f"Write {in_words(data_bytes)} of samples beside it")
+        self.large_data = Switch(f"Write {format_bytes(data_bytes)} of samples beside it")
         self.place = PathEdit("folder", title="Folder for exports")
         self.place.setAccessibleName("Folder")
         self.place.set_path(str(folder))
         self.name = QLineEdit()
         self.name.setAccessibleName("Name")
         self._result = label("", "help", wrap=True, selectable=True)
-        self.export = button("Export", "export", "primary")
+        self.export = button("Export", "export", "primary", clicked=self.accept)
         self.export.setDefault(True)
         self._lay_out()
-        self.export.clicked.connect(self.accept)
         self.large_data.toggled.connect(self._update)
         self.name.textEdited.connect(self._on_renamed)
         self.name.textChanged.connect(self._update)
@@ -111,12 +110,12 @@ class ExportDialog(QDialog):
 
     def out(self, step: int) -> Path:
         """Where the export of the checkpoint at ``step`` goes: it may be another one than the dialog was opened for."""
-        name = _file_name(self.name.text() if self._renamed else self._proposed(step))
+        name = _file_name(self.name.text() if self._renamed else self._propose_name(step))
         if name.lower().endswith(self.format.suffix):
             name = name[: -len(self.format.suffix)]
         return self.folder / (f"{name}.py" if self.format.key == "script" else name)
 
-    def _proposed(self, step: int) -> str:
+    def _propose_name(self, step: int) -> str:
         kind = "" if self.format.key == "script" else f"-{self.format.key}"
         return f"{_file_name(self._run)}-step-{step}{kind}"
 
@@ -126,11 +125,11 @@ class ExportDialog(QDialog):
         large = beside and self._data_bytes > LARGE_DATA
         words = self.format.what
         if beside:
-            words += f" Its samples{'' if large else f', {in_words(self._data_bytes)},'} go into a file beside it."
+            words += f" Its samples{'' if large else f', {format_bytes(self._data_bytes)},'} go into a file beside it."
         self.said.setText(self._unwritable.get(self.format.key, words))
         self.large_data.setVisible(large)
         if not self._renamed:
-            self.name.setText(self._proposed(self._step))
+            self.name.setText(self._propose_name(self._step))
         self._update()
 
     @Slot()
@@ -148,35 +147,22 @@ class ExportDialog(QDialog):
         self._result.setText(f"{main}{again}" if complete else "Choose a folder and a name.")
 
     def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l)
-        column.setSpacing(SPACING.s)
-        column.addWidget(label(f"Export {self._run} at step {self._step:,}", "section", wrap=True))
-        for title, widget, below in (
-            ("Format", self.formats, self.said),
-            ("Folder", self.place, None),
-            ("Name", self.name, self._result),
-        ):
+        heading = label(f"Export {self._run} at step {self._step:,}", "section", wrap=True)
+        column = vbox(heading, parent=self, margins=(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l))
+        parts: tuple[tuple[str, QWidget, tuple[QWidget, ...]], ...] = (
+            ("Format", self.formats, (self.said, self.large_data)),
+            ("Folder", self.place, ()),
+            ("Name", self.name, (self._result,)),
+        )
+        for title, widget, below in parts:
             words = label(title, "field")
             words.setBuddy(widget)
-            column.addSpacing(SPACING.xs)
-            column.addWidget(words)
-            column.addWidget(widget)
-            if below is not None:
-                below.setFixedWidth(_WIDTH)
-                below.setMinimumHeight(2 * below.fontMetrics().lineSpacing() + 2)  # the dialog stays as it is
-                column.addWidget(below)
-            if widget is self.formats:
-                column.addWidget(self.large_data)
-        cancel = button("Cancel")
-        cancel.clicked.connect(self.reject)
-        row = QHBoxLayout()
-        row.setContentsMargins(0, SPACING.m, 0, 0)
-        row.setSpacing(SPACING.s)
-        row.addStretch(1)
-        row.addWidget(self.export)
-        row.addWidget(cancel)
-        column.addLayout(row)
+            fill(column, SPACING.xs, words, widget, *below)
+        for said in (self.said, self._result):
+            said.setFixedWidth(_WIDTH)
+            said.setMinimumHeight(2 * said.fontMetrics().lineSpacing() + 2)  # the dialog stays as it is
+        cancel = button("Cancel", clicked=self.reject)
+        fill(column, hbox(STRETCH, self.export, cancel, margins=(0, SPACING.m, 0, 0)))
 
 
 def _file_name(text: str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from studio.theme import SPACING, Variant
-from studio.widgets import button, label
+from studio.widgets import STRETCH, button, fill, hbox, label, vbox
 
 _WIDTH = 480
 
@@ -31,27 +31,20 @@ class Question(QDialog):
         self.title = title
         self.setWindowTitle(title)
         self.setModal(True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l)
-        column.setSpacing(SPACING.s)
+        column = vbox(parent=self, margins=(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l))
         for words, role in ((title, "section"), (text, "body")):
             made = label(words, role, wrap=True)  # type: ignore[arg-type]
             made.setFixedWidth(_WIDTH)
             made.setMinimumHeight(made.heightForWidth(_WIDTH))
             column.addWidget(made)
-        row = QHBoxLayout()
-        row.setContentsMargins(0, SPACING.m, 0, 0)
-        row.setSpacing(SPACING.s)
-        row.addStretch(1)
+        buttons = []
         for at, answer in enumerate(answers):
             choose = button(answer.text, variant=answer.variant)
             choose.clicked.connect(lambda _checked=False, key=answer.key: self._choose(key))
             choose.setDefault(at == 0)
-            row.addWidget(choose)
-        cancel = button("Cancel")
-        cancel.clicked.connect(self.reject)
-        row.addWidget(cancel)
-        column.addLayout(row)
+            buttons.append(choose)
+        cancel = button("Cancel", clicked=self.reject)
+        fill(column, hbox(STRETCH, *buttons, cancel, margins=(0, SPACING.m, 0, 0)))
 
     def _choose(self, key: str) -> None:
         self.answer = key

@@ -1,15 +1,22 @@
-"""What can be done with a whole run."""
+"""What can be done with a whole run, and with steps that it went back behind."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from PySide6.QtWidgets import QWidget
 
 from studio.actions.question import Answer, ask
 from studio.engine.state import RunAction, is_enabled
 from studio.state.context import AppContext
-from studio.state.way_on import START_OVER, way_on
+from studio.state.formats import format_size
+from studio.state.runs.set_aside import Stretch, steps_between
+from studio.state.runs.way_on import START_OVER, way_on
 from training.control import Command
+from training.errors import InputError, pluralize
 from training.runs.folder import RunFolder
+from training.runs.records.manifest import CheckpointInfo
+from training.runs.rewind import Beyond, SetAside, clear, look_beyond, restore
 
 
 def pause_or_continue(context: AppContext) -> None:
@@ -39,3 +46,78 @@ def delete_run(context: AppContext, parent: QWidget, folder: RunFolder) -> bool:
         folder, failed=lambda error: context.notifier.notify(str(error), "danger", title="Not deleted")
     )
     return True
+
+
+BRANCH = "Continue in a branch (keeps everything)"
+HERE = "Continue in this run"
+
+
+def resume_from(context: AppContext, parent: QWidget, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
+    """Go on from ``checkpoint``: at once where nothing was trained beyond it; else the person says what becomes of that."""
+    try:
+        beyond = look_beyond(folder, checkpoint.path)
+    except (InputError, OSError) as error:
+        context.notifier.notify(str(error), "danger")
+        return
+    answer = "here" if beyond is None else _ask_where(parent, beyond)
+    if answer == "here":
+        context.resume(checkpoint.path)
+    elif answer == "branch":
+        context.branch_at_once(folder, checkpoint)
+
+
+def _ask_where(parent: QWidget, beyond: Beyond) -> str:
+    steps = steps_between(beyond.step, beyond.reached)
+    are = "is" if beyond.reached == beyond.step + 1 else "are"
+    text = (
+        f"A branch is a new run that begins at step {beyond.step:,}; this run stays as it is.\n\n"
+        f"In this run, {steps} {are} set aside: {pluralize(beyond.checkpoints, 'checkpoint')}, "
+        f"{format_size(beyond.size)}. Their curve stays in view, faded, and Restore brings all of it back.\n\n"
+        "Either trains the same steps again unless settings change: to change some first, cancel and press Branch."
+    )
+    answers = [Answer("branch", BRANCH, "primary"), Answer("here", HERE)]
+    return ask(parent, f"Go back to step {beyond.step:,} of {beyond.reached:,}?", text, answers)
+
+
+def restore_stretch(context: AppContext, folder: RunFolder, stretch: Stretch, done: Callable[[], object]) -> None:
+    """Bring ``stretch`` back in the place of what the run trained since, which is set aside then; it can be undone."""
+
+    def tell(newer: SetAside | None) -> None:
+        since = f" {steps_between(newer.step, newer.reached).capitalize()} set aside in their place." if newer else ""
+        context.notifier.notify(f"{stretch.steps.capitalize()} brought back.{since}", "success")
+        _follow(context, folder, done)
+
+    context.background.submit(
+        lambda: restore(folder, stretch.aside), tell, lambda error: _refuse(context, error, "Not restored", done)
+    )
+
+
+def clear_stretch(
+    context: AppContext, parent: QWidget, folder: RunFolder, stretch: Stretch, done: Callable[[], object]
+) -> bool:
+    """Ask, then delete ``stretch`` for good; returns whether that was wanted."""
+    text = (
+        f"{pluralize(stretch.checkpoints, 'checkpoint')} and the curve of these steps are deleted for good; that frees "
+        f"{format_size(stretch.aside.size)}. The run itself stays as it is."
+    )
+    if not ask(parent, f"Clear away {stretch.steps}?", text, (Answer("clear", "Clear away", "danger"),)):
+        return False
+    context.background.submit(
+        lambda: clear(folder, stretch.aside),
+        lambda _freed: done(),
+        lambda error: _refuse(context, error, "Not cleared away", done),
+    )
+    return True
+
+
+def _follow(context: AppContext, folder: RunFolder, done: Callable[[], object]) -> None:
+    """Show the run as it is now, wherever it is shown."""
+    if context.live.folder == folder:
+        context.live.refresh()
+    context.library.refresh()
+    done()
+
+
+def _refuse(context: AppContext, error: Exception, title: str, done: Callable[[], object]) -> None:
+    context.notifier.notify(str(error), "danger", title=title)
+    done()

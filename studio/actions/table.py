@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMenu, QWidget
 
 from studio.actions.runs import pause_or_continue
 from studio.engine.state import RunAction, is_enabled
 from studio.state.context import AppContext
-from studio.state.way_on import RESUME, way_on
+from studio.state.runs.way_on import RESUME, way_on
+from studio.theme import icon
 from training.control import Command
 
 
 def always(_context: AppContext) -> bool:
-    """A command that is never greyed."""
+    """A command that is never disabled."""
     return True
 
 
@@ -74,19 +79,73 @@ ACTIONS = (
         "Ctrl+Shift+S",
         enabled=lambda c: c.draft.config() is not None,
     ),
-    Action("open_workspace", "Open the folder of all runs", "File", "folder"),
+    Action("open_workspace", "Open workspace folder", "File", "folder"),
     Action("preferences", "Preferences …", "File", "settings", "Ctrl+,"),
     Action("quit", "Quit", "File", "", "Ctrl+Q"),
     Action("start", "Start training", "Run", "play", "Ctrl+Return", AppContext.start_draft, _can_start),
     Action("sample", "Start the built-in sample", "Run", "bolt", "", AppContext.start_sample, _can_start),
     Action("pause", "Pause or continue", "Run", "pause", "Ctrl+P", pause_or_continue, _can_pause_or_continue),
-    Action("stop", "Stop and keep", "Run", "stop", "Ctrl+.", _ask(Command.STOP), when(RunAction.STOP)),
+    Action("stop", "Stop && save checkpoint", "Run", "stop", "Ctrl+.", _ask(Command.STOP), when(RunAction.STOP)),
     Action("save", "Save a checkpoint now", "Run", "save", "Ctrl+S", _ask(Command.SAVE), when(RunAction.SAVE)),
     Action("validate", "Validate now", "Run", "check", "Ctrl+E", _ask(Command.VALIDATE), when(RunAction.VALIDATE)),
-    Action("profile", "Profile: where the time goes", "Run", "gauge", "Ctrl+T", _profile, when(RunAction.PROFILE)),
+    Action("profile", "Profile a few seconds of steps", "Run", "gauge", "Ctrl+T", _profile, when(RunAction.PROFILE)),
     Action("resume", "Resume from the last checkpoint", "Run", "resume", "Ctrl+R", _resume, _can_resume),
     Action("page_setup", "Setup", "View", "setup", "Ctrl+1", lambda context: context.show_page("setup")),
     Action("page_train", "Train", "View", "train", "Ctrl+2", lambda context: context.show_page("train")),
     Action("page_runs", "Runs", "View", "runs", "Ctrl+3", lambda context: context.show_page("runs")),
-    Action("about", "About and shortcuts", "Help", "help", "F1"),
+    Action("help", "Help", "Help", "help", "F1"),
+    Action("about", "About and shortcuts", "Help", "info"),
 )
+
+
+class ActionSet(QObject):
+    """The commands as QActions of one window, disabled when they make no sense."""
+
+    def __init__(self, context: AppContext, window: QWidget, own: Mapping[str, Callable[[], object]]) -> None:
+        super().__init__(window)
+        self._context = context
+        self.actions: dict[str, QAction] = {}
+        for action in ACTIONS:
+            self.actions[action.id] = self._make(action, window, own.get(action.id))
+        for signal in (
+            context.live.state_changed,
+            context.live.attached,
+            context.start_problem_changed,
+            context.draft.changed,
+        ):
+            signal.connect(self.update)
+        self.update()
+
+    def _make(self, action: Action, window: QWidget, own: Callable[[], object] | None) -> QAction:
+        made = QAction(action.title, window)
+        if action.icon:
+            made.setIcon(icon(action.icon, "muted"))
+        if action.shortcut:
+            made.setShortcut(QKeySequence(action.shortcut))
+        run = action.run
+        if run is not None:
+            made.triggered.connect(lambda: run(self._context))
+        elif own is not None:
+            made.triggered.connect(lambda: own())
+        else:
+            raise KeyError(f"nobody carries out the command {action.id!r}")
+        window.addAction(made)
+        return made
+
+    @Slot()
+    def update(self) -> None:
+        """Enable and disable."""
+        for action in ACTIONS:
+            self.actions[action.id].setEnabled(action.enabled(self._context))
+
+    def menu(self, parent: QWidget) -> QMenu:
+        """All commands, grouped."""
+        made = QMenu(parent)
+        groups = dict.fromkeys(action.menu for action in ACTIONS)
+        for at, group in enumerate(groups):
+            if at:
+                made.addSeparator()
+            for action in ACTIONS:
+                if action.menu == group:
+                    made.addAction(self.actions[action.id])
+        return made

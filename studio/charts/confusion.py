@@ -21,8 +21,8 @@ _GAP = 6
 
 
 class ConfusionMatrix(QWidget):
-    """Cells tell the share of their row: what was right in the accent's colour, what was wrong in the one of dangers. With
-    room for them there are names and per cents; the counts are in the tool tips."""
+    """Cells tell the share of their row: what was right in the accent's color, what was wrong in the one of dangers. With
+    room for them there are names and percentages; the counts are in the tool tips."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -50,7 +50,7 @@ class ConfusionMatrix(QWidget):
         row = min(int((position.y() - square.top()) / cell), len(self._names) - 1)
         column = min(int((position.x() - square.left()) / cell), len(self._names) - 1)
         true, answer = self._names[row], self._names[column]
-        told = f"“{true}” taken for “{answer}”" if row != column else f"“{true}” told rightly"
+        told = f"“{true}” predicted as “{answer}”" if row != column else f"“{true}” predicted correctly"
         return f"{told}: {self._counts[row, column]:,.0f}, {self._shares[row, column]:.1%} of this class"
 
     def sizeHint(self) -> QSize:
@@ -117,7 +117,7 @@ class ConfusionMatrix(QWidget):
                 QColor((palette.on_accent if row == column else palette.on_danger) if strong else palette.text)
             )
             place = QRectF(square.left() + column * cell, square.top() + row * cell, cell, cell)
-            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, f"{share * 100:.0f}" if share >= 0.005 else "<1")
+            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, f"{share * 100:.0f}" if share > 0.005 else "<1")
 
     def _paint_names(self, painter: QPainter, square: QRectF) -> None:
         cell, room, metrics = self._cell(), int(square.left()) - _GAP, painter.fontMetrics()

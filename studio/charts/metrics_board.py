@@ -5,14 +5,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QSlider, QWidget
 
-from studio.charts.curve import Line
-from studio.charts.curve_plot import CurvePlot
-from studio.charts.markers import MarkerKind
+from studio.charts.plots.curve import Line
+from studio.charts.plots.curve_plot import CurvePlot
+from studio.charts.plots.markers import MarkerKind
+from studio.charts.plots.shared_x import SharedX
 from studio.charts.redraw_clock import RedrawClock
-from studio.theme import SPACING, Palette
-from studio.widgets import Segmented, Switch, button, label
+from studio.theme import SPACING
+from studio.widgets import Segmented, Stretch, Switch, button, hbox, label, vbox
 
 # The slider is finest where it matters: 0.9, 0.99, 0.999 look as different as 0 and 0.9.
 _WEIGHTS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
@@ -23,9 +24,9 @@ _CURVES = (
     ("val/loss", "Validation", "loss", 1, False),
     ("val/metric", "Validation", "metric", 1, False),
     ("lr", "Now", "lr", 2, False),
-    ("grad_norm", "Before clipping", "grad_norm", 3, True),
+    ("grad_norm", "Grad norm (pre-clip)", "grad_norm", 3, True),
 )
-"""Name, word in the legend, plot, number of the colour, whether it is noisy."""
+"""Name, word in the legend, plot, number of the color, whether it is noisy."""
 
 _FADED_WORDS = {name: "Set aside" for name, *_ in _CURVES if name != "val/loss"}  # once in each plot
 _NOTHING: Line = np.empty(0), np.empty(0)
@@ -47,11 +48,12 @@ class MetricsBoard(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         clock = RedrawClock(self)
-        self._loss = CurvePlot("Loss", clock=clock)
-        self._metric = CurvePlot("Metric", clock=clock)
-        self._rate = CurvePlot("Learning rate", from_zero=True, clock=clock)
-        self._norm = CurvePlot("Gradient norm", clock=clock)
-        self._plots = {"loss": self._loss, "metric": self._metric, "lr": self._rate, "grad_norm": self._norm}
+        shared_x = SharedX(self)
+        titles = {"loss": "Loss", "metric": "Metric", "grad_norm": "Gradient norm", "lr": "Learning rate"}
+        self._plots = {
+            key: CurvePlot(title, from_zero=key == "lr", clock=clock, shared_x=shared_x)
+            for key, title in titles.items()
+        }
         self._home: dict[str, CurvePlot] = {}
         self._faded = 0  # stretches that there are curves for
         self._steps_per_epoch: float | None = None
@@ -60,8 +62,6 @@ class MetricsBoard(QWidget):
         for plot in self._plots.values():
             plot.marker_clicked.connect(self.marker_clicked)
             plot.fit_wanted.connect(self._on_fit_wanted)
-        for plot in (self._metric, self._rate, self._norm):
-            plot.link_x(self._loss)
         for name, word, home, color_index, is_noisy in _CURVES:
             self.add_curve(name, word, plot=home, color_index=color_index, is_noisy=is_noisy)
         self.set_empty_text("Nothing to draw yet")
@@ -109,9 +109,8 @@ class MetricsBoard(QWidget):
 
     def add_marker(self, kind: MarkerKind, step: float, text: str, key: object) -> None:
         """Mark a step: checkpoints and the best one on the loss, events and resumes across all plots."""
-        self._loss.add_marker(kind, step, text, key)
-        if kind in ("event", "resume"):
-            for plot in (self._metric, self._rate, self._norm):
+        for quantity, plot in self._plots.items():
+            if quantity == "loss" or kind in ("event", "resume"):
                 plot.add_marker(kind, step, text, key)
 
     def remove_marker(self, key: object) -> None:
@@ -134,11 +133,6 @@ class MetricsBoard(QWidget):
         """Whether more data are to come, for which the x axis keeps room."""
         for plot in self._plots.values():
             plot.set_growing(on)
-
-    def set_theme(self, palette: Palette) -> None:
-        """Take on a theme's colours; the plots do so by themselves when the theme changes."""
-        for plot in self._plots.values():
-            plot.set_theme(palette)
 
     def set_empty_text(self, text: str) -> None:
         """What stands in the plots while there is nothing to draw."""
@@ -190,27 +184,23 @@ class MetricsBoard(QWidget):
         self._axis.setAccessibleName("Horizontal axis")
         self._axis.hide()
         self._axis.current_changed.connect(self._on_axis_chosen)
-        self._fit = button("Fit", "fit", "ghost", tooltip=_FIT)
-        self._fit.clicked.connect(self._on_fit_wanted)
+        self._fit = button("Fit", "fit", "ghost", tooltip=_FIT, clicked=self._on_fit_wanted)
 
     def _lay_out(self) -> None:
-        tools = QHBoxLayout()
-        tools.setSpacing(SPACING.s)
-        tools.addWidget(label("Smoothing", "caption"))
-        tools.addWidget(self._smoothing, 1)
-        tools.addWidget(self._weight)
-        tools.addSpacing(SPACING.s)
-        tools.addWidget(self._log)
-        tools.addStretch(2)
-        tools.addWidget(self._axis)
-        tools.addWidget(self._fit)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACING.m)
-        column.addLayout(tools)
+        tools = hbox(
+            label("Smoothing", "caption"),
+            (self._smoothing, 1),
+            self._weight,
+            SPACING.s,
+            self._log,
+            Stretch(2),
+            self._axis,
+            self._fit,
+        )
+        column = vbox(tools, parent=self, spacing=SPACING.m)
         grid = QGridLayout()
         grid.setSpacing(SPACING.m)
-        for at, plot in enumerate((self._loss, self._metric, self._norm, self._rate)):
+        for at, plot in enumerate(self._plots.values()):
             grid.addWidget(plot, at // 2, at % 2)
         for at, share in enumerate((3, 2)):
             grid.setColumnStretch(at, share)
@@ -231,17 +221,17 @@ class MetricsBoard(QWidget):
     def _on_smoothing_moved(self) -> None:
         weight = self.smoothing()
         self._weight.setText(f"{weight:g}" if weight else "Off")
-        for plot in (self._loss, self._norm):
+        for plot in (self._plots["loss"], self._plots["grad_norm"]):
             plot.set_smoothing(weight)
         self.view_changed.emit()
 
     def _on_log_toggled(self, on: bool) -> None:
-        for plot in (self._loss, self._norm):
+        for plot in (self._plots["loss"], self._plots["grad_norm"]):
             plot.set_log(on)
         self.view_changed.emit()
 
     def _on_fit_wanted(self) -> None:
-        spikes = self._loss.is_fitted()
+        spikes = self._plots["loss"].is_fitted()
         for plot in self._plots.values():
             plot.fit(spikes=spikes)
 

@@ -1,14 +1,15 @@
 """When curves are drawn: data may come at any rate, drawing happens at its own pace and only if it is seen."""
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Callable
 from typing import Protocol
 
+import psutil
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QWidget
-
-from studio.services.power import Power
 
 INTERVAL_MS = 200
 _SLOWEST_MS = 1000
@@ -44,7 +45,7 @@ class RedrawClock(QObject):
         spent: Callable[[], float] = time.thread_time,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`spent` tells the seconds of processor time that the window's thread has taken so far."""
+        """`spent` tells the seconds of CPU time that the window's thread has taken so far."""
         super().__init__(parent)
         self._power = power or Power()
         self._spent = spent
@@ -53,8 +54,7 @@ class RedrawClock(QObject):
         self._drawn = -math.inf  # when, in seconds
         self._cost = 0.0  # seconds of work from one drawing to the next, averaged
         self._waiting: list[Redrawn] = []
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._on_timeout)
 
     def request(self, plot: Redrawn) -> None:
@@ -71,14 +71,14 @@ class RedrawClock(QObject):
         return min(max(usual, round(1000 * self._cost / _SHARE)), _SLOWEST_MS)
 
     def _on_timeout(self) -> None:
-        seen = self._seen()
+        seen = self._find_visible()
         if seen and not is_on_screen(seen[0].window()):
             self._waiting = seen
             self._timer.start(_UNSEEN_MS)
             return
         for plot in seen:
             plot.prepare()  # may make linked plots ask, too: they are drawn in the same tick
-        seen, self._waiting = self._seen(), []
+        seen, self._waiting = self._find_visible(), []
         self._timer.stop()
         self._drawn = self._now()
         for plot in seen:
@@ -93,11 +93,38 @@ class RedrawClock(QObject):
             # Down fast: a page's first layout is dear, and must not make the drawings after it rare for seconds.
             self._cost += (0.7 if last < self._cost else 0.3) * (last - self._cost)
 
-    def _seen(self) -> list[Redrawn]:
+    def _find_visible(self) -> list[Redrawn]:
         return [plot for plot in self._waiting if plot.isVisible()]
 
 
 def is_on_screen(window: QWidget) -> bool:
-    """Whether anything of a window can be seen: not minimised, and not covered where the system tells."""
+    """Whether anything of a window can be seen: not minimized, and not covered where the system tells."""
     handle = window.windowHandle()
     return not window.isMinimized() and (handle is None or handle.isExposed())
+
+
+_CHECK_SECONDS = 30.0  # asking the system takes a millisecond on some laptops, and plugs are pulled seldom
+
+
+def battery_says() -> bool:
+    """Ask the system; False where there is no battery, or nobody knows."""
+    sensors = getattr(psutil, "sensors_battery", None)  # not on every system
+    battery = sensors() if sensors is not None else None
+    return battery is not None and battery.power_plugged is False
+
+
+class Power:
+    """Remembers the answer for half a minute."""
+
+    def __init__(self, probe: Callable[[], bool] = battery_says, clock: Callable[[], float] = time.monotonic) -> None:
+        self._probe = probe
+        self._clock = clock
+        self._asked = -_CHECK_SECONDS
+        self._answer = False
+
+    def on_battery(self) -> bool:
+        """Whether every drawing costs the person battery time."""
+        now = self._clock()
+        if now - self._asked >= _CHECK_SECONDS:
+            self._asked, self._answer = now, self._probe()
+        return self._answer

@@ -1,4 +1,4 @@
-"""Points in the plane, coloured by class. Painted directly: a few thousand dots need no plotting library."""
+"""Points in the plane, colored by class. Painted directly: a few thousand dots need no plotting library."""
 
 from collections.abc import Sequence
 
@@ -54,7 +54,7 @@ class Scatter(QWidget):
             painter.drawPoints([center + (point - middle) / span for point in points])
 
     def _paint_legend(self, painter: QPainter) -> float:
-        """Names with their colours along the bottom; returns the height they take."""
+        """Names with their colors along the bottom; returns the height they take."""
         palette = theme().palette
         painter.setFont(font("caption"))
         metrics = painter.fontMetrics()

@@ -1,7 +1,5 @@
 """One curve's samples: as they came, and smoothed. No Qt."""
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -16,26 +14,17 @@ class Series:
 
     def __init__(self, *, may_be_smoothed: bool = True) -> None:
         self._may_be_smoothed = may_be_smoothed
-        self._raw = MinMaxPyramid()
-        # Samples that came one by one and nobody has seen yet.
-        self._waiting: tuple[list[float], list[float]] = ([], [])
-        self._first = self._last = math.nan  # positions
+        self.raw = MinMaxPyramid()  # the samples as they came
         self._smooth: GrowingArray[np.float64] | None = None
         self._average: ExponentialAverage | None = None
 
     def __len__(self) -> int:
-        return len(self._raw) + len(self._waiting[0])
-
-    @property
-    def raw(self) -> MinMaxPyramid:
-        """The samples as they came."""
-        self._take_waiting()
-        return self._raw
+        return len(self.raw)
 
     @property
     def extent(self) -> tuple[float, float] | None:
         """Its first and its last position; None while it is empty."""
-        return (self._first, self._last) if len(self) else None
+        return (float(self.raw.x[0]), float(self.raw.x[-1])) if len(self) else None
 
     @property
     def is_smoothed(self) -> bool:
@@ -44,22 +33,15 @@ class Series:
 
     def append(self, x: ArrayLike, y: ArrayLike) -> None:
         """Add samples at the end; raises ValueError when x falls."""
-        if isinstance(x, float) and isinstance(y, float) and self._last <= x < math.inf:
-            # Validations come one by one, in small runs a hundred a second, and are drawn a few times a second: all that
-            # came between two looks costs then what one of them would.
-            self._waiting[0].append(x)
-            self._waiting[1].append(y)
-            self._last = x
-        else:
-            self._take_waiting()
-            self._extend(x, y)
+        start = len(self.raw)
+        self.raw.append(x, y)
+        self._smooth_from(start)
 
     def truncate(self, x: float) -> None:
         """Drop all samples beyond `x`."""
         before = len(self.raw)
         self.raw.truncate(x)
         if len(self.raw) != before:
-            self._note_ends()
             self.set_smoothing(self._average.weight if self._average else 0.0)
 
     def clear(self) -> None:
@@ -68,7 +50,6 @@ class Series:
 
     def set_smoothing(self, weight: float) -> None:
         """Average with this weight from the first sample on; 0 turns it off."""
-        self._take_waiting()
         weight = weight if self._may_be_smoothed else 0.0
         self._average = ExponentialAverage(weight) if weight > 0 else None
         self._smooth = GrowingArray(np.float64) if weight > 0 else None
@@ -107,21 +88,6 @@ class Series:
         left = max(right - 1, 0)
         at = left if abs(xs[left] - x) < abs(xs[right] - x) else right  # beyond both ends (infinity): the last one
         return float(xs[at]), float(ys[at])
-
-    def _take_waiting(self) -> None:
-        if self._waiting[0]:
-            (xs, ys), self._waiting = self._waiting, ([], [])
-            self._extend(xs, ys)
-
-    def _extend(self, x: ArrayLike, y: ArrayLike) -> None:
-        start = len(self._raw)
-        self._raw.append(x, y)
-        self._note_ends()
-        self._smooth_from(start)
-
-    def _note_ends(self) -> None:
-        xs = self._raw.x
-        self._first, self._last = (float(xs[0]), float(xs[-1])) if len(xs) else (math.nan, math.nan)
 
     def _smooth_from(self, start: int) -> None:
         if self._average is not None and self._smooth is not None:

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
-# One block of the vectorised recursion divides by weight**length: kept far from the end of float64's range, so that even
+# One block of the vectorized recursion divides by weight**length: kept far from the end of float64's range, so that even
 # losses that explode to 1e200 stay finite on the way.
 _SMALLEST_POWER = 1e-60
 _LONGEST_BLOCK = 4096

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPen, QPixmap, QPolygonF
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from studio.charts.pyramid import MinMaxPyramid
@@ -24,19 +24,6 @@ def paint_sparkline(painter: QPainter, room: QRectF, values: Sequence[float], co
     painter.setBrush(QColor(color))
     painter.drawEllipse(points[-1], 2.0, 2.0)
     painter.restore()
-
-
-def sparkline_pixmap(
-    values: Sequence[float], width: int, height: int, color: str = "", device_pixel_ratio: float = 1.0
-) -> QPixmap:
-    """The sparkline as a picture of `width` x `height` device-independent pixels, in the first curve colour by default."""
-    drawn = QPixmap(round(width * device_pixel_ratio), round(height * device_pixel_ratio))
-    drawn.setDevicePixelRatio(device_pixel_ratio)
-    drawn.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(drawn)
-    paint_sparkline(painter, QRectF(0, 0, width, height), values, color or theme().palette.curves[0])
-    painter.end()
-    return drawn
 
 
 class SparklineDelegate(QStyledItemDelegate):

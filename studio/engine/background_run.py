@@ -66,14 +66,14 @@ class BackgroundRun(QObject):
         owner, code = owner_of(self._folder), self._process.poll()
         if code not in (None, 0):
             self._timer.stop()
-            self.failed.emit(self._explained(code))
+            self.failed.emit(self._explain(code))
         elif code == 0 or (owner is not None and owner["pid"] != os.getpid()):
             self._timer.stop()
             # Left to itself, but our child as long as we live: somebody has to take its exit code.
             threading.Thread(target=self._process.wait, name="background run", daemon=True).start()
             self.taken_over.emit()
 
-    def _explained(self, code: int) -> EngineDeath:
+    def _explain(self, code: int) -> EngineDeath:
         log = tail_of(self._log)
         if code == 2 and log:  # refused, with a sentence for people
             return EngineDeath(log.splitlines()[-1], "", log)

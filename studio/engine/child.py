@@ -19,7 +19,7 @@ import psutil
 
 import training
 from studio.engine.deaths import explain_exit, explain_no_start
-from studio.engine.link import Reply
+from studio.engine.link import EngineLink, Reply
 from studio.engine.messages import EngineDeath
 
 logger = logging.getLogger(__name__)
@@ -52,18 +52,16 @@ def engine_environment(base: Mapping[str, str]) -> dict[str, str]:
     return environment
 
 
-class ChildLink:
+class ChildLink(EngineLink):
     """A link to an engine in a process of its own, started by the constructor.
 
     Its standard error goes to a file: a pipe would need a reader, and would break under a run kept in the background.
     """
 
-    in_process = False
-
     def __init__(self, python: str = "", log_folder: Path | None = None, command: list[str] | None = None) -> None:
         self._python = python
         self._closed = False
-        self._let_go = False
+        self._detached = False
         self._detach_id: object = None
         self._write_lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -92,7 +90,7 @@ class ChildLink:
         """The process id; None when the process never started."""
         return self._process.pid if self._process else None
 
-    def converse(self, on_reply: Callable[[Reply], None]) -> EngineDeath | None:
+    def run(self, on_reply: Callable[[Reply], None]) -> EngineDeath | None:
         """Deliver replies until the process closes its standard output."""
         if self._process is None:
             return self._no_start
@@ -101,10 +99,10 @@ class ChildLink:
             reply = _parse(line)
             if reply is not None:
                 # Noted here, not when the GUI thread hears of it: the end of the stream follows at once.
-                self._let_go |= self._detach_id is not None and reply.get("id") == self._detach_id
+                self._detached |= self._detach_id is not None and reply.get("id") == self._detach_id
                 on_reply(reply)
         self._process.stdout.close()
-        if self._let_go:
+        if self._detached:
             # Left to itself, but still our child: somebody has to take its exit code, or it would look alive for ever.
             threading.Thread(target=self._process.wait, name="background run", daemon=True).start()
             return None
@@ -112,7 +110,7 @@ class ChildLink:
         return None if self._closed else explain_exit(code, tail_of(self._log), self._python or sys.executable)
 
     def send(self, request: Mapping[str, Any]) -> None:
-        """Write one request; a broken pipe means the process is gone, which ``converse`` reports."""
+        """Write one request; a broken pipe means the process is gone, which ``run`` reports."""
         if self._process is None or self._process.stdin is None:
             return
         if request.get("action") == "detach":
@@ -125,10 +123,10 @@ class ChildLink:
         except (OSError, ValueError) as error:
             logger.info("A request did not reach the engine: %s", error)
 
-    def give_way(self) -> None:
+    def preempt(self) -> None:
         """The threads it is going to have take the niceness over from the one it has."""
         if self._process is not None:
-            with suppress(psutil.Error):  # it has ended already, which ``converse`` tells
+            with suppress(psutil.Error):  # it has ended already, which ``run`` tells
                 process = psutil.Process(self._process.pid)
                 # Root may raise a priority, too: a window that is nice itself must not have its engine less so.
                 process.nice(_NICE if sys.platform == "win32" else max(int(process.nice()), _NICE))
@@ -136,9 +134,10 @@ class ChildLink:
     def close(self) -> None:
         """The orderly end: the engine is told, or it would take the end of its input for the window's death."""
         self.send({"action": "quit"})
-        self._end_requests()
+        self.detach()
 
-    def _end_requests(self) -> None:
+    def detach(self) -> None:
+        """End the requests. After agreeing to go on alone the engine closes its standard output, which ends ``run``."""
         self._closed = True
         if self._process is not None and self._process.stdin is not None:
             try:
@@ -147,18 +146,14 @@ class ChildLink:
             except OSError as error:
                 logger.info("The engine was gone before it was told to end: %s", error)
 
-    def let_go(self) -> None:
-        """The engine closed its standard output after agreeing, which ends ``converse``."""
-        self._end_requests()
-
     def terminate(self) -> None:
         """SIGTERM: the engine stops its run, keeps it, and ends."""
-        if self._process is not None and not self._let_go:
+        if self._process is not None and not self._detached:
             self._process.terminate()
 
     def kill(self) -> None:
         """SIGKILL."""
-        if self._process is not None and not self._let_go:
+        if self._process is not None and not self._detached:
             self._process.kill()
 
 

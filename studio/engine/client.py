@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
 from studio.engine.link import EngineLink, Reply
 from studio.engine.messages import EngineDeath, EngineInfo, EngineState, info_from
-from studio.engine.thread import EngineThread
 
 logger = logging.getLogger(__name__)
 
@@ -19,20 +19,40 @@ Listener = Callable[[Reply], object]
 FINAL_REPLIES = frozenset({"finished", "done", "refused"})
 
 
+@dataclass(eq=False)
 class Ticket:
-    """One request on its way. A cancelled one is not sent any more, and its listener hears nothing.
+    """One request on its way. A canceled one is not sent any more, and its listener hears nothing.
 
     The last reply a listener hears is "finished", "done", "refused", or "died" when the engine is gone.
     """
 
-    def __init__(self, request: Mapping[str, Any], listener: Listener) -> None:
-        self.request = request
-        self.listener = listener
-        self.cancelled = False
+    request: Mapping[str, Any]
+    listener: Listener
+    canceled: bool = False
 
     def cancel(self) -> None:
         """Lose interest."""
-        self.cancelled = True
+        self.canceled = True
+
+
+class EngineThread(QThread):
+    """Listens to one engine until it ends; in place, it is the thread the engine works in.
+
+    Signals:
+        replied(dict): one reply, in the order the engine gave them.
+        ended(EngineDeath | None): the engine is gone; None when it was told to end.
+    """
+
+    replied = Signal(object)
+    ended = Signal(object)
+
+    def __init__(self, link: EngineLink, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.link = link
+
+    def run(self) -> None:
+        """The thread's work (called by Qt)."""
+        self.ended.emit(self.link.run(self.replied.emit))
 
 
 class EngineClient(QObject):
@@ -82,12 +102,10 @@ class EngineClient(QObject):
         """Whether the hosting thread still runs (a running QThread must never be deleted)."""
         return self._thread.isRunning()
 
-    def submit(self, request: Mapping[str, Any], listener: Listener, *, first: bool = False) -> Ticket:
-        """Queue ``request``; ``listener`` hears each of its replies. ``first`` overtakes what is still waiting."""
-        ticket = Ticket(request, listener)
+    def submit(self, ticket: Ticket, *, first: bool = False) -> None:
+        """Queue a request, whose listener hears each of its replies. ``first`` overtakes what is still waiting."""
         self._waiting.insert(0 if first else len(self._waiting), ticket)
         self._send_next()
-        return ticket
 
     def tell_if_window_dies(self, keep_training: bool) -> None:
         """What the engine does with a run when this process vanishes; one inside this process vanishes with it."""
@@ -132,7 +150,7 @@ class EngineClient(QObject):
             return
         while self._waiting:
             ticket = self._waiting.pop(0)
-            if ticket.cancelled:
+            if ticket.canceled:
                 continue
             self._last_id += 1
             self._current, self._current_id = ticket, self._last_id
@@ -150,14 +168,14 @@ class EngineClient(QObject):
         elif self._detached is not None and reply.get("id") == self._detach_id:
             done, self._detached = self._detached, None
             self._closing = True
-            self._thread.link.let_go()
+            self._thread.link.detach()
             done()
         elif self._current is not None and reply.get("id") == self._current_id:
             ticket = self._current
             if kind in FINAL_REPLIES:
                 self._current = None
                 self._set_state(EngineState.READY)
-            if not ticket.cancelled:
+            if not ticket.canceled:
                 ticket.listener(reply)
             self._send_next()
         else:
@@ -180,7 +198,7 @@ class EngineClient(QObject):
         tickets += self._waiting
         self._current, self._waiting = None, []
         for ticket in tickets:
-            if not ticket.cancelled:
+            if not ticket.canceled:
                 ticket.listener({"reply": "died", "message": death.sentence, "advice": death.advice})
 
     @Slot()

@@ -21,7 +21,7 @@ _OTHER_PYTHON = "Choose another Python in Preferences, Engine."
 
 _WINDOWS_FAULTS = {0xC0000005: "an access violation", 0xC00000FD: "a stack overflow", 0xC0000135: "a missing DLL"}
 _UNREADABLE = 0xC0000006  # Windows' word for SIGBUS
-_READER = "picture_file.py"
+_READER = "image_file.py"
 """Who maps files into memory: in the stack of a crash, it was one of its."""
 
 

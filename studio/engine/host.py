@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from studio.engine.client import EngineClient, Ticket
+from studio.engine.client import Ticket
 from studio.engine.link import EngineChoice, EngineLink, Reply
 from studio.engine.messages import EngineDeath, EngineInfo, EngineState, Refusal, refusal_from
 from studio.engine.pool import EnginePool, LinkFactory
@@ -21,21 +21,10 @@ Done = Callable[[dict[str, Any]], object]
 Failed = Callable[[Refusal], object]
 Progress = Callable[[str, float | None], object]
 
-_SUPERSEDABLE = frozenset({"inspect_dataset", "summarise_model", "check"})
+About = Literal["inspect_dataset", "summarise_model", "check"]
+"""What an engine can tell of a run: what its data holds, the layers of its model, and findings about all of it."""
 
-
-class Inquiry:
-    """A question asked; ``cancel`` when the answer is no longer wanted."""
-
-    def __init__(self) -> None:
-        self.ticket: Ticket | None = None
-        self.over = False
-
-    def cancel(self) -> None:
-        """The callbacks are not called any more."""
-        self.over = True
-        if self.ticket is not None:
-            self.ticket.cancel()
+_SUPERSEDABLE = frozenset(get_args(About))
 
 
 class EngineHost(QObject):
@@ -65,7 +54,7 @@ class EngineHost(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._open_inquiries: dict[str, Inquiry] = {}
+        self._asked: dict[str, Ticket] = {}  # the newest of each action
         self._run: Ticket | None = None
         self._pool = EnginePool(choice, make_link, first_link, self)
         self._pool.state_changed.connect(self.state_changed)
@@ -161,7 +150,8 @@ class EngineHost(QObject):
         if self._run is not None:
             self.run_refused.emit(Refusal("A run is being trained already.", "Stop it first."))
             return
-        self._run = self._pool.live_main().submit(request, self._on_run_reply, first=True)
+        self._run = Ticket(request, self._on_run_reply)
+        self._pool.live_main().submit(self._run, first=True)
 
     def _on_run_reply(self, reply: Reply) -> None:
         kind = reply["reply"]
@@ -188,21 +178,11 @@ class EngineHost(QObject):
 
     # ------------------------------------------------------------------------------------------ inquiries
 
-    def inspect_dataset(
-        self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None
-    ) -> Inquiry:
-        """What the dataset of ``config`` holds: classes, counts, files left out, thumbnails."""
-        return self._ask({"action": "inspect_dataset", "config": with_own_folder(config)}, done, failed, progress)
-
-    def summarise_model(
-        self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None
-    ) -> Inquiry:
-        """Layers and parameter counts of the model of ``config``."""
-        return self._ask({"action": "summarise_model", "config": with_own_folder(config)}, done, failed, progress)
-
-    def check(self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None) -> Inquiry:
-        """Findings about ``config`` before anything is trained."""
-        return self._ask({"action": "check", "config": with_own_folder(config)}, done, failed, progress)
+    def ask(
+        self, about: About, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None
+    ) -> Ticket:
+        """What is known ``about`` the run of ``config`` before it begins."""
+        return self._ask({"action": about, "config": with_own_folder(config)}, done, failed, progress)
 
     def export(
         self,
@@ -214,7 +194,7 @@ class EngineHost(QObject):
         progress: Progress | None = None,
         *,
         large_data: bool = False,
-    ) -> Inquiry:
+    ) -> Ticket:
         """Write the model of ``checkpoint`` to ``out``, reload it there and compare. ``large_data`` lets a script have many
         samples beside it."""
         request = {
@@ -226,40 +206,27 @@ class EngineHost(QObject):
         }
         return self._ask(request, done, failed, progress)
 
-    def _ask(self, request: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None) -> Inquiry:
-        action = str(request["action"])
-        inquiry = Inquiry()
-        if action in _SUPERSEDABLE:
-            older = self._open_inquiries.get(action)
-            if older is not None:
-                older.cancel()
-            self._open_inquiries[action] = inquiry
-        client = self._client_for_inquiries()
-        if client is None:
-            failed(Refusal("The engine is training inside this window.", "Previews come back when the run has ended."))
-            return inquiry
-        if client.death is not None:
-            failed(Refusal(client.death.sentence, client.death.advice))
-            return inquiry
-
+    def _ask(self, request: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None) -> Ticket:
         def on_reply(reply: Reply) -> None:
-            if inquiry.over:
-                return
             kind = reply["reply"]
-            if kind == "progress":
-                if progress is not None:
-                    progress(str(reply.get("text", "")), reply.get("fraction"))
-                return
-            inquiry.over = True
             if kind == "done":
                 done(dict(reply.get("result") or {}))
-            else:
+            elif kind != "progress":
                 failed(refusal_from(reply))
+            elif progress is not None:
+                progress(str(reply.get("text", "")), reply.get("fraction"))
 
-        inquiry.ticket = client.submit(request, on_reply)
-        return inquiry
-
-    def _client_for_inquiries(self) -> EngineClient | None:
-        if not self.training:
-            return self._pool.main
-        return None if self._pool.choice.in_process else self._pool.live_assistant()
+        ticket, action = Ticket(request, on_reply), str(request["action"])
+        if action in _SUPERSEDABLE:
+            if action in self._asked:
+                self._asked[action].cancel()
+            self._asked[action] = ticket
+        if self.training and self._pool.choice.in_process:
+            failed(Refusal("The engine is training inside this window.", "Previews come back when the run has ended."))
+            return ticket
+        client = self._pool.live_assistant() if self.training else self._pool.main
+        if client.death is not None:
+            failed(Refusal(client.death.sentence, client.death.advice))
+        else:
+            client.submit(ticket)
+        return ticket

@@ -9,11 +9,11 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from studio.engine.link import Reply
+from studio.engine.link import EngineLink, Reply
 from studio.engine.messages import EngineDeath
 
 
-class InPlaceLink:
+class InPlaceLink(EngineLink):
     """A link to ``training.serve.serve`` running in the calling thread."""
 
     in_process = True
@@ -21,11 +21,11 @@ class InPlaceLink:
     def __init__(self) -> None:
         self._requests: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
 
-    def converse(self, on_reply: Callable[[Reply], None]) -> EngineDeath | None:
+    def run(self, on_reply: Callable[[Reply], None]) -> EngineDeath | None:
         """Serve until ``close``. Importing the engine loads torch into this process: that is what was chosen."""
         try:
             # By name: only this choice may load torch here, and the import contracts are to say so.
-            importlib.import_module("training.serve").serve(self._received(), on_reply)
+            importlib.import_module("training.serve").serve(self._receive(), on_reply)
         except ImportError as error:
             text = traceback.format_exc()
             return EngineDeath(f"The engine could not be loaded: {error}.", "Install what is missing.", text)
@@ -39,23 +39,14 @@ class InPlaceLink:
         """Queue one request."""
         self._requests.put(dict(request))
 
-    def give_way(self) -> None:
-        """Impossible for a thread; previews wait for the end of the run instead."""
-
     def close(self) -> None:
         """End of requests: a run is stopped and kept."""
         self._requests.put(None)
-
-    def let_go(self) -> None:
-        """Impossible for a thread; the host does not offer it."""
 
     def terminate(self) -> None:
         """The same as ``close``: a thread cannot be ended from outside."""
         self.close()
 
-    def kill(self) -> None:
-        """Impossible for a thread; the process's end takes it along."""
-
-    def _received(self) -> Iterator[dict[str, Any]]:
+    def _receive(self) -> Iterator[dict[str, Any]]:
         while (request := self._requests.get()) is not None:
             yield request

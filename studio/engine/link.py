@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from studio.engine.messages import EngineDeath
 
@@ -19,24 +19,28 @@ class EngineChoice:
     in_process: bool = False
 
 
-class EngineLink(Protocol):
-    """One engine. ``converse`` runs in the engine's QThread, everything else in the GUI thread."""
+class EngineLink:
+    """One engine. ``run`` runs in the engine's QThread, everything else in the GUI thread."""
 
-    in_process: bool  # a thread: it can be neither killed nor left behind
+    in_process = False
+    """Whether it is a thread, which can be neither killed nor left behind: what is only for processes does nothing then."""
 
-    def converse(self, on_reply: Callable[[Reply], None]) -> EngineDeath | None:
+    def run(self, on_reply: Callable[[Reply], None]) -> EngineDeath | None:
         """Deliver replies until the engine ends; None when it was told to end, else why it is gone."""
+        raise NotImplementedError
 
     def send(self, request: Mapping[str, Any]) -> None:
-        """Pass one request on; an engine that is gone swallows it (``converse`` tells)."""
+        """Pass one request on; an engine that is gone swallows it (``run`` tells)."""
+        raise NotImplementedError
 
-    def give_way(self) -> None:
-        """Leave the processor to whoever wants it, from the first moment on and for good; not for a thread."""
+    def preempt(self) -> None:
+        """Leave the CPU to whoever wants it, from the first moment on and for good; not for a thread."""
 
     def close(self) -> None:
         """No more requests: the engine ends, a run is stopped and kept (unless it was detached)."""
+        raise NotImplementedError
 
-    def let_go(self) -> None:
+    def detach(self) -> None:
         """The engine has agreed to work on without us: stop listening, and leave it alone from now on."""
 
     def terminate(self) -> None:

@@ -30,7 +30,7 @@ class EngineInfo:
     """Formats of export that its Python cannot write, each with the reason."""
 
     def __str__(self) -> str:
-        return f"{', '.join(self.devices)}, torch {self.torch}"
+        return f"{', '.join(self.devices).upper()} · PyTorch {self.torch}"
 
 
 @dataclass(frozen=True)

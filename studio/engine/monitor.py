@@ -14,8 +14,8 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from training.errors import InputError
 from training.events import FINAL_EVENTS, AttemptStarted
 from training.runs.folder import RunFolder, owner_of
-from training.runs.history import History
-from training.runs.series import FLUSH_ROW, STEP_ROW, SeriesReader
+from training.runs.records.history import History
+from training.runs.records.series import FLUSH_ROW, STEP_ROW, SeriesReader
 
 logger = logging.getLogger(__name__)
 

@@ -66,7 +66,7 @@ class EnginePool(QObject):
         """The second engine, started if there is none; its loading and its work give way to the run."""
         if self._assistant is None or self._assistant.state in GONE:
             link = self._make_link(self.choice)
-            link.give_way()
+            link.preempt()
             self._assistant = self._new_client(link)
         return self._assistant
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from training.control import Command
@@ -43,6 +42,16 @@ class RunAction(StrEnum):
     DELETE = "delete"
 
 
+STATUS_STATES = {
+    "created": RunState.STARTING,
+    "running": RunState.TRAINING,
+    **{
+        state.value: state
+        for state in (RunState.PAUSED, RunState.COMPLETED, RunState.STOPPED, RunState.FAILED, RunState.INTERRUPTED)
+    },
+}
+"""Where a run stands by the status in its record."""
+
 WORKING = frozenset({RunState.TRAINING, RunState.VALIDATING, RunState.SAVING})
 ENDED = frozenset({RunState.COMPLETED, RunState.STOPPED, RunState.FAILED, RunState.INTERRUPTED})
 LIVE = frozenset(RunState) - ENDED - {RunState.IDLE}
@@ -75,32 +84,28 @@ _FINALS: dict[type[Event], RunState] = {
 }
 
 
-@dataclass(frozen=True)
-class RunFacts:
-    """What is known about a run; ``asked`` is the last command that is not fulfilled yet."""
-
-    exists: bool = False
-    starting: bool = False
-    alive: bool = False
-    phase: str | None = None
-    final: Event | None = None
-    asked: Command | None = None
-
-
-def state_of(facts: RunFacts) -> RunState:
-    """The state that follows from ``facts``."""
-    if facts.starting:
-        return RunState.PREPARING if facts.phase else RunState.STARTING
-    if not facts.exists:
+def derive_state(
+    *,
+    exists: bool = False,
+    starting: bool = False,
+    alive: bool = False,
+    phase: str | None = None,
+    final: Event | None = None,
+    asked: Command | None = None,
+) -> RunState:
+    """The state that follows from what is known about a run; ``asked`` is the last command that is not fulfilled yet."""
+    if starting:
+        return RunState.PREPARING if phase else RunState.STARTING
+    if not exists:
         return RunState.IDLE
-    if facts.final is not None:
-        return _FINALS[type(facts.final)]
-    if not facts.alive:
+    if final is not None:
+        return _FINALS[type(final)]
+    if not alive:
         return RunState.INTERRUPTED
-    if facts.asked in (Command.STOP, Command.STOP_NOW):
+    if asked in (Command.STOP, Command.STOP_NOW):
         return RunState.STOPPING
-    state = _PHASES.get(facts.phase or "", RunState.PREPARING)
-    if facts.asked is Command.PAUSE and state is not RunState.PAUSED:
+    state = _PHASES.get(phase or "", RunState.PREPARING)
+    if asked is Command.PAUSE and state is not RunState.PAUSED:
         return RunState.PAUSING
     return state
 

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QHideEvent, QKeyEvent
-from PySide6.QtWidgets import QFrame, QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QWidget
 
 from studio.forms.editor import ColumnChoice
 from studio.theme import SPACING, set_property, theme
-from studio.widgets import Switch
+from studio.widgets import Switch, vbox
 
 _MOST_ROWS = 14
 _LEAST_ROWS = 3
 _SEARCHED = 12  # from so many columns on there is a field to find one
 _WIDEST_NAME, _NARROWEST = 260, 320
 _NAME, _HOLDS, _DISTINCT, _MISSING, _ROLE = range(5)
-_TITLES = ("Column", "Holds", "Different", "Missing", "Role")
+_TITLES = ("Column", "Type", "Unique", "Missing", "Role")
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -40,18 +40,12 @@ class ColumnList(QFrame):
         self.switch.setAccessibleName(switch)
         self.switch.setChecked(not switch)
         self.switch.setVisible(bool(switch))
-        self.search = QLineEdit()
-        self.search.setPlaceholderText("Find a column")
+        self.search = QLineEdit(placeholderText="Find a column")
         self.search.setAccessibleName("Find a column")
         self.search.setClearButtonEnabled(True)
         self.view = QTreeWidget()
         self._dress()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACING.s, SPACING.s, SPACING.s, SPACING.s)
-        column.setSpacing(SPACING.s)
-        column.addWidget(self.search)
-        column.addWidget(self.view)
-        column.addWidget(self.switch)
+        vbox(self.search, self.view, self.switch, parent=self, margins=SPACING.s)
         self.search.textChanged.connect(self._find)
         self.switch.clicked.connect(self._on_switched)
         self.view.itemChanged.connect(self._on_changed)
@@ -109,7 +103,7 @@ class ColumnList(QFrame):
         items = self._items()
         self._set_several(self._suggested or len(ticked) > 1)
         self.view.blockSignals(True)
-        self._tell()  # in the colours of the theme as it is now
+        self._tell()  # in the colors of the theme as it is now
         for item in items:
             on = self._name(item) in ticked
             item.setCheckState(_NAME, Qt.CheckState.Checked if on else Qt.CheckState.Unchecked)

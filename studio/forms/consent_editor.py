@@ -16,9 +16,9 @@ from studio.theme import SPACING
 from studio.widgets import Banner, button, label
 from training.config.consent import agree, agreed
 from training.config.describe import FieldSpec
-from training.errors import InputError, counted
-from training.reading import MEGABYTE, read_bytes, visible, visible_code
-from training.runs.trust import Code, code_of
+from training.errors import InputError, pluralize
+from training.runs.cli_consent import Code, code_of
+from training.system.untrusted import MEGABYTE, escape_unprintable, read_bytes, visible_code
 
 _SHOWN = 12  # letters of a digest that tell files apart at a glance
 _HIDDEN = (
@@ -53,15 +53,15 @@ class ConsentDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACING.l, SPACING.l, SPACING.l, SPACING.l)
         column.setSpacing(SPACING.s)
-        column.addWidget(label(f"Run the code in {visible(path.name, 100)}?", "section"))
+        column.addWidget(label(f"Run the code in {escape_unprintable(path.name, 100)}?", "section"))
         warning = (
             "It can do whatever you can do on this computer. Agree only to code that you wrote, or have read and understood. "
             "You will be asked again when the file changes."
         )
         column.addWidget(label(warning, wrap=True))
-        column.addWidget(label(visible(str(path), 300), "help", wrap=True, selectable=True))
+        column.addWidget(label(escape_unprintable(str(path), 300), "help", wrap=True, selectable=True))
         if unseen:
-            column.addWidget(Banner("warning", f"This file holds {counted(unseen, 'hidden character')}", _HIDDEN))
+            column.addWidget(Banner("warning", f"This file holds {pluralize(unseen, 'hidden character')}", _HIDDEN))
         column.addWidget(text, 1)
         column.addWidget(label(f"SHA-256 {digest}", "help", wrap=True, selectable=True))
         column.addLayout(buttons)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from studio.theme import set_invalid
+from studio.widgets import hbox
 
 EDITOR_WIDTH = 300
 
@@ -39,9 +40,7 @@ class Editor(QWidget):
         super().__init__()
         self.control = control
         self._showing = False
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(control, 1 if stretch else 0)
+        row = hbox((control, 1 if stretch else 0), parent=self)
         if not stretch:
             row.addStretch(1)
         self.setMaximumWidth(EDITOR_WIDTH)

@@ -18,7 +18,7 @@ from studio.widgets import ComboBox, NumberEdit, NumberKind, PathEdit, Segmented
 from training.config.describe import FieldSpec
 
 _NUMBER_WIDTH = 132
-_LONGEST_SEGMENTS = 36  # letters that stand side by side where every choice is as wide as the longest
+_LONGEST_SEGMENTS = 40  # letters that stand side by side; the edges of each choice take as much as five
 
 
 class BoolEditor(Editor):
@@ -107,13 +107,13 @@ class NumbersEditor(Editor):
         self._edit.editingFinished.connect(self.finished)
 
     def value(self) -> Any:
-        numbers, problem = self._parsed()
+        numbers, problem = self._parse()
         return self._edit.text() if problem else numbers
 
     def problem(self) -> str:
-        return self._parsed()[1]
+        return self._parse()[1]
 
-    def _parsed(self) -> tuple[list[float | int], str]:
+    def _parse(self) -> tuple[list[float | int], str]:
         numbers: list[float | int] = []
         for part in re.split(r"[,;\s]+", self._edit.text().strip(" ,;()[]")):
             if not part:
@@ -140,22 +140,29 @@ class ChoiceEditor(Editor):
         self._raw = ""  # what a file said instead of one of the choices
         self._segments: Segmented | None = None
         self._combo: ComboBox | None = None
-        if 2 <= len(spec.choices) <= 4 and len(spec.choices) * max(map(len, spec.choices)) <= _LONGEST_SEGMENTS:
-            self._segments = Segmented([(choice, choice) for choice in spec.choices])
+        titles = [spec.label(choice) for choice in spec.choices]
+        if 2 <= len(titles) <= 4 and sum(len(title) + 5 for title in titles) <= _LONGEST_SEGMENTS:
+            self._segments = Segmented()
+            for choice, title in zip(spec.choices, titles, strict=True):
+                self._segments.add_option(choice, title, tooltip=choice)
             super().__init__(self._segments)
             self._segments.current_changed.connect(self._on_chosen)
             self.setFocusProxy(self._segments.findChildren(QToolButton)[0])
         else:
             self._combo = ComboBox()
-            self._combo.addItems(list(spec.choices))
+            for row, (choice, title) in enumerate(zip(spec.choices, titles, strict=True)):
+                self._combo.addItem(title, choice)
+                self._combo.setItemData(row, choice, Qt.ItemDataRole.ToolTipRole)
             super().__init__(self._combo)
             self._combo.setMinimumWidth(_NUMBER_WIDTH)
-            self._combo.currentTextChanged.connect(self._on_chosen)
+            self._combo.currentIndexChanged.connect(self._on_chosen)
 
     def value(self) -> Any:
         if self._raw:
             return self._raw
-        return self._segments.current() if self._segments else self._combo.currentText() if self._combo else ""
+        return (
+            self._segments.current() if self._segments else str(self._combo.currentData() or "") if self._combo else ""
+        )
 
     def describe(self, name: str, description: str) -> None:
         super().describe(name, description)

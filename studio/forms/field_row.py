@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QSizePolicy, QTool
 from studio.forms.editor import EDITOR_WIDTH
 from studio.forms.editors import make_editor
 from studio.forms.fix_link import FixLink
-from studio.forms.sentences import allowed_range, problem_sentence, shown
-from studio.state.setting_specs import default_value, join_path
+from studio.forms.messages import allowed_range, format_value, problem_sentence
+from studio.state.drafts.setting_specs import default_value, join_path
 from studio.theme import SPACING, icon
 from studio.widgets import Hint, label, wrapped_tooltip
 from training.config.describe import FieldSpec
-from training.config.idle import Idle
+from training.config.rules.inactive_settings import Inactive
 from training.errors import Problem
 
 _DOT = 18
@@ -62,13 +62,13 @@ class FieldRow(QWidget):
         self.title.setFixedWidth(label_width)
         self.title.setBuddy(self.editor)
         self._explanation = " ".join(part for part in (spec.help, allowed_range(spec)) if part)
-        self.title.setToolTip(wrapped_tooltip(self._explanation))
-        self._dot = ResetDot(spec.title, shown(default_value(spec), spec))
+        self.title.setToolTip(wrapped_tooltip("\n".join(filter(None, (self._explanation, self.path)))))
+        self._dot = ResetDot(spec.title, format_value(default_value(spec), spec))
         self._hint = Hint(self._explanation)
         self._hint.setAccessibleName(f"Explanation of {spec.title}")
         self._problem = label("", "problem", wrap=True)
         self._problem.hide()
-        self._idle = Idle("")
+        self._idle = Inactive("")
         self._idle_words: QLabel | None = None
         self._fix = FixLink()
         self._fix.fix_asked.connect(self.fix_asked)
@@ -110,8 +110,8 @@ class FieldRow(QWidget):
         self.editor.set_invalid(bool(sentence))
         self._enable()
 
-    def set_idle(self, idle: Idle) -> None:
-        """Say why the setting does nothing as the others stand, offer what helps, and take no edit; ``Idle("")`` when it does
+    def set_idle(self, idle: Inactive) -> None:
+        """Say why the setting does nothing as the others stand, offer what helps, and take no edit; ``Inactive("")`` when it does
         something."""
         if idle == self._idle:
             return

@@ -8,8 +8,8 @@ from typing import Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPushButton
 
-from studio.forms.sentences import shown
-from studio.state.setting_specs import kinds, specs, split_path
+from studio.forms.messages import format_value
+from studio.state.drafts.setting_specs import kinds, specs, split_path
 from studio.theme import set_property, set_variant
 from training import catalog
 from training.config.run import SECTIONS
@@ -38,7 +38,7 @@ class FixLink(QPushButton):
 
 
 def in_words(fix: Mapping[str, Any]) -> str:
-    """``Use Segmentation and U-Net``; ``Set Clip norm to 1``"""
+    """``Use Segmentation and U-Net``; ``Set Gradient clipping (norm) to 1``"""
     chosen = {path.removesuffix(".kind"): str(value) for path, value in fix.items() if path.endswith(".kind")}
     parts = []
     if chosen:
@@ -49,6 +49,6 @@ def in_words(fix: Mapping[str, Any]) -> str:
             continue
         every = [specs(section, kind) for kind in kinds(section) or ("",)]
         spec = next(found[name] for found in every if name in found)
-        told = f"set {spec.title} to {shown(value, spec)}" if value is not None else f"clear {spec.title}"
+        told = f"set {spec.title} to {format_value(value, spec)}" if value is not None else f"clear {spec.title}"
         parts.append(told if parts else told[:1].upper() + told[1:])
     return ", ".join(parts)

@@ -7,12 +7,20 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from studio.forms.field_row import ResetDot
 from studio.forms.fix_link import FixLink
-from studio.forms.sentences import kind_sentence
-from studio.state.setting_specs import default_kind
+from studio.forms.messages import kind_sentence
+from studio.state.drafts.setting_specs import default_kind
 from studio.theme import SPACING, set_invalid
 from studio.widgets import ComboBox, label
 from training import catalog
 from training.errors import Problem
+
+TITLES = {
+    "dataset": "Dataset type",
+    "model": "Architecture",
+    "objective": "Task",
+    "optimizer": "Optimizer",
+    "schedule": "LR scheduler",
+}
 
 
 class KindChooser(QWidget):
@@ -25,7 +33,7 @@ class KindChooser(QWidget):
     reset_asked = Signal(str)
     fix_asked = Signal(object)
 
-    def __init__(self, section: str, title: str, label_width: int) -> None:
+    def __init__(self, section: str, label_width: int) -> None:
         super().__init__()
         self.path = f"{section}.kind"
         self.sentence = ""
@@ -36,12 +44,13 @@ class KindChooser(QWidget):
             self.combo.addItem(entry.title, entry.kind)
             self.combo.setItemData(self.combo.count() - 1, entry.summary, Qt.ItemDataRole.ToolTipRole)
         self.combo.setMinimumWidth(200)
-        self.combo.setAccessibleName(f"Kind of {title.lower()}")
-        self.title = label("Kind", "field")
+        self.combo.setAccessibleName(TITLES[section])
+        self.title = label(TITLES[section], "field")
+        self.title.setToolTip(self.path)
         self.title.setFixedWidth(label_width)
         self.title.setBuddy(self.combo)
         default = catalog.entry(section, default_kind(section)).title
-        self._dot = ResetDot(f"the kind of {title.lower()}", default)
+        self._dot = ResetDot(TITLES[section], default)
         self._summary = label("", "help", wrap=True)
         self._problem = label("", "problem", wrap=True)
         self._problem.hide()

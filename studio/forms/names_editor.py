@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit
 
 from studio.forms.column_list import ColumnList
 from studio.forms.editor import ColumnChoice, Editor
 from studio.theme import SPACING, set_invalid
-from studio.widgets import icon_button
+from studio.widgets import hbox, icon_button, in_widget
 from training.config.describe import FieldSpec
 from training.config.fields import join_names, split_names
 
@@ -19,21 +19,14 @@ class NamesEditor(Editor):
     """A line of names; beside it, for settings that name columns, a button that opens the list of them."""
 
     def __init__(self, spec: FieldSpec) -> None:
-        self._edit = QLineEdit()
-        self._edit.setPlaceholderText(spec.placeholder or "none")
+        self._edit = QLineEdit(placeholderText=spec.placeholder or "none")
         self._edit.setAcceptDrops(False)
-        holder = QWidget()
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACING.xs)
-        row.addWidget(self._edit, 1)
-        self.choose_button = icon_button("list", "Choose columns")
-        row.addWidget(self.choose_button)
+        self.choose_button = icon_button("list", "Choose columns", clicked=self._open)
+        holder = in_widget(hbox((self._edit, 1), self.choose_button, spacing=SPACING.xs))
         super().__init__(holder, stretch=True)
         self.setFocusProxy(self._edit)
         self.list = ColumnList(self, f"Several {spec.title.lower()}s" if spec.mostly_one else "")
         self.choose_button.setVisible(False)
-        self.choose_button.clicked.connect(self._open)
         self.list.ticked.connect(self._on_ticked)
         self.list.closed.connect(self.finished)
         self._edit.textChanged.connect(self._on_edited)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from studio.forms.kind_chooser import TITLES
 from studio.forms.section_form import SectionForm
 from studio.theme import icon, set_property
 from studio.widgets import label
@@ -15,7 +16,7 @@ from training import catalog
 
 
 def find_settings(query: str, forms: Iterable[SectionForm]) -> list[str]:
-    """Paths of the settings whose title, name, unit, choices or explanation hold every word of ``query``.
+    """Paths of the settings whose title, name, unit, choices, explanation or further search words hold every word of ``query``.
 
     Those whose title or name begins with it come first, then titles that hold it, then the rest; else in form order.
     """
@@ -33,10 +34,13 @@ def find_settings(query: str, forms: Iterable[SectionForm]) -> list[str]:
 
 def _texts(form: SectionForm) -> Iterable[tuple[str, str, str]]:
     if form.chooser:
-        entries = " ".join(f"{entry.title} {entry.kind} {entry.summary}" for entry in catalog.entries(form.section))
-        yield form.chooser.path, form.heading, entries
+        entries = catalog.entries(form.section)
+        rest = " ".join(f"{entry.title} {entry.kind} {entry.summary} {entry.also}" for entry in entries)
+        yield form.chooser.path, f"{TITLES[form.section]} {form.heading}", f"{rest} kind"
     for path, row in form.rows().items():
-        yield path, row.spec.title, f"{row.spec.help} {row.spec.unit} {' '.join(row.spec.choices)} {form.heading}"
+        spec = row.spec
+        choices = " ".join([*spec.choices, *map(spec.label, spec.choices)])
+        yield path, spec.title, f"{spec.help} {spec.unit} {spec.group} {choices} {spec.also} {form.heading}"
 
 
 def _rank(query: str, title: str, name: str) -> int:

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from studio.forms.editor import ColumnChoice
 from studio.forms.field_row import TITLE_INDENT, FieldRow
 from studio.forms.kind_chooser import KindChooser
-from studio.forms.sentences import with_titles
-from studio.state.draft import Draft
-from studio.state.setting_specs import RUN, kinds, specs, table_key, table_specs
+from studio.forms.messages import with_titles
+from studio.state.drafts.draft import Draft
+from studio.state.drafts.setting_specs import RUN, kinds, specs, table_key, table_specs
 from studio.theme import SPACING, icon
-from studio.widgets import Card, button, label, take_keyboard
+from studio.widgets import Card, button, in_widget, label, take_keyboard, vbox
 from training.config.describe import FieldSpec
-from training.config.idle import Idle
+from training.config.rules.inactive_settings import Inactive
 from training.config.run import RunConfig
 from training.errors import Problem
 
@@ -59,26 +59,23 @@ class SectionForm(Card):
         if bare:
             self.setProperty("bare", True)
             self.setContentsMargins(0, 0, 0, 0)
-            _layout(self).setContentsMargins(0, 0, 0, 0)
+            layout = self.layout()
+            assert layout is not None
+            layout.setContentsMargins(0, 0, 0, 0)
         if len(kinds(section)) > 1:
-            self.chooser = KindChooser(section, self.heading, label_width)
+            self.chooser = KindChooser(section, label_width)
             self.chooser.chosen.connect(draft.set_kind)
             self.chooser.reset_asked.connect(draft.reset)
             self.chooser.fix_asked.connect(draft.apply)
             self.add(self.chooser)
-        self._plain = _column()
-        self._tables = _column()
-        self._advanced = _column()
+        self._plain, self._tables, self._advanced = (in_widget(vbox(spacing=2)) for _ in range(3))
         self._more = button("Advanced", "chevron-right", "ghost")
         self._more.setProperty("fold", True)
         self._more.setIconSize(QSize(14, 14))
         self._more.setCheckable(True)
         self._more.toggled.connect(self._on_fold_toggled)
         self._advanced.hide()
-        self.add(self._plain)
-        self.add(self._tables)
-        self.add(self._more)
-        self.add(self._advanced)
+        self.add(self._plain, self._tables, self._more, self._advanced)
         draft.edited.connect(self._on_edited)
         draft.kind_changed.connect(self._on_kind_changed)
         draft.replaced.connect(self.refresh)
@@ -101,7 +98,7 @@ class SectionForm(Card):
         owner = self._owner(path)
         if isinstance(owner, FieldRow):
             return owner.spec.title, owner.sentence
-        return f"Kind of {self.heading.lower()}", owner.sentence if owner else ""
+        return (owner.title.text(), owner.sentence) if owner else (self.heading, "")
 
     def row_of(self, path: str) -> QWidget | None:
         """The widget to scroll to for a setting."""
@@ -145,10 +142,10 @@ class SectionForm(Card):
         for row in self._rows.values():
             row.editor.suggest_several(several)
 
-    def set_idle(self, found: Mapping[str, Idle]) -> None:
+    def set_idle(self, found: Mapping[str, Inactive]) -> None:
         """Say of the settings in ``found``, by path, that they do nothing as the others stand."""
         for path, row in self._rows.items():
-            idle = found.get(path, Idle(""))
+            idle = found.get(path, Inactive(""))
             row.set_idle(replace(idle, why=with_titles(idle.why, self._draft.kind)))
 
     def reveal(self, path: str) -> QWidget | None:
@@ -185,7 +182,7 @@ class SectionForm(Card):
         for spec in sorted(wanted, key=lambda spec: (spec.advanced, bool(spec.group))):
             if spec.advanced and spec.group not in ("", *(heading.text() for heading in self._headings)):
                 self._headings.append(_heading(spec.group))
-                _layout(self._advanced).addWidget(self._headings[-1])
+                _append(self._advanced, self._headings[-1])
             self._add_row(spec, self._advanced if spec.advanced else self._plain)
         self._plain.setVisible(any(not row.spec.advanced for row in self._rows.values()))
         self._more.setVisible(any(row.spec.advanced for row in self._rows.values()))
@@ -202,7 +199,7 @@ class SectionForm(Card):
             row.finished.connect(self._draft.recheck)  # the consent itself is kept elsewhere
         if spec.columns:
             row.editor.set_columns(self._columns)
-        _layout(column).addWidget(row)
+        _append(column, row)
         self._rows[row.path] = row
         return row
 
@@ -279,15 +276,7 @@ def _heading(text: str) -> QLabel:
     return made
 
 
-def _column() -> QWidget:
-    holder = QWidget()
-    column = QVBoxLayout(holder)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(2)
-    return holder
-
-
-def _layout(holder: QWidget) -> QVBoxLayout:
+def _append(holder: QWidget, part: QWidget) -> None:
     layout = holder.layout()
-    assert isinstance(layout, QVBoxLayout)
-    return layout
+    assert layout is not None
+    layout.addWidget(part)

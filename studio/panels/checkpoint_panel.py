@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QItemSelection, Qt, Slot
 from PySide6.QtWidgets import QAbstractItemView, QGridLayout, QListView, QStackedLayout, QWidget
 
 from studio.actions.checkpoints import export_checkpoint
 from studio.actions.files import reveal
-from studio.actions.rewind import resume_from
+from studio.actions.runs import resume_from
 from studio.engine.state import LIVE, RunAction, RunState, is_enabled
-from studio.panels.checkpoint_delegate import CheckpointDelegate
+from studio.panels.delegates import CheckpointDelegate
 from studio.panels.set_aside_lines import SetAsideLines
-from studio.state.checkpoint_list import CHECKPOINT_ROLE, READING, CheckpointListModel
 from studio.state.context import AppContext
-from studio.state.way_on import START_OVER, way_on
+from studio.state.runs.checkpoint_list import CHECKPOINT_ROLE, READING, CheckpointListModel
+from studio.state.runs.way_on import START_OVER, way_on
 from studio.theme import SPACING, set_property
 from studio.widgets import Card, button, icon_button, label
 from training.runs.folder import RunFolder
-from training.runs.manifest import CheckpointInfo
+from training.runs.records.manifest import CheckpointInfo
 
 EXPORT_BEST = "Write the best model to a file for use elsewhere"
 _GO_ON = "Continue this run from the chosen checkpoint"
@@ -52,23 +53,22 @@ class CheckpointPanel(Card):
         self._stack = QStackedLayout(stack_host)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.view)
-        self._export_best = button("Export best", "export", tooltip=EXPORT_BEST)
-        self._resume = button("Resume", "resume", tooltip=_GO_ON)
+        self._export_best = button("Export best", "export", tooltip=EXPORT_BEST, clicked=self.export_best)
+        self._resume = button(
+            "Resume", "resume", tooltip=_GO_ON, clicked=lambda: self._with_chosen(partial(resume_from, context, self))
+        )
         self._branch = button(
             "Branch", "branch", tooltip="Start a new run from the chosen checkpoint, with other settings"
         )
         self._export = button("Export", "export", tooltip="Write the chosen checkpoint's model to a file")
         self._reveal = icon_button("folder", "Show the checkpoint's folder")
         self.add_action(self._reveal)
-        self.add(stack_host, 1)
-        self.add(self._lay_out_buttons())
+        self.add((stack_host, 1), self._lay_out_buttons())
         self.set_aside = SetAsideLines(context, self.view)
         self.add(self.set_aside)
         self.view.selectionModel().selectionChanged.connect(self._on_selected)
         self.model.refreshed.connect(self._on_refreshed)
-        self._export_best.clicked.connect(self.export_best)
-        self._export.clicked.connect(lambda: self._with_chosen(self._export_one))
-        self._resume.clicked.connect(lambda: self._with_chosen(self._resume_from))
+        self._export.clicked.connect(lambda: self._with_chosen(partial(export_checkpoint, context, self)))
         self._branch.clicked.connect(lambda: self._with_chosen(context.branch_from))
         self._reveal.clicked.connect(lambda: self._with_chosen(lambda _folder, info: reveal(info.path)))
         context.start_problem_changed.connect(self._update_buttons)
@@ -103,7 +103,7 @@ class CheckpointPanel(Card):
             self.view.setCurrentIndex(self.model.index(row))
             self.view.setFocus()
 
-    def chosen(self) -> CheckpointInfo | None:
+    def find_chosen(self) -> CheckpointInfo | None:
         """The selected checkpoint."""
         rows = self.view.selectionModel().selectedRows()
         return rows[0].data(CHECKPOINT_ROLE) if rows else None
@@ -111,18 +111,12 @@ class CheckpointPanel(Card):
     @Slot()
     def export_best(self) -> None:
         """Export the checkpoint labelled best."""
-        info = self.model.labelled("best")
+        info = self.model.find_labeled("best")
         if info is not None and self.model.folder is not None:
             export_checkpoint(self._context, self, self.model.folder, info, best=True)
 
-    def _resume_from(self, folder: RunFolder, info: CheckpointInfo) -> None:
-        resume_from(self._context, self, folder, info)
-
-    def _export_one(self, folder: RunFolder, info: CheckpointInfo) -> None:
-        export_checkpoint(self._context, self, folder, info)
-
     def _with_chosen(self, act: Callable[[RunFolder, CheckpointInfo], object]) -> None:
-        info, folder = self.chosen(), self.model.folder
+        info, folder = self.find_chosen(), self.model.folder
         if info is not None and folder is not None:
             act(folder, info)
 
@@ -154,7 +148,7 @@ class CheckpointPanel(Card):
             row = self.model.row_of(self._picked)
             if row is None:  # nothing picked, or the picked one was pruned
                 self._picked = ""
-                newest = self.model.labelled("last") or self.model.checkpoints[0]
+                newest = self.model.find_labeled("last") or self.model.checkpoints[0]
                 row = self.model.row_of(newest.name) or 0
             self._selecting = True
             self.view.setCurrentIndex(self.model.index(row))
@@ -163,7 +157,7 @@ class CheckpointPanel(Card):
 
     @Slot(QItemSelection, QItemSelection)
     def _on_selected(self, selected: QItemSelection, _deselected: QItemSelection) -> None:
-        chosen = self.chosen()
+        chosen = self.find_chosen()
         if chosen is not None and not selected.isEmpty() and not self._selecting and not self.model.replacing:
             self._picked = chosen.name
         self._update_buttons()
@@ -171,7 +165,7 @@ class CheckpointPanel(Card):
     @Slot()
     def _update_buttons(self) -> None:
         self._empty.setText(self._why_empty())
-        info, state = self.chosen(), self._run_state
+        info, state = self.find_chosen(), self._run_state
         chosen, free = info is not None, not self._context.start_problem()
         done = info is not None and info.step == self._done_at
         self._resume.setEnabled(chosen and free and not done and is_enabled(RunAction.RESUME, state))

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from studio.state.formats import format_number
 from studio.widgets import dress_table
-from training.config.metrics import is_known, metric
-from training.runs.evaluation import Evaluation
+from training.config.rules.metrics import is_known, metric
+from training.runs.records.evaluation import Evaluation
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 _NO_PARENT = QModelIndex()
@@ -34,7 +34,7 @@ class ClassFigures(QAbstractTableModel):
         """Show another evaluation, sorted as before."""
         self.beginResetModel()
         self._evaluation = evaluation
-        self._order = self._arranged()
+        self._order = self._arrange()
         self.endResetModel()
 
     def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
@@ -62,13 +62,13 @@ class ClassFigures(QAbstractTableModel):
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         self._sorted_by = column, order
         self.layoutAboutToBeChanged.emit()
-        self._order = self._arranged()
+        self._order = self._arrange()
         self.layoutChanged.emit()
 
     # ------------------------------------------------------------------------------------------- inside
 
     def _titles(self) -> list[str]:
-        counted = ["Share", "Most often taken for"] if self._evaluation.confusion else []
+        counted = ["Support (n)", "Most confused with"] if self._evaluation.confusion else []
         return ["Name", *(_title(name) for name in self._evaluation.each), *counted]
 
     def _is_figure(self, column: int) -> bool:
@@ -80,20 +80,20 @@ class ClassFigures(QAbstractTableModel):
         if column <= len(self._evaluation.each):
             name = list(self._evaluation.each)[column - 1]
             value = self._evaluation.each[name][row]
-            return "–" if value is None else _shown(_MEAN_OF.get(name, name), value)
+            return "–" if value is None else _format(_MEAN_OF.get(name, name), value)
         if column == len(self._evaluation.each) + 1:
-            return f"{self._share(row):.1%}"
+            return f"{self._support(row):,}"
         wrong = self._wrong(row)
         return f"{self._evaluation.names[wrong.index(max(wrong))]} ({max(wrong):,})" if any(wrong) else ""
 
-    def _share(self, row: int) -> float:
-        """Of all samples (pixels), how many are of this class."""
-        return sum(self._evaluation.confusion[row]) / max(sum(map(sum, self._evaluation.confusion)), 1)
+    def _support(self, row: int) -> int:
+        """How many samples (pixels) are of this class."""
+        return sum(self._evaluation.confusion[row])
 
     def _wrong(self, row: int) -> list[int]:
         return [0 if other == row else count for other, count in enumerate(self._evaluation.confusion[row])]
 
-    def _arranged(self) -> list[int]:
+    def _arrange(self) -> list[int]:
         (column, order), rows = self._sorted_by, list(range(len(self._evaluation.names)))
         if not 0 <= column < len(self._titles()):
             return rows
@@ -101,7 +101,7 @@ class ClassFigures(QAbstractTableModel):
         if not self._is_figure(column):
             return sorted(rows, key=lambda row: self._text(row, column).lower(), reverse=falling)
         each = list(self._evaluation.each.values())
-        figures = each[column - 1] if column <= len(each) else [self._share(row) for row in rows]
+        figures = each[column - 1] if column <= len(each) else [self._support(row) for row in rows]
         known = [math.inf if figure is None else (-figure if falling else figure) for figure in figures]
         return sorted(rows, key=known.__getitem__)
 
@@ -131,7 +131,7 @@ class FiguresTable(QTableView):
         self.setFixedHeight(rows * _ROW_HEIGHT + frame + 6)
 
 
-def _shown(name: str, value: float) -> str:
+def _format(name: str, value: float) -> str:
     return metric(name).show(value) if is_known(name) else format_number(value)
 
 

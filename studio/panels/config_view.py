@@ -20,8 +20,7 @@ class ConfigView(Card):
         super().__init__("Settings", subtitle="What differs from the defaults", parent=parent)
         self._table = KeyValueTable()
         self._note = label("", "help", wrap=True)
-        self.add(self._table)
-        self.add(self._note)
+        self.add(self._table, self._note)
         self.body.addStretch(1)
 
     def show_run(self, folder: RunFolder) -> None:
@@ -35,12 +34,12 @@ class ConfigView(Card):
             return
         found = telling(diff(RunConfig(), config))
         changes = [change for change in found if change.path != "name" and change.new is not None]
-        self._table.set_rows([(change.path, _shown(change)) for change in changes])
+        self._table.set_rows([(change.path, _format(change)) for change in changes])
         self._note.setText("" if changes else "Everything is at its default.")
         self._note.setVisible(not changes)
 
 
-def _shown(change: Change) -> str:
+def _format(change: Change) -> str:
     value = change.new
     if isinstance(value, bool):
         return "on" if value else "off"

@@ -5,16 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from studio.charts.confusion import ConfusionMatrix
 from studio.panels.class_figures import FiguresTable
 from studio.panels.columns import TwoColumns
 from studio.services.background import Background
-from studio.theme import SPACING
-from studio.widgets import Card, Segmented, label
-from training.runs.evaluation import PARTS, Evaluation, Part, read_evaluation
+from studio.widgets import STRETCH, Card, Segmented, in_widget, label, vbox
 from training.runs.folder import RunFolder
+from training.runs.records.evaluation import PARTS, Evaluation, Part, read_evaluation
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +26,7 @@ class EvaluationCard(Card):
     """Shows ``evaluation.json`` of a run; hidden where there is none, or nothing to tell."""
 
     def __init__(self, background: Background, parent: QWidget | None = None) -> None:
-        super().__init__("Class by class", "chart", parent=parent)
+        super().__init__("Per-class metrics", "chart", parent=parent)
         self._background = background
         self._folder: RunFolder | None = None
         self._kept: Mapping[Part, Evaluation] = {}
@@ -36,21 +35,15 @@ class EvaluationCard(Card):
         self.part.current_changed.connect(self._show_part)
         self.table = FiguresTable()
         self.matrix = ConfusionMatrix()
-        self._beside = QWidget()
-        column = QVBoxLayout(self._beside)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACING.s)
-        column.addWidget(self.matrix)
-        column.addWidget(
-            label("Down: what it is. Across: what was answered. In per cent of what it is.", "help", wrap=True)
+        self._beside = in_widget(
+            vbox(
+                self.matrix,
+                label("Rows: true class. Columns: predicted class. Row-normalized, %.", "help", wrap=True),
+                STRETCH,
+            )
         )
-        column.addStretch(1)
         self.add_action(self.part)
-        figures = QWidget()
-        figures_column = QVBoxLayout(figures)
-        figures_column.setContentsMargins(0, 0, 0, 0)
-        figures_column.addWidget(self.table)
-        figures_column.addStretch(1)
+        figures = in_widget(vbox(self.table, STRETCH))
         self._columns = TwoColumns(figures, self._beside, side_width=_LEAST_MATRIX, narrow=_NARROW)
         self.add(self._columns)
         self.hide()

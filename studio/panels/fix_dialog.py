@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from studio.panels.sheet_view import SheetView
 from studio.state.context import AppContext
-from studio.state.fixes import changes, fixed
-from studio.state.way_on import START_OVER
-from studio.theme import SPACING
-from studio.widgets import button, label, scroll_area
-from training.config import RunConfig
-from training.config.files import overrides_of
-from training.config.sheet import Sheet, plan_sheet
+from studio.state.runs.way_on import START_OVER
+from studio.theme import SPACING, Tone
+from studio.widgets import STRETCH, Banner, button, hbox, label, scroll_area, vbox
+from training.config import RunConfig, apply_overrides, parse_config
+from training.config.diff import Change, diff
+from training.config.files import config_data, overrides_of
+from training.config.rules.resume_plan import ResumePlan, make_plan
 from training.errors import TrainingError
+from training.events import FindingLevel, Found
 from training.runs.folder import RunFolder
-from training.runs.manifest import list_checkpoints, read_manifest
+from training.runs.records.manifest import list_checkpoints, read_manifest
 
 logger = logging.getLogger(__name__)
 
 APPLY = "Apply and resume"
 APPLY_ANEW = "Apply and start"  # without a checkpoint there is nothing to go on from
 _WIDTH = 620
+_TONES: dict[FindingLevel, Tone] = {"ok": "success", "info": "info", "warning": "warning", "error": "danger"}
 
 
 class FixDialog(QDialog):
@@ -35,32 +37,28 @@ class FixDialog(QDialog):
         self, folder: RunFolder, config: RunConfig, fix: Mapping[str, Any], live: bool, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        after = fixed(config, fix)
+        after = fix_config(config, fix)
         sheet, where = _sheet(folder, config, after, live)
         action = APPLY if sheet or live else APPLY_ANEW
         self.setWindowTitle(action)
-        self.apply = button(action, "resume" if action == APPLY else "play", "primary")
-        self.apply.clicked.connect(self.accept)
+        self.apply = button(action, "resume" if action == APPLY else "play", "primary", clicked=self.accept)
         self.apply.setEnabled(not (sheet and sheet.refused))
-        cancel = button("Cancel")
-        cancel.clicked.connect(self.reject)
+        cancel = button("Cancel", clicked=self.reject)
         view = SheetView()
-        shown = sheet or Sheet(False, (), tuple(changes(config, fix)), (), ())
+        shown = sheet or ResumePlan(False, (), tuple(find_changes(config, fix)), (), ())
         view.show_sheet(shown)
         area = scroll_area(view)
         area.setAccessibleName(view.text())
-        row = QHBoxLayout()
-        row.setSpacing(SPACING.s)
-        row.addStretch(1)
-        row.addWidget(self.apply)
-        row.addWidget(cancel)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l)
-        column.setSpacing(SPACING.m)
-        column.addWidget(label(f"Apply the proposed settings to “{config.name}”?", "section", wrap=True))
-        column.addWidget(label(where, wrap=True))
-        column.addWidget(area, 1)
-        column.addLayout(row)
+        row = hbox(STRETCH, self.apply, cancel)
+        vbox(
+            label(f"Apply the proposed settings to “{config.name}”?", "section", wrap=True),
+            label(where, wrap=True),
+            (area, 1),
+            row,
+            parent=self,
+            spacing=SPACING.m,
+            margins=(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l),
+        )
         room = view.heightForWidth(_WIDTH - 2 * SPACING.xl - 20)
         self.resize(_WIDTH, min(180 + max(room, 40), 560))
 
@@ -85,30 +83,55 @@ def apply_fix(
         resume(folder.path, overrides_of(fix))
 
 
+def make_banner(
+    found: Found, config: RunConfig | None, apply: Callable[[Mapping[str, Any]], object], *, closable: bool = True
+) -> Banner:
+    """What was found in a run of ``config``, with a button for what it proposes."""
+    where = f" (step {found.step:,})" if found.step else ""
+    proposal = proposed_changes(config, found.fix)
+    text = "\n".join(part for part in (found.advice, proposal) if part)
+    banner = Banner(_TONES[found.level], f"{found.title}{where}", text, closable=closable)
+    if proposal:
+        banner.add_action(APPLY, lambda: apply(found.fix))
+    return banner
+
+
 def proposed_changes(config: RunConfig | None, fix: Mapping[str, Any]) -> str:
     """What ``fix`` would change, in a line for the person; "" when that is nothing, or does not fit the run."""
     if config is None or not fix:
         return ""
     try:
-        found = changes(config, fix)
+        found = find_changes(config, fix)
     except TrainingError as error:
         logger.warning("The settings %s were proposed, but do not fit: %s", dict(fix), error)
         return ""
     return f"Proposed: {'; '.join(str(change) for change in found)}" if found else ""
 
 
-def _sheet(folder: RunFolder, before: RunConfig, after: RunConfig, live: bool) -> tuple[Sheet | None, str]:
+def _sheet(folder: RunFolder, before: RunConfig, after: RunConfig, live: bool) -> tuple[ResumePlan | None, str]:
     """What will be taken over, and from where, in a sentence."""
     checkpoints = list_checkpoints(folder)
     if not checkpoints and not live:
         return None, f"{START_OVER.kept} A new run begins from the start with these settings."
-    stop = "The run is stopped and kept first. " if live else ""
+    stop = "The run is stopped and a checkpoint saved first. " if live else ""
     if not checkpoints:
         return None, f"{stop}Then it goes on with these settings."
-    sheet = plan_sheet(before, after, read_manifest(checkpoints[0].path))
+    sheet = make_plan(before, after, read_manifest(checkpoints[0].path))
     step = "the step where it stops" if live else f"step {checkpoints[0].step:,}, its newest checkpoint"
     if sheet.same_run:
         return sheet, f"{stop}The run itself goes on from {step}."
     if sheet.continues:
         return sheet, f"{stop}A new run, a branch, goes on from {step}."
     return sheet, f"{stop}A new run, a branch, begins with the weights of {step}."
+
+
+def fix_config(config: RunConfig, fix: Mapping[str, Any]) -> RunConfig:
+    """``config`` with the settings of ``fix``; raises TrainingError when they do not fit it."""
+    data = config_data(config)
+    apply_overrides(data, overrides_of(fix))
+    return parse_config(data, "the proposed settings", paths=False)
+
+
+def find_changes(config: RunConfig, fix: Mapping[str, Any]) -> list[Change]:
+    """What ``fix`` would change in ``config``; raises TrainingError when it does not fit."""
+    return diff(config, fix_config(config, fix))

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from studio.actions.files import copy_text
 from studio.engine.messages import EngineDeath
 from studio.engine.state import RunState
 from studio.panels.fix_dialog import APPLY, APPLY_ANEW, proposed_changes
 from studio.services.crash import system_summary
-from studio.state.way_on import RESUME, START_OVER, WayOn
-from studio.theme import SPACING, Tone, font
-from studio.widgets import Banner
+from studio.state.runs.way_on import RESUME, START_OVER, WayOn
+from studio.theme import Tone, font
+from studio.widgets import Banner, vbox
 from training.config import RunConfig
 from training.events import Completed, Event, Failed, Stopped
 
@@ -37,16 +37,12 @@ class OutcomeBanner(QWidget):
         super().__init__(parent)
         self._banner: Banner | None = None
         self._way = RESUME
-        self._log = QPlainTextEdit()
-        self._log.setReadOnly(True)
+        self._log = QPlainTextEdit(readOnly=True)
         self._log.setFont(font("mono"))
         self._log.setMaximumHeight(150)
         self._log.setAccessibleName("Technical record")
         self._log.hide()
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACING.s)
-        self._column.addWidget(self._log)
+        self._column = vbox(self._log, parent=self)
         self.hide()
 
     def show_outcome(
@@ -76,7 +72,7 @@ class OutcomeBanner(QWidget):
             text = (
                 str(death)
                 if death
-                else "Its process ended without a word: the computer was switched off, or it was killed."
+                else "The training process exited unexpectedly: the computer was switched off, or it was killed."
             )
             self._say(
                 "warning", "The run was interrupted", f"{text} {way.kept}", death.log if death else "", can_resume

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from studio.charts.metrics_board import MetricsBoard
 from studio.services.settings import SettingsStore
 from studio.state.formats import metric_title
-from studio.state.set_aside import Stretch
+from studio.state.runs.set_aside import Stretch
+from studio.widgets import vbox
 from training.events import (
     AttemptStarted,
     CheckpointSaved,
@@ -24,7 +25,7 @@ from training.events import (
     Stopped,
     Validated,
 )
-from training.runs.series import Rows
+from training.runs.records.series import Rows
 
 Floats = NDArray[np.float64]
 
@@ -52,9 +53,7 @@ class RunCurves(QWidget):
         self.board.set_log_scale(settings.get().log_scale)
         self.board.view_changed.connect(self._on_view_changed)
         self.board.marker_clicked.connect(self._on_marker_clicked)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.board)
+        vbox(self.board, parent=self)
 
     def clear(self, empty_text: str = "Loading …") -> None:
         """Forget the run shown; ``empty_text`` stands there until `set_growing` or the next curves."""
@@ -116,7 +115,7 @@ class RunCurves(QWidget):
             self.board.add_marker("checkpoint", event.step, text, ("checkpoint", event.checkpoint))
             if "best" in event.labels:
                 self.board.add_marker(
-                    "best", event.step, f"Best so far, step {event.step:,}", ("best", event.checkpoint)
+                    "best", event.step, f"New best at step {event.step:,}", ("best", event.checkpoint)
                 )
         elif isinstance(event, Found) and event.level in ("warning", "error"):
             self._findings += 1

@@ -1,8 +1,8 @@
-"""How the state of a run is called, and in which colour."""
+"""How the state of a run is called, and in which color."""
 
 from __future__ import annotations
 
-from studio.engine.state import RunState
+from studio.engine.state import STATUS_STATES, RunState
 from studio.theme import Tone
 
 STATE_WORDS: dict[RunState, tuple[str, Tone]] = {
@@ -21,17 +21,7 @@ STATE_WORDS: dict[RunState, tuple[str, Tone]] = {
     RunState.INTERRUPTED: ("Interrupted", "warning"),
 }
 
-STATUS_WORDS: dict[str, tuple[str, Tone]] = {
-    "created": ("Starting", "info"),
-    "running": ("Training", "accent"),
-    "paused": STATE_WORDS[RunState.PAUSED],
-    "completed": STATE_WORDS[RunState.COMPLETED],
-    "stopped": STATE_WORDS[RunState.STOPPED],
-    "failed": STATE_WORDS[RunState.FAILED],
-    "interrupted": STATE_WORDS[RunState.INTERRUPTED],
-}
-
 
 def status_words(status: str) -> tuple[str, Tone]:
     """Word and tone of a status record's status; one of a later version is shown as it is."""
-    return STATUS_WORDS.get(status, (status.capitalize(), "neutral"))
+    return STATE_WORDS[STATUS_STATES[status]] if status in STATUS_STATES else (status.capitalize(), "neutral")

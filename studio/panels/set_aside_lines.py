@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
-from studio.actions.rewind import clear_stretch, restore_stretch
+from studio.actions.runs import clear_stretch, restore_stretch
 from studio.engine.state import ENDED, RunState
 from studio.state.context import AppContext
-from studio.state.set_aside import SetAsideList, Stretch
+from studio.state.runs.set_aside import SetAsideList, Stretch
 from studio.theme import SPACING
-from studio.widgets import button, label, separator
+from studio.widgets import button, hbox, label, separator, vbox
 from training.runs.folder import RunFolder
 
 _TRAINS = "The run is being trained. Stop it first, or wait for its end."
@@ -37,10 +37,7 @@ class SetAsideLines(QWidget):
         self._rows: list[_Row] = []
         self._list = SetAsideList(context.background, self)
         self._list.refreshed.connect(self._on_refreshed)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACING.s)
-        self._column.addWidget(separator())
+        self._column = vbox(separator(), parent=self)
         self.hide()
 
     @property
@@ -136,16 +133,9 @@ class _Row(QWidget):
         }
         for made, verb in ((self.restore, "Restore"), (self.clear, "Clear away")):
             made.setAccessibleName(f"{verb} {steps}")
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SPACING.s)
-        buttons.addWidget(self.restore, 1)
-        buttons.addWidget(self.clear, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACING.xs)
+        buttons = hbox((self.restore, 1), (self.clear, 1))
         words = f"{steps[0].upper()}{steps[1:]} set aside · {stretch.held}"
-        column.addWidget(label(words, "help", wrap=True))
-        column.addLayout(buttons)
+        vbox(label(words, "help", wrap=True), buttons, parent=self, spacing=SPACING.xs)
 
     def set_reason(self, reason: str) -> None:
         """Why nothing can be done with it now; "" when it can."""

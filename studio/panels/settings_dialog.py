@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from studio.panels.config_view import ConfigView
 from studio.state.context import AppContext
-from studio.state.live_run import summary_of
+from studio.state.runs.live_run import summary_of
 from studio.theme import SPACING
-from studio.widgets import button, label, scroll_area
+from studio.widgets import STRETCH, button, hbox, label, scroll_area, vbox
 from training.config import RunConfig
 from training.runs.folder import RunFolder
 
@@ -25,19 +25,16 @@ class SettingsDialog(QDialog):
         self.settings.show_run(folder)
         take = button("Open in Setup", "sliders", tooltip="Put these settings into the forms; undo takes them back")
         take.clicked.connect(self.accept)
-        close = button("Close", variant="primary")
-        close.clicked.connect(self.reject)
-        row = QHBoxLayout()
-        row.setSpacing(SPACING.s)
-        row.addStretch(1)
-        row.addWidget(take)
-        row.addWidget(close)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACING.l, SPACING.l, SPACING.l, SPACING.l)
-        column.setSpacing(SPACING.m)
-        column.addWidget(label(what, wrap=True, selectable=True))
-        column.addWidget(scroll_area(self.settings), 1)
-        column.addLayout(row)
+        close = button("Close", variant="primary", clicked=self.reject)
+        row = hbox(STRETCH, take, close)
+        vbox(
+            label(what, wrap=True, selectable=True),
+            (scroll_area(self.settings), 1),
+            row,
+            parent=self,
+            spacing=SPACING.m,
+            margins=SPACING.l,
+        )
 
 
 def show_settings(context: AppContext, parent: QWidget) -> None:

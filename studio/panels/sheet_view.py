@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from studio.state.setting_specs import defaults
+from studio.state.drafts.setting_specs import defaults
 from studio.theme import SPACING, IconRole
-from studio.widgets import IconLabel, label
+from studio.widgets import IconLabel, empty, label
 from training.config.diff import Change
-from training.config.sheet import Sheet
+from training.config.rules.resume_plan import ResumePlan
 
 _Group = tuple[str, str, IconRole, Sequence[str]]
 
 
 class SheetView(QWidget):
-    """Shows one Sheet; groups without content take no room."""
+    """Shows one ResumePlan; groups without content take no room."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -26,20 +26,17 @@ class SheetView(QWidget):
         self._grid.setHorizontalSpacing(SPACING.s)
         self._grid.setVerticalSpacing(SPACING.xs)
         self._grid.setColumnStretch(2, 1)
-        self._shown: Sheet | None = None
+        self._shown: ResumePlan | None = None
 
-    def show_sheet(self, sheet: Sheet) -> None:
+    def show_sheet(self, sheet: ResumePlan) -> None:
         """Replace what is shown."""
         if sheet == self._shown:
             return
         self._shown = sheet
-        while (old := self._grid.takeAt(0)) is not None:
-            if (widget := old.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
+        empty(self._grid)
         row = 0
-        for title, picture, role, lines in _groups(sheet):
-            self._grid.addWidget(IconLabel(picture, 16, role), row, 0, Qt.AlignmentFlag.AlignTop)
+        for title, image, role, lines in _groups(sheet):
+            self._grid.addWidget(IconLabel(image, 16, role), row, 0, Qt.AlignmentFlag.AlignTop)
             self._grid.addWidget(label(title, "field"), row, 1, Qt.AlignmentFlag.AlignTop)
             for line in lines:
                 self._grid.addWidget(label(line, wrap=True, selectable=True), row, 2)
@@ -49,7 +46,7 @@ class SheetView(QWidget):
     def text(self) -> str:
         """The same in plain lines, for screen readers."""
         groups = _groups(self._shown) if self._shown else []
-        return "\n".join(f"{title}: {'; '.join(lines)}" for title, _picture, _role, lines in groups)
+        return "\n".join(f"{title}: {'; '.join(lines)}" for title, _image, _role, lines in groups)
 
 
 def telling(changes: Sequence[Change]) -> list[Change]:
@@ -71,7 +68,7 @@ def telling(changes: Sequence[Change]) -> list[Change]:
     ]
 
 
-def _groups(sheet: Sheet) -> list[_Group]:
+def _groups(sheet: ResumePlan) -> list[_Group]:
     if sheet.refused:
         return [("Not possible", "cross", "danger", (_sentence(sheet.refused),))]
     groups: list[_Group] = [

@@ -61,7 +61,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 def write_object(path: Path, data: Mapping[str, Any]) -> None:
     """Replace ``path``; a place that cannot be written is logged, because no work hangs on it."""
-    from training.atomic import write_text  # settings are read before the first paint, and written after it
+    from training.system.atomic import write_text  # settings are read before the first paint, and written after it
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -29,7 +29,7 @@ def shortcut(target: PureWindowsPath, arguments: str, description: str, icon: Pu
         header
         + _id_list(target)
         + _link_info(target)
-        + b"".join(_counted(text) for text in strings)
+        + b"".join(_prefix_length(text) for text in strings)
         + _property_store(app_id)
         + struct.pack("<I", 0)
     )
@@ -82,7 +82,7 @@ def _property_store(app_id: str) -> bytes:
     return struct.pack("<II", 8 + len(storage), 0xA0000009) + storage
 
 
-def _counted(text: str) -> bytes:
+def _prefix_length(text: str) -> bytes:
     wide = text.encode("utf-16-le")
     return struct.pack("<H", len(wide) // 2) + wide
 

@@ -17,18 +17,18 @@ from studio.services.app_settings import draft_file, read_object, write_object
 from studio.services.background import Background
 from studio.services.notifier import Notifier
 from studio.services.settings import SettingsStore
-from studio.state.draft import Draft
-from studio.state.live_run import LiveRun
-from studio.state.run_library import RunLibrary
+from studio.state.drafts.draft import Draft
+from studio.state.runs.live_run import LiveRun
+from studio.state.runs.run_library import RunLibrary
 from training.config import RunConfig, parse_config
 from training.config.files import config_data
 from training.control import Command
 from training.errors import TrainingError
 from training.presets import preset_text
+from training.runs.cli_consent import code_to_agree
 from training.runs.folder import RunFolder
-from training.runs.manifest import CheckpointInfo, read_manifest
-from training.runs.places import config_here
-from training.runs.trust import code_to_agree
+from training.runs.records.manifest import CheckpointInfo, read_manifest
+from training.runs.relocation import config_here
 from training.runs.workspace import default_workspace
 from training.toml_text import read_toml
 
@@ -64,7 +64,7 @@ class AppContext(QObject):
         consent_needed(list[Path], Callable): a run needs files of code that nobody agreed to; call the second when somebody did.
     """
 
-    page_requested = Signal(str)
+    page_requested, help_requested = Signal(str), Signal(str)
     start_problem_changed = Signal(str)
     branch_changed = Signal(object)
     consent_needed = Signal(object, object)

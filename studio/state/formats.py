@@ -6,7 +6,7 @@ import math
 import time
 
 from training import catalog
-from training.config.metrics import is_known, metric
+from training.config.rules.metrics import is_known, metric
 
 
 def format_duration(seconds: float) -> str:
@@ -33,7 +33,7 @@ def format_number(value: float, digits: int = 4) -> str:
 
 
 def format_metric(name: str, value: float) -> str:
-    """Shares (accuracy) as per cent, everything else as a number."""
+    """Shares (accuracy) in percent, everything else as a number."""
     if is_known(name) and metric(name).format.endswith("%") and math.isfinite(value):
         return f"{value * 100:.2f} %"
     return format_number(value)

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Slot
 from studio.engine.state import LIVE, RunState
 from studio.services.keep_awake import KeepAwake
 from studio.services.settings import SettingsStore
-from studio.state.live_run import LiveRun
+from studio.state.runs.live_run import LiveRun
 from training.runs.folder import owner_of
 
 

@@ -1,4 +1,4 @@
-"""How the program looks: tokens, fonts, icons and the style sheet. Depends on Qt and `studio.resources` only."""
+"""How the program looks: tokens, fonts, icons and the style sheet. Depends on Qt and `training.system.resources` only."""
 
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication

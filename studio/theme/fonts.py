@@ -4,8 +4,8 @@ from functools import cache
 
 from PySide6.QtGui import QFont, QFontDatabase
 
-from studio import resources
 from studio.theme.tokens import TYPE, FontRole
+from training.system.resources import find_resources
 
 _SEMI_BOLD: tuple[FontRole, ...] = ("title", "section", "number")
 
@@ -14,7 +14,7 @@ _SEMI_BOLD: tuple[FontRole, ...] = ("title", "section", "number")
 def load_families() -> tuple[str, ...]:
     """Register the bundled fonts and return the families to ask for, best first. Needs a QGuiApplication."""
     families: list[str] = []
-    for file in sorted(resources.path("fonts").glob("*.otf")):
+    for file in sorted(find_resources("studio", "fonts").glob("*.otf")):
         number = QFontDatabase.addApplicationFont(str(file))
         families += QFontDatabase.applicationFontFamilies(number) if number >= 0 else []
     system = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont).family()

@@ -1,4 +1,4 @@
-"""Line icons from one-colour SVG files, tinted by the theme at the moment they are painted."""
+"""Line icons from one-color SVG files, tinted by the theme at the moment they are painted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IconRole = Literal["text", "muted", "accent", "on_accent", "success", "warning",
 
 
 @lru_cache(maxsize=512)
-def _rendered(name: str, color: str, width: int, height: int) -> QPixmap:
+def _render(name: str, color: str, width: int, height: int) -> QPixmap:
     drawn = QPixmap(width, height)
     drawn.fill(Qt.GlobalColor.transparent)
     side = min(width, height)
@@ -31,9 +31,9 @@ def _rendered(name: str, color: str, width: int, height: int) -> QPixmap:
 
 
 def pixmap(name: str, size: int, role: IconRole = "text", device_pixel_ratio: float = 1.0) -> QPixmap:
-    """The icon as a square picture of `size` device-independent pixels."""
+    """The icon as a square image of `size` device-independent pixels."""
     pixels = round(size * device_pixel_ratio)
-    drawn = QPixmap(_rendered(name, _color(role, QIcon.Mode.Normal), pixels, pixels))
+    drawn = QPixmap(_render(name, _color(role, QIcon.Mode.Normal), pixels, pixels))
     drawn.setDevicePixelRatio(device_pixel_ratio)
     return drawn
 
@@ -52,7 +52,7 @@ def _color(role: IconRole, mode: QIcon.Mode) -> str:
 
 
 class _ThemedIconEngine(QIconEngine):
-    """Looks the colour up at each painting, so no icon has to be set again when the theme changes."""
+    """Looks the color up at each painting, so no icon has to be set again when the theme changes."""
 
     def __init__(self, name: str, role: IconRole) -> None:
         super().__init__()
@@ -71,9 +71,9 @@ class _ThemedIconEngine(QIconEngine):
     def scaledPixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State, scale: float) -> QPixmap:
         """`size` is device-independent (since Qt 6.8), `scale` the device pixel ratio."""
         width, height = max(round(size.width() * scale), 1), max(round(size.height() * scale), 1)
-        drawn = QPixmap(_rendered(self._name, _color(self._role, mode), width, height))
+        drawn = QPixmap(_render(self._name, _color(self._role, mode), width, height))
         drawn.setDevicePixelRatio(scale)
         return drawn
 
     def addPixmap(self, pixmap: QPixmap | QImage, mode: QIcon.Mode, state: QIcon.State) -> None:
-        raise TypeError(f"the icon {self._name!r} is drawn from its file; make another QIcon for a picture")
+        raise TypeError(f"the icon {self._name!r} is drawn from its file; make another QIcon for an image")

@@ -28,7 +28,7 @@ def set_invalid(widget: QWidget, invalid: bool) -> None:
 
 
 def set_role(label: QLabel, role: LabelRole) -> None:
-    """Say what a label is for; size, weight and colour follow."""
+    """Say what a label is for; size, weight and color follow."""
     set_property(label, "role", role)
 
 

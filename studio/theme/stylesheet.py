@@ -1,7 +1,7 @@
-"""The style sheet: the numbered files joined in name order, tokens filled in, small pictures tinted.
+"""The style sheet: the numbered files joined in name order, tokens filled in, small images tinted.
 
-Qt's style sheets take pictures only from files, and the package may lie in a folder nobody may write to. So the few
-tinted pictures (arrows, check marks) go into the person's cache folder, named by their content.
+Qt's style sheets take images only from files, and the package may lie in a folder nobody may write to. So the few
+tinted images (arrows, check marks) go into the person's cache folder, named by their content.
 """
 
 import tempfile
@@ -12,11 +12,11 @@ from string import Template
 
 from PySide6.QtCore import QStandardPaths
 
-from studio import resources
 from studio.theme.svg import tinted_svg
 from studio.theme.tokens import Palette, substitutions
+from training.system.resources import find_resources
 
-# token in the style sheet -> icon, palette colour, line width
+# token in the style sheet -> icon, palette color, line width
 _PICTURES: dict[str, tuple[str, str, float]] = {
     "image_arrow_down": ("chevron-down", "muted", 2.0),
     "image_arrow_down_faint": ("chevron-down", "faint", 2.0),
@@ -39,13 +39,15 @@ def build(palette: Palette, font_scale: float) -> str:
     """The whole style sheet for a palette. Raises KeyError when a file names a token that does not exist."""
     tokens = substitutions(palette, font_scale)
     for token, (name, color, line_width) in _PICTURES.items():
-        tokens[token] = f'url("{_picture_file(tinted_svg(name, str(getattr(palette, color)), line_width))}")'
+        tokens[token] = f'url("{_image_file(tinted_svg(name, str(getattr(palette, color)), line_width))}")'
     return Template(_joined_files()).substitute(tokens)
 
 
 @cache
 def _joined_files() -> str:
-    return "\n".join(file.read_text(encoding="utf-8") for file in sorted(resources.path("styles").glob("*.qss")))
+    return "\n".join(
+        file.read_text(encoding="utf-8") for file in sorted(find_resources("studio", "styles").glob("*.qss"))
+    )
 
 
 @cache
@@ -61,9 +63,9 @@ def _cache_folder() -> Path:
         return Path(tempfile.mkdtemp(prefix="trainwright-theme-"))
 
 
-def _picture_file(svg: str) -> str:
+def _image_file(svg: str) -> str:
     content = svg.encode()
-    # Two sums of 32 bits tell a few dozen pictures apart, and need no cryptography loaded before the first paint.
+    # Two sums of 32 bits tell a few dozen images apart, and need no cryptography loaded before the first paint.
     file = _cache_folder() / f"{zlib.crc32(content):08x}{zlib.adler32(content):08x}.svg"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)  # cache folders may be emptied while the program runs

@@ -35,7 +35,7 @@ class Theme(QObject):
         return fonts.font(role, self.font_scale)
 
     def dress(self, app: QApplication, mode: Mode, font_scale: float) -> None:
-        """Put fonts, colours and style sheet on the application; again to change them."""
+        """Put fonts, colors and style sheet on the application; again to change them."""
         if self._app is not app:
             self._app = app
             app.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
@@ -48,7 +48,7 @@ class Theme(QObject):
         self.mode = mode
         hints = QGuiApplication.styleHints()
         wanted = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark, "system": Qt.ColorScheme.Unknown}[mode]
-        hints.setColorScheme(wanted)  # also colours the title bar, where the system draws one
+        hints.setColorScheme(wanted)  # also colors the title bar, where the system draws one
         self._wear(DARK if _is_dark(mode, hints.colorScheme()) else LIGHT)
 
     def _on_system_scheme_changed(self, scheme: Qt.ColorScheme) -> None:
@@ -75,7 +75,7 @@ def _is_dark(mode: Mode, scheme: Qt.ColorScheme) -> bool:
 
 
 def qt_palette(palette: Palette) -> QPalette:
-    """Our colours under Qt's names, for what the style sheet leaves to the style."""
+    """Our colors under Qt's names, for what the style sheet leaves to the style."""
     made = QPalette()
     role, group = QPalette.ColorRole, QPalette.ColorGroup
     for target, color in {
@@ -105,3 +105,12 @@ def qt_palette(palette: Palette) -> QPalette:
     for target in (role.WindowText, role.Text, role.ButtonText, role.HighlightedText):
         made.setColor(group.Disabled, target, QColor(palette.faint))
     return made
+
+
+def mix(first: QColor, second: QColor, share: float) -> QColor:
+    """The opaque color `share` of the way from `first` (0) to `second` (1)."""
+    return QColor.fromRgbF(
+        first.redF() + (second.redF() - first.redF()) * share,
+        first.greenF() + (second.greenF() - first.greenF()) * share,
+        first.blueF() + (second.blueF() - first.blueF()) * share,
+    )

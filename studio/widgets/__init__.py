@@ -12,13 +12,12 @@ if TYPE_CHECKING:
     from studio.widgets.buttons import Hint, Segmented, button, icon_button, wrapped_tooltip
     from studio.widgets.cards import Card, scroll_area
     from studio.widgets.figures import BigNumber, KeyValueTable, ProgressLine, StatusPill
-    from studio.widgets.flow import FlowLayout
     from studio.widgets.inputs import ComboBox, PathEdit, PathMode, take_keyboard
     from studio.widgets.labels import ElidedLabel, IconLabel, SteadyLabel, label, separator
+    from studio.widgets.layouts import STRETCH, Stretch, empty, fill, hbox, in_widget, vbox
     from studio.widgets.messages import Banner, EmptyState
     from studio.widgets.navigation import NavigationRail
-    from studio.widgets.number_text import NumberKind, format_number, parse_number
-    from studio.widgets.numbers import NumberEdit
+    from studio.widgets.numbers import NumberEdit, NumberKind, format_number, parse_number
     from studio.widgets.shares import Share, ShareBar
     from studio.widgets.switch import Switch
     from studio.widgets.tables import dress_table
@@ -30,13 +29,12 @@ _HOMES = {
     "buttons": ("Hint", "Segmented", "button", "icon_button", "wrapped_tooltip"),
     "cards": ("Card", "scroll_area"),
     "figures": ("BigNumber", "KeyValueTable", "ProgressLine", "StatusPill"),
-    "flow": ("FlowLayout",),
     "inputs": ("ComboBox", "PathEdit", "PathMode", "take_keyboard"),
     "labels": ("ElidedLabel", "IconLabel", "SteadyLabel", "label", "separator"),
+    "layouts": ("STRETCH", "Stretch", "empty", "fill", "hbox", "in_widget", "vbox"),
     "messages": ("Banner", "EmptyState"),
     "navigation": ("NavigationRail",),
-    "number_text": ("NumberKind", "format_number", "parse_number"),
-    "numbers": ("NumberEdit",),
+    "numbers": ("NumberEdit", "NumberKind", "format_number", "parse_number"),
     "shares": ("Share", "ShareBar"),
     "switch": ("Switch",),
     "tables": ("dress_table",),
@@ -44,47 +42,6 @@ _HOMES = {
     "toasts": ("Toast", "ToastArea"),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
-
-__all__ = [
-    "Banner",
-    "Bar",
-    "BarList",
-    "BigNumber",
-    "Card",
-    "ComboBox",
-    "ElidedLabel",
-    "EmptyState",
-    "FlowLayout",
-    "Hint",
-    "IconLabel",
-    "KeyValueTable",
-    "NavigationRail",
-    "NumberEdit",
-    "NumberKind",
-    "PathEdit",
-    "PathMode",
-    "ProgressLine",
-    "Segmented",
-    "Share",
-    "ShareBar",
-    "StatusPill",
-    "SteadyLabel",
-    "Switch",
-    "Thumbnail",
-    "ThumbnailGrid",
-    "Toast",
-    "ToastArea",
-    "button",
-    "dress_table",
-    "format_number",
-    "icon_button",
-    "label",
-    "parse_number",
-    "scroll_area",
-    "separator",
-    "take_keyboard",
-    "wrapped_tooltip",
-]
 
 
 def __getattr__(name: str) -> Any:

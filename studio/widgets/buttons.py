@@ -1,12 +1,11 @@
 """Buttons, and a row of which exactly one is chosen."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
-    QHBoxLayout,
     QPushButton,
     QSizePolicy,
     QToolButton,
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.theme import IconRole, Variant, icon, set_variant
+from studio.widgets.layouts import hbox
 
 _ICON_ROLES: dict[Variant, IconRole] = {
     "primary": "on_accent",
@@ -24,29 +24,42 @@ _ICON_ROLES: dict[Variant, IconRole] = {
 }
 
 
-def button(text: str, icon_name: str = "", variant: Variant = "secondary", *, tooltip: str = "") -> QPushButton:
-    """A push button; the icon takes the colour that fits the variant."""
+Slot = Callable[..., object] | SignalInstance
+
+
+def button(
+    text: str,
+    icon_name: str = "",
+    variant: Variant = "secondary",
+    *,
+    tooltip: str = "",
+    clicked: Slot | None = None,
+) -> QPushButton:
+    """A push button; the icon takes the color that fits the variant."""
     made = QPushButton(text)
     set_variant(made, variant)
     made.setCursor(Qt.CursorShape.PointingHandCursor)
     if icon_name:
         made.setIcon(icon(icon_name, _ICON_ROLES[variant]))
-        made.setIconSize(QSize(20, 16))  # the picture is square: the rest is the gap before the text
+        made.setIconSize(QSize(20, 16))  # the image is square: the rest is the gap before the text
     made.setToolTip(tooltip)
     made.setAutoDefault(False)
+    if clicked is not None:
+        made.clicked.connect(clicked)
     return made
 
 
-def icon_button(icon_name: str, name: str, *, checkable: bool = False) -> QToolButton:
+def icon_button(icon_name: str, name: str, *, clicked: Slot | None = None) -> QToolButton:
     """A button that is only an icon; `name` is its tool tip and what a screen reader says."""
     made = QToolButton()
     made.setIcon(icon(icon_name, "muted"))
     made.setIconSize(QSize(18, 18))
     made.setToolTip(name)
     made.setAccessibleName(name)
-    made.setCheckable(checkable)
     made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     made.setCursor(Qt.CursorShape.PointingHandCursor)
+    if clicked is not None:
+        made.clicked.connect(clicked)
     return made
 
 
@@ -59,9 +72,7 @@ class Segmented(QFrame):
         super().__init__(parent)
         self._buttons: dict[str, QToolButton] = {}
         self._group = QButtonGroup(self)
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(2, 2, 2, 2)
-        self._row.setSpacing(2)
+        self._row = hbox(parent=self, spacing=2, margins=2)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         for key, text in options:
             self.add_option(key, text)

@@ -1,12 +1,13 @@
 """The soft boxes a page is made of, and how a page scrolls."""
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QWidget
 
 from studio.theme import SPACING, icon
 from studio.widgets.buttons import icon_button
 from studio.widgets.labels import IconLabel, label
+from studio.widgets.layouts import STRETCH, Part, fill, hbox, vbox
 
 
 def scroll_area(widget: QWidget) -> QScrollArea:
@@ -20,12 +21,7 @@ def scroll_area(widget: QWidget) -> QScrollArea:
 
 
 class Card(QFrame):
-    """A titled box. Put content into `body` or with `add`; `add_action` puts small things right of the title.
-
-    Signals: `collapsed_changed(bool)` when the person (or `set_collapsed`) folds it.
-    """
-
-    collapsed_changed = Signal(bool)
+    """A titled box. Put content into `body` or with `add`; `add_action` puts small things right of the title."""
 
     def __init__(
         self,
@@ -40,9 +36,9 @@ class Card(QFrame):
         self._collapsed = False
         self._title = label(title, "section")
         self._subtitle = label(subtitle, "help", wrap=True)
-        self._picture = IconLabel(icon_name, 18)
+        self._image = IconLabel(icon_name, 18)
         if not icon_name:  # setVisible(True) would show a widget without a parent as a window of its own, for a blink
-            self._picture.hide()
+            self._image.hide()
         self._actions = QHBoxLayout()
         self._actions.setSpacing(SPACING.xs)
         self._fold = icon_button("chevron-down", "Fold or unfold")
@@ -52,29 +48,26 @@ class Card(QFrame):
         self._header = QWidget()
         self._lay_out_header()
         self._content = QWidget()
-        self.body = QVBoxLayout(self._content)
-        self.body.setContentsMargins(0, 0, 0, 0)
-        self.body.setSpacing(SPACING.m)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACING.l, SPACING.m + 2, SPACING.l, SPACING.l)
-        column.setSpacing(SPACING.m)
-        column.addWidget(self._header)
-        column.addWidget(self._content, 1)
+        self.body = vbox(parent=self._content, spacing=SPACING.m)
+        vbox(
+            self._header,
+            (self._content, 1),
+            parent=self,
+            spacing=SPACING.m,
+            margins=(SPACING.l, SPACING.m + 2, SPACING.l, SPACING.l),
+        )
         if collapsible:
             self._header.setCursor(Qt.CursorShape.PointingHandCursor)
         self.set_title(title)
         self.set_subtitle(subtitle)
 
-    def add(self, item: QWidget | QLayout, stretch: int = 0) -> None:
-        """Append a widget or a layout to the body."""
-        if isinstance(item, QLayout):
-            self.body.addLayout(item, stretch)
-        else:
-            self.body.addWidget(item, stretch)
+    def add(self, *parts: Part) -> None:
+        """Append widgets and layouts to the body."""
+        fill(self.body, *parts)
 
-    def add_action(self, widget: QWidget) -> None:
-        """Put a button, pill or switch at the right of the title."""
-        self._actions.addWidget(widget)
+    def add_action(self, *widgets: QWidget) -> None:
+        """Put buttons, pills or switches at the right of the title."""
+        fill(self._actions, *widgets)
         self._update_header()
 
     def set_title(self, title: str) -> None:
@@ -96,7 +89,6 @@ class Card(QFrame):
         self._collapsed = collapsed
         self._content.setVisible(not collapsed)
         self._fold.setIcon(icon("chevron-right" if collapsed else "chevron-down", "muted"))
-        self.collapsed_changed.emit(collapsed)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         # The whole header folds, not only the small arrow.
@@ -106,18 +98,8 @@ class Card(QFrame):
             super().mousePressEvent(event)
 
     def _lay_out_header(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(SPACING.s)
-        row.addWidget(self._picture)
-        row.addWidget(self._title)
-        row.addStretch(1)
-        row.addLayout(self._actions)
-        row.addWidget(self._fold)
-        column = QVBoxLayout(self._header)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        column.addLayout(row)
-        column.addWidget(self._subtitle)
+        row = hbox(self._image, self._title, STRETCH, self._actions, self._fold)
+        vbox(row, self._subtitle, parent=self._header, spacing=2)
 
     def _update_header(self) -> None:
         self._header.setVisible(bool(self._title.text()) or self._actions.count() > 0)

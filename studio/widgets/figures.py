@@ -4,34 +4,24 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt, QVariantAnimation
 from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QShowEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
 from studio.theme import SPACING, Tone, set_property, theme
 from studio.widgets.labels import ElidedLabel, SteadyLabel, label
+from studio.widgets.layouts import STRETCH, empty, hbox, in_widget, vbox
 
 
 class BigNumber(QWidget):
-    """A caption, a large figure with its unit, and below it how it changed."""
+    """A caption, a large figure, and below it how it changed."""
 
-    def __init__(self, caption: str, unit: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, caption: str) -> None:
+        super().__init__()
         self._caption = label(caption, "caption")
         self._value = SteadyLabel("number", selectable=True)
         self._value.setText("–")
-        self._unit = label(unit, "caption")
         self._delta = label("", "caption", wrap=True)
         self._delta.hide()
-        row = QHBoxLayout()
-        row.setSpacing(SPACING.xs + 1)
-        row.addWidget(self._value, 0, Qt.AlignmentFlag.AlignBaseline)
-        row.addWidget(self._unit, 0, Qt.AlignmentFlag.AlignBaseline)
-        row.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        for part in (self._caption, row, self._delta):
-            column.addLayout(part) if isinstance(part, QHBoxLayout) else column.addWidget(part)
-        column.addStretch(1)
+        vbox(self._caption, hbox(self._value, STRETCH), self._delta, STRETCH, parent=self, spacing=2)
         self._describe()
 
     def value(self) -> str:
@@ -58,7 +48,7 @@ class BigNumber(QWidget):
         set_property(self._delta, "tone", tone)
 
     def _describe(self) -> None:
-        self.setAccessibleName(f"{self._caption.text()}: {self._value.text()} {self._unit.text()}".strip())
+        self.setAccessibleName(f"{self._caption.text()}: {self._value.text()}")
 
 
 class StatusPill(QLabel):
@@ -72,7 +62,7 @@ class StatusPill(QLabel):
         self.set_status(text, tone)
 
     def set_status(self, text: str, tone: Tone) -> None:
-        """Change the word and its colour."""
+        """Change the word and its color."""
         self.setText(text)
         set_property(self, "tone", tone)
 
@@ -85,10 +75,7 @@ class _Track(QWidget):
         self.setFixedHeight(6)
         self.fraction: float | None = 0.0
         self.tone: Tone = "accent"
-        self._sweep = QVariantAnimation(self)
-        self._sweep.setDuration(1400)
-        self._sweep.setStartValue(0.0)
-        self._sweep.setEndValue(1.0)
+        self._sweep = QVariantAnimation(self, duration=1400, startValue=0.0, endValue=1.0)
         self._sweep.setLoopCount(-1)
         self._sweep.valueChanged.connect(self.update)
 
@@ -143,16 +130,8 @@ class ProgressLine(QWidget):
         self._text = ElidedLabel("", Qt.TextElideMode.ElideRight)
         self._detail = SteadyLabel("caption")
         self._detail.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self._words = QWidget()
-        row = QHBoxLayout(self._words)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self._text, 1)
-        row.addWidget(self._detail)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        column.addWidget(self._words)
-        column.addWidget(self._track)
+        self._words = in_widget(hbox((self._text, 1), self._detail))
+        vbox(self._words, self._track, parent=self, spacing=6)
         self._words.hide()
 
     def set_progress(self, fraction: float | None, text: str = "", detail: str = "", tone: Tone = "accent") -> None:
@@ -190,10 +169,7 @@ class KeyValueTable(QWidget):
             self._values[key].setText(value)
 
     def _rebuild(self, names: list[str]) -> None:
-        while (old := self._grid.takeAt(0)) is not None:
-            if (widget := old.widget()) is not None:
-                widget.setParent(None)
-                widget.deleteLater()
+        empty(self._grid)
         self._values.clear()
         top = Qt.AlignmentFlag.AlignTop
         for row, name in enumerate(names):

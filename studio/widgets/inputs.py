@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
     QFileDialog,
-    QHBoxLayout,
     QLineEdit,
     QListView,
     QMenu,
@@ -18,10 +17,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.theme import SPACING, set_invalid
+from studio.theme import set_invalid
 from studio.widgets.buttons import button
+from studio.widgets.layouts import hbox
 
-PathMode = Literal["file", "folder", "save", "any"]
+PathMode = Literal["file", "folder", "any"]
 
 
 def take_keyboard(holder: QWidget, parts: Iterable[QWidget]) -> None:
@@ -53,13 +53,10 @@ class PathEdit(QWidget):
 
     path_changed = Signal(str)
 
-    def __init__(
-        self, mode: PathMode = "folder", *, title: str = "", name_filter: str = "", parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, mode: PathMode = "folder", *, title: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._mode = mode
-        self._title = title or {"folder": "Choose a folder", "save": "Save as"}.get(mode, "Choose a file")
-        self._name_filter = name_filter
+        self._title = title or ("Choose a folder" if mode == "folder" else "Choose a file")
         self.line_edit = QLineEdit()
         self.line_edit.setAcceptDrops(False)  # else it would insert "file:///..." itself
         self.line_edit.textChanged.connect(self.path_changed)
@@ -71,15 +68,11 @@ class PathEdit(QWidget):
             menu.addAction("A folder…", self._browse_folder)
             self._browse.setMenu(menu)
         else:
-            self._browse.clicked.connect(self._on_browse_clicked)
+            self._browse.clicked.connect(self._browse_folder if mode == "folder" else self._browse_file)
         self.setAcceptDrops(True)
         self.setFocusProxy(self.line_edit)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACING.s)
-        row.addWidget(self.line_edit, 1)
-        row.addWidget(self._browse)
+        hbox((self.line_edit, 1), self._browse, parent=self)
 
     def path(self) -> str:
         """What stands in the field, as it was typed."""
@@ -104,16 +97,16 @@ class PathEdit(QWidget):
         self._browse.setAccessibleName(f"Browse for {name.lower()}")
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if self._dropped(event) is not None:
+        if self._find_dropped(event) is not None:
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        path = self._dropped(event)
+        path = self._find_dropped(event)
         if path is not None:
             self.set_path(path)
             event.acceptProposedAction()
 
-    def _dropped(self, event: QDropEvent) -> str | None:
+    def _find_dropped(self, event: QDropEvent) -> str | None:
         """The local path being dropped, as far as this field can take it; a file dropped on a folder field gives its
         folder."""
         local = next((Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()), None)
@@ -125,16 +118,8 @@ class PathEdit(QWidget):
             return None
         return str(local)
 
-    def _on_browse_clicked(self) -> None:
-        if self._mode == "folder":
-            self._browse_folder()
-        elif self._mode == "save":
-            self._take(QFileDialog.getSaveFileName(self, self._title, self._start(), self._name_filter)[0])
-        else:
-            self._browse_file()
-
     def _browse_file(self) -> None:
-        self._take(QFileDialog.getOpenFileName(self, self._title, self._start(), self._name_filter)[0])
+        self._take(QFileDialog.getOpenFileName(self, self._title, self._start())[0])
 
     def _browse_folder(self) -> None:
         self._take(QFileDialog.getExistingDirectory(self, self._title, self._start()))

@@ -11,8 +11,7 @@ from studio.theme import IconRole, LabelRole, icon, set_role
 
 def label(text: str = "", role: LabelRole = "body", *, wrap: bool = False, selectable: bool = False) -> QLabel:
     """A text in the look of its role. `selectable` for what a person may want to copy (paths, figures, errors)."""
-    made = QLabel(text)
-    made.setWordWrap(wrap)
+    made = QLabel(text, wordWrap=wrap)
     dress(made, role, selectable=selectable)
     return made
 
@@ -28,11 +27,11 @@ def dress(made: QLabel, role: LabelRole, *, selectable: bool = False) -> None:
         made.setCursor(Qt.CursorShape.IBeamCursor)
 
 
-def separator(vertical: bool = False) -> QFrame:
+def separator() -> QFrame:
     """A one-pixel line."""
     line = QFrame()
     line.setProperty("separator", True)
-    line.setFixedWidth(1) if vertical else line.setFixedHeight(1)
+    line.setFixedHeight(1)
     return line
 
 
@@ -110,7 +109,7 @@ class SteadyLabel(QLabel):
 
 
 class IconLabel(QWidget):
-    """An icon that only decorates: screen readers pass over it, its colour follows the theme."""
+    """An icon that only decorates: screen readers pass over it, its color follows the theme."""
 
     def __init__(self, name: str, size: int, role: IconRole = "muted", parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QWidget
 
 from studio.theme import SPACING, IconRole, Tone, Variant, icon, set_property
 from studio.widgets.buttons import button, icon_button
 from studio.widgets.inputs import take_keyboard
 from studio.widgets.labels import IconLabel, label
+from studio.widgets.layouts import STRETCH, hbox, vbox
 
 TONE_ICONS: dict[Tone, tuple[str, IconRole]] = {
     "neutral": ("info", "muted"),
@@ -39,38 +40,35 @@ class EmptyState(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._picture = IconLabel(icon_name, 40)
+        self._image = IconLabel(icon_name, 40)
         self._title = label("", "section")
         self._sentence = label("", "subtitle", wrap=True)
         self._sentence.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._sentence.setMinimumWidth(320)
         self._sentence.setMaximumWidth(440)
-        self.button = button("", variant="primary")
-        self.button.clicked.connect(self.action_triggered)
+        self.button = button("", variant="primary", clicked=self.action_triggered)
         # Between stretches, not by an alignment: an aligned label is given the height of one line only.
-        sentence_row = QHBoxLayout()
-        sentence_row.addStretch(1)
-        sentence_row.addWidget(self._sentence, 4)
-        sentence_row.addStretch(1)
+        sentence_row = hbox(STRETCH, (self._sentence, 4), STRETCH)
         center = Qt.AlignmentFlag.AlignHCenter
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACING.xl, SPACING.xxl, SPACING.xl, SPACING.xxl)
-        column.setSpacing(SPACING.s)
-        column.addStretch(1)
-        column.addWidget(self._picture, 0, center)
-        column.addSpacing(SPACING.xs)
-        column.addWidget(self._title, 0, center)
-        column.addLayout(sentence_row)
-        column.addSpacing(SPACING.s)
-        column.addWidget(self.button, 0, center)
-        column.addStretch(1)
+        vbox(
+            STRETCH,
+            (self._image, 0, center),
+            SPACING.xs,
+            (self._title, 0, center),
+            sentence_row,
+            SPACING.s,
+            (self.button, 0, center),
+            STRETCH,
+            parent=self,
+            margins=(SPACING.xl, SPACING.xxl, SPACING.xl, SPACING.xxl),
+        )
         self.set_content(icon_name, title, sentence, action_text, action_icon)
 
     def set_content(
         self, icon_name: str, title: str, sentence: str, action_text: str = "", action_icon: str = ""
     ) -> None:
         """Say something else; without `action_text` there is no button."""
-        self._picture.set_icon(icon_name, "muted")
+        self._image.set_icon(icon_name, "muted")
         self._title.setText(title)
         self._sentence.setText(sentence)
         self.button.setText(action_text)
@@ -90,30 +88,26 @@ class Banner(QFrame):
     ) -> None:
         super().__init__(parent)
         self._tone = tone
-        self._picture = IconLabel("info", 18)
+        self._image = IconLabel("info", 18)
         self._title = label("", "section", wrap=True)
         self._text = label("", wrap=True, selectable=True)
-        self._close = icon_button("cross", "Close this message")
-        self._close.clicked.connect(self._on_close_clicked)
+        self._close = icon_button("cross", "Close this message", clicked=self._on_close_clicked)
         if not closable:
             self._close.hide()
-        self._words = QVBoxLayout()
-        self._words.setSpacing(3)
-        self._words.addWidget(self._title)
-        self._words.addWidget(self._text)
+        self._words = vbox(self._title, self._text, spacing=3)
         self._buttons = QWidget()
-        self._actions = QHBoxLayout(self._buttons)
-        self._actions.setContentsMargins(0, 0, 0, 0)
-        self._actions.setSpacing(SPACING.s)
+        self._actions = hbox(parent=self._buttons)
         self._beside = True
         top = Qt.AlignmentFlag.AlignTop
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACING.m + 2, SPACING.m, SPACING.m, SPACING.m)
-        row.setSpacing(SPACING.m)
-        row.addWidget(self._picture, 0, top)
-        row.addLayout(self._words, 1)
-        row.addWidget(self._buttons)
-        row.addWidget(self._close, 0, top)
+        row = hbox(
+            (self._image, 0, top),
+            (self._words, 1),
+            self._buttons,
+            (self._close, 0, top),
+            parent=self,
+            spacing=SPACING.m,
+            margins=(SPACING.m + 2, SPACING.m, SPACING.m, SPACING.m),
+        )
         self._row = row
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.set_message(title, text, tone)
@@ -121,7 +115,7 @@ class Banner(QFrame):
     def set_message(self, title: str, text: str = "", tone: Tone | None = None) -> None:
         """Say something else, in another tone when one is given."""
         self._tone = tone or self._tone
-        self._picture.set_icon(*TONE_ICONS[self._tone])
+        self._image.set_icon(*TONE_ICONS[self._tone])
         self._title.setText(title)
         self._text.setText(text)
         self._text.setVisible(bool(text))
@@ -130,8 +124,7 @@ class Banner(QFrame):
 
     def add_action(self, text: str, callback: Callable[[], object], *, variant: Variant = "secondary") -> QPushButton:
         """Add a button at the right; returns it."""
-        made = button(text, variant=variant)
-        made.clicked.connect(lambda: callback())
+        made = button(text, variant=variant, clicked=lambda: callback())
         self._actions.addWidget(made)
         return made
 

@@ -2,10 +2,11 @@
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QPixmap
-from PySide6.QtWidgets import QAbstractButton, QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from studio.theme import RADIUS, SPACING, Tone, font, icon, set_property, theme
 from studio.widgets.labels import label
+from studio.widgets.layouts import STRETCH, empty, hbox, vbox
 
 _BY_KEYBOARD = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 _STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
@@ -85,40 +86,30 @@ class NavigationRail(QFrame):
         self.setAccessibleName("Areas")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._items: dict[str, RailItem] = {}
-        self._header = QHBoxLayout()
-        self._header.setContentsMargins(8, 2, 8, 14)
-        self._header.setSpacing(10)
+        self._header = hbox(spacing=10, margins=(8, 2, 8, 14))
         self._top, self._bottom = QVBoxLayout(), QVBoxLayout()
         for part in (self._top, self._bottom):
             part.setSpacing(2)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(10, 14, 11, 12)
-        column.setSpacing(0)
-        column.addLayout(self._header)
-        column.addLayout(self._top)
-        column.addStretch(1)
-        column.addLayout(self._bottom)
+        vbox(self._header, self._top, STRETCH, self._bottom, parent=self, spacing=0, margins=(10, 14, 11, 12))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
         self.setMinimumWidth(196)
 
-    def set_header(self, picture: QPixmap, title: str) -> None:
+    def set_header(self, image: QPixmap, title: str) -> None:
         """The program's mark and name above the items."""
-        while (old := self._header.takeAt(0)) is not None:
-            if (widget := old.widget()) is not None:
-                widget.deleteLater()
+        empty(self._header)
         mark, name = QLabel(), label(title)
-        mark.setPixmap(picture)
+        mark.setPixmap(image)
         name.setProperty("role", "brand")
         self._header.addWidget(mark)
         self._header.addWidget(name, 1)
 
-    def add_item(self, key: str, icon_name: str, text: str, *, tooltip: str = "", bottom: bool = False) -> None:
-        """Append an area, to the upper group or to the lower one; the first becomes current."""
+    def add_item(self, key: str, icon_name: str, text: str, *, tooltip: str = "") -> None:
+        """Append an area; the first becomes current."""
         item = RailItem(icon_name, text)
         item.setToolTip(tooltip)
         item.toggled.connect(lambda checked: self._on_toggled(key, checked))
         self._items[key] = item
-        (self._bottom if bottom else self._top).addWidget(item)
+        self._top.addWidget(item)
         if len(self._items) == 1:
             item.setChecked(True)
 
@@ -140,7 +131,7 @@ class NavigationRail(QFrame):
         self._items[key].setChecked(True)
 
     def set_dot(self, key: str, tone: Tone | None) -> None:
-        """A coloured dot at the right of an item; None removes it."""
+        """A colored dot at the right of an item; None removes it."""
         self._items[key].dot = tone
         self._describe(key)
 

@@ -1,13 +1,59 @@
 """A field for numbers as people write them: 1e-3, 3e-4, 128. What was typed is never replaced behind one's back."""
 
 import math
+import re
+from typing import Literal
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from studio.theme import theme
-from studio.widgets.number_text import NumberKind, format_number, parse_number
+
+NumberKind = Literal["float", "int"]
+
+_NUMBER = re.compile(r"[+-]?(\d+(_\d+)*\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
+
+
+def parse_number(text: str, kind: NumberKind, *, optional: bool = False) -> tuple[float | int | None, str]:
+    """(value, "") for a number, (None, "") for nothing where that is allowed, else (None, one sentence why not)."""
+    text = text.strip().replace("−", "-").replace("\N{NO-BREAK SPACE}", "")
+    if not text:
+        return None, "" if optional else "Enter a number."
+    if not _NUMBER.fullmatch(text):
+        return None, _advice(text)
+    value = float(text)
+    if not math.isfinite(value):
+        return None, f"{text} is too large; enter a smaller number."
+    if kind == "float":
+        return value, ""
+    if value != int(value):
+        return None, f"{text} is not a whole number; enter one, for example {round(value)}."
+    return (int(text) if re.fullmatch(r"[+-]?[\d_]+", text) else int(value)), ""
+
+
+def format_number(value: float | int) -> str:
+    """The shortest text that reads back as the same number, in the notation people use: 128, 0.01, 3e-4."""
+    if isinstance(value, int) or (value == int(value) and abs(value) < 1e6):
+        return str(int(value))
+    text = repr(float(value))
+    if 1e-3 < abs(value) < 1e6 and "e" not in text:
+        return text
+    mantissa, exponent = f"{value:.16e}".split("e")
+    for digits in range(17):
+        mantissa, exponent = f"{value:.{digits}e}".split("e")
+        if float(f"{mantissa}e{exponent}") == value:
+            break
+    return f"{mantissa}e{int(exponent)}"
+
+
+def _advice(text: str) -> str:
+    if _COMMA.fullmatch(text):
+        return f"Write the decimal point as a point: {text.replace(',', '.')}."
+    if re.fullmatch(r"[+-]?\d[\d.]*[eE][+-]?", text):
+        return f"{text} is not finished; write for example 1e-3."
+    return f"“{text}” is not a number; write for example 0.001, 1e-3 or 128."
 
 
 class NumberEdit(QLineEdit):
@@ -16,11 +62,7 @@ class NumberEdit(QLineEdit):
     Up and Down step it: by a factor of 2 in a `log` field (with Ctrl: 10), else by `step` (with Ctrl: ten steps),
     inside `minimum`..`maximum`. The bounds hold for the keys only: whether a typed value is allowed is for the owner
     of the field to say.
-
-    Signals: `value_changed(float | int | None)` when the text means another number, or none any more.
     """
-
-    value_changed = Signal(object)
 
     def __init__(
         self,
@@ -52,13 +94,6 @@ class NumberEdit(QLineEdit):
     def value(self) -> float | int | None:
         """The number that stands in the field; None when it is empty or not a number (see `problem`)."""
         return self._value
-
-    def set_value(self, value: float | int | None) -> None:
-        """Show a number; leaves the text alone when it means that number already ("1e-3" stays for 0.001)."""
-        if value is None:
-            self.clear()
-        elif value != self._value:
-            self.setText(format_number(value))
 
     def is_valid(self) -> bool:
         """Whether the text is a number, or empty where that is allowed."""
@@ -103,7 +138,4 @@ class NumberEdit(QLineEdit):
         self.selectAll()
 
     def _on_text_changed(self, text: str) -> None:
-        value, self._problem = parse_number(text, self._kind, optional=self._optional)
-        if value != self._value:
-            self._value = value
-            self.value_changed.emit(value)
+        self._value, self._problem = parse_number(text, self._kind, optional=self._optional)

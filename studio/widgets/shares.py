@@ -1,28 +1,34 @@
 """One bar cut into the parts of a whole, with a legend that names them."""
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFocusEvent, QHelpEvent, QPainter, QPainterPath, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QToolTip, QWidget
 
-from studio.theme import SPACING, theme
-from studio.widgets.flow import FlowLayout
-from studio.widgets.labels import label
+from studio.theme import theme
+from studio.widgets.layouts import vbox
 
 _HEIGHT = 22
-_SEAM = 1.5  # pixels between two parts, so that neighbours are told apart without their colours
+_SEAM = 1.5  # pixels between two parts, so that neighbours are told apart without their colors
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A part: its name, what it takes of the whole (0 to 1), its figures as they are shown, its colour among the curves'."""
+    """A part: its name, what it takes of the whole (0 to 1), its figures as they are shown, its color among the curves'."""
 
     title: str
     share: float
     figure: str
     color_index: int
+
+    @property
+    def color(self) -> str:
+        """As the theme has it now."""
+        curves = theme().palette.curves
+        return curves[self.color_index % len(curves)]
 
 
 class _Strip(QWidget):
@@ -59,7 +65,7 @@ class _Strip(QWidget):
         for share, left, right in self.rooms():
             # Never so thin that it cannot be seen: what takes almost nothing is there all the same.
             width = max(right - left - _SEAM, 1.0)
-            painter.fillRect(QRectF(left, 0, width, _HEIGHT), QColor(_color(share)))
+            painter.fillRect(QRectF(left, 0, width, _HEIGHT), QColor(share.color))
         if self.hasFocus():
             painter.setClipping(False)
             painter.setPen(QPen(QColor(palette.accent), 2))
@@ -82,22 +88,6 @@ class _Strip(QWidget):
         self.update()
 
 
-class _Swatch(QWidget):
-    """A dot in a part's colour."""
-
-    def __init__(self, share: Share) -> None:
-        super().__init__()
-        self._share = share
-        self.setFixedSize(10, 10)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(_color(self._share)))
-        painter.drawRoundedRect(QRectF(self.rect()), 2.5, 2.5)
-
-
 class ShareBar(QWidget):
     """A stacked bar over its legend. What a screen reader says is the whole of it."""
 
@@ -105,14 +95,10 @@ class ShareBar(QWidget):
         super().__init__(parent)
         self._name = name
         self._strip = _Strip()
-        legend = QWidget()
-        self._legend = FlowLayout(legend, SPACING.l)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACING.s)
-        column.addWidget(self._strip)
-        column.addWidget(legend)
-        self.set_shares(())
+        self._legend = QLabel(textFormat=Qt.TextFormat.RichText, wordWrap=True)
+        vbox(self._strip, self._legend, parent=self)
+        theme().changed.connect(self._update)
+        self._update()
 
     def shares(self) -> tuple[Share, ...]:
         """What is shown."""
@@ -121,28 +107,17 @@ class ShareBar(QWidget):
     def set_shares(self, shares: Sequence[Share]) -> None:
         """Show other parts."""
         self._strip.shares = tuple(shares)
-        while (old := self._legend.takeAt(0)) is not None:
-            if (widget := old.widget()) is not None:
-                widget.setParent(None)
-                widget.deleteLater()
-        for share in shares:
-            self._legend.addWidget(_entry(share))
-        described = ", ".join(f"{share.title} {share.figure}" for share in shares)
+        self._update()
+
+    def _update(self) -> None:
+        self._legend.setText("&emsp; ".join(_entry(share) for share in self.shares()))
+        described = ", ".join(f"{share.title} {share.figure}" for share in self.shares())
         self._strip.setAccessibleName(f"{self._name}: {described or 'nothing yet'}")
         self._strip.update()
 
 
-def _entry(share: Share) -> QWidget:
-    entry = QWidget()
-    row = QHBoxLayout(entry)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(SPACING.xs + 2)
-    row.addWidget(_Swatch(share))
-    row.addWidget(label(share.title))
-    row.addWidget(label(share.figure, "caption"))
-    return entry
-
-
-def _color(share: Share) -> str:
-    curves = theme().palette.curves
-    return curves[share.color_index % len(curves)]
+def _entry(share: Share) -> str:
+    """A square in the part's color, its name and its figures, on one line."""
+    title, figure = (html.escape(text).replace(" ", "&nbsp;") for text in (share.title, share.figure))
+    muted = theme().palette.muted
+    return f'<span style="color:{share.color}">■</span>&nbsp;{title}&nbsp;&nbsp;<span style="color:{muted}">{figure}</span>'

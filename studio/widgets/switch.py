@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from studio.theme import theme
-from studio.theme.colors import mixed
+from studio.theme.theme import mix
 
 
 class Switch(QAbstractButton):
@@ -53,7 +53,7 @@ class Switch(QAbstractButton):
         if not self.isEnabled():
             off = on = QColor(palette.pressed)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(mixed(off, on, self._knob))
+        painter.setBrush(mix(off, on, self._knob))
         painter.drawRoundedRect(track, 10, 10)
         knob = QColor("#ffffff") if self.isEnabled() else QColor(palette.surface)
         painter.setBrush(knob)

@@ -1,18 +1,10 @@
-"""A grid of small pictures with captions: what the data looks like."""
+"""A grid of small images with captions: what the data looks like."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QModelIndex,
-    QPersistentModelIndex,
-    QRect,
-    QSize,
-    Qt,
-    Signal,
-)
-from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QResizeEvent
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QResizeEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QListView,
     QSizePolicy,
@@ -25,49 +17,20 @@ from PySide6.QtWidgets import (
 from studio.theme import RADIUS, font, theme
 
 AnyIndex = QModelIndex | QPersistentModelIndex
-_NO_PARENT = QModelIndex()
 _GAP = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Thumbnail:
-    """A picture and what to say about it; `key` comes back when it is activated."""
+    """An image and what to say about it."""
 
     image: QImage
     caption: str = ""
     tooltip: str = ""
-    key: object = None
-
-
-class ThumbnailModel(QAbstractListModel):
-    """The pictures as a Qt list."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.thumbnails: tuple[Thumbnail, ...] = ()
-
-    def replace(self, thumbnails: Sequence[Thumbnail]) -> None:
-        """Show other pictures."""
-        self.beginResetModel()
-        self.thumbnails = tuple(thumbnails)
-        self.endResetModel()
-
-    def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
-        return 0 if parent.isValid() else len(self.thumbnails)
-
-    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid():
-            return None
-        thumbnail = self.thumbnails[index.row()]
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return thumbnail.caption or thumbnail.tooltip
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return thumbnail.tooltip or None
-        return thumbnail if role == Qt.ItemDataRole.UserRole else None
 
 
 class ThumbnailDelegate(QStyledItemDelegate):
-    """Paints one picture. Tiny ones grow by a whole factor of device pixels, so that each pixel stays a square."""
+    """Paints one image. Tiny ones grow by a whole factor of device pixels, so that each pixel stays a square."""
 
     def __init__(self, tile: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -87,7 +50,7 @@ class ThumbnailDelegate(QStyledItemDelegate):
         painter.fillPath(corner, QColor(palette.sunken))
         painter.save()
         painter.setClipPath(corner)
-        _paint_picture(painter, thumbnail.image, frame.adjusted(1, 1, -1, -1))
+        _paint_image(painter, thumbnail.image, frame.adjusted(1, 1, -1, -1))
         painter.restore()
         lit = bool(option.state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver))
         painter.setPen(QPen(QColor(palette.accent if lit else palette.border), 1.5 if lit else 1))
@@ -101,13 +64,13 @@ class ThumbnailDelegate(QStyledItemDelegate):
 
 
 def integer_factor(image: QSize, room: QSize) -> int:
-    """By how much a picture grows to fill `room` (both in device pixels) with whole pixels; 0 when it has to shrink."""
+    """By how much an image grows to fill `room` (both in device pixels) with whole pixels; 0 when it has to shrink."""
     if image.isEmpty():
         return 0
     return min(room.width() // image.width(), room.height() // image.height())
 
 
-def _paint_picture(painter: QPainter, image: QImage, frame: QRect) -> None:
+def _paint_image(painter: QPainter, image: QImage, frame: QRect) -> None:
     if image.isNull():
         return
     ratio = painter.device().devicePixelRatioF()
@@ -128,64 +91,50 @@ def _paint_picture(painter: QPainter, image: QImage, frame: QRect) -> None:
 
 
 class ThumbnailGrid(QListView):
-    """Wraps to the width; is as high as its rows, up to `max_rows`, then it scrolls.
-
-    Signals: `thumbnail_activated(key)` on click or Enter.
-    """
-
-    thumbnail_activated = Signal(object)
+    """Wraps to the width; is as high as its rows, up to `max_rows`, then it scrolls."""
 
     def __init__(self, parent: QWidget | None = None, *, tile: int = 84, max_rows: int = 3) -> None:
         super().__init__(parent)
         self._max_rows = max_rows
-        self._model = ThumbnailModel(self)
-        self._delegate = ThumbnailDelegate(tile, self)
+        self._cell = QSize(tile + _GAP, tile + self.fontMetrics().height() + 2 + _GAP)
+        self._model = QStandardItemModel(self)
         self.setModel(self._model)
-        self.setItemDelegate(self._delegate)
+        self.setItemDelegate(ThumbnailDelegate(tile, self))
+        self.setGridSize(self._cell)
+        self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.setViewMode(QListView.ViewMode.IconMode)
         self.setResizeMode(QListView.ResizeMode.Adjust)
         self.setMovement(QListView.Movement.Static)
         self.setUniformItemSizes(True)
         self.setMouseTracking(True)
-        self.setAccessibleName("Pictures")
+        self.setAccessibleName("Images")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.clicked.connect(self._on_activated)
-        self.activated.connect(self._on_activated)
-        self.set_tile(tile)
 
     def set_thumbnails(self, thumbnails: Sequence[Thumbnail]) -> None:
-        """Show other pictures."""
-        self._model.replace(thumbnails)
-        self.updateGeometry()
-
-    def set_tile(self, pixels: int) -> None:
-        """The side of a picture's square."""
-        self._delegate.tile = pixels
-        self.setGridSize(self._cell())
+        """Show other images."""
+        self._model.clear()
+        for thumbnail in thumbnails:
+            item = QStandardItem(thumbnail.caption or thumbnail.tooltip)
+            item.setToolTip(thumbnail.tooltip)
+            item.setData(thumbnail, Qt.ItemDataRole.UserRole)
+            self._model.appendRow(item)
         self.updateGeometry()
 
     def rows(self) -> int:
-        """How many rows the pictures need at the present width."""
-        across = max(1, self.viewport().width() // self._cell().width())
+        """How many rows the images need at the present width."""
+        across = max(1, self.viewport().width() // self._cell.width())
         return -(-self._model.rowCount() // across)
 
     def sizeHint(self) -> QSize:
         rows = min(max(self.rows(), 1), self._max_rows)
-        return QSize(self._cell().width() * 4, rows * self._cell().height() + 2 * self.frameWidth())
+        return QSize(self._cell.width() * 4, rows * self._cell.height() + 2 * self.frameWidth())
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self._cell().width(), self.sizeHint().height())
+        return QSize(self._cell.width(), self.sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
             self.updateGeometry()
-
-    def _cell(self) -> QSize:
-        tile = self._delegate.tile
-        return QSize(tile + _GAP, tile + self.fontMetrics().height() + 2 + _GAP)
-
-    def _on_activated(self, index: QModelIndex) -> None:
-        self.thumbnail_activated.emit(index.data(Qt.ItemDataRole.UserRole).key)

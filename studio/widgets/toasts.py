@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QEnterEvent, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
-from studio.theme import SPACING, Tone
+from studio.services.notifier import Notification
+from studio.theme import SPACING
 from studio.widgets.buttons import button, icon_button
 from studio.widgets.labels import IconLabel, label
+from studio.widgets.layouts import hbox, vbox
 from studio.widgets.messages import TONE_ICONS
 
 _AT_ONCE = 2
@@ -21,7 +23,8 @@ _BREAK = "\u200b"  # a space of no width
 
 
 class Toast(QFrame):
-    """A notice that goes away by itself after ``seconds`` of being seen (0: when it is closed), but not under the mouse.
+    """A notice that goes away by itself after ``seconds`` of being seen (0: when it is closed), but not under the mouse. Who says
+    nothing of them leaves a danger, and what is to last, until it is closed.
 
     Signals: `dismissed()`; `details_wanted(str)`.
     """
@@ -29,51 +32,36 @@ class Toast(QFrame):
     dismissed = Signal()
     details_wanted = Signal(str)
 
-    def __init__(
-        self,
-        text: str,
-        tone: Tone = "info",
-        *,
-        title: str = "",
-        details: str = "",
-        seconds: float = 6.0,
-        action_text: str = "",
-        action: Callable[[], object] | None = None,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
-        self.title, self.text = title, text
-        self.setAccessibleName(f"{title} {text}".strip())
-        short = _shortened(text)
-        self.details = _beyond(details, text, short)
-        self._life = QTimer(self)
-        self._life.setSingleShot(True)
-        self._life.setInterval(round(seconds * 1000))
+    def __init__(self, notice: Notification, seconds: float | None = None) -> None:
+        super().__init__()
+        self.notice = notice
+        self.title, self.text, action = notice.title, notice.text, notice.action
+        self.setAccessibleName(f"{self.title} {self.text}".strip())
+        short = _shorten(self.text)
+        self.details = _list_untold(notice.details, self.text, short)
+        if seconds is None:
+            seconds = 0.0 if notice.lasting or notice.tone == "danger" else 8.0
+        self._life = QTimer(self, singleShot=True, interval=round(seconds * 1000))
         self._life.timeout.connect(self.dismiss)
-        close = icon_button("cross", "Close this notice")
-        close.clicked.connect(self.dismiss)
+        close = icon_button("cross", "Close this notice", clicked=self.dismiss)
         top = Qt.AlignmentFlag.AlignTop
-        row = QHBoxLayout()
-        row.setSpacing(SPACING.s)
-        row.addWidget(IconLabel(TONE_ICONS[tone][0], 16, TONE_ICONS[tone][1]), 0, top)
-        row.addWidget(label(_breakable(title or short), "field" if title else "help", wrap=True), 1, top)
-        row.addWidget(close, 0, top)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACING.m, SPACING.s, SPACING.xs, SPACING.m)
-        column.setSpacing(SPACING.xs)
-        column.addLayout(row)
-        if title:
-            words = label(_breakable(short), "help", wrap=True)
+        row = hbox(
+            (IconLabel(TONE_ICONS[notice.tone][0], 16, TONE_ICONS[notice.tone][1]), 0, top),
+            (label(_make_breakable(self.title or short), "field" if self.title else "help", wrap=True), 1, top),
+            (close, 0, top),
+        )
+        column = vbox(row, parent=self, spacing=SPACING.xs, margins=(SPACING.m, SPACING.s, SPACING.xs, SPACING.m))
+        if self.title:
+            words = label(_make_breakable(short), "help", wrap=True)
             words.setContentsMargins(0, 0, SPACING.s, 0)
             column.addWidget(words)
-        if action_text and action is not None:
-            act = button(action_text)
+        if action is not None:
+            act = button(notice.action_text)
             act.clicked.connect(lambda: action())
             act.clicked.connect(self.dismiss)
             column.addWidget(act, 0, Qt.AlignmentFlag.AlignLeft)
         if self.details:
-            more = button("Show details", variant="ghost")
-            more.clicked.connect(lambda: self.details_wanted.emit(self.details))
+            more = button("Show details", variant="ghost", clicked=lambda: self.details_wanted.emit(self.details))
             column.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
 
     def dismiss(self) -> None:
@@ -118,16 +106,13 @@ class ToastArea(QWidget):
         self._room = room
         self._toasts: dict[object, Toast] = {}  # oldest first
         self._more = label("", "caption")
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACING.s)
-        self._column.addWidget(self._more)
+        self._column = vbox(self._more, parent=self)
         host.installEventFilter(self)
         self.hide()
 
-    def add(self, toast: Toast, subject: str = "") -> None:
-        """Show a notice. It takes the place of the one of the same ``subject``, or of one that says the same."""
-        key = subject or (toast.title, toast.text)
+    def add(self, toast: Toast) -> None:
+        """Show a notice. It takes the place of the one on the same subject, or of one that says the same."""
+        key = toast.notice.subject or (toast.title, toast.text)
         earlier = self._toasts.pop(key, None)
         if earlier is not None:
             earlier.dismiss()
@@ -194,20 +179,20 @@ def _height(toast: Toast, width: int) -> int:
     return inner.totalHeightForWidth(width)
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     if len(text) <= _MOST_TEXT:
         return text
     return f"{text[:_MOST_TEXT].rsplit(None, 1)[0]} …"
 
 
-def _beyond(details: str, text: str, short: str) -> str:
+def _list_untold(details: str, text: str, short: str) -> str:
     """What the details tell that is not to be read already; "" for nothing."""
     told = [line for line in details.splitlines() if line.strip() and line.strip() not in short]
     parts = [text] if short != text else []
     return "\n\n".join([*parts, details] if told else parts)
 
 
-def _breakable(text: str) -> str:
+def _make_breakable(text: str) -> str:
     """``text`` with places inside long words where a line may end."""
 
     def split(word: re.Match[str]) -> str:

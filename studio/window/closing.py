@@ -33,11 +33,11 @@ def ask_about_run(parent: QWidget, name: str) -> CloseChoice:
     """A dialog with the choices."""
     answers = [
         Answer(CloseChoice.BACKGROUND, "Keep training in the background", "primary"),
-        Answer(CloseChoice.STOP, "Stop and keep"),
+        Answer(CloseChoice.STOP, "Stop && save checkpoint"),
     ]
     text = (
-        "In the background it goes on without a window, and the next start shows it again. “Stop and keep” saves a "
-        "checkpoint; the run can be resumed later."
+        "In the background it goes on without a window, and the next start shows it again. “Stop & save checkpoint” ends the "
+        "run; it can be resumed later."
     )
     return CloseChoice(ask(parent, f"“{name}” is being trained", text, answers) or CloseChoice.CANCEL)
 

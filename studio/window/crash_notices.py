@@ -8,8 +8,7 @@ from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.actions.files import reveal
-from studio.services.crash import NATIVE, Crash
-from studio.services.crash_reports import CrashReports, read_report
+from studio.services.crash import NATIVE, Crash, CrashReports, read_report
 from studio.widgets import Banner
 from studio.window.dialogs import ReportDialog
 from studio.window.start_notices import StartNotices

@@ -10,10 +10,8 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QPlainTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -22,7 +20,7 @@ from studio.actions.files import copy_text, reveal
 from studio.actions.table import ACTIONS
 from studio.services.crash import system_summary
 from studio.theme import SPACING, font
-from studio.widgets import button, label
+from studio.widgets import button, hbox, label, vbox
 
 
 class ReportDialog(QDialog):
@@ -34,8 +32,7 @@ class ReportDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(title)
         self.resize(680, 420)
-        text = QPlainTextEdit(report)
-        text.setReadOnly(True)
+        text = QPlainTextEdit(report, readOnly=True)
         text.setFont(font("mono"))
         text.setAccessibleName("Report")
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
@@ -47,13 +44,15 @@ class ReportDialog(QDialog):
             show = button("Open folder", "folder")
             show.clicked.connect(lambda: reveal(folder))
             buttons.addButton(show, QDialogButtonBox.ButtonRole.ActionRole)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACING.l, SPACING.l, SPACING.l, SPACING.l)
-        column.setSpacing(SPACING.m)
-        column.addWidget(label(title, "section"))
-        column.addWidget(label(sentence, wrap=True))
-        column.addWidget(text, 1)
-        column.addWidget(buttons)
+        vbox(
+            label(title, "section"),
+            label(sentence, wrap=True),
+            (text, 1),
+            buttons,
+            parent=self,
+            spacing=SPACING.m,
+            margins=SPACING.l,
+        )
 
 
 class AboutDialog(QDialog):
@@ -62,17 +61,14 @@ class AboutDialog(QDialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(f"About {identity.APP_NAME}")
-        picture = QLabel()
-        picture.setPixmap(QIcon(str(identity.APP_ICON)).pixmap(56, 56))
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(label(identity.APP_NAME, "title"))
-        words.addWidget(label(identity.SUMMARY, "subtitle"))
-        words.addWidget(label(system_summary(), "caption", selectable=True))
-        head = QHBoxLayout()
-        head.setSpacing(SPACING.l)
-        head.addWidget(picture, 0, Qt.AlignmentFlag.AlignTop)
-        head.addLayout(words, 1)
+        image = QLabel(pixmap=QIcon(str(identity.APP_ICON)).pixmap(56, 56))
+        words = vbox(
+            label(identity.APP_NAME, "title"),
+            label(identity.SUMMARY, "subtitle"),
+            label(system_summary(), "caption", selectable=True),
+            spacing=2,
+        )
+        head = hbox((image, 0, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=SPACING.l)
         keys = QGridLayout()
         keys.setHorizontalSpacing(SPACING.xl)
         keys.setVerticalSpacing(SPACING.xs)
@@ -80,14 +76,16 @@ class AboutDialog(QDialog):
         rows = (len(keyed) + 1) // 2
         for at, action in enumerate(keyed):
             row, column = at % rows, at // rows * 2
-            keys.addWidget(label(action.title.removesuffix(" …")), row, column)
+            keys.addWidget(label(action.title.removesuffix(" …").replace("&&", "&")), row, column)
             keys.addWidget(label(action.shortcut, "mono"), row, column + 1)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l)
-        outer.setSpacing(SPACING.l)
-        outer.addLayout(head)
-        outer.addWidget(label("Keyboard", "section"))
-        outer.addLayout(keys)
-        outer.addWidget(buttons)
+        vbox(
+            head,
+            label("Keyboard", "section"),
+            keys,
+            buttons,
+            parent=self,
+            spacing=SPACING.l,
+            margins=(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l),
+        )

@@ -5,22 +5,22 @@ Two steps: made and painted with next to nothing imported, then furnished with w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import importlib
+from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QByteArray, QEvent, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QHideEvent, QIcon, QPaintEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QByteArray, QEvent, QRectF, QTimer, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QColor, QHideEvent, QIcon, QPainter, QPaintEvent, QPen, QShowEvent
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QToolButton, QWidget
 
 from studio import identity
 from studio.services.settings import SettingsStore
-from studio.widgets import NavigationRail, Segmented, icon_button, separator
-from studio.window.navigation import PAGES
-from studio.window.outline import PageOutline
+from studio.theme import RADIUS, SPACING, theme
+from studio.widgets import STRETCH, NavigationRail, Segmented, hbox, icon_button, in_widget, separator, vbox
 from studio.window.status_strip import StatusStrip
 
 if TYPE_CHECKING:
     from studio.state.context import AppContext
-    from studio.window.conduct import Conduct
+    from studio.window.controller import MainController
 
 _ON_SCREEN = 16  # milliseconds from the first drawing until the screen shows it
 
@@ -28,7 +28,7 @@ _ON_SCREEN = 16  # milliseconds from the first drawing until the screen shows it
 class MainWindow(QMainWindow):
     """Signals:
     painted(): once, when the first frame is on the screen.
-    shown_changed(bool): minimised or hidden, or no longer.
+    shown_changed(bool): minimized or hidden, or no longer.
     closed(): nothing holds the process any more.
     """
 
@@ -39,7 +39,7 @@ class MainWindow(QMainWindow):
     def __init__(self, settings: SettingsStore) -> None:
         super().__init__()
         self._settings = settings
-        self._conduct: Conduct | None = None
+        self._controller: MainController | None = None
         self._pages: dict[str, QWidget] = {}
         self._was_painted = False
         self.rail = NavigationRail()
@@ -54,10 +54,10 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(identity.APP_NAME)
 
     @property
-    def conduct(self) -> Conduct:
+    def controller(self) -> MainController:
         """What the window does; there is none before ``furnish``."""
-        assert self._conduct is not None, "the window was not furnished yet"
-        return self._conduct
+        assert self._controller is not None, "the window was not furnished yet"
+        return self._controller
 
     def _lay_out(self) -> None:
         self.rail.set_header(QIcon(str(identity.APP_ICON)).pixmap(28, 28), identity.APP_NAME)
@@ -66,38 +66,23 @@ class MainWindow(QMainWindow):
         page = self._settings.get().page
         self.rail.set_current(page if page in self.rail.keys() else "setup")  # noqa: SIM118 - not a dict
         self.theme_choice = Segmented()
-        for key, picture, name in (
+        for key, image, name in (
             ("system", "system", "Follow the system"),
             ("light", "sun", "Light"),
             ("dark", "moon", "Dark"),
         ):
-            self.theme_choice.add_option(key, "", picture, name)
+            self.theme_choice.add_option(key, "", image, name)
         self.theme_choice.setAccessibleName("Appearance")
         self.theme_choice.set_current(self._settings.get().theme)
         self.menu_button = icon_button("menu", "All commands")
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        foot = QWidget()
-        foot_row = QHBoxLayout(foot)
-        foot_row.setContentsMargins(0, 0, 0, 0)
-        foot_row.addWidget(self.theme_choice)
-        foot_row.addStretch(1)
-        foot_row.addWidget(self.menu_button)
+        foot = in_widget(hbox(self.theme_choice, STRETCH, self.menu_button))
         self.rail.add_footer(foot)
         self._outline = PageOutline()
         self.stack.addWidget(self._outline)
         right = QWidget()
-        self._column = QVBoxLayout(right)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
-        self._column.addWidget(self.stack, 1)
-        self._column.addWidget(separator())
-        self._column.addWidget(self.status)
-        center = QWidget()
-        row = QHBoxLayout(center)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self.rail)
-        row.addWidget(right, 1)
+        self._column = vbox((self.stack, 1), separator(), self.status, parent=right, spacing=0)
+        center = in_widget(hbox(self.rail, (right, 1), spacing=0))
         self.setCentralWidget(center)
 
     def _restore_size(self) -> None:
@@ -107,15 +92,15 @@ class MainWindow(QMainWindow):
 
     def furnish(self, context: AppContext) -> None:
         """Bring the window to life, with the page that was chosen by now; others are built when they are first shown."""
-        from studio.window.conduct import Conduct
+        from studio.window.controller import MainController
 
-        self._conduct = conduct = Conduct(context, self, self.rail)
-        self._column.insertWidget(0, conduct.notices)
-        self.menu_button.setMenu(conduct.actions.menu(self.menu_button))
+        self._controller = controller = MainController(context, self, self.rail)
+        self._column.insertWidget(0, controller.notices)
+        self.menu_button.setMenu(controller.actions.menu(self.menu_button))
         self.status.follow(context)
         context.page_requested.connect(self.show_page)
         self.shown_changed.connect(context.live.set_window_shown)
-        conduct.closing.ready.connect(self._on_ready_to_close)
+        controller.closing.ready.connect(self._on_ready_to_close)
         self.show_page(self.rail.current())
 
     # ---------------------------------------------------------------------------------------------- pages
@@ -123,7 +108,7 @@ class MainWindow(QMainWindow):
     @Slot(str)
     def show_page(self, key: str) -> None:
         """Bring a page to the front, building it at the first time; before ``furnish`` only the choice is kept."""
-        if self._conduct is not None:
+        if self._controller is not None:
             self.build_page(key)
         self.stack.setCurrentWidget(self._pages.get(key, self._outline))
         self.rail.set_current(key)
@@ -133,7 +118,7 @@ class MainWindow(QMainWindow):
         """Have a page ready without showing it."""
         if key not in self._pages:
             entry = next(entry for entry in PAGES if entry.key == key)
-            self._pages[key] = entry.make(self.conduct.context)
+            self._pages[key] = entry.make(self.controller.context)
             self.stack.addWidget(self._pages[key])
 
     def page(self, key: str) -> QWidget:
@@ -166,8 +151,8 @@ class MainWindow(QMainWindow):
             QTimer.singleShot(_ON_SCREEN, self, self.painted.emit)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        if self._conduct is not None:
-            self._conduct.answer_close(event)
+        if self._controller is not None:
+            self._controller.answer_close(event)
             return
         event.accept()
         self.closed.emit()
@@ -176,3 +161,62 @@ class MainWindow(QMainWindow):
     def _on_ready_to_close(self) -> None:
         self.close()
         self.closed.emit()
+
+
+_HEADER = 88  # pixels: the name of the run and the tabs, as on the Setup page
+_FOOT = 57  # the bar with the Start button
+
+
+class PageOutline(QWidget):
+    """Painted by hand: it has to be there before anything worth building is imported."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        palette = theme().palette
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        line = QPen(QColor(palette.border))
+        painter.setPen(line)
+        painter.drawLine(0, _HEADER, self.width(), _HEADER)
+        painter.setBrush(QColor(palette.surface))
+        edge, gap = SPACING.l, SPACING.m
+        top = _HEADER + edge + 0.5
+        half = (self.width() - 2 * edge - gap) * 0.48
+        height = self.height() - top - _FOOT - edge
+        for left, width, share in ((edge, half, 0.75), (edge + half + gap, self.width() - 2 * edge - gap - half, 0.3)):
+            painter.drawRoundedRect(QRectF(left + 0.5, top, width - 1, height * share), RADIUS.large, RADIUS.large)
+        painter.drawRect(QRectF(-1, self.height() - _FOOT + 0.5, self.width() + 2, _FOOT + 1))
+
+
+class PageEntry(NamedTuple):
+    """One screen: ``target`` is "module:class", made with the AppContext; ``help`` the page that tells of it."""
+
+    key: str
+    icon: str
+    title: str
+    tooltip: str
+    target: str
+    help: str
+
+    def make(self, context: AppContext) -> QWidget:
+        """Build the page."""
+        module, _, name = self.target.partition(":")
+        page: QWidget = getattr(importlib.import_module(module), name)(context)
+        return page
+
+
+PAGES = (
+    PageEntry(
+        "setup",
+        "setup",
+        "Setup",
+        "Data, model and training settings (Ctrl+1)",
+        "studio.pages.setup.page:SetupPage",
+        "getting-started",
+    ),
+    PageEntry(
+        "train", "train", "Train", "Watch and steer the run (Ctrl+2)", "studio.pages.train.page:TrainPage", "training"
+    ),
+    PageEntry(
+        "runs", "runs", "Runs", "All runs and their checkpoints (Ctrl+3)", "studio.pages.runs.page:RunsPage", "runs"
+    ),
+)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 from studio.state.context import AppContext
 from studio.theme import SPACING
-from studio.widgets import Card, PathEdit, Segmented, Switch, label
+from studio.widgets import Card, PathEdit, Segmented, Switch, label, vbox
 
 _WIDTH = 560
 
@@ -31,14 +31,16 @@ class PreferencesDialog(QDialog):
         self.python.set_path(settings.engine_python)
         self.in_process = Switch("Run the engine inside the window")
         self.in_process.setChecked(settings.engine_in_process)
-        self.if_window_ends = Segmented((("keep", "Keep training in the background"), ("stop", "Stop and keep")))
+        self.if_window_ends = Segmented(
+            (("keep", "Keep training in the background"), ("stop", "Stop && save checkpoint"))
+        )
         self.if_window_ends.set_current("keep" if settings.keep_training else "stop")
         self.if_window_ends.setAccessibleName("If the window ends unexpectedly")
         self.keep_awake = Switch("Keep the computer awake while training")
         self.keep_awake.setChecked(settings.keep_awake)
-        self.workspace = PathEdit("folder", title="Choose the folder of all runs")
+        self.workspace = PathEdit("folder", title="Choose the workspace")
         self.workspace.set_placeholder(str(context.workspace))
-        self.workspace.line_edit.setAccessibleName("Folder of all runs")
+        self.workspace.line_edit.setAccessibleName("Workspace")
         self.workspace.set_path(settings.workspace)
         self.problem = label("", "problem", wrap=True)
         self.problem.hide()
@@ -48,45 +50,35 @@ class PreferencesDialog(QDialog):
         look = Card("Appearance", "sun")
         look.add(self.theme)
         engine = Card("Engine", "cpu")
-        engine.add(label("Python", "field"))
-        engine.add(self.python)
         engine.add(
+            label("Python", "field"),
+            self.python,
             label(
                 "Another environment with its own PyTorch (CUDA, ROCm) can do the work. Trainwright must be installed there too.",
                 "help",
                 wrap=True,
-            )
-        )
-        engine.add(self.in_process)
-        engine.add(
+            ),
+            self.in_process,
             label(
                 "For machines that may start no process, and for debugging. Slower beside live curves, and a crash takes the window along.",
                 "help",
                 wrap=True,
-            )
-        )
-        engine.add(self.keep_awake)
-        engine.add(label("If the window ends unexpectedly", "field"))
-        engine.add(self.if_window_ends)
-        engine.add(
+            ),
+            self.keep_awake,
+            label("If the window ends unexpectedly", "field"),
+            self.if_window_ends,
             label(
                 "What becomes of a run when the window crashes or is killed. Either way the next start finds it again.",
                 "help",
                 wrap=True,
-            )
+            ),
         )
         folders = Card("Runs", "folder")
-        folders.add(label("Folder of all runs", "field"))
-        folders.add(self.workspace)
-        folders.add(label("Used from the next start on.", "help"))
+        folders.add(label("Workspace", "field"), self.workspace, label("Takes effect after restart.", "help"))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel)
         buttons.accepted.connect(self._on_accepted)
         buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACING.l, SPACING.l, SPACING.l, SPACING.l)
-        column.setSpacing(SPACING.m)
-        for part in (look, engine, folders, self.problem, buttons):
-            column.addWidget(part)
+        column = vbox(look, engine, folders, self.problem, buttons, parent=self, spacing=SPACING.m, margins=SPACING.l)
         self.resize(_WIDTH, column.totalHeightForWidth(_WIDTH))  # a window's own hint knows nothing of wrapped lines
 
     @Slot()

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from studio.actions.runs import delete_run
 from studio.state.context import AppContext
 from studio.state.formats import format_metric, metric_title
-from studio.state.progress import best_of
-from studio.state.run_library import RunSummary
-from studio.state.way_on import START_OVER, way_on
+from studio.state.runs.progress import best_of
+from studio.state.runs.run_library import RunSummary
+from studio.state.runs.way_on import START_OVER, way_on
 from studio.theme import SPACING, Tone
-from studio.widgets import Banner
+from studio.widgets import Banner, vbox
 
 _ENDS: dict[str, tuple[str, Tone]] = {
     "completed": ("completed", "success"),
@@ -34,9 +34,7 @@ class StartNotices(QWidget):
         self._cut_off: Path | None = None  # the run it speaks of
         settings = context.settings.get()
         self._left, self._closed = settings.attended, settings.closed  # by the window before this one
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(SPACING.l, SPACING.m, SPACING.l, 0)
-        self._column.setSpacing(SPACING.s)
+        self._column = vbox(parent=self, margins=(SPACING.l, SPACING.m, SPACING.l, 0))
         self.hide()
         context.library.refreshed.connect(self._on_refreshed)
         context.live.attached.connect(self._withdraw)
@@ -59,7 +57,7 @@ class StartNotices(QWidget):
     def _on_refreshed(self) -> None:
         if self._looked:
             return
-        if self._context.library.overtaken():
+        if self._context.library.is_overtaken():
             self._context.library.refresh()  # how that run ended is not in this list yet
             return
         self._looked = True
@@ -68,7 +66,7 @@ class StartNotices(QWidget):
         if live and not self._context.live.live:
             self._context.watch(live[0].folder.path)
             return
-        cut_off = self._context.library.interrupted()
+        cut_off = self._context.library.find_interrupted()
         put_away = self._context.settings.get().left_alone
         if cut_off and cut_off[0].id != put_away and not self._context.live.live:
             self._offer_resume(cut_off)
@@ -118,10 +116,10 @@ class StartNotices(QWidget):
             text = f"{run.record['reason']} {way.kept if lost else f'It waits at step {step:,}.'}{more}"
         else:
             title = f"“{name}” was interrupted"
-            text = f"Its process ended without a word at step {step:,} or later. {way.kept}{more}"
+            text = f"The training process exited unexpectedly (last step {step:,}). {way.kept}{more}"
         banner = Banner("warning", title, text)
         banner.closed.connect(lambda: self._context.settings.update(left_alone=run.id))
-        banner.add_action("Look at it", lambda: self._look(run))
+        banner.add_action("Show run", lambda: self._look(run))
         if lost:
             banner.add_action("Delete", lambda: self._delete(run))
         banner.add_action(way.verb, lambda: self._resume(run), variant="primary").setToolTip(way.tooltip)

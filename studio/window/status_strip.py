@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from studio.theme import SPACING, IconRole
-from studio.widgets import ElidedLabel, IconLabel, button, label
+from studio.widgets import STRETCH, ElidedLabel, IconLabel, button, hbox, label
 
 if TYPE_CHECKING:
     from studio.state.context import AppContext
 
-_WARMING_UP = "Engine warming up"
+_WARMING_UP = "Starting PyTorch …"
 
 
 class StatusStrip(QWidget):
@@ -30,17 +30,10 @@ class StatusStrip(QWidget):
         self._workspace = ElidedLabel("")
         self._workspace.setProperty("role", "caption")
         self._workspace.setMaximumWidth(360)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACING.l, SPACING.xs, SPACING.l, SPACING.xs)
-        row.setSpacing(SPACING.s)
-        row.addWidget(self._dot)
-        row.addWidget(self.text)
-        row.addWidget(self.retry)
-        row.addStretch(1)
         self._folder = IconLabel("folder", 14)
+        margins = (SPACING.l, SPACING.xs, SPACING.l, SPACING.xs)
+        hbox(self._dot, self.text, self.retry, STRETCH, self._folder, self._workspace, parent=self, margins=margins)
         self._folder.hide()  # there is no path to stand before yet
-        row.addWidget(self._folder)
-        row.addWidget(self._workspace)
 
     def follow(self, context: AppContext) -> None:
         """Tell of the engine and the workspace of ``context`` from now on."""
@@ -65,13 +58,13 @@ class StatusStrip(QWidget):
             text = _WARMING_UP
             role = "warning"
         elif engine.state is EngineState.READY:
-            text = f"Engine ready: {engine.info}"
+            text = f"Ready · {engine.info}"
             role = "success"
         elif engine.state is EngineState.BUSY:
-            text = f"Engine training: {engine.info}" if engine.training else "Engine at work"
+            text = f"Training · {engine.info}" if engine.training else "Busy"
             role = "accent"
         else:
-            text = engine.death.sentence if engine.death else "Engine closed"
+            text = engine.death.sentence if engine.death else "Closed"
             role = "danger"
         self._dot.set_icon("dot", role)
         self.text.setText(text)

@@ -22,11 +22,11 @@ from unittest import mock
 from training.config import RunConfig, parse_config
 from training.engine import fit
 from training.engine.ledger import Ledger
-from training.engine.run import Hooks, start_run
+from training.engine.runs.run import Hooks, start_run
 from training.engine.step import train_step
 from training.events import CheckpointSaved, Event
 from training.runs.folder import RunFolder
-from training.runs.manifest import list_checkpoints
+from training.runs.records.manifest import list_checkpoints
 
 SMALL = "small CNN", {"kind": "small_cnn"}, 30
 LARGE = "ResNet-50", {"kind": "torchvision", "name": "resnet50"}, 12

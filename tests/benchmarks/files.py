@@ -1,14 +1,14 @@
-"""What a folder of very many pictures costs before the first of them is decoded: listed, split, looked up in the cache.
+"""What a folder of very many images costs before the first of them is decoded: listed, split, looked up in the cache.
 
     python -m tests.benchmarks.files [--files 100000] [--classes 100] [--rounds 3] [--folder DIR]
 
 Contestants, each in a process of its own, taking turns: ``walk`` (a bare ``os.walk`` that keeps every path in a list),
 ``status`` (the same with each file's size and times, which any program needs that wants to notice a change), ``listed``
-(our listing: what is a picture, whose class, in which order), ``split`` (listing, classes, targets and the held-back
+(our listing: what is an image, whose class, in which order), ``split`` (listing, classes, targets and the held-back
 samples, as the Setup page asks for them) and ``looked up`` (listing, and every file by name, size and times in a full
-cache of decoded pictures). Seconds are medians, beside them the median ratio to ``status`` of the same round, and the
+cache of decoded images). Seconds are medians, beside them the median ratio to ``status`` of the same round, and the
 processor's own seconds, for a machine that is busy otherwise. Memory is what the peak adds to what the process held before.
-The folder consists of hard links to a few pictures of 8 x 8; without ``--folder`` it is made in a temporary place.
+The folder consists of hard links to a few images of 8 x 8; without ``--folder`` it is made in a temporary place.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ import numpy as np
 import psutil
 from PIL import Image
 
-from training.config.dataset import ImageFolderDataset
-from training.data.cache_room import CacheWish
-from training.data.decode import Form
-from training.data.folder import list_folder
-from training.data.host_memory import forget_peak, peak_resident
-from training.data.picture_cache import PictureCache
+from training.config.sections.data.dataset import ImageFolderDataset
+from training.data.images.cache_room import CacheWish
+from training.data.images.decode import Form
+from training.data.images.folder import list_folder
+from training.data.images.image_cache import ImageCache
 from training.data.source import Opening, silent
 from training.data.sources.image_folder import open_image_folder
 from training.data.splits import split
-from training.errors import counted
+from training.errors import pluralize
+from training.system.host_memory import forget_peak, peak_resident
 
 _LINKS = 60_000  # a file system allows 65,000 names of one file
 _FORM = Form(8, 8, 3, fit=False)
@@ -69,7 +69,7 @@ def split_up(root: Path) -> int:
 
 
 def looked_up(root: Path) -> int:
-    return int((PictureCache(_wish(root), list_folder(root, silent), _FORM).find() >= 0).sum())
+    return int((ImageCache(_wish(root), list_folder(root, silent), _FORM).find() >= 0).sum())
 
 
 CONTESTANTS: dict[str, Callable[[Path], int]] = {
@@ -83,18 +83,18 @@ CONTESTANTS: dict[str, Callable[[Path], int]] = {
 
 def make(root: Path, files: int, classes: int) -> None:
     """The folder, and a cache that holds all of it."""
-    picture = Image.new("RGB", (8, 8), "green")
+    image = Image.new("RGB", (8, 8), "green")
     for number in range(files):
         if number % _LINKS == 0:
             original = root.parent / f"original-{number}.jpg"
-            picture.save(original)
+            image.save(original)
         folder = root / f"class-{number % classes:06}"
         if number < classes:
             folder.mkdir(parents=True)
         os.link(original, folder / f"picture-{number:08}.jpg")
     time.sleep(0.2)  # files of this very moment are not trusted to stay
     listing = list_folder(root, silent)
-    cache = PictureCache(_wish(root), listing, _FORM)
+    cache = ImageCache(_wish(root), listing, _FORM)
     cache.find()
     cache.wait_for_turn(files, silent)
     cache.begin(files)
@@ -147,7 +147,7 @@ def main() -> None:
 
 
 def _show(rows: dict[str, list[dict[str, float]]]) -> None:
-    print(f"{rows['walk'][0]['found']:,} files, {counted(len(rows['walk']), 'round')}")
+    print(f"{rows['walk'][0]['found']:,} files, {pluralize(len(rows['walk']), 'round')}")
     print(f"{'':10} {'seconds':>8} {'of status':>9} {'processor':>9} {'of status':>9} {'memory MB':>9} {'B/file':>7}")
     for name, records in rows.items():
         of = {

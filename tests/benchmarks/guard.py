@@ -97,7 +97,7 @@ def synchronize(device: torch.device) -> None:
 
 def measure(session: Session, rounds: int, seconds: float, clock: Clock) -> tuple[float, float, float]:
     """Median ratio with guard, the same of the plain step with itself, and the plain step's seconds."""
-    first = next(session.data.train_windows(0))
+    first = next(session.data.steps(0))
     window = Repeated(list(first), first.samples)
     guarded, plain = session.guard, Unguarded()
     pace = min(block(session, plain, window, 3, clock) for _ in range(3))

@@ -92,7 +92,7 @@ from PySide6.QtWidgets import QPushButton
 from studio.engine.messages import EngineState
 
 runs = int(sys.argv[2])
-real = launch.Launch.open_window
+real = launch.Application.open_window
 
 def open_window(self, config, start):
     real(self, config, start)
@@ -113,12 +113,12 @@ def open_window(self, config, start):
         if left[0]:
             QTimer.singleShot(1000, self, press)
         else:
-            QTimer.singleShot(0, self, window.conduct.closing.stop_and_close)
+            QTimer.singleShot(0, self, window.controller.closing.stop_and_close)
 
     context.engine.run_finished.connect(finished)
     QTimer.singleShot(1500, self, press)
 
-launch.Launch.open_window = open_window
+launch.Application.open_window = open_window
 sys.exit(studio.app.main([sys.argv[1]]))
 """
 

@@ -21,7 +21,6 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,19 +28,20 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from training.checkpoints import Keeper
+from training.checkpoints import CheckpointManager
 from training.config import RunConfig, apply_overrides, parse_config
 from training.control import Control
-from training.data.resident import Resident
+from training.data.batching.resident import Resident
 from training.engine.assemble import assemble
 from training.engine.device import Choices
 from training.engine.fit import fit
 from training.engine.ledger import Ledger
-from training.engine.record import Recorder
+from training.engine.recovery.nonfinite import NonFiniteLog
 from training.engine.session import Session
-from training.engine.skips import SkipLog
-from training.process import tune_process
+from training.engine.step_logger import StepLogger
 from training.runs.folder import create_run
+from training.schedules import Schedule
+from training.system.process import tune_process
 
 IDX = {"kind": "idx"}
 SHAPES = {"kind": "shapes", "samples": 4000, "image_size": 32}
@@ -78,7 +78,7 @@ class Floor:
         feed = data._feed
         assert isinstance(feed, Resident)
         self._samples, self._targets = feed.samples, data.source.targets
-        self._pictures = data.facts.layout == "image"
+        self._images = data.facts.layout == "image"
         self._model = session.model
         self._parameters = list(session.model.parameters())
         self._optimizer = session.optimizer
@@ -105,7 +105,7 @@ class Floor:
                 some = self._order[self._place : self._place + size]
                 self._place += size
                 inputs = self._samples.index_select(0, some)
-                if self._pictures:
+                if self._images:
                     inputs = inputs.float().div_(255.0).permute(0, 3, 1, 2)
                 loss = nn.functional.cross_entropy(model(inputs), self._targets.index_select(0, some))
                 if self._accumulation > 1:
@@ -125,6 +125,16 @@ class Floor:
         torch.stack([torch.stack(self.losses), torch.stack(self.norms)]).numpy()
 
 
+class Counting(Ledger):
+    """Says when a step is over."""
+
+    count: Callable[[], None]
+
+    def after_step(self, control: Control) -> None:
+        super().after_step(control)
+        self.count()
+
+
 class Ours:
     """The program's own loop, stopped after so many steps by its own control."""
 
@@ -132,29 +142,28 @@ class Ours:
         folder = create_run(workspace, session.config)
         self._session, self._control = session, Control()
         self._control.watch(folder.path)
-        skips = SkipLog(session, lambda event: None)
-        self._recorder = (Recorder if logs else Silent)(session, folder, skips)
-        self._keeper = Keeper(folder, 1, lambda event: None, False)
-        self._ledger = Ledger(session, self._recorder, self._keeper, lambda event: None)
+        skips = NonFiniteLog(session, lambda event: None)
+        self._step_logger = (StepLogger if logs else Silent)(session, folder, skips)
+        self._manager = CheckpointManager(folder, 1, lambda event: None, False)
+        self._ledger = Counting(session, self._step_logger, self._manager, lambda event: None)
+        self._ledger.count = self._count
         self._left = 0
-        session.lap = self._count
 
-    def _count(self, part: str) -> None:
-        if part == "logging":
-            self._left -= 1
-            if not self._left:
-                self._control.stop = True
+    def _count(self) -> None:
+        self._left -= 1
+        if not self._left:
+            self._control.stop = True
 
     def work(self, steps: int) -> None:
         progress = self._session.progress
         if progress.window + steps + 1 >= self._session.data.steps_per_epoch:
             progress.window = 0
         self._left, self._control.stop = steps, False
-        fit(self._session, self._control, self._recorder, self._ledger, None)  # type: ignore[arg-type]
+        fit(self._session, self._control, self._step_logger, self._ledger, None)  # type: ignore[arg-type]
 
     def close(self) -> None:
-        self._recorder.close()
-        self._keeper.close()
+        self._step_logger.close()
+        self._manager.close()
         self._session.data.close()
 
 
@@ -169,7 +178,7 @@ class Unguarded:
         """Nothing to remember."""
 
 
-class Silent(Recorder):
+class Silent(StepLogger):
     """No numbers kept."""
 
     def add(self, lr: float, samples: int, loss: Tensor, norm: Tensor) -> None:
@@ -177,19 +186,6 @@ class Silent(Recorder):
 
     def flush(self) -> None:
         """Nothing."""
-
-
-@dataclass(frozen=True)
-class FixedRate:
-    """A schedule that the step need not ask: what is left when it is taken out."""
-
-    plateau = None
-
-    def lr(self, step: int) -> float:
-        return 1e-3
-
-    def momentum(self, step: int) -> float | None:
-        return None
 
 
 def session_for(config: RunConfig, threads: int | None) -> Session:
@@ -201,7 +197,7 @@ def without_guard(session: Session) -> None:
 
 
 def without_schedule(session: Session) -> None:
-    session.schedule = FixedRate()
+    session.schedule = Schedule(lambda step: 1e-3)
 
 
 PARTS: dict[str, tuple[tuple[str, ...], Callable[[Session], None] | None]] = {

@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from tests.training.known_facts import sample_facts
-from training.config.model import Mlp, SmallCnn
+from training.config.sections.model import Mlp, SmallCnn
 from training.models import make_model
-from training.process import tune_process
+from training.system.process import tune_process
 
 MLPS = (
     (64, 64),

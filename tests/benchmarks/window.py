@@ -41,7 +41,7 @@ THREADS = {"one compute thread": ["precision.threads=1"], "all compute threads":
 WINDOW = """
 import sys
 import studio.app
-from studio.charts.curve_plot import CurvePlot
+from studio.charts.plots.curve_plot import CurvePlot
 
 drawn = 0
 draw = CurvePlot.draw

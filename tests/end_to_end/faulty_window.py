@@ -36,7 +36,7 @@ def say(text: str) -> None:
 
 def look(window: MainWindow) -> None:
     """Say what is offered, open it, close it, and close the window."""
-    for banner in window.conduct.notices.findChildren(Banner):
+    for banner in window.controller.notices.findChildren(Banner):
         say(f"banner: {banner.accessibleName()}")
         buttons = {button.text(): button for button in banner.findChildren(QPushButton)}
         say(f"buttons: {sorted(text for text in buttons if text)}")
@@ -75,15 +75,15 @@ def tell_and_close(window: MainWindow) -> None:
 
 def main() -> int:
     kind = sys.argv[1]
-    real = launch.Launch.open_window
+    real = launch.Application.open_window
 
-    def open_window(self: launch.Launch, config: str | None, start: bool) -> None:
+    def open_window(self: launch.Application, config: str | None, start: bool) -> None:
         real(self, config, start)
         window = self.window
         assert window is not None
         QTimer.singleShot(200, self, lambda: begin(kind, window, self))
 
-    launch.Launch.open_window = open_window  # type: ignore[method-assign]
+    launch.Application.open_window = open_window  # type: ignore[method-assign]
     return app.main([])
 
 

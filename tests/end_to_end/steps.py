@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from studio.engine.state import RunState
 from studio.state.context import AppContext
 from training.runs.folder import RunFolder
-from training.runs.series import read_series
+from training.runs.records.series import read_series
 
 LONG = 60_000  # milliseconds: loading torch on a busy machine
 

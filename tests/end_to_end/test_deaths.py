@@ -26,8 +26,8 @@ from tests.studio.window_driver import open_window, train_page
 from training.config import RunConfig, save_config
 from training.control import Command
 from training.runs.folder import RunFolder, owner_of
-from training.runs.manifest import list_checkpoints
-from training.runs.series import read_series
+from training.runs.records.manifest import list_checkpoints
+from training.runs.records.series import read_series
 
 MakeConfig = Callable[..., RunConfig]
 MakeContext = Callable[..., AppContext]
@@ -74,9 +74,9 @@ def wait_until_left(folder: RunFolder) -> None:
 
 def notice(qtbot: QtBot, window: MainWindow) -> Banner:
     """What the start offers."""
-    window.conduct.context.library.refresh()
-    qtbot.waitUntil(lambda: bool(window.conduct.notices.findChildren(Banner)), timeout=LONG)
-    return window.conduct.notices.findChildren(Banner)[0]
+    window.controller.context.library.refresh()
+    qtbot.waitUntil(lambda: bool(window.controller.notices.findChildren(Banner)), timeout=LONG)
+    return window.controller.notices.findChildren(Banner)[0]
 
 
 @pytest.mark.slow
@@ -169,7 +169,7 @@ def test_a_background_run_that_is_killed_is_mourned_on_every_page(
             sys.stderr.write(f"said after {time.monotonic() - killed:.2f} s\n")
         finally:
             process.kill()
-    told = [label.text() for toast in window.conduct.toasts.toasts() for label in toast.findChildren(QLabel)]
+    told = [label.text() for toast in window.controller.toasts.toasts() for label in toast.findChildren(QLabel)]
     assert "“tiny” was interrupted" in told
     page = train_page(window)
     assert page.outcome.isVisible()

@@ -20,9 +20,9 @@ from training.config import RunConfig
 from training.control import Command
 from training.events import Found
 from training.runs.folder import owner_of
-from training.runs.history import read_history
-from training.runs.manifest import list_checkpoints, read_manifest
-from training.runs.series import read_series
+from training.runs.records.history import read_history
+from training.runs.records.manifest import list_checkpoints, read_manifest
+from training.runs.records.series import read_series
 
 MakeConfig = Callable[..., RunConfig]
 MakeContext = Callable[..., AppContext]
@@ -77,7 +77,7 @@ def test_a_hand_over_that_fails_keeps_the_run_and_the_window(
     window.close()
     qtbot.waitUntil(lambda: bool(heard), timeout=LONG)
     assert "/no/such/python could not be started" in heard[0].text
-    assert "The run is stopped and kept." in heard[0].text
+    assert "The run is stopped; its checkpoint is saved." in heard[0].text
     assert window.isVisible()
     folder = ended(qtbot, context, RunState.STOPPED)
     assert list_checkpoints(folder)[0].step == context.live.progress.step
@@ -100,7 +100,7 @@ def test_what_a_finding_proposes_is_applied_to_a_run_at_work(
     press(page.findings, APPLY)
     qtbot.waitUntil(lambda: context.live.folder not in (None, first), timeout=LONG)
     second = at_work(qtbot, context, step=25)
-    assert "The run is stopped and kept first." in shown[0]
+    assert "The run is stopped and a checkpoint saved first." in shown[0]
     assert "A new run, a branch, goes on from the step where it stops." in shown[0]
     stopped = first.status()
     assert stopped["status"] == "stopped"

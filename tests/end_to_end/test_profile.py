@@ -1,4 +1,4 @@
-"""Where the time goes, asked of a real engine through the window."""
+"""A profile asked of a real engine through the window."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.end_to_end.steps import LONG, at_work, ended
 from tests.studio.window_driver import open_window, press, train_page
 from training.config import RunConfig
 from training.control import Command
-from training.runs.profile_record import read_profile
+from training.runs.step_profile import read_profile
 
 MakeConfig = Callable[..., RunConfig]
 MakeContext = Callable[..., AppContext]
@@ -33,7 +33,7 @@ def test_a_running_engine_is_profiled_and_trains_on(
     qtbot.waitUntil(page.profile.view.isVisible, timeout=LONG)
     profile = read_profile(folder)
     assert profile is not None
-    assert [share.title for share in page.profile.view.bar.shares()][:3] == ["Copy and prepare", "Forward", "Backward"]
+    assert [share.title for share in page.profile.view.bar.shares()][:3] == ["Copy and augment", "Forward", "Backward"]
     assert sum(share.share for share in page.profile.view.bar.shares()) == pytest.approx(1.0)
     at_work(qtbot, context, step=profile.last_step + 10)
     context.live.ask(Command.STOP)

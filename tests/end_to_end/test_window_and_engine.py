@@ -25,8 +25,8 @@ from tests.studio.window_driver import answer_next_question, open_window, train_
 from training.config import RunConfig, save_config
 from training.control import Command
 from training.runs.folder import owner_of
-from training.runs.manifest import list_checkpoints
-from training.runs.series import read_series
+from training.runs.records.manifest import list_checkpoints
+from training.runs.records.series import read_series
 
 MakeConfig = Callable[..., RunConfig]
 MakeContext = Callable[..., AppContext]
@@ -78,7 +78,7 @@ def test_a_fresh_window_trains_the_sample_to_its_end_and_knows_it_at_the_next_st
     context = make_context()
     window = open_window(qtbot, context)
     context.draft.set_config(tiny())
-    window.conduct.actions.actions["start"].trigger()
+    window.controller.actions.actions["start"].trigger()
     folder = ended(qtbot, context, RunState.COMPLETED)
     assert folder.status()["best"]["metric"] == "val/accuracy"
     with qtbot.waitSignal(window.closed, timeout=LONG):
@@ -92,14 +92,14 @@ def test_a_dataset_that_is_missing_is_refused_before_anything_is_written(
     qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig, tmp_path: Path, workspace: Path
 ) -> None:
     context = make_context()
-    pictures = tmp_path / "pictures"
-    pictures.mkdir()
+    images = tmp_path / "pictures"
+    images.mkdir()
     heard: list[Notification] = []
     context.notifier.notified.connect(heard.append)
-    context.start_run(tiny(dataset={"kind": "image_folder", "path": str(pictures)}))
+    context.start_run(tiny(dataset={"kind": "image_folder", "path": str(images)}))
     qtbot.waitUntil(lambda: not context.engine.training, timeout=LONG)
     assert context.live.state is RunState.IDLE
-    assert str(pictures) in heard[-1].text
+    assert str(images) in heard[-1].text
     assert not list(workspace.glob("runs/*"))
 
 

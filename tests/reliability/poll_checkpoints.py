@@ -18,9 +18,7 @@ from typing import Any
 from training.checkpoints import newest_good
 from training.errors import CheckpointError
 from training.runs.folder import RunFolder
-from training.runs.manifest import checkpoint_folders, verify
-
-EVERY_STEP = 10**7
+from training.runs.records.manifest import checkpoint_folders, verify
 
 
 class Reader:
@@ -35,7 +33,7 @@ class Reader:
     def look(self) -> None:
         """Once at everything."""
         try:
-            newest, _, refused = newest_good(self._folder, EVERY_STEP)
+            newest, _, refused = newest_good(self._folder)
             self.faults += refused
             if newest is None and self._had_one:
                 self.faults.append("there is no checkpoint any more")

@@ -25,7 +25,7 @@ from PIL import Image
 
 from tests.training.export.test_script import assert_same_run, train_by_script
 from tests.training.tiny import write_idx
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 from training.export import export_checkpoint
 from training.presets import load_preset, preset_names, preset_text
 
@@ -162,7 +162,6 @@ def examine(name: str, steps: int, repeat: bool, folder: Path) -> str:
 
         return stop
 
-    sys.path.insert(0, str(folder))  # where a teacher lies beside the script
     try:
         with redirect_stdout(io.StringIO()):
             train_by_script(file, folder / "out", save=stopping)
@@ -171,8 +170,6 @@ def examine(name: str, steps: int, repeat: bool, folder: Path) -> str:
             train_by_script(file, folder / "out", "--resume")
     else:
         raise AssertionError("the script was not stopped")
-    finally:
-        sys.path.remove(str(folder))
     assert_same_run(checkpoint, folder / "out")
     return f"{text}   repeats its {steps} steps to the bit"
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from training.runs.folder import RunFolder, claim, release
-from training.runs.manifest import digest
+from training.runs.records.manifest import digest
 from training.runs.rewind import finish_rewind, list_set_aside, look_beyond, restore, rewind
 
 INJECTED = Path(__file__).parent / "kills" / "injected" / "sitecustomize.py"

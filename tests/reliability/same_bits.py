@@ -22,10 +22,10 @@ from itertools import chain
 from pathlib import Path
 
 from tests.training.catalog.task_samples import small
-from tests.training.tiny import tiny, tiny_pictures, write_idx
+from tests.training.tiny import tiny, tiny_images, write_idx
 from training.catalog import OBJECTIVES, entries
 from training.config import RunConfig, save_config
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 
 HERE = Path(__file__).resolve().parents[2]
 WORKER = """
@@ -88,7 +88,7 @@ def make_runs(place: Path) -> dict[str, RunConfig]:
     }
     runs |= {f"points, {name}": tiny(*settings) for name, settings in POINTS.items()}
     images = write_idx(place / "images")
-    runs |= {f"images, {name}": tiny_pictures(images, *settings) for name, settings in PICTURES.items()}
+    runs |= {f"images, {name}": tiny_images(images, *settings) for name, settings in PICTURES.items()}
     larger = start_run(small("classification", place / "teacher", "model.hidden=[32, 32]"), place / "teacher")
     teacher = Path(larger["folder"])
     runs |= {f"objective {row.kind}": small(row.kind, place / row.kind, teacher=teacher) for row in OBJECTIVES}

@@ -14,13 +14,13 @@ import pytest
 import torch
 
 from tests.training.tiny import tiny
-from training.checkpoints import Keeper
+from training.checkpoints import CheckpointManager
 from training.checkpoints.snapshot import Snapshot
 from training.config import RunConfig
-from training.engine.run import Hooks, resume_run, start_run
+from training.engine.runs.run import Hooks, resume_run, start_run
 from training.events import Event, Validated
 from training.runs.folder import RunFolder, create_run
-from training.runs.manifest import WEIGHTS, CheckpointInfo, list_checkpoints
+from training.runs.records.manifest import WEIGHTS, CheckpointInfo, list_checkpoints
 from training.runs.rewind import list_set_aside
 
 
@@ -56,14 +56,14 @@ def snapshot(step: int, value: float) -> Snapshot:
 def test_a_step_saved_again_with_another_result_is_never_missing_or_mixed(tmp_path: Path) -> None:
     """Its only checkpoint is replaced over and over."""
     folder = create_run(tmp_path, RunConfig())
-    keeper = Keeper(folder, 1, lambda saved: None)
-    keeper.save(snapshot(1, 0.0), best=True)
-    keeper.finish()
+    manager = CheckpointManager(folder, 1, lambda saved: None)
+    manager.save(snapshot(1, 0.0), best=True)
+    manager.finish()
     with reader_of(folder) as seen:
         for number in range(50):
-            keeper.save(snapshot(1, float(number)), best=number % 2 == 0)
-        keeper.finish()
-    keeper.close()
+            manager.save(snapshot(1, float(number)), best=number % 2 == 0)
+        manager.finish()
+    manager.close()
     assert seen["faults"] == []
     assert seen["whole"] > 10
     assert [path.name for path in folder.checkpoints.iterdir()] == ["step-00000001"]
@@ -71,12 +71,12 @@ def test_a_step_saved_again_with_another_result_is_never_missing_or_mixed(tmp_pa
 
 def test_new_and_deleted_checkpoints_are_whole_or_gone(tmp_path: Path) -> None:
     folder = create_run(tmp_path, RunConfig())
-    keeper = Keeper(folder, 2, lambda saved: None)
+    manager = CheckpointManager(folder, 2, lambda saved: None)
     with reader_of(folder) as seen:
         for step in range(1, 51):
-            keeper.save(snapshot(step, float(step)), best=step % 10 == 0)
-        keeper.finish()
-    keeper.close()
+            manager.save(snapshot(step, float(step)), best=step % 10 == 0)
+        manager.finish()
+    manager.close()
     assert seen["faults"] == []
     assert seen["whole"] > 10
     assert [info.step for info in list_checkpoints(folder)] == [50, 49]

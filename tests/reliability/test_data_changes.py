@@ -15,11 +15,11 @@ from tests.reliability.test_workers import outcome
 from tests.training.data.conftest import fill_class, write_idx
 from tests.training.tiny import tiny
 from training.config import RunConfig
-from training.engine.run import Hooks, resume_run, start_run
+from training.engine.runs.run import Hooks, resume_run, start_run
 from training.errors import InputError
 from training.events import EpochEnded, Event, Failed
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
+from training.runs.records.history import read_history
 
 IDX = "train-images-idx3-ubyte"
 PICTURE = "apple/007.png"
@@ -63,7 +63,7 @@ def overwrite(file: Path) -> None:
 
 
 def repaint(file: Path) -> None:
-    """Another picture of the same size under the same name, with the same time: only its content tells."""
+    """Another image of the same size under the same name, with the same time: only its content tells."""
     before = file.stat()
     Image.new("RGB", (16, 16), "red").save(file)
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))

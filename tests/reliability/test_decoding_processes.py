@@ -1,4 +1,4 @@
-"""Processes that decode a folder of pictures are killed, or their engine is: nothing is lost, and nothing stays behind."""
+"""Processes that decode a folder of images are killed, or their engine is: nothing is lost, and nothing stays behind."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import torch
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 from tests.training.data.conftest import fill_class
-from training.config.dataset import ImageFolderDataset
-from training.data import decode_many
-from training.data.resident import Notice
+from training.config.sections.data.dataset import ImageFolderDataset
+from training.data.batching.resident import Notice
+from training.data.images import decode_many
 from training.data.source import Opening, Source
 from training.data.sources import open_source
 from training.errors import TrainingError
@@ -68,20 +68,20 @@ def killing(told: list[Notice] | None = None) -> Iterator[None]:
         killer.join()
 
 
-def test_killed_ones_are_replaced_and_no_picture_is_lost(folder: Path) -> None:
+def test_killed_ones_are_replaced_and_no_image_is_lost(folder: Path) -> None:
     told: list[Notice] = []
     alone = opened(folder, 0, [])
     with killing(told):
         source = opened(folder, 2, told)
     assert source.fingerprint == alone.fingerprint
     assert torch.equal(source.read(torch.arange(120)), alone.read(torch.arange(120)))
-    assert ["no picture was lost" in notice.title for notice in told] == [True]
+    assert ["no image was lost" in notice.title for notice in told] == [True]
 
 
 def test_processes_that_always_die_are_said_in_one_sentence(folder: Path) -> None:
     with (
         killing(),
-        pytest.raises(TrainingError, match=r"decodes pictures ended unexpectedly.*loader\.workers = 0") as caught,
+        pytest.raises(TrainingError, match=r"decodes images ended unexpectedly.*loader\.workers = 0") as caught,
     ):
         opened(folder, 2, [])
     assert caught.value.fix == {"loader.workers": 0}
@@ -89,8 +89,8 @@ def test_processes_that_always_die_are_said_in_one_sentence(folder: Path) -> Non
 
 DECODING = """
 import sys, time
-from training.config.dataset import ImageFolderDataset
-from training.data import decode_many
+from training.config.sections.data.dataset import ImageFolderDataset
+from training.data.images import decode_many
 from training.data.source import Opening
 from training.data.sources import open_source
 

@@ -14,15 +14,15 @@ import pytest
 from tests.training.tiny import tiny
 from training.cli import main
 from training.config import RunConfig, save_config
-from training.engine.run import Hooks, resume_run, start_run
+from training.engine.runs.run import Hooks, resume_run, start_run
 from training.errors import InputError, TrainingError
 from training.events import AttemptStarted, CheckpointSaved, DataPrepared, EpochEnded, Event, Failed, Validated
 from training.runs import owner
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
-from training.runs.manifest import checkpoint_folders, read_labels, read_manifest, verify
+from training.runs.records.history import read_history
+from training.runs.records.manifest import checkpoint_folders, read_labels, read_manifest, verify
+from training.runs.records.series import read_series
 from training.runs.rewind import list_set_aside, restore
-from training.runs.series import read_series
 from training.runs.set_aside import SET_ASIDE
 
 if sys.platform == "win32":

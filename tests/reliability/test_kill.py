@@ -30,12 +30,11 @@ from tests.reliability.kills.scenarios import (
     write_data,
 )
 from tests.training.tiny import tiny
-from training.config import load_config, save_config
-from training.engine.run import resume_run, start_run
+from training.config import load_config
+from training.engine.runs.run import resume_run, start_run
 from training.runs.folder import RunFolder
-from training.runs.manifest import MANIFEST, STATE, WEIGHTS, digest, read_manifest, seal
-from training.runs.mending import mend_config
-from training.runs.series import read_series
+from training.runs.records.manifest import MANIFEST, STATE, WEIGHTS, digest, read_manifest, seal
+from training.runs.records.series import read_series
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the harness looks into /proc")
 
@@ -116,19 +115,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, dict[
     config = tiny("loop.ema_decay=0.9", "checkpoints.keep_last=2")
     record = start_run(config, tmp_path_factory.mktemp("workspace"))
     return RunFolder(Path(record["folder"])), record
-
-
-def test_a_loader_of_one_attempt_does_not_replace_the_configuration(tmp_path: Path) -> None:
-    """Found by the harness: a checkpoint of a resume with --set loader.workers=1 knows one setting more than the run."""
-    record = start_run(tiny("loader.mode=streamed", "loader.workers=0"), tmp_path)
-    folder = RunFolder(Path(record["folder"]))
-    save_config(tiny("loader.mode=streamed"), folder.config_file)
-    before = folder.config_file.read_bytes()
-    mend_config(folder)
-    assert folder.config_file.read_bytes() == before
-    folder.config_file.write_bytes(before[: before.index(b"[loop]")])
-    mend_config(folder)
-    assert folder.config().loop == tiny().loop
 
 
 @pytest.fixture

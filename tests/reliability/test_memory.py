@@ -14,19 +14,19 @@ import pytest
 
 from tests.training.tiny import tiny
 from training.config import RunConfig, save_config
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 from training.events import Found
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
-from training.runs.manifest import read_manifest
-from training.runs.series import read_series
+from training.runs.records.history import read_history
+from training.runs.records.manifest import read_manifest
+from training.runs.records.series import read_series
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts all private memory in RLIMIT_DATA")
 
 COMMAND = """
 import resource, runpy, sys
 import psutil, torch
-import training.engine.run, training.runs.index
+import training.engine.runs.run, training.runs.index
 torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # loads what its first use loads
 limit = psutil.Process().memory_info().data + int(sys.argv.pop(1))
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))

@@ -16,12 +16,12 @@ import pytest
 
 from tests.training.tiny import tiny
 from training.config import RunConfig, save_config
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 from training.runs.folder import RunFolder, create_run
-from training.runs.history import read_history
 from training.runs.index import Index
-from training.runs.manifest import checkpoint_folders, read_manifest
-from training.runs.series import read_series
+from training.runs.records.history import read_history
+from training.runs.records.manifest import checkpoint_folders, read_manifest
+from training.runs.records.series import read_series
 from training.runs.workspace import run_folders
 
 COMMAND = [sys.executable, "-m", "training"]

@@ -14,7 +14,7 @@ from tests.reliability.kills.comparison import compare
 from tests.reliability.kills.engine import attempt
 from tests.reliability.kills.moments import Trigger
 from tests.training.tiny import tiny
-from training.engine.run import resume_run, start_run
+from training.engine.runs.run import resume_run, start_run
 from training.runs.folder import RunFolder
 from training.runs.rewind import list_set_aside
 

@@ -20,12 +20,12 @@ import pytest
 from tests.training.tiny import tiny
 from training.config import RunConfig, save_config
 from training.control import Command, send
-from training.engine.run import Hooks, resume_run, start_run
+from training.engine.runs.run import Hooks, resume_run, start_run
 from training.events import Event, PhaseChanged, Stopped
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
-from training.runs.manifest import checkpoint_folders, list_checkpoints, read_manifest
-from training.runs.series import read_series
+from training.runs.records.history import read_history
+from training.runs.records.manifest import checkpoint_folders, list_checkpoints, read_manifest
+from training.runs.records.series import read_series
 from training.runs.workspace import run_folders
 
 if sys.platform == "win32":

@@ -13,15 +13,14 @@ import pytest
 from tests.training.engine.stopping import stopping_at
 from tests.training.tiny import tiny
 from training.config import RunConfig
-from training.engine.run import resume_run, start_run
-from training.errors import InputError
-from training.process import machine
+from training.engine.runs.run import resume_run, start_run
 from training.runs import owner
-from training.runs.folder import RunFolder, config_sum
-from training.runs.history import History, read_history
-from training.runs.manifest import read_labels, read_manifest
-from training.runs.series import read_series
+from training.runs.folder import RunFolder
+from training.runs.records.history import read_history
+from training.runs.records.manifest import read_labels, read_manifest
+from training.runs.records.series import read_series
 from training.runs.storage import RESERVE_FILE
+from training.system.process import machine
 
 DEAD = {"pid": 4_000_000, "born": "1", "machine": "", "host": "here", "since": "2026-01-01 08:00"}
 
@@ -83,14 +82,11 @@ def digests(folder: RunFolder) -> dict[str, Any]:
     }
 
 
-def measured(history: History) -> list[Any]:
-    return [(item.step, dict(item.metrics)) for item in history.validations + history.epochs]
-
-
 FILES = (
     "config.toml", "status.json", "environment.json", "data.json", "splits.safetensors", "events.jsonl", "series.bin",
     "telemetry.bin", "labels.json", "commands.jsonl", "owner.json", "log.txt", "evaluation.json", RESERVE_FILE,
 )  # fmt: skip
+SEALED = ("environment.json", "data.json")
 NEWEST = tuple(
     f"checkpoints/step-00000018/{name}"
     for name in ("manifest.json", "model.safetensors", "ema.safetensors", "state.pt")
@@ -108,7 +104,8 @@ def test_every_file_of_a_run_is_damaged_below(broken_off: RunFolder) -> None:
         pytest.param(name, damage, marks=[pytest.mark.slow] if damage in ("hole", "empty") else [])
         for name in (*FILES, *NEWEST)
         for damage in DAMAGES
-        if (name, damage) != ("config.toml", "flipped")  # may still be read, and is refused then: see test_resume
+        # What is on disk for good when it is relied on has digests, or is the person's to put back.
+        if name != "config.toml" and (damage not in ("flipped", "hole") or name in (*NEWEST, *SEALED))
     ],
 )
 def test_a_damaged_file_is_said_or_made_anew(
@@ -128,40 +125,9 @@ def test_a_damaged_file_is_said_or_made_anew(
     told = " ".join(f"{item.title} {item.advice}" for item in history.findings)
     if read_series(folder.series_file).tobytes() != read_series(whole.series_file).tobytes():
         assert "series.bin was damaged" in told
-    if measured(history) != measured(read_history(whole.events_file)):
-        assert "events.jsonl was damaged" in told
-    if name in ("series.bin", "events.jsonl"):
-        assert f"{name} was damaged" in told
     if name.startswith("checkpoints/step-00000018"):
         assert "A newer checkpoint is damaged" in told
         assert history.attempts[-1].step == 16
-
-
-def test_a_configuration_that_changed_before_the_first_checkpoint_is_refused(
-    tmp_path: Path, broken_off: RunFolder
-) -> None:
-    folder = copy_of(broken_off, tmp_path)
-    shutil.rmtree(folder.checkpoints)
-    text = folder.config_file.read_text()
-    folder.config_file.write_text(text.replace("seed = 0", "seed = 8", 1))
-    with pytest.raises(InputError, match=r"config\.toml: was changed or damaged"):
-        resume_run(str(folder.path), tmp_path)
-    folder.config_file.write_text(text)
-    assert resume_run(str(folder.path), tmp_path)["status"] == "completed"
-
-
-def test_a_run_of_an_earlier_version_begins_although_there_are_more_settings_now(
-    tmp_path: Path, broken_off: RunFolder
-) -> None:
-    folder = copy_of(broken_off, tmp_path)
-    shutil.rmtree(folder.checkpoints)
-    text = folder.config_file.read_text()
-    folder.config_file.write_text(text.replace('duplicates = "keep"\n', "").replace("test_fraction = 0.0\n", ""))
-    assert folder.config_file.read_text() != text
-    status = json.loads(folder.status_file.read_text())
-    folder.status_file.write_text(json.dumps(status | {"config_sum": config_sum(folder.settings())}))
-    assert config_sum(folder.settings()) != status["config_sum"]
-    assert resume_run(str(folder.path), tmp_path)["status"] == "completed"
 
 
 def test_facts_that_were_changed_are_not_believed(tmp_path: Path, broken_off: RunFolder, whole: RunFolder) -> None:

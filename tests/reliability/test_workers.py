@@ -20,14 +20,14 @@ from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 from tests.reliability.mortal import Mortal
 from tests.training.tiny import tiny
 from training.config import RunConfig, save_config
-from training.data import workers as data_workers
-from training.data.streamed import Streamed
-from training.engine.run import Hooks, start_run
+from training.data.batching import workers as data_workers
+from training.data.batching.streamed import Streamed
+from training.engine.runs.run import Hooks, start_run
 from training.errors import TrainingError
 from training.events import EpochEnded, Event, Found, Validated
 from training.runs.folder import RunFolder
-from training.runs.manifest import list_checkpoints, read_manifest
-from training.runs.series import read_series
+from training.runs.records.manifest import list_checkpoints, read_manifest
+from training.runs.records.series import read_series
 from training.runs.workspace import run_folders
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kills the fork server's children")
@@ -109,7 +109,7 @@ def test_the_third_death_without_a_batch_in_between_is_the_last(tmp_path: Path, 
     for life in range(deaths):
         (tmp_path / str(life)).touch()
     feed = Streamed(Mortal(tmp_path), torch.device("cpu"), workers=1)
-    passing = feed.passes("train", torch.arange(6), [(0, 2), (2, 4), (4, 6)])
+    passing = feed.iterate("train", torch.arange(6), [(0, 2), (2, 4), (4, 6)])
     if deaths == 3:
         with pytest.raises(
             TrainingError, match=r"ended unexpectedly, 3 times in a row.*short.*loader\.workers"

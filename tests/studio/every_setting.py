@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from studio.state.draft import Draft
-from studio.state.setting_specs import RUN, kinds, plain, specs
+from studio.state.drafts.draft import Draft
+from studio.state.drafts.setting_specs import RUN, kinds, plain, specs
 from training.config.describe import FieldSpec
 from training.config.run import SECTIONS
 

@@ -32,17 +32,16 @@ from training.events import (
     Event,
     Failed,
     PhaseChanged,
-    ProfileBegun,
     Profiled,
     Stopped,
     Validated,
 )
 from training.runs.folder import RunFolder, claim, create_run, release
-from training.runs.history import EventLog
-from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, write_labels
-from training.runs.profile_record import FirstSteps, PartTime, Profile, StepPart, write_profile
+from training.runs.records.history import EventLog
+from training.runs.records.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, write_labels
+from training.runs.records.series import FLUSH_ROW, STEP_ROW, SeriesWriter
 from training.runs.rewind import look_beyond, rewind
-from training.runs.series import FLUSH_ROW, STEP_ROW, SeriesWriter
+from training.runs.step_profile import Profile, write_profile
 
 STEPS_PER_EPOCH = 20
 PROFILED_STEPS = 20
@@ -143,28 +142,18 @@ class Run:
             self.save()
         if self.control.profile:
             self.control.profile = False
-            self._begin_profile()
+            self.profiling_until = self.step + PROFILED_STEPS
         if self.profiling_until == self.step:
             self._end_profile()
         if self.step % STEPS_PER_EPOCH == 0 or self.control.validate:
             self.control.validate = False
             self._validate()
 
-    def _begin_profile(self) -> None:
-        self.emit(ProfileBegun(step=self.step, steps=PROFILED_STEPS, seconds=0.01))
-        self.profiling_until = self.step + PROFILED_STEPS
-
     def _end_profile(self) -> None:
         """A step that waits for its data two thirds of the time."""
-        parts: dict[StepPart, float] = {"wait": 0.02, "forward": 0.005, "backward": 0.005}
         profile = Profile(
-            time=time.time(), last_step=self.step, steps=PROFILED_STEPS, seconds=0.03 * PROFILED_STEPS, median=0.03, p95=0.03,
-            samples_per_second=1000.0, device="processor", on_gpu=False, clock="host", batches="streamed", workers=1, cores=4,
-            cached=False, first=FirstSteps(steps=0, seconds=0.0), outside={},
-            parts={
-                name: PartTime(seconds=mean * PROFILED_STEPS, mean=mean, median=mean, p95=mean)
-                for name, mean in parts.items()
-            },
+            last_step=self.step, steps=PROFILED_STEPS, samples_per_second=1000.0, device="CPU", busy=None, workers=1, cores=4,
+            cached=False, parts={"wait": 0.4, "forward": 0.1, "backward": 0.1}, outside={},
         )  # fmt: skip
         write_profile(self.folder, profile)
         self.emit(Profiled(step=self.step, steps=PROFILED_STEPS))

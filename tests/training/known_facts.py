@@ -6,7 +6,7 @@ from training.facts import DataFacts
 
 
 def sample_facts(shape: tuple[int, ...]) -> DataFacts:
-    """Pictures, or vectors where ``shape`` has one side, of two classes."""
+    """Images, or vectors where ``shape`` has one side, of two classes."""
     return DataFacts("image" if len(shape) == 3 else "vector", shape, "class", ("no", "yes"))
 
 

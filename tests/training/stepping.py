@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from training.data import Window
+from training.data import MicroBatches
 from training.engine.session import Session
 from training.engine.step import train_step
 
 
-def take_step(session: Session, window: Window) -> tuple[Tensor, Tensor]:
+def take_step(session: Session, window: MicroBatches) -> tuple[Tensor, Tensor]:
     """The step over ``window`` as the loop makes it: compiled where the session is."""
     result = (session.compiled or train_step)(session, window, session.next_lr())
     session.progress.count_step()

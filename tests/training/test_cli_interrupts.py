@@ -20,10 +20,10 @@ from training.cli.train import SAME_REQUEST_SECONDS
 from training.config import load_config
 from training.console import Console
 from training.control import LEFT_ALONE
-from training.engine.attempt import AT_ONCE
+from training.engine.runs.attempt import AT_ONCE
 from training.events import Event, Stopped
 from training.runs.folder import RunFolder, create_run
-from training.runs.history import read_history
+from training.runs.records.history import read_history
 
 
 def test_ctrl_c_stops_after_the_step_and_the_run_can_be_resumed(config: Path) -> None:

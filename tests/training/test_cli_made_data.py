@@ -12,18 +12,17 @@ import pytest
 from tests.training.commands import Captured, json_line
 from training.cli import main
 from training.core import counter_rng
-from training.data import made_room, placement
-from training.data.host_memory import HostMemory
+from training.data import placement
 from training.data.sources import toys
 from training.serve import serve
+from training.system.host_memory import HostMemory
 
 GB = 10**9
 
 
 def leave_free(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However large this machine is."""
-    for module in (made_room, placement):
-        monkeypatch.setattr(module, "host_memory", lambda: HostMemory(16 * GB, size, "that this computer has"))
+    monkeypatch.setattr(placement, "host_memory", lambda: HostMemory(16 * GB, size, "that this computer has"))
 
 
 @pytest.fixture
@@ -71,7 +70,7 @@ def test_what_does_not_fit_is_made_anew_in_each_epoch_where_that_needs_less(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, megabytes: float, mode: str, told: str
 ) -> None:
     leave_free(int(megabytes * 10**6), monkeypatch)
-    for module in (made_room, toys):
+    for module in (placement, toys):
         monkeypatch.setattr(module, "MADE_AT_ONCE", 100)
     blobs = ["dataset.kind=blobs", "dataset.samples=10000", "dataset.features=100", f"loader.mode={mode}"]
     settings = [word for setting in blobs for word in ("--set", setting)]
@@ -109,6 +108,6 @@ def test_check_shows_its_phases_on_a_terminal(
     arguments = ["check", "preset:table-classes", "--set", f"dataset.path={tmp_path / 't.csv'}"]
     assert main([*arguments, "--workspace", str(tmp_path)]) == 0
     said = capsys.readouterr().err
-    assert "\rreading t.csv..." in said
+    assert "reading t.csv..." in said
     assert "building the model" in said
-    assert "\rok       The data opens" in said  # the line that changed is gone before
+    assert "ok       The data opens" in said  # the line that changed is gone before

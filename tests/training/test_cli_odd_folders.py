@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,8 @@ import pytest
 
 from tests.training.commands import Captured, json_line
 from training.cli import main
-from training.events import Event, decode
-from training.runs import history
 from training.runs.folder import RunFolder
-from training.runs.manifest import MANIFEST, seal
+from training.runs.records.manifest import MANIFEST, seal
 from training.runs.rewind import list_set_aside
 from training.runs.set_aside import SET_ASIDE
 
@@ -155,23 +152,3 @@ def test_checkpoints_of_a_newer_version_ask_for_an_update(run: Path, tmp_path: P
     for words in (["resume", str(run)], ["export", str(run), "--to", "safetensors", "--out", str(tmp_path / "out")]):
         assert main(words) == 2
         assert error(capsys).endswith(told)
-
-
-def test_events_are_read_once_however_much_of_them_is_damaged(
-    run: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A resume asks what happened before in five places."""
-    garbage = b"".join(b"damaged %d\n" % number for number in range(1000))
-    with (run / "events.jsonl").open("ab") as stream:
-        stream.write(garbage)
-    decoded: list[bytes | str] = []
-
-    def count(line: bytes | str) -> Event | None:
-        decoded.append(line)
-        return decode(line)
-
-    monkeypatch.setattr(history, "decode", count)
-    assert main(["resume", str(run), "--set", "checkpoints.keep_last=2"]) == 0
-    assert "events.jsonl was damaged" not in error(capsys)  # behind the checkpoint
-    assert len([line for line in decoded if line[:7] == b"damaged"]) == 1000
-    assert max(Counter(decoded).values()) == 1

@@ -11,7 +11,7 @@ import pytest
 from tests.training.commands import Captured, json_line, stopped_run
 from training.cli import main
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
+from training.runs.records.history import read_history
 
 
 def test_runs_are_listed_in_columns_and_branches_are_marked(config: Path, capsys: Captured) -> None:
@@ -77,7 +77,7 @@ def test_show_tells_what_a_run_ran_on_and_the_commit_of_its_configuration(
     text = capsys.readouterr().out
     assert "attempt    2, " in text
     assert "from step 8, with checkpoints.keep_last: 3 → 7\n" in text
-    assert "ran on     processor with " in text
+    assert "ran on     CPU with " in text
     assert "variables  " in text
     assert "completed: all steps done\n" in text
     config.write_text(config.read_text() + "\n# changed\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -62,19 +61,6 @@ def test_what_takes_no_output_is_called_by_its_name(run: list[str], unbuffered: 
     assert shell(f"{PROGRAM} 2>/dev/full", "show", "nothing", *run[1:], unbuffered=unbuffered) == (2, "", "")
 
 
-@pytest.mark.parametrize("kilobytes", [1_000_000, None])
-def test_too_little_memory_for_torch_is_said_in_a_sentence(run: list[str], kilobytes: int | None) -> None:
-    """Where only a little is missing, NumPy's library ends the process itself."""
-    if kilobytes is None:
-        peak = "import torch\nprint(open('/proc/self/status').read())"
-        status = subprocess.run([sys.executable, "-c", peak], capture_output=True, text=True, check=True).stdout
-        found = re.search(r"VmPeak:\s*(\d+)", status)
-        assert found is not None
-        kilobytes = int(found[1]) * 9 // 10
-    told = "There is not enough memory to load torch. Raise the limit (ulimit -v), or end other programs, and start again.\n"
-    assert shell(f"ulimit -v {kilobytes}; {PROGRAM}", "resume", *run) == (1, "", told)
-
-
 def test_a_line_break_in_a_path_breaks_no_line(config: Path, tmp_path: Path, capsys: Captured) -> None:
     workspace = ["--workspace", str(tmp_path / "a\nb")]
     assert main(["run", str(config), "--set", "loop.epochs=1", "--json", *workspace]) == 0
@@ -84,3 +70,21 @@ def test_a_line_break_in_a_path_breaks_no_line(config: Path, tmp_path: Path, cap
     assert "\nb" not in captured.err
     assert main(["show", run, *workspace]) == 0
     assert f"folder     {tmp_path}/a\\nb/runs/{run}\n" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_terminal_shows_a_line_that_changes_and_gets_its_cursor_back(config: Path, tmp_path: Path) -> None:
+    words = ["run", str(config), "--set", "loop.epochs=1", "--workspace", str(tmp_path)]
+    code, text, _ = shell(PROGRAM, *words)
+    assert (code, "\x1b" in text) == (0, False)
+    command = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"
+    terminal = [sys.executable, "-c", command, sys.executable, "-m", "training", *words]
+    done = subprocess.run(terminal, capture_output=True, text=True, check=True, env=BUFFERED | {"TERM": "xterm"})
+    assert "preparing" in done.stdout or "reading" in done.stdout
+    assert done.stdout.rindex("\x1b[?25h") > done.stdout.rindex("\x1b[?25l")  # its cursor
+    assert "completed at step 8, " in done.stdout.rstrip().splitlines()[-1]
+
+
+def test_rich_is_loaded_by_tables_and_terminals_alone() -> None:
+    code = "import sys, training.cli, training.cli.train, training.cli.records; print('rich' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -11,7 +11,7 @@ from tests.training.data.text_sample import write_text
 from tests.training.tiny import tiny
 from training.cli import main
 from training.config import parse_config
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 PROBE = """
 import json, resource
 import psutil
-from training.process import give_back_memory, tune_process
+from training.system.process import give_back_memory, tune_process
 
 tune_process()
 

@@ -13,7 +13,7 @@ from torch.optim import lr_scheduler as torchs
 
 from training import schedules
 from training.catalog import SCHEDULES
-from training.config import schedule as sections
+from training.config.sections import schedule as sections
 from training.errors import ConfigError
 from training.schedules import PlateauState, Schedule, make_schedule
 

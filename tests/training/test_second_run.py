@@ -12,12 +12,12 @@ import pytest
 from safetensors.torch import load_file
 
 from tests.training.test_serve import child, read, write
-from tests.training.tiny import tiny, tiny_pictures, write_idx
+from tests.training.tiny import tiny, tiny_images, write_idx
 from training.cli import main
 from training.config import RunConfig
 from training.config.files import config_data, save_config
 from training.runs.folder import RunFolder
-from training.runs.series import read_series
+from training.runs.records.series import read_series
 from training.runs.workspace import run_folders
 
 __all__ = ["child"]
@@ -73,7 +73,7 @@ def test_a_file_that_changed_between_two_runs_is_read_again(child: Any, tmp_path
     assert read(child)["reply"] == "ready"
     data = write_idx(tmp_path / "data")
     labels = data / "train-labels-idx1-ubyte.gz"
-    config = tiny_pictures(data, "loop.epochs=1")
+    config = tiny_images(data, "loop.epochs=1")
     time.sleep(3.1)  # files that were written just now are never kept
     first = train(child, config, tmp_path / "runs")
     second = train(child, config, tmp_path / "runs")

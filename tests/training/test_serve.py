@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from tests.training.tiny import tiny
-from training import process
 from training.config.files import config_data
-from training.config.tables import TableDataset
+from training.config.sections.data.tables import TableDataset
 from training.control import SYSTEM_ENDS, WINDOW_GONE, Command, send
 from training.runs.folder import RunFolder, owner_of
-from training.runs.series import read_series
+from training.runs.records.series import read_series
 from training.runs.workspace import run_folders
 from training.serve import serve
+from training.system import process
 
 LONG = 200.0  # seconds: a busy machine may need as long to load torch
 

@@ -26,7 +26,7 @@ def tiny(*overrides: str) -> RunConfig:
 
 
 def write_idx(folder: Path, samples: int = 240, size: int = 12) -> Path:
-    """An idx dataset of ``samples`` training pictures (and a quarter of that for testing) with learnable content."""
+    """An idx dataset of ``samples`` training images (and a quarter of that for testing) with learnable content."""
     folder.mkdir(parents=True, exist_ok=True)
     generator = np.random.default_rng(0)
     for name, count in (("train", samples), ("t10k", samples // 4)):
@@ -43,8 +43,8 @@ def write_idx(folder: Path, samples: int = 240, size: int = 12) -> Path:
     return folder
 
 
-def tiny_pictures(folder: Path, *overrides: str) -> RunConfig:
-    """A run over tiny pictures with every random thing on: shuffling, augmentation, dropout, a short last window."""
+def tiny_images(folder: Path, *overrides: str) -> RunConfig:
+    """A run over tiny images with every random thing on: shuffling, augmentation, dropout, a short last window."""
     data: dict[str, Any] = {
         "name": "pictures",
         "dataset": {"kind": "idx", "path": str(folder), "flip": True, "crop_padding": 2, "rotation": 10.0},

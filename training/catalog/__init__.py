@@ -5,10 +5,9 @@ To add a choice: one config class in ``training.config``, one row in this packag
 
 from __future__ import annotations
 
-from training.catalog.entries import DATASETS, MODELS, OBJECTIVES, entries, entry
+from training.catalog.entries import DATASETS, MODELS, OBJECTIVES, OPTIMIZERS, SCHEDULES, entries, entry
 from training.catalog.entry import Entry, resolve
-from training.catalog.optimization import OPTIMIZERS, SCHEDULES
-from training.config.metrics import METRICS, Metric, metric
+from training.config.rules.metrics import METRICS, Metric, metric
 
 __all__ = [
     "DATASETS",

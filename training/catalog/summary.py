@@ -7,27 +7,16 @@ from pathlib import PurePath
 from typing import Any
 
 from training.catalog.entries import entry
+from training.config.describe import describe
 from training.config.run import RunConfig
-from training.reading import visible
+from training.system.untrusted import escape_unprintable
 
 _MOST_NAMED = 2
 _LONGEST = 40  # characters of a name out of a file
-_LOSSES = {
-    "cross_entropy": "Cross-entropy",
-    "bce_with_logits": "Binary cross-entropy",
-    "mse": "MSE",
-    "l1": "L1",
-    "huber": "Huber",
-    "weighted_sum": "Weighted sum of losses",
-    "margin_ranking": "Margin ranking",
-    "dice": "Dice",
-    "dice_cross_entropy": "Dice + cross-entropy",
-    "dice_bce": "Dice + binary cross-entropy",
-}
 _TOKENS = {"characters": "next character", "bytes": "next byte", "bpe": "next token"}
 _ANSWERS = {
     "classification": "class",
-    "binary": "yes or no",
+    "binary": "class",
     "multi_label": "labels",
     "regression": "value",
     "ranking": "order",
@@ -46,7 +35,7 @@ def summarize(config: RunConfig, report: Mapping[str, Any] | None = None, parame
     parts = (
         f"{_data(config)} → {_target(config, report or {})}",
         f"{_model(config)} {_count(parameters)}" if parameters else _model(config),
-        f"{optimizer}, {shape[0].lower()}{shape[1:]} {_rate(peak)}",
+        f"{optimizer}, {shape.lower() if shape[1:].islower() else shape} {_rate(peak)}",
         _loss(config),
     )
     return " · ".join(parts)
@@ -55,14 +44,14 @@ def summarize(config: RunConfig, report: Mapping[str, Any] | None = None, parame
 def _data(config: RunConfig) -> str:
     name, path = getattr(config.dataset, "name", None), getattr(config.dataset, "path", None)
     place = name or (PurePath(str(path).replace("\\", "/")).name if path else "")
-    return visible(str(place), _LONGEST) if place else entry("dataset", config.dataset.kind).title
+    return escape_unprintable(str(place), _LONGEST) if place else entry("dataset", config.dataset.kind).title
 
 
 def _target(config: RunConfig, report: Mapping[str, Any]) -> str:
     dataset, task = config.dataset, config.objective.kind
     chosen = getattr(dataset, "targets", None)
     if isinstance(chosen, str):  # an array of an archive
-        return visible(chosen, _LONGEST)
+        return escape_unprintable(chosen, _LONGEST)
     if chosen:
         return _join_targets([str(name) for name in chosen], len(chosen))
     told, count = report.get("classes"), report.get("class_count")
@@ -78,19 +67,20 @@ def _target(config: RunConfig, report: Mapping[str, Any]) -> str:
 
 
 def _join_targets(names: list[str], count: int) -> str:
-    shown = [visible(name, _LONGEST) for name in names[:_MOST_NAMED]]
+    shown = [escape_unprintable(name, _LONGEST) for name in names[:_MOST_NAMED]]
     return ", ".join(shown) + (f" and {count - len(shown):,} more" if count > len(shown) else "")
 
 
 def _model(config: RunConfig) -> str:
     name, path = getattr(config.model, "name", None), getattr(config.model, "path", None)
     own = name or (PurePath(str(path).replace("\\", "/")).name if path else "")
-    return visible(str(own), _LONGEST) if own else entry("model", config.model.kind).title
+    return escape_unprintable(str(own), _LONGEST) if own else entry("model", config.model.kind).title
 
 
 def _loss(config: RunConfig) -> str:
-    loss = getattr(config.objective, "loss", None)
-    return _LOSSES[loss] if loss else entry("objective", config.objective.kind).title
+    loss = next((spec for spec in describe(type(config.objective)) if spec.name == "loss"), None)
+    title = entry("objective", config.objective.kind).title
+    return loss.label(getattr(config.objective, loss.name)) if loss else title
 
 
 def _count(parameters: int) -> str:

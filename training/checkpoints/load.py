@@ -14,9 +14,8 @@ from torch import Tensor, nn
 from training.checkpoints.plain_state import Refused, read_plain
 from training.checkpoints.write import AVERAGED
 from training.errors import CheckpointError
-from training.reading import open_file, visible
 from training.runs.folder import RunFolder
-from training.runs.manifest import (
+from training.runs.records.manifest import (
     STATE,
     WEIGHTS,
     NewerFormat,
@@ -25,29 +24,28 @@ from training.runs.manifest import (
     read_manifest,
     verify,
 )
+from training.system.untrusted import escape_unprintable, open_file
 
 _MOST_BYTES = 1 << 44
 _MOST_STEPS = 1 << 53
 
 
-def newest_good(folder: RunFolder, steps: int) -> tuple[Path | None, dict[str, Any], list[str]]:
+def newest_good(folder: RunFolder) -> tuple[Path | None, dict[str, Any], list[str]]:
     """The newest checkpoint whose files match their digests, its manifest, and a sentence for each newer one that is
     damaged. None, when the run has no checkpoint yet.
 
-    Only checkpoints within the ``steps`` that the series holds count: an earlier version left later ones lying when a run
-    went back. Raises CheckpointError when there are checkpoints but none of use, and when one of a newer format comes before
-    the newest whole one: to go on from there would cut off what a newer version has trained.
+    Raises CheckpointError when there are checkpoints but none of use, and when one of a newer format comes before the newest
+    whole one: to go on from there would cut off what a newer version has trained.
     """
     refused: list[str] = []
-    paths = checkpoint_folders(folder)
-    for path in (path for path in paths if path.name <= checkpoint_name(steps)):
+    for path in checkpoint_folders(folder):
         try:
             manifest = verify(path)
         except NewerFormat:
             raise
         except CheckpointError as error:
-            if not os.path.lexists(path):  # tidied away while we looked: then there is a newer one
-                return newest_good(folder, steps)
+            if not os.path.lexists(path):  # deleted while we looked: then there is a newer one
+                return newest_good(folder)
             refused.append(str(error))
             continue
         if checkpoint_name(manifest["step"]) == path.name:
@@ -57,11 +55,6 @@ def newest_good(folder: RunFolder, steps: int) -> tuple[Path | None, dict[str, A
         raise CheckpointError(
             f"No checkpoint of this run is whole, so it cannot go on: {refused[0].partition(';')[0]}.",
             "Put the files back from a backup, or start a new run.",
-        )
-    if paths:
-        raise CheckpointError(
-            f"{folder.series_file}: holds only {steps} steps, fewer than came before the oldest checkpoint; put the file "
-            "back, or start a new run."
         )
     return None, {}, refused
 
@@ -77,24 +70,16 @@ def load_weights(checkpoint: Path, model: nn.Module, averaged: bool = False) -> 
     own = model.state_dict()
     # A tied layer has two names for one tensor, of which averages are saved under the first alone.
     held = {_memory(own[key]) for key in tensors if key in own}
-    missing = sorted(key for key in own if key not in tensors and _memory(own[key]) not in held)
-    foreign = sorted(set(tensors) - set(own))
-    shapes = [
-        f"{key} is {tuple(tensors[key].shape)} there and {tuple(own[key].shape)} here"
-        for key in own
-        if key in tensors and own[key].shape != tensors[key].shape
+    shared = [key for key in own if key in tensors]
+    faults = [
+        *(
+            f"{key} is {_form(tensors[key])} there and {_form(own[key])} here"
+            for key in shared
+            if _differ(own[key], tensors[key])
+        ),
+        *(f"{key} is missing there" for key in own if key not in tensors and _memory(own[key]) not in held),
+        *(f"{escape_unprintable(key, 100)} is unknown here" for key in tensors if key not in own),
     ]
-    types = [
-        f"{key} is {_name(tensors[key].dtype)} there and {_name(own[key].dtype)} here"
-        for key in own
-        if key in tensors and own[key].dtype != tensors[key].dtype
-    ]
-    faults = (
-        shapes
-        or [f"{key} is missing there" for key in missing]
-        or [f"{visible(key, 100)} is unknown here" for key in foreign]
-        or types
-    )
     if faults:
         raise CheckpointError(
             f"{checkpoint}: its weights belong to another model ({faults[0]}); use the model settings it was saved with."
@@ -109,8 +94,12 @@ def _memory(tensor: Tensor) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
     return tensor.data_ptr(), tuple(tensor.shape), tensor.stride()
 
 
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
+def _differ(one: Tensor, other: Tensor) -> bool:
+    return (one.shape, one.dtype) != (other.shape, other.dtype)
+
+
+def _form(tensor: Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')} {tuple(tensor.shape)}"
 
 
 def load_tensors(path: Path) -> dict[str, Tensor]:
@@ -120,7 +109,7 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except (OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError, MemoryError) as error:
         raise CheckpointError(
-            f"{path}: is not a readable weights file ({visible(str(error), 200)}); choose another checkpoint."
+            f"{path}: is not a readable weights file ({escape_unprintable(str(error), 200)}); choose another checkpoint."
         ) from error
 
 
@@ -136,7 +125,7 @@ def load_state(checkpoint: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path}: {error} and was not loaded; do not trust its source.") from error
     except Exception as error:  # archives and pickles that are broken raise anything
         raise CheckpointError(
-            f"{path}: is not a readable training state ({visible(str(error), 200)}); choose another checkpoint."
+            f"{path}: is not a readable training state ({escape_unprintable(str(error), 200)}); choose another checkpoint."
         ) from error
     fault = _fault_of_state(state)
     if not fault and state["progress"]["step"] != read_manifest(checkpoint)["step"]:

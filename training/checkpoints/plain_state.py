@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from training.reading import MEGABYTE, open_file
+from training.system.untrusted import MEGABYTE, open_file
 
 _MOST_BYTES = 1 << 40
 _MOST_PICKLE = 64 * MEGABYTE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,20 +63,6 @@ class SnapshotMemory:
                 event.synchronize()
 
         return Copied(copied, arrived)
-
-    def prepare(self, content: Any) -> Callable[[], None]:
-        """What makes the first copy of such ``content`` as fast as later ones; for another thread, as it takes a while."""
-        wanted = Counter(_kind(tensor) for tensor in tensors_in(content))
-
-        def touch() -> None:
-            for kind, count in wanted.items():
-                # Some may be there: a run that rolls back has saved its beginning.
-                for _ in range(count - len(self._buffers[kind])):
-                    buffer = _buffer(*kind)
-                    ctypes.memset(buffer.data_ptr(), 0, buffer.nbytes)
-                    self._buffers[kind].append(buffer)
-
-        return touch
 
     def _copied(self, value: Any, free: Mapping[Any, list[Tensor]]) -> Any:
         if isinstance(value, Tensor):

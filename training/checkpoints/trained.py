@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import torch
+from pydantic import TypeAdapter
 from torch import nn
 
 from training.checkpoints.load import load_weights
@@ -16,12 +17,12 @@ from training.checkpoints.write import AVERAGED
 from training.config import RunConfig, parse_config
 from training.data.normalise import Normalisation
 from training.errors import CheckpointError
-from training.facts import DataFacts, Target
+from training.facts import DataFacts
 from training.models import make_model
 from training.objectives import Objective, make_objective
-from training.reading import visible
 from training.runs.folder import RunFolder
-from training.runs.manifest import verify
+from training.runs.records.manifest import verify
+from training.system.untrusted import escape_unprintable
 
 _MOST_VALUES = 1 << 28  # in a sample
 
@@ -41,6 +42,7 @@ class Trained:
     normalisation: Normalisation
 
 
+_NUMBERS = TypeAdapter(tuple[float, ...])
 _SIDES = {"image": 3, "vector": 1, "tokens": 1, "list": 2}
 """How many numbers say the shape of a sample."""
 
@@ -49,41 +51,21 @@ def _fault(facts: DataFacts, normalisation: Normalisation, threads: Any) -> str:
     """What of this no run of ours writes; "" when a model may be built from it and a script be written with it."""
     names, shape = facts.names, facts.shape
     least = 2 if facts.target in ("class", "mask", "tokens") else 1
-    if not all(isinstance(name, str) and name.encode() for name in names) or not least <= len(set(names)) == len(names):
+    if not all(names) or not least <= len(set(names)) == len(names):
         return "its classes are no different names"
-    if not all(type(side) is int and side > 0 for side in shape) or not 0 < math.prod(shape) <= _MOST_VALUES:
+    if min(shape, default=0) <= 0 or math.prod(shape) > _MOST_VALUES or len(shape) != _SIDES[facts.layout]:
         return "its shape is no shape"
-    if len(shape) != _SIDES.get(facts.layout) or facts.target not in get_args(Target):
-        return "its layout is another than its shape"
-    numbers = (*normalisation.mean, *normalisation.std)
-    numbers += (*facts.target_mean, *facts.target_std)
-    if not all(type(number) is float and math.isfinite(number) for number in numbers):
-        return "its mean and spread are no ordinary numbers"
-    if min((*normalisation.std, *facts.target_std), default=1.0) <= 0.0:
-        return "its mean and spread are no ordinary numbers"
-    if not all(type(number) is int and 0 <= number < 1 << 31 for number in (*facts.categories, *facts.counts)):
+    mean, std = (*normalisation.mean, *facts.target_mean), (*normalisation.std, *facts.target_std)
+    if not all(map(math.isfinite, (*mean, *std))) or min(std, default=1.0) <= 0.0:
+        return "its mean and std are no ordinary numbers"
+    if not all(0 <= number < 1 << 31 for number in (*facts.categories, *facts.counts, facts.samples)):
         return "its categories or counts are no ordinary numbers"
-    if len(facts.categories) not in (0, shape[-1]) or not all(isinstance(name, str) for name in facts.columns):
+    if len(facts.categories) not in (0, shape[-1]):
         return "its features are others than its shape says"
-    texts = (*(text for some in facts.codes for text in some), *facts.merges, facts.vocabulary)
-    if not all(isinstance(text, str) for text in texts):
-        return "its categories or tokens are no texts"
-    if type(facts.samples) is not int or facts.samples < 0:
-        return "its number of samples is none"
     channels = {"image": shape[0], "tokens": 0}.get(facts.layout, shape[-1])
     if not len(normalisation.mean) == len(normalisation.std) == channels:
-        return "its mean and spread are of other channels"
-    if type(threads) is not int or not 1 <= threads <= 1024:
-        return "its number of threads is none"
-    return ""
-
-
-def _read_facts(data: Mapping[str, Any]) -> DataFacts:
-    """The manifest's "data"; earlier versions knew classes only."""
-    names = data.get("names", data.get("classes"))
-    if not isinstance(names, list):
-        raise TypeError("its classes are no list")
-    return DataFacts.from_record({**data, "names": names, "target": data.get("target", "class")})
+        return "its mean and std are of other channels"
+    return "" if type(threads) is int and 1 <= threads <= 1024 else "its number of threads is none"
 
 
 def load_trained(checkpoint: Path) -> Trained:
@@ -93,12 +75,12 @@ def load_trained(checkpoint: Path) -> Trained:
     try:
         config = parse_config(manifest["config"], str(checkpoint), paths=False)
         data = manifest["data"]
-        facts = _read_facts(data)
-        missing = bool(data.get("missing", False))
-        normalisation = Normalisation(tuple(data["mean"]), tuple(data["std"]), facts.layout, missing)
+        facts = DataFacts.from_record(data)
+        mean, std = (_NUMBERS.validate_python(data[name]) for name in ("mean", "std"))
+        normalisation = Normalisation(mean, std, facts.layout, data["missing"])
         fault = _fault(facts, normalisation, manifest.get("threads"))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        fault = visible(f"{type(error).__name__}: {error}", 200)
+        fault = escape_unprintable(f"{type(error).__name__}: {error}", 200)
     if fault:
         raise CheckpointError(
             f"{checkpoint}: its manifest does not say enough about data and model ({fault}); choose another checkpoint."

@@ -16,11 +16,11 @@ from typing import IO, Any, cast
 import torch
 
 import training
-from training.atomic import sync_folder
 from training.checkpoints.files import HashedFile, write_tensors
 from training.checkpoints.snapshot import Snapshot
 from training.errors import CheckpointError
-from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, verify
+from training.runs.records.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, verify
+from training.system.atomic import sync_folder
 
 AVERAGED = "ema.safetensors"
 TEMPORARY = ".writing-"

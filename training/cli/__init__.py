@@ -7,17 +7,20 @@ on request, 2 bad config or input, 1 failed.
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from training.arguments import HIDDEN, parse_words
 from training.cli.parser import load_command, make_parser
 from training.errors import InputError, TrainingError
-from training.interrupts import raise_when_interrupted
-from training.loading import is_shortage, too_little_memory
-from training.reading import visible
 from training.streams import prepare_streams, say
+from training.system.interrupts import raise_when_interrupted
+from training.system.untrusted import escape_unprintable
 from training.toml_text import read_config_text, read_toml
+
+_SHORTAGE = re.compile("failed to map segment|cannot allocate memory|OpenBLAS error", re.IGNORECASE)
+"""What torch's libraries say where a limit on this process leaves too little."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -27,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
         prepare_streams()
         arguments = parse_words(*make_parser(), argv)
         _expect_config(arguments)
-        from training.process import tune_process  # these loads are what takes its time
+        from training.system.process import tune_process  # these loads are what takes its time
 
         tune_process()
         return load_command(arguments)(arguments)
@@ -38,9 +41,11 @@ def main(argv: Sequence[str]) -> int:
         say("Interrupted at once; a run that was under way can be resumed from its last checkpoint, if it has one.")
         return 130
     except ImportError as error:
-        if not is_shortage(str(error)):
+        if not _SHORTAGE.search(str(error)):
             raise
-        say(str(too_little_memory()))
+        say(
+            "There is not enough memory to load torch. Raise the limit (ulimit -v), or end other programs, and start again."
+        )
         return 1
     except MemoryError:  # so little is left that not even the end of the run could be written down
         say("The memory ran out; the run can be resumed in smaller batches, from its last checkpoint if it has one.")
@@ -48,7 +53,7 @@ def main(argv: Sequence[str]) -> int:
     except BrokenPipeError:  # the reader of our output has gone: nothing left to say
         return 0
     except OSError as error:  # a path too long, a folder or disk that cannot be written
-        where = "" if error.filename is None else f"{visible(str(error.filename), 100)}: "
+        where = "" if error.filename is None else f"{escape_unprintable(str(error.filename), 100)}: "
         say(f"{where}{error.strerror or error}; check the path, its permissions and the disk.")
         return InputError.exit_code
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 
 from training.cli.options import workspace_of
-from training.loading import expect_torch
+from training.runs.cli_consent import trust_resume, trust_run
 from training.runs.folder import RunFolder
-from training.runs.trust import trust_resume, trust_run
 from training.runs.workspace import find_checkpoint
 from training.streams import print_json, say
 
@@ -23,7 +22,6 @@ def export(arguments: argparse.Namespace) -> int:
             trust_resume(folder, ())  # a teacher goes with it
         else:
             trust_run(folder)
-    expect_torch()
     from training.export import export_checkpoint
 
     result = export_checkpoint(checkpoint, arguments.to, arguments.out, arguments.large_data, say)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from training.config import RunConfig, load_config
 from training.presets import load_preset
-from training.runs.trust import trust_file
+from training.runs.cli_consent import trust_file
 from training.runs.workspace import default_workspace, typed_path, with_teacher_found
 from training.toml_text import read_config_text, read_toml
 
@@ -26,5 +26,5 @@ def load_given(arguments: argparse.Namespace) -> RunConfig:
         return load_preset(name.removeprefix("preset:"), arguments.overrides, arguments.trust)
     data = read_toml(read_config_text(Path(name)), name)
     arguments.overrides = with_teacher_found(arguments.overrides, workspace_of(arguments), Path(name).parent, data)
-    overrides = [*arguments.overrides, *trust_file(Path(name), arguments.overrides, arguments.trust)]
-    return load_config(Path(name), overrides)
+    agreed = trust_file(Path(name), arguments.overrides) if arguments.trust else []
+    return load_config(Path(name), [*arguments.overrides, *agreed])

@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from training.cli.options import workspace_of
-from training.cli.restore import set_aside_records
+from training.cli.restore import format_set_aside, set_aside_records
 from training.config import RunConfig
 from training.console import (
-    format_attempt,
-    format_checkpoint,
-    format_evaluation,
-    format_origin,
+    format_moment,
     format_profile,
     format_run,
     format_runs,
-    format_set_aside,
-    format_skips,
+    format_table,
     format_value,
-    last_attempt,
-    shown_history,
+    pick,
 )
-from training.reading import visible, visible_lines
+from training.errors import pluralize
+from training.events import FINAL_EVENTS, AttemptStarted, DataPrepared, Event, Found, PhaseChanged, StepSkipped
 from training.runs.folder import read_json
-from training.runs.profile_record import read_profile
+from training.runs.records.evaluation import PARTS, Evaluation, read_evaluation
+from training.runs.records.history import History
+from training.runs.records.manifest import CheckpointInfo, list_checkpoints
 from training.runs.rewind import list_set_aside
+from training.runs.step_profile import read_profile
 from training.runs.workspace import find_run
 from training.streams import print_json, write_out
+from training.system.untrusted import escape_unprintable, visible_lines
 from training.toml_text import read_config_text
+
+SHOWN_SKIPS = 5
+SHOWN_NAMES = 30
 
 
 def list_runs(arguments: argparse.Namespace) -> int:
@@ -41,43 +47,147 @@ def list_runs(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"runs": records})
     elif not records:
-        write_out(f"No runs in {visible(str(workspace_of(arguments)), 100)} yet.\n")
+        write_out(f"No runs in {escape_unprintable(str(workspace_of(arguments)), 100)} yet.\n")
     else:
-        write_out("".join(f"{visible(line)}\n" for line in format_runs(records)))
+        write_out(format_runs(records))
     return 0
 
 
 def show_run(arguments: argparse.Namespace) -> int:
     """Print all that is known of a run; returns the exit code."""
-    from training.runs.evaluation import PARTS, read_evaluation
-    from training.runs.history import History
-    from training.runs.manifest import list_checkpoints
-
     folder = find_run(arguments.run, workspace_of(arguments))
     record, checkpoints = folder.status(), list_checkpoints(folder)
     history = History(folder.events_file)
-    events = last_attempt(history.poll())
+    events = _last_attempt(history.poll())
     began = [event.environment for event in history.attempts if event.environment]
     facts, config = read_json(folder.environment_file), read_config_text(folder.config_file)
     profile = read_profile(folder)
     kept = {part: evaluation for part in PARTS if (evaluation := read_evaluation(folder, part))}
     if arguments.json:
-        shown = shown_history(history, checkpoints, events)
+        shown = _history_record(history, checkpoints, events)
         shown["profile"] = profile.model_dump() if profile else None
         shown["set_aside"] = set_aside_records(folder)
         shown["evaluation"] = {part: evaluation.model_dump() for part, evaluation in kept.items()}
         print_json(record | shown | {"environment": began[-1] if began else facts, "config": config})
         return 0
-    lines = [format_run(record), f"folder     {folder.path}", *format_origin(record)]
-    lines += format_attempt(events, began[-1] if began else facts)
-    lines += format_skips(history.skipped)
+    lines = [format_run(record), f"folder     {folder.path}", *_format_origin(record)]
+    lines += _format_attempt(events, began[-1] if began else facts)
+    lines += _format_skips(history.skipped)
     lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.get("metrics", {}).items()]
-    lines += [line for part, evaluation in kept.items() for line in format_evaluation(part, evaluation)]
-    lines += [format_checkpoint(info) for info in checkpoints]
+    lines += [line for part, evaluation in kept.items() for line in _format_evaluation(part, evaluation).splitlines()]
+    lines += [_format_checkpoint(info) for info in checkpoints]
     lines += [format_set_aside(item) for item in list_set_aside(folder)]
-    lines += format_profile(profile, folder.readable_config()) if profile else []
-    write_out("\n".join(visible(line) for line in lines) + "\n\n" + visible_lines(config))
+    if profile is not None:
+        lines += format_profile(profile, folder.readable_config())
+    elif folder.profile_file.is_file():
+        lines.append("profile    of an earlier version, which is not shown; resume with --profile takes another")
+    write_out("\n".join(escape_unprintable(line) for line in lines) + "\n\n" + visible_lines(config))
     return 0
+
+
+def _format_origin(record: Mapping[str, Any]) -> list[str]:
+    """When and from what a run was made."""
+    lines = [f"created    {format_moment(record.get('created'))}"]
+    parent = record.get("parent")
+    if isinstance(parent, Mapping) and parent.get("run"):
+        lines.append(f"branch of  {parent['run']}, {Path(str(parent.get('checkpoint') or 'from the start')).name}")
+    return lines
+
+
+def _format_attempt(events: Sequence[Event], facts: Mapping[str, Any]) -> list[str]:
+    """The newest stretch of work: when, on what, what was found, and why it ended."""
+    lines = []
+    for event in events:
+        if isinstance(event, AttemptStarted):
+            changes = f", with {'; '.join(event.changes)}" if event.changes else ""
+            lines.append(f"attempt    {event.attempt}, {format_moment(event.time)}, from step {event.step:,}{changes}")
+            lines += _format_environment(facts)
+    for event in events:
+        if isinstance(event, Found):
+            lines.append(f"{event.level:<10} {event.title} {event.advice}".rstrip())
+        elif isinstance(event, FINAL_EVENTS):
+            why = " ".join(text for name in ("reason", "advice") if (text := str(getattr(event, name, "") or "")))
+            lines.append(f"ended      {format_moment(event.time)}, {event.kind}{f': {why}' if why else ''}")
+    return lines
+
+
+def _format_environment(facts: Mapping[str, Any]) -> list[str]:
+    if not facts:
+        return []
+    machine = ", ".join(str(facts[name]) for name in ("host", "processor", "instructions") if facts.get(name))
+    versions = [f"{name} {facts[name]}" for name in ("torch", "cuda", "cudnn", "driver", "python") if facts.get(name)]
+    seeds, variables, number = facts.get("seeds"), facts.get("variables"), facts.get("threads")
+    threads = pluralize(number, "thread") if isinstance(number, int) else "an unknown number of threads"
+    lines = [
+        f"ran on     {facts.get('device')} with {threads} ({machine})",
+        f"with       Trainwright {facts.get('trainwright')}, {', '.join(versions)}",
+    ]
+    if isinstance(seeds, Mapping):
+        lines.append(f"seeds      {', '.join(f'{name} {value}' for name, value in seeds.items())}")
+    if facts.get("data"):
+        lines.append(f"data       fingerprint {facts['data']}")
+    if isinstance(variables, Mapping) and variables:
+        lines.append(f"variables  {', '.join(f'{name}={value}' for name, value in variables.items())}")
+    code = facts.get("code")
+    for name, state in code.items() if isinstance(code, Mapping) else ():
+        if isinstance(state, Mapping) and state.get("commit"):
+            dirty = ", with changes that are not committed" if state.get("dirty") else ""
+            lines.append(f"code       {name} at commit {state['commit']}{dirty}")
+    return lines
+
+
+def _last_attempt(events: Sequence[Event]) -> list[Event]:
+    """The events of the newest stretch of work, from the preparing of its data on."""
+    starts = [index for index, event in enumerate(events) if isinstance(event, AttemptStarted)]
+    if not starts:
+        return list(events)
+    first = starts[-1]
+    while first and isinstance(events[first - 1], Found | PhaseChanged | DataPrepared):
+        first -= 1
+    return list(events[first:])
+
+
+def _history_record(history: History, checkpoints: Sequence[CheckpointInfo], events: Sequence[Event]) -> dict[str, Any]:
+    """What happened in a run, as JSON can hold it; ``events`` are its last attempt's."""
+    found = [item for item in events if isinstance(item, Found)]
+    return {
+        "checkpoints": [pick(info, "path", "step", "epoch", "labels", "metrics") for info in checkpoints],
+        "validations": [pick(item, "step", "epoch") | dict(item.metrics) for item in history.validations],
+        "findings": [pick(item, "level", "title", "advice", "step", "fix") for item in found],
+        "attempts": [
+            pick(item, "attempt", "time", "step", "device", "changes", "environment") for item in history.attempts
+        ],
+        "skipped": [pick(item, "step", "epoch", "samples", "names") for item in history.skipped],
+    }
+
+
+def _format_evaluation(part: str, evaluation: Evaluation) -> str:
+    """A line for each class, label or value with its metrics and the class it was taken for most often."""
+    rows, matrix = [], evaluation.confusion
+    for number, name in enumerate(evaluation.names[:SHOWN_NAMES]):
+        cells = ("-" if numbers[number] is None else f"{numbers[number]:.4g}" for numbers in evaluation.each.values())
+        wrong = [0 if other == number else count for other, count in enumerate(matrix[number])] if matrix else [0]
+        taken = f"{max(wrong):,} taken for {evaluation.names[wrong.index(max(wrong))]}" if any(wrong) else ""
+        rows.append((f"  {name}", *cells, taken))
+    more = len(evaluation.names) - len(rows)
+    table = format_table(rows, ("", *evaluation.each, ""))
+    return f"{part} at step {evaluation.step:,}\n{table}" + f"  and {more:,} more\n" * (more > 0)
+
+
+def _format_skips(skipped: Sequence[StepSkipped]) -> list[str]:
+    """The last few skipped steps with some of their samples."""
+    lines = []
+    for event in skipped[-SHOWN_SKIPS:]:
+        more = len(event.samples) - len(event.names)
+        rest = f" and {more:,} more" if more > 0 else ""
+        lines.append(f"skipped    step {event.step:,} with {', '.join(event.names)}{rest}: its gradient was not finite")
+    return lines
+
+
+def _format_checkpoint(info: CheckpointInfo) -> str:
+    """One checkpoint in one line."""
+    labels = f"  [{', '.join(info.labels)}]" if info.labels else ""
+    return f"checkpoint {info.name}  epoch {info.epoch}  {info.size / 2**20:.1f} MB{labels}"
 
 
 def print_schema(_arguments: argparse.Namespace) -> int:

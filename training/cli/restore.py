@@ -6,28 +6,24 @@ import argparse
 from typing import Any
 
 from training.cli.options import workspace_of
-from training.console import format_run, format_set_aside
-from training.errors import InputError, in_words
-from training.reading import visible
+from training.console import format_moment, format_run, pick
+from training.errors import InputError, format_bytes
 from training.runs.folder import RunFolder
 from training.runs.rewind import SetAside, clear, list_set_aside, restore
 from training.runs.workspace import find_run
 from training.streams import print_json, say, write_out
+from training.system.untrusted import escape_unprintable
 
 
 def set_aside_records(folder: RunFolder) -> list[dict[str, Any]]:
     """What the run has set aside, newest first, as JSON can hold it."""
-    return [
-        {
-            "name": item.name,
-            "path": str(item.path),
-            "step": item.step,
-            "reached": item.reached,
-            "size": item.size,
-            "time": item.time,
-        }
-        for item in list_set_aside(folder)
-    ]
+    return [pick(item, "name", "path", "step", "reached", "size", "time") for item in list_set_aside(folder)]
+
+
+def format_set_aside(aside: SetAside) -> str:
+    """What a rewind set aside, in one line."""
+    steps = f"steps {aside.step + 1:,} to {aside.reached:,}"
+    return f"set aside  {aside.name}  {steps}  {format_bytes(aside.size)}  {format_moment(aside.time)}"
 
 
 def restore_set_aside(arguments: argparse.Namespace) -> int:
@@ -36,11 +32,11 @@ def restore_set_aside(arguments: argparse.Namespace) -> int:
     told: dict[str, Any] = {"run": folder.id}
     if arguments.only_list:
         lines = [format_set_aside(item) for item in list_set_aside(folder)] or ["nothing is set aside"]
-        write_out("" if arguments.json else "".join(f"{visible(line)}\n" for line in lines))
+        write_out("" if arguments.json else "".join(f"{escape_unprintable(line)}\n" for line in lines))
     elif arguments.clear:
         freed = sum(clear(folder, item) for item in _chosen(folder, arguments.name))
         told["freed"] = freed
-        say(f"Cleared away: {in_words(freed)}.")
+        say(f"Cleared away: {format_bytes(freed)}.")
     else:
         chosen = _chosen(folder, arguments.name)[0]
         newer = restore(folder, chosen)
@@ -59,6 +55,6 @@ def _chosen(folder: RunFolder, name: str | None) -> list[SetAside]:
     found = [item for item in known if name is None or item.name == name]
     if not found:
         there = f"there {'are' if len(known) > 1 else 'is'} {', '.join(item.name for item in known)}"
-        lacking = f"nothing called {visible(str(name), 100)}; {there}" if known else "nothing"
+        lacking = f"nothing called {escape_unprintable(str(name), 100)}; {there}" if known else "nothing"
         raise InputError(f"The run {folder.id} has set aside {lacking}.")
     return found

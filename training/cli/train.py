@@ -14,14 +14,13 @@ from training.cli.options import load_given, workspace_of
 from training.console import Console, format_sheet
 from training.control import stop_with_input
 from training.errors import InputError
-from training.interrupts import end_at_once
-from training.loading import expect_torch
+from training.runs.cli_consent import trust_resume
 from training.runs.complete import told_complete
 from training.runs.folder import RunFolder
-from training.runs.profile_record import read_profile
-from training.runs.trust import trust_resume
+from training.runs.step_profile import read_profile
 from training.runs.workspace import find_target, with_teacher_found
 from training.streams import print_json, say
+from training.system.interrupts import end_at_once
 
 SAME_REQUEST_SECONDS = 0.2
 EXIT_CODES = {"completed": 0, "stopped": 130, "failed": 1}
@@ -34,11 +33,11 @@ CONTRACT = (
 def run(arguments: argparse.Namespace) -> int:
     """Train a configuration; returns the exit code."""
     config, workspace = load_given(arguments), workspace_of(arguments)
-    expect_torch()
-    from training.engine.run import Hooks, start_run
+    from training.engine.runs.run import Hooks, start_run
 
     console = Console()
-    hooks = Hooks(started=console.started, watch=console.event, flushed=console.flushed, profile=arguments.profile)
+    hooks = Hooks(started=console.started, watch=console.event, flushed=console.flushed)
+    hooks.control.profile = arguments.profile
     _stop_on_signals(hooks)
     source = None if arguments.config.startswith("preset:") else Path(arguments.config)
     return _ended(arguments, start_run(config, workspace, hooks, source), console)
@@ -54,13 +53,13 @@ def resume(arguments: argparse.Namespace) -> int:
     arguments.overrides = with_teacher_found(arguments.overrides, workspace, Path())
     if arguments.trust:
         arguments.overrides = [*arguments.overrides, *trust_resume(folder, arguments.overrides)]
-    expect_torch()
-    from training.engine.run import Hooks, resume_run
+    from training.engine.runs.run import Hooks, resume_run
 
     if arguments.dry_run:
         return _dry_run(arguments, workspace)
     console = Console()
-    hooks = Hooks(console.planned, console.started, console.event, console.flushed, profile=arguments.profile)
+    hooks = Hooks(console.planned, console.started, console.event, console.flushed)
+    hooks.control.profile = arguments.profile
     _stop_on_signals(hooks)
     if arguments.while_held:
         stop_with_input(hooks.control)
@@ -73,7 +72,7 @@ def resume(arguments: argparse.Namespace) -> int:
 
 def _dry_run(arguments: argparse.Namespace, workspace: Path) -> int:
     """Tell what a resume would do."""
-    from training.engine.run import intend_resume
+    from training.engine.runs.run import intend_resume
 
     intent = intend_resume(arguments.target, workspace, arguments.overrides, arguments.branch)
     checkpoint, sheet = intent.sheet()

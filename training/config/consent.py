@@ -8,8 +8,8 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
-from training.atomic import write_text
-from training.reading import MEGABYTE, parse_json, read_bytes
+from training.system.atomic import write_text
+from training.system.untrusted import MEGABYTE, parse_json, read_bytes
 
 _MOST_BYTES = MEGABYTE
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -11,6 +13,25 @@ from pydantic.fields import FieldInfo
 from training.config.fields import PathKind, Section
 
 Editor = Literal["bool", "int", "float", "choice", "text", "numbers", "names", "path", "table", "consent"]
+
+_TERMS = {
+    "rgb": "RGB", "grey": "Grayscale", "bpe": "BPE", "cpu": "CPU", "gpu": "GPU", "imagenet": "ImageNet",
+    "fp32": "FP32", "tf32": "TF32", "bf16": "BF16 (AMP)", "fp16": "FP16 (AMP)",
+    "batch": "BatchNorm", "group": "GroupNorm", "layer": "LayerNorm", "rms": "RMSNorm", "rotary": "RoPE",
+    "relu": "ReLU", "gelu": "GELU", "silu": "SiLU", "relu_squared": "ReLU²", "cos": "Cosine", "sqrt": "1 - sqrt",
+    "cross_entropy": "Cross-entropy", "bce_with_logits": "Binary cross-entropy", "mse": "MSE", "l1": "L1",
+    "dice_cross_entropy": "Dice + cross-entropy", "dice_bce": "Dice + binary cross-entropy",
+    "class": "Classification", "labels": "Multi-label", "values": "Regression", "mask": "Segmentation",
+    "rand_augment": "RandAugment", "trivial_augment_wide": "TrivialAugmentWide",
+    "utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "CP1252", "gb18030": "GB18030", "shift_jis": "Shift JIS",
+    "euc-kr": "EUC-KR", "koi8-r": "KOI8-R",
+}  # fmt: skip
+"""Choices that the field writes otherwise than with a capital letter."""
+
+
+def label_choice(choice: str, labels: Mapping[str, str]) -> str:
+    """How a form shows a choice: by ``labels``, by the field's spelling, or as it is with a capital letter."""
+    return labels.get(choice) or _TERMS.get(choice) or choice[:1].upper() + choice[1:].replace("_", " ")
 
 
 @dataclass(frozen=True)
@@ -24,11 +45,13 @@ class FieldSpec:
     default: Any  # None also when required
     required: bool
     optional: bool  # may be left empty
-    advanced: bool
+    advanced: bool = False
     group: str = ""  # the heading above it
+    also: str = ""  # further words to find it by
     unit: str = ""
     placeholder: str = ""
     choices: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)  # of ``choices``, for people
     suggestions: tuple[str, ...] = ()
     columns: bool = False  # names one or several of the dataset's columns
     mostly_one: bool = False  # of "names": several are the exception
@@ -42,22 +65,30 @@ class FieldSpec:
     affects_result: bool = True
     whole: bool = False  # of "numbers": whether each is an int
 
+    def label(self, value: object) -> str:
+        """``value`` as people read it, where it is one of the choices."""
+        return self.labels.get(str(value), str(value))
 
-def describe(section: type[Section]) -> list[FieldSpec]:
+
+@cache
+def describe(section: type[Section]) -> tuple[FieldSpec, ...]:
     """The settings of ``section`` in the order they are declared, inherited ones after its own, and before all the path
     without which there is nothing to set; ``kind`` left out."""
     inherited = {name for base in section.__mro__[1:] if issubclass(base, Section) for name in base.model_fields}
     names = [name for name in section.model_fields if name != "kind"]
     own = [name for name in names if name not in inherited]
     found = [_spec(name, section.model_fields[name]) for name in own + [name for name in names if name in inherited]]
-    return sorted(found, key=lambda spec: not (spec.path and spec.required))
+    return tuple(sorted(found, key=lambda spec: not (spec.path and spec.required)))
 
 
 def _spec(name: str, info: FieldInfo) -> FieldSpec:
     extra: dict[str, Any] = dict(info.json_schema_extra) if isinstance(info.json_schema_extra, dict) else {}
-    annotation, optional = _without_none(info.annotation)
+    annotation, optional, metadata = _without_none(info.annotation)
     bounds = {
-        key: getattr(item, key) for item in info.metadata for key in ("gt", "ge", "lt", "le") if hasattr(item, key)
+        key: getattr(item, key)
+        for item in (*metadata, *info.metadata)
+        for key in ("gt", "ge", "lt", "le")
+        if hasattr(item, key)
     }
     choices: tuple[str, ...] = ()
     whole = False
@@ -71,11 +102,11 @@ def _spec(name: str, info: FieldInfo) -> FieldSpec:
     elif origin is Literal:
         editor, choices = "choice", tuple(str(choice) for choice in get_args(annotation))
     elif origin is tuple:
-        item = get_args(annotation)[0]
-        editor = "names" if _without_none(item)[0] is str else "numbers"
-        whole = _without_none(item)[0] is int
+        item = _without_none(get_args(annotation)[0])[0]
+        editor, whole = "names" if item is str else "numbers", item is int
     else:
         editor = {bool: "bool", int: "int", float: "float"}.get(annotation, "text")  # type: ignore[assignment]
+    labels = extra.pop("labels", {})
     required = info.is_required()
     return FieldSpec(
         name=name,
@@ -85,31 +116,27 @@ def _spec(name: str, info: FieldInfo) -> FieldSpec:
         default=None if required else info.get_default(call_default_factory=False),
         required=required,
         optional=optional,
-        advanced=bool(extra.get("advanced")),
-        group=str(extra.get("group", "")),
-        unit=str(extra.get("unit", "")),
-        placeholder=str(extra.get("placeholder", "")),
         choices=choices,
-        suggestions=tuple(extra.get("suggestions", ())),
-        columns=bool(extra.get("columns")),
-        mostly_one=bool(extra.get("mostly_one")),
-        consent=str(extra.get("consent", "")),
-        path=extra.get("path"),
+        labels={choice: label_choice(choice, labels) for choice in choices},
         minimum=bounds.get("ge", bounds.get("gt")),
         maximum=bounds.get("le", bounds.get("lt")),
         exclusive_minimum="gt" in bounds,
         exclusive_maximum="lt" in bounds,
-        log_scale=bool(extra.get("log_scale")),
-        affects_result=bool(extra.get("affects_result", True)),
         whole=whole,
+        suggestions=tuple(extra.pop("suggestions", ())),
+        **extra,
     )
 
 
-def _without_none(annotation: Any) -> tuple[Any, bool]:
-    if get_origin(annotation) is Annotated:
-        annotation = get_args(annotation)[0]
+def _without_none(annotation: Any) -> tuple[Any, bool, list[Any]]:
+    """The type itself, whether None may stand there, too, and the bounds that are annotated inside."""
+    metadata: list[Any] = []
+    optional = False
     if get_origin(annotation) in (UnionType, Union):
         parts = [part for part in get_args(annotation) if part is not NoneType]
         if len(parts) == 1:
-            return parts[0], True
-    return annotation, False
+            annotation, optional = parts[0], True
+    if get_origin(annotation) is Annotated:
+        annotation, *found = get_args(annotation)
+        metadata = [item for each in found for item in (each.metadata if isinstance(each, FieldInfo) else [each])]
+    return annotation, optional, metadata

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from training.config.describe import describe
 from training.config.files import config_data
-from training.config.problems import alternatives
-from training.config.run import SECTIONS, RunConfig
+from training.config.run import SECTIONS, RunConfig, alternatives
 
 _DECIDE_ROLL_BACKS = ("loop.max_skipped_steps", "checkpoints.every_steps")
 """When a run goes back, and to where."""
@@ -33,11 +33,8 @@ class Change:
         section, _, name = self.path.partition(".")
         if section not in SECTIONS:
             return section != "name"
-        for cls in alternatives(section).values():
-            if name in cls.model_fields:
-                extra = cls.model_fields[name].json_schema_extra
-                return bool(extra.get("affects_result", True)) if isinstance(extra, dict) else True
-        return True
+        specs = (spec for cls in alternatives(section).values() for spec in describe(cls) if spec.name == name)
+        return next((spec.affects_result for spec in specs), True)
 
 
 def _shown(value: Any) -> str:

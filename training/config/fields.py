@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
+from functools import partial
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -13,6 +14,13 @@ if TYPE_CHECKING:
     from training.config.describe import FieldSpec
 
 PathKind = Literal["file", "folder", "any"]
+
+Count = Annotated[int, Field(ge=1)]
+SeedNumber = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+ShareAboveZero = Annotated[float, Field(gt=0.0, le=1.0)]
+ShareBelowOne = Annotated[float, Field(ge=0.0, lt=1.0)]
+Fraction = Annotated[float, Field(gt=0.0, lt=1.0)]
 
 
 def split_names(text: Any) -> Any:
@@ -59,9 +67,11 @@ class Section(BaseModel):
 
 def setting(
     default: Any = ...,
+    title: str = "",
+    help: str = "",  # the word the forms show; shadowing the builtin here is harmless
     *,
-    title: str,
-    help: str,  # the word the forms show; shadowing the builtin here is harmless
+    also: str = "",
+    labels: Mapping[str, str] | None = None,
     unit: str = "",
     advanced: bool = False,
     group: str = "",
@@ -75,29 +85,45 @@ def setting(
     mostly_one: bool = False,
     **bounds: Any,
 ) -> Any:
-    """Declare one setting.
+    """Declare one setting. What several sections have alike is declared once, inside ``Annotated``; a section then gives the
+    default alone, or ``setting(default, help=...)`` with what differs.
 
+    ``title`` is the term of torch, torchvision or the papers, and ``help`` names their parameter; ``also`` holds further words
+    by which it is found. ``labels`` says how a form shows choices that ``label_choice`` cannot guess.
     ``affects_result`` is false for settings that change neither weights nor metrics (where batches are prepared, how
     often to save): a run may be resumed with another value of those and stays the same run to the bit.
     ``group`` is the heading under which a form puts it among the advanced ones.
     ``placeholder`` is what an optional setting left empty means. ``columns`` says that it names columns of the dataset's
-    table, one or several; ``mostly_one`` that the form offers one until several are asked for. ``consent`` names the setting with a file of code: this one is the digest that the person agreed to
-    run. ``bounds`` are pydantic's ``gt, ge, lt, le``,
+    table, one or several; ``mostly_one`` that the form offers one until several are asked for. ``consent`` names the setting
+    with a file of code: this one is the digest that the person agreed to run. ``bounds`` are pydantic's ``gt, ge, lt, le``,
     ``min_length``, ``max_length``, ``pattern``, ``strict``.
     """
-    extra: dict[str, Any] = {"advanced": advanced, "affects_result": affects_result}
-    for key, value in (
-        ("unit", unit),
-        ("path", path),
-        ("placeholder", placeholder),
-        ("consent", consent),
-        ("group", group),
-    ):
-        if value:
-            extra[key] = value
-    for key, on in (("log_scale", log_scale), ("columns", columns), ("mostly_one", mostly_one)):
-        if on:
-            extra[key] = True
-    if suggestions:
-        extra["suggestions"] = list(suggestions)
-    return Field(default, title=title, description=help, json_schema_extra=extra, **bounds)
+    extra: dict[str, Any] = {
+        "also": also,
+        "labels": dict(labels or {}),
+        "unit": unit,
+        "advanced": advanced,
+        "group": group,
+        "path": path,
+        "placeholder": placeholder,
+        "log_scale": log_scale,
+        "suggestions": list(suggestions),
+        "consent": consent,
+        "columns": columns,
+        "mostly_one": mostly_one,
+    }
+    extra = {key: value for key, value in extra.items() if value}
+    words = {key: text for key, text in (("title", title), ("description", help)) if text}
+    if not affects_result:
+        extra["affects_result"] = False
+    field: Any = Field(default, json_schema_extra=extra, **bounds, **words)  # type: ignore[call-overload]
+    return field
+
+
+advanced = partial(setting, advanced=True)
+"""Declare one that forms fold away."""
+
+Folder = Annotated[str, setting(title="Folder", path="folder", min_length=1)]
+File = Annotated[str, setting(title="File", path="file", min_length=1)]
+Columns = Annotated[Names, setting(columns=True, strict=False, max_length=100_000)]
+"""Of the dataset's table."""

@@ -10,12 +10,12 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from training.config.optimizer_scale import Moved, rescale
 from training.config.paths import with_absolute_paths
-from training.config.problems import alternatives, cross_problems, problems_from
-from training.config.run import SECTIONS, RunConfig
+from training.config.rules.optimizer_scale import Moved, rescale
+from training.config.rules.problems import cross_problems, problems_from
+from training.config.run import SECTIONS, RunConfig, alternatives
 from training.errors import ConfigError, InputError, Problem
-from training.reading import visible
+from training.system.untrusted import escape_unprintable
 from training.toml_text import parse_toml, read_config_text, read_toml
 
 logger = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ def load_config(path: Path, overrides: Iterable[str] = ()) -> RunConfig:
     Relative paths inside mean relative to the file; where nothing lies there, relative to the working folder.
     Raises InputError when the file cannot be read, ConfigError when its content cannot run.
     """
-    text, source = read_config_text(path), visible(str(path))
+    text, source = read_config_text(path), escape_unprintable(str(path))
     data = read_toml(text, source)
     tell_moved(apply_overrides(data, overrides))
     return parse_config(data, source=source, folder=path.resolve().parent)
@@ -185,7 +185,7 @@ def dump_config(config: RunConfig) -> str:
 
 def save_config(config: RunConfig, path: Path) -> None:
     """Write ``config`` to ``path``; raises InputError when the place cannot be written."""
-    from training.atomic import write_text
+    from training.system.atomic import write_text
 
     try:
         write_text(path, dump_config(config))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from training.config.describe import describe
 from training.config.fields import Section
+from training.config.run import RunConfig, alternatives
 from training.errors import Problem
-from training.reading import visible
-
-if TYPE_CHECKING:
-    from training.config.run import RunConfig
+from training.system.untrusted import escape_unprintable
 
 READ = ("dataset", "model", "objective")
 """Sections whose paths are read; what others name is made by the run."""
@@ -21,28 +20,25 @@ _INSTEAD = {"objective.teacher": "the folder of a run or of one of its checkpoin
 
 def path_settings(section: type[Section]) -> dict[str, str]:
     """The settings of ``section`` that are paths, with what they must be: file, folder or any."""
-    extras = {name: info.json_schema_extra for name, info in section.model_fields.items()}
-    return {name: str(extra["path"]) for name, extra in extras.items() if isinstance(extra, dict) and "path" in extra}
+    return {spec.name: spec.path for spec in describe(section) if spec.path}
 
 
-def path_problems(config: RunConfig) -> list[Problem]:
+def path_problems(config: RunConfig) -> Iterator[Problem]:
     """Paths in the configuration that do not exist or are of the wrong sort."""
-    found: list[Problem] = []
-    for key in READ:
+    for key in (*READ, "loader"):
         section = getattr(config, key)
         for name, wanted in path_settings(type(section)).items():
-            text = getattr(section, name)
-            instead = _INSTEAD.get(f"{key}.{name}", "")
-            problem = missing_path(Path(text), wanted, instead=instead) if text is not None else None
+            text, path = getattr(section, name), f"{key}.{name}"
+            made = key == "loader"  # by the run
+            problem = text and missing_path(Path(text), wanted, may_be_missing=made, instead=_INSTEAD.get(path, ""))
             if problem:
-                found.append(Problem(f"{key}.{name}", problem))
-    return found
+                yield Problem(path, problem)
 
 
 def missing_path(path: Path, wanted: str, may_be_missing: bool = False, instead: str = "") -> str | None:
     """What is wrong with ``path`` as a "file", "folder" or "any" of both, as a sentence; None when nothing is. ``instead``
     says what to choose where nothing lies there."""
-    shown = visible(str(path), 300)
+    shown = escape_unprintable(str(path), 300)
     if shown != str(path) or not path.is_absolute():  # a bare name would be taken for a word of the sentence
         shown = f"'{shown}'"
     try:
@@ -62,61 +58,45 @@ def missing_path(path: Path, wanted: str, may_be_missing: bool = False, instead:
 
 def with_absolute_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """``data`` with relative paths taken from ``folder``, or from the working folder where only that has them."""
-    result = dict(data)
-    for key in READ:
-        section = result.get(key)
-        if isinstance(section, Mapping):
-            names = _names_of_paths(key)
-            result[key] = {
-                name: _absolute(value, folder) if name in names and isinstance(value, str) and value else value
-                for name, value in section.items()
-            }
-    return result
+    return _change_paths(data, READ, lambda _path, text: _absolute(text, folder))
 
 
 def with_changed_paths_absolute(data: Mapping[str, Any], before: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """``with_absolute_paths`` for the paths alone that are not as they were ``before``: the others may be those of another
     machine, or lead through links that have changed since."""
-    result, absolute = dict(data), with_absolute_paths(data, folder)
-    for key in READ:
-        section, old = absolute.get(key), before.get(key)
-        if isinstance(section, dict) and isinstance(old, Mapping):
-            given: Mapping[str, Any] = data[key]
-            result[key] = {
-                name: given[name] if given[name] == old.get(name) else value for name, value in section.items()
-            }
-    return result
+    old = {f"{key}.{name}": value for key in READ for name, value in before.get(key, {}).items()}
+    return _change_paths(data, READ, lambda path, text: text if text == old.get(path) else _absolute(text, folder))
 
 
 def with_own_folder(data: Mapping[str, Any]) -> dict[str, Any]:
     """``data`` as it is told to a process with another working folder: relative paths lead from the one here, absolute ones
     stay as they are written."""
+    return _change_paths(data, (*READ, "loader"), lambda _path, text: _of_this_folder(text))
+
+
+def _change_paths(
+    data: Mapping[str, Any], sections: Sequence[str], change: Callable[[str, str], str]
+) -> dict[str, Any]:
+    """``data`` with each path of ``sections`` as ``change(setting, text)`` makes it."""
     result = dict(data)
-    for key in (*READ, "loader"):
-        section = result.get(key)
+    for key in sections:
+        section = data.get(key)
         if isinstance(section, Mapping):
-            names = _names_of_paths(key)
-            result[key] = {name: _of_this_folder(value) if name in names else value for name, value in section.items()}
+            names = {name for cls in alternatives(key).values() for name in path_settings(cls)}
+            result[key] = {
+                name: change(f"{key}.{name}", value) if name in names and isinstance(value, str) and value else value
+                for name, value in section.items()
+            }
     return result
 
 
-def _of_this_folder(value: Any) -> Any:
-    if not isinstance(value, str) or not value or value.startswith("~") or Path(value).is_absolute():
-        return value
+def _of_this_folder(text: str) -> str:
+    if text.startswith("~") or Path(text).is_absolute():
+        return text
     try:
-        return str(Path(value).absolute())
+        return str(Path(text).absolute())
     except OSError:  # the folder is gone: the check that follows explains it
-        return value
-
-
-def _names_of_paths(key: str) -> set[str]:
-    from training.config.problems import alternatives  # which needs the whole configuration's form
-
-    return {name for cls in _sections(alternatives(key)) for name in path_settings(cls)}
-
-
-def _sections(classes: Mapping[str, type]) -> Iterator[type[Section]]:
-    return (cls for cls in classes.values() if issubclass(cls, Section))
+        return text
 
 
 def _absolute(text: str, folder: Path) -> str:

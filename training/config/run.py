@@ -2,55 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, get_args
 
 from pydantic import model_validator
 
-from training.config.dataset import Dataset, ShapesDataset
-from training.config.engine import Checkpoints, Loader, Loop, Precision
-from training.config.fields import Section, setting
-from training.config.metrics import metric
-from training.config.model import Model, SmallCnn
-from training.config.objective import Classification, Objective
-from training.config.optimizer import WITHOUT_MOMENTUM, AdamW, Optimizer
-from training.config.schedule import OneCycle, Schedule
+from training.config.fields import Section, SeedNumber, advanced, setting
+from training.config.rules.metrics import metric
+from training.config.sections.checkpoints import Checkpoints
+from training.config.sections.data.dataset import Dataset, ShapesDataset
+from training.config.sections.loader import Loader
+from training.config.sections.loop import Loop
+from training.config.sections.model import Model, SmallCnn
+from training.config.sections.objective import Classification, Objective
+from training.config.sections.optimizer import WITHOUT_MOMENTUM, AdamW, Optimizer
+from training.config.sections.precision import Precision
+from training.config.sections.schedule import OneCycle, Schedule
 
 
 class RunConfig(Section):
-    """A whole run. With nothing given it is the built-in sample: drawn shapes and a small CNN."""
+    """A whole run. With nothing given it is the built-in sample: synthetic shapes and a small CNN."""
 
     name: str = setting(
         "shapes",
-        title="Name",
-        help="What the run is called in lists and folders.",
+        "Name",
+        "What the run is called in lists and folders.",
         min_length=1,
         max_length=80,
         # No control characters, line separators or marks that turn the direction of writing; not only blanks.
         pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*[^\x00-\x20\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
         r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$",
     )
-    seed: int = setting(
-        0,
-        title="Seed",
-        help="Decides initial weights, order and variation. The same seed gives the same run.",
-        ge=0,
-        le=2**31 - 1,
+    seed: SeedNumber = setting(
+        0, "Seed", "Decides initial weights, order and augmentation: one seed, one run.", also="random_state"
     )
-    deterministic: bool = setting(
+    deterministic: bool = advanced(
         False,
-        title="Deterministic kernels",
-        help="On a GPU use only kernels that repeat to the bit; a little slower. The processor always repeats.",
-        advanced=True,
+        "Deterministic algorithms",
+        "On a GPU use only algorithms that repeat to the bit (torch.use_deterministic_algorithms); a little slower. The CPU "
+        "always repeats.",
+        also="deterministic kernels",
     )
-    dataset: Dataset = setting(ShapesDataset(), title="Dataset", help="Where the samples come from.")
-    model: Model = setting(SmallCnn(), title="Model", help="The network.")
-    objective: Objective = setting(Classification(), title="Objective", help="The task and its loss.")
-    optimizer: Optimizer = setting(AdamW(), title="Optimizer", help="How gradients change the weights.")
-    schedule: Schedule = setting(OneCycle(), title="Schedule", help="The learning rate over steps.")
-    precision: Precision = setting(Precision(), title="Precision", help="Number formats and the device.")
-    loop: Loop = setting(Loop(), title="Loop", help="How long, how large, and the safety net.")
-    loader: Loader = setting(Loader(), title="Loader", help="How batches are prepared.")
-    checkpoints: Checkpoints = setting(Checkpoints(), title="Checkpoints", help="When to save.")
+    dataset: Dataset = setting(ShapesDataset(), "Dataset", "Where the samples come from.")
+    model: Model = setting(SmallCnn(), "Model", "The network.")
+    objective: Objective = setting(
+        Classification(), "Task & loss", "The task and its loss.", also="objective criterion"
+    )
+    optimizer: Optimizer = setting(AdamW(), "Optimizer", "How gradients change the weights.")
+    schedule: Schedule = setting(OneCycle(), "LR scheduler", "The learning rate over steps.", also="schedule")
+    precision: Precision = setting(Precision(), "Precision", "Number formats and the device.")
+    loop: Loop = setting(Loop(), "Loop", "How long, how large, and the safety net.")
+    loader: Loader = setting(Loader(), "Loader", "How batches are prepared.")
+    checkpoints: Checkpoints = setting(Checkpoints(), "Checkpoints", "When to save.")
 
     @model_validator(mode="before")
     @classmethod
@@ -90,24 +94,25 @@ class RunConfig(Section):
         return metric(self.monitor).maximize
 
 
+SECTIONS = ("dataset", "model", "objective", "optimizer", "schedule", "precision", "loop", "loader", "checkpoints")
+
+
+@cache
+def alternatives(section: str) -> Mapping[str, type[Section]]:
+    """The classes that may stand in ``section``, by their ``kind`` ("" for a section without choices)."""
+    annotation = RunConfig.model_fields[section].annotation
+    every = get_args(annotation) or (annotation,)
+    classes = [each for each in every if isinstance(each, type) and issubclass(each, Section)]
+    return {each.model_fields["kind"].default if "kind" in each.model_fields else "": each for each in classes}
+
+
 def _usual_task(dataset: Any) -> str:
     """The first kind of task for what there is to learn of ``dataset``, a section that nobody has checked yet."""
     if isinstance(dataset, dict):
-        section = next(
-            (each for each in _kinds(Dataset) if each.model_fields["kind"].default == dataset.get("kind")), None
-        )
+        section = alternatives("dataset").get(str(dataset.get("kind")))
         if section is None:
             return "classification"
         dataset = section.model_construct(**{name: dataset[name] for name in section.model_fields if name in dataset})
     target = getattr(dataset, "target", None)
-    return next(
-        (task.model_fields["kind"].default for task in _kinds(Objective) if target in task.takes), "classification"
-    )
-
-
-def _kinds(union: Any) -> tuple[Any, ...]:
-    """The sections that may stand there."""
-    return get_args(get_args(union)[0])
-
-
-SECTIONS = ("dataset", "model", "objective", "optimizer", "schedule", "precision", "loop", "loader", "checkpoints")
+    tasks: Mapping[str, Any] = alternatives("objective")
+    return next((kind for kind, task in tasks.items() if target in task.takes), "classification")

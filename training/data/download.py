@@ -1,28 +1,28 @@
-"""Files fetched from the internet, whole and checked, or not at all; what breaks off goes on where it was."""
+"""The files of a set: fetched whole and checked, or not at all, and unpacked: ordinary files below the folder, nothing else."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
-import http.client
 import shutil
+import sys
+import tarfile
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Sequence
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePath
+
+from filelock import FileLock, Timeout
 
 from training.data.source import ReportProgress
-from training.data.workplace import workplace
-from training.errors import InputError, in_words
+from training.downloads import explain, fetch
+from training.errors import InputError, format_bytes
 
-_TIMEOUT = 30.0  # seconds without a byte
-_CHUNK = 1 << 20
-_MOST = 400 * 10**9  # bytes: no file that is fetched here is nearly as large
-_MOST_TRIES = 50  # at one address, each of which got further than the one before
 MAKE_ROOM = "Make room, or choose a folder on another drive."
-_FAULTS = (urllib.error.URLError, http.client.HTTPException, OSError)
 
 
 @dataclass(frozen=True)
@@ -46,22 +46,30 @@ class Remote:
 
 def is_whole(path: Path, remote: Remote) -> bool:
     """Whether the file at ``path`` is what its makers published. Raises OSError."""
+    # MD5 where makers publish nothing better: it tells a damaged file from a whole one.
     kind, _, wanted = remote.digest.partition(":")
     with path.open("rb") as stream:
-        return hashlib.file_digest(stream, lambda: _hash(kind)).hexdigest() == wanted
+        return hashlib.file_digest(stream, kind).hexdigest() == wanted
 
 
 def download(remote: Remote, folder: Path, report_progress: ReportProgress, later: Sequence[str] = ()) -> Path:
     """Fetch a file into ``folder``, from the first place that has it. Raises InputError in one sentence, which names those to
-    be fetched ``later``, too; what came until then is kept out of sight, and the next attempt goes on with it."""
+    be fetched ``later``, too."""
     reasons: list[str] = []
+    require = partial(require_room, folder, what=remote.name)
     try:
         busy = f"{remote.name} is being downloaded into {folder}"
-        with workplace(folder, f".download-{remote.name}", busy, lambda place: _size(place / "part") > 0) as place:
-            part = place / "part"
+        with temporary_folder(folder, f".download-{remote.name}", busy) as place:
             for url in remote.urls:
-                if _fetch_from(url, part, remote, report_progress, reasons):
-                    return part.replace(folder / remote.name)
+                try:
+                    fetch(url, place / remote.name, remote.name, report_progress, remote.digest, require)
+                    return (place / remote.name).replace(folder / remote.name)
+                except OSError as error:
+                    if error.errno == errno.ENOSPC:
+                        raise
+                    reasons.append(f"{url}: {explain(error)}")
+                except ValueError:
+                    reasons.append(f"{url} gives another file than it should")
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise InputError(f"{remote.name} does not fit on the drive of {folder}.", MAKE_ROOM) from error
@@ -82,79 +90,98 @@ def require_room(folder: Path, size: int, what: str) -> None:
         return
     if free < size:
         raise InputError(
-            f"{what} takes {in_words(size)}, but there is room for {in_words(free)} only on the drive of {folder}.",
+            f"{what} takes {format_bytes(size)}, but there is room for {format_bytes(free)} only on the drive of {folder}.",
             MAKE_ROOM,
         )
 
 
-def _fetch_from(url: str, part: Path, remote: Remote, report_progress: ReportProgress, reasons: list[str]) -> bool:
-    """Whether ``part`` holds the file in the end; else one more of the ``reasons``. A connection that breaks off is made
-    again as long as that leads further."""
-    for _ in range(_MOST_TRIES):
-        before = _size(part)
-        try:
-            if _fetch(url, part, remote, report_progress):
-                return True
-        except _FAULTS as error:
-            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-                raise
-            reasons.append(f"{url}: {getattr(error, 'reason', None) or error}")
-            if _size(part) <= before:
-                return False
-            continue
-        part.unlink(missing_ok=True)
-        reasons.append(f"{url} gives another file than it should")
-        if not before:
-            return False  # otherwise what lay there may have been another file's; once more from the start
-    return False
-
-
-def _fetch(url: str, part: Path, remote: Remote, report_progress: ReportProgress) -> bool:
-    """Write what ``url`` gives behind what ``part`` holds already; whether it is the file that was asked for."""
-    kind, _, wanted = remote.digest.partition(":")
-    digest, done = _hash(kind), _size(part)
-    if done:
-        with part.open("rb") as stream:
-            digest = hashlib.file_digest(stream, lambda: _hash(kind))
-        if digest.hexdigest() == wanted:
-            return True
-    headers = {"User-Agent": "Trainwright"} | ({"Range": f"bytes={done}-"} if done else {})
+@contextmanager
+def temporary_folder(folder: Path, name: str, busy: str) -> Iterator[Path]:
+    """An empty folder inside the hidden folder ``name`` in ``folder``, for one process at a time; what a killed one left there
+    goes. Raises InputError, in which ``busy`` says what another process is doing there, and OSError."""
+    hidden = folder / name
+    place = hidden / "made"
+    hidden.mkdir(parents=True, exist_ok=True)
     try:
-        answer = urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=_TIMEOUT)
-    except urllib.error.HTTPError as error:
-        if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and done:
-            return False  # there is more of it here than there
-        raise
+        with FileLock(hidden / "lock", timeout=0):
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+            try:
+                yield place
+            finally:  # on Windows no file goes that somebody has opened, as the lock is
+                shutil.rmtree(place if sys.platform == "win32" else hidden, ignore_errors=True)
+    except Timeout as error:
+        raise InputError(f"{busy} by another run.", "Wait for it, then start again.") from error
+    with suppress(OSError):
+        hidden.rmdir()
+
+
+_SHOWN_EVERY = 0.2  # seconds
+
+
+def unpack(archive: Path, folder: Path, report_progress: ReportProgress, last: str = "") -> None:
+    """Unpack into ``folder``, beside what lies there; ``last``, a path below it, is put there once all the rest is. Raises
+    InputError, also for an archive without ``last``."""
+    report_progress(f"unpacking {archive.name}", None)
+    try:
+        busy = f"{archive.name} is being unpacked"
+        with temporary_folder(folder, f".unpack-{archive.name}", busy) as place:
+            if zipfile.is_zipfile(archive):
+                _unzip(archive, place, report_progress)
+            else:
+                _untar(archive, place, report_progress)
+            if last and not (place / last).exists():
+                raise tarfile.TarError(f"there is no {last} in it")
+            _move_into(place, folder, PurePath(last))
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise InputError(f"{archive.name} does not fit on the drive of {folder}, unpacked.", MAKE_ROOM) from error
+        advice = "Delete it, and start again." if error.errno is None else "Look whether files can be written there."
+        raise InputError(f"{archive} cannot be unpacked ({error.strerror or error}).", advice) from error
+    except (zlib.error, tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
+        raise InputError(f"{archive} cannot be unpacked ({error}).", "Delete it, and start again.") from error
+
+
+def _unzip(archive: Path, place: Path, report_progress: ReportProgress) -> None:
     shown = 0.0
-    with answer:
-        if done and not (answer.headers.get("Content-Range") or "").startswith(f"bytes {done}-"):
-            digest, done = _hash(kind), 0  # this place begins again
-        rest = int(answer.headers.get("Content-Length") or 0)
-        whole = done + rest if rest else 0
-        require_room(part.parent.parent, rest, remote.name)
-        with part.open("ab" if done else "wb") as stream:
-            while chunk := answer.read(_CHUNK):
-                done += len(chunk)
-                if done > _MOST:
-                    return False
-                stream.write(chunk)
-                digest.update(chunk)
-                if time.monotonic() - shown > 0.2:
-                    shown = time.monotonic()
-                    of = f" of {in_words(whole)}" if whole else ""
-                    report_progress(f"downloading {remote.name}: {in_words(done)}{of}", done / whole if whole else None)
-    if done < whole:
-        raise ConnectionError(f"it broke off after {in_words(done)} of {in_words(whole)}")
-    return digest.hexdigest() == wanted
+    with zipfile.ZipFile(archive) as packed:
+        members = packed.infolist()
+        for number, member in enumerate(members):
+            if not member.filename.startswith("__MACOSX/"):
+                packed.extract(member, place)  # zipfile leads no name out of the folder
+            if time.monotonic() - shown > _SHOWN_EVERY:
+                shown = time.monotonic()
+                report_progress(f"unpacking {archive.name}", number / len(members))
 
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
+def _untar(archive: Path, place: Path, report_progress: ReportProgress) -> None:
+    """Folders and ordinary files; links and devices, which no set needs, are left out. Not by tarfile's ``filter``, which
+    Pythons before 3.11.4 do not have."""
+    shown, size = 0.0, archive.stat().st_size
+    with archive.open("rb") as stream, tarfile.open(fileobj=stream) as bundle:
+        for member in bundle:
+            target = (place / member.name).resolve()
+            if not target.is_relative_to(place.resolve()):
+                raise tarfile.TarError(f"{member.name!r} leads out of the folder")
+            if member.isdir():
+                target.mkdir(parents=True, exist_ok=True)
+            elif member.isfile():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                content = bundle.extractfile(member)
+                assert content is not None, "an ordinary file has content"
+                with content, target.open("wb") as written:
+                    shutil.copyfileobj(content, written)
+            if time.monotonic() - shown > _SHOWN_EVERY:
+                shown = time.monotonic()
+                report_progress(f"unpacking {archive.name}", min(1.0, stream.tell() / size))
 
 
-def _hash(kind: str) -> hashlib._Hash:
-    # MD5 where makers publish nothing better: it tells a damaged file from a whole one.
-    return hashlib.new(kind, usedforsecurity=False)
+def _move_into(place: Path, folder: Path, last: PurePath) -> None:
+    """Move all that lies in ``place``; what leads to ``last``, relative to both, goes after the rest."""
+    way = last.parts[:1]
+    for found in sorted(place.iterdir(), key=lambda path: ((path.name,) == way, path.name)):
+        target = folder / found.name
+        if found.is_dir() and target.is_dir():  # of another archive of the set, or of a former attempt
+            _move_into(found, target, PurePath(*last.parts[1:]) if (found.name,) == way else PurePath())
+        else:
+            found.replace(target)

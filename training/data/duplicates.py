@@ -1,8 +1,8 @@
-"""Samples that are held back and trained on alike: the same ones, and pictures that look alike.
+"""Samples that are held back and trained on alike: the same ones, and images that look alike.
 
-Pictures are compared by a perceptual hash (the signs of the 64 lowest frequencies of a cosine transform about their median:
+Images are compared by a perceptual hash (the signs of the 64 lowest frequencies of a cosine transform about their median:
 Zauner, "Implementation and Benchmarking of Perceptual Image Hash Functions", 2010). Of 64 bits that differ in 4 at most, one of
-five stretches is the same in both, so only pictures that share a stretch are compared, not each with each.
+five stretches is the same in both, so only images that share a stretch are compared, not each with each.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from training.core.splits import drop_copies, pick_evenly
-from training.data.pictures import Pictures
+from training.data.images.images import Images
 from training.data.source import ReportProgress, Source, silent
 from training.errors import InputError
 
@@ -29,16 +29,16 @@ MOST_SAMPLES = 100_000
 MOST_BYTES = 4 << 30
 """Nor more than this of samples in all."""
 MOST_DECODED = 4_000
-"""Nor more pictures where each has to be decoded for it."""
+"""Nor more images where each has to be decoded for it."""
 MOST_BITS = 4
 ALIKE = 0.99
-"""The least correlation of two pictures' small grey versions: four test pictures of CIFAR-10 have one like that."""
+"""The least correlation of two images' small grey versions: four test images of CIFAR-10 have one like that."""
 _SIDE = 32
 _BANDS = (0, 13, 26, 39, 52, 64)
 _MOST_IN_BAND = 256
-"""Pictures that share a stretch with one are compared up to this number: of blank ones there may be thousands."""
+"""Images that share a stretch with one are compared up to this number: of blank ones there may be thousands."""
 _FLAT = 2.0
-"""Levels of 255: a picture with less contrast looks like any other."""
+"""Levels of 255: an image with less contrast looks like any other."""
 _AT_ONCE = 512
 
 Read = Callable[[Tensor], Tensor]
@@ -61,7 +61,7 @@ def find_duplicates(
 ) -> Duplicates:
     """What of the held-back parts is also trained on; ``read`` gives samples as the source does, ``decoding`` says that it
     has to decode files for it. Bounded in time: 60,000
-    small pictures take about three seconds of one core."""
+    small images take about three seconds of one core."""
     train, held, partial = _looked_at(source, splits, decoding)
     found = Duplicates(held=len(held), partial=partial)
     if not len(held):
@@ -77,8 +77,8 @@ def find_duplicates(
     looking = torch.cat([train, held])
     small = np.zeros((len(looking), _SIDE * _SIDE), np.float16)
     for first in range(0, len(looking), _AT_ONCE):
-        report_progress("looking for pictures that look alike", first / len(looking))
-        small[first : first + _AT_ONCE] = _small(_pictures(source, read(looking[first : first + _AT_ONCE])))
+        report_progress("looking for images that look alike", first / len(looking))
+        small[first : first + _AT_ONCE] = _small(_images(source, read(looking[first : first + _AT_ONCE])))
     known = {number for number, _ in found.exact}
     pairs = _alike(small, len(train))
     found.near = [(int(held[row]), int(train[place])) for row, place in pairs if int(held[row]) not in known]
@@ -105,21 +105,19 @@ def _all_keys(source: Source, numbers: Tensor, read: Read) -> NDArray[np.uint8]:
     digests = _digests(source)
     if digests is not None:
         return digests[numbers]
-    return np.concatenate([_keys(_whole(source, some, read)) for some in numbers.split(_AT_ONCE)])
-
-
-def _whole(source: Source, some: Tensor, read: Read) -> Tensor:
-    """All that tells samples apart, not only what the model is shown: two unknown categories are not the same."""
-    told = source.in_file(some)
-    return _pictures(source, read(some)) if told is None else told
+    keys = []
+    for some in numbers.split(_AT_ONCE):
+        told = source.in_file(some)  # all that tells samples apart: two unknown categories are not the same
+        keys.append(_keys(_images(source, read(some)) if told is None else told))
+    return np.concatenate(keys)
 
 
 def _digests(source: Source) -> NDArray[np.uint8] | None:
     """(N, bytes), of the files that hold the samples; None where they are not one file each."""
-    return source.digests if isinstance(source, Pictures) else None
+    return source.digests if isinstance(source, Images) else None
 
 
-def _pictures(source: Source, samples: Tensor) -> Tensor:
+def _images(source: Source, samples: Tensor) -> Tensor:
     """Without the mask: it is what is to be learnt."""
     return samples[..., :-1].contiguous() if source.target == "mask" else samples
 
@@ -163,7 +161,7 @@ def _small(pictures: Tensor) -> NDArray[np.float16]:
 
 
 def _hashes(small: NDArray[np.float16]) -> NDArray[np.uint64]:
-    """64 bits for each picture."""
+    """64 bits for each image."""
     steps = np.arange(_SIDE)
     cosines = np.cos(np.pi * (2 * steps[None, :] + 1) * steps[:, None] / (2 * _SIDE))[:12].astype(np.float32)
     rows, columns = np.divmod(np.arange(144), 12)
@@ -177,7 +175,7 @@ def _hashes(small: NDArray[np.float16]) -> NDArray[np.uint64]:
 
 
 def _alike(small: NDArray[np.float16], trained: int) -> list[tuple[int, int]]:
-    """(held, train) places of pictures that look alike, the most alike one for each that is held back."""
+    """(held, train) places of images that look alike, the most alike one for each that is held back."""
     flat: NDArray[np.bool_] = np.logical_not(small.any(1))
     hashes = _hashes(small)
     train, held = hashes[:trained], hashes[trained:]

@@ -12,21 +12,20 @@ import torch
 from torch import Tensor
 
 from training.config import RunConfig
-from training.config.pictures import ImageTableDataset
-from training.config.problems import problems_of
-from training.config.tables import TableSection
+from training.config.rules.problems import problems_of
+from training.config.sections.data.images import ImageTableDataset
+from training.config.sections.data.tables import TableSection
 from training.core import counter_rng
 from training.data.augment import Augmenter
-from training.data.cache_room import cache_wish
-from training.data.made_room import refuse_too_much_made
+from training.data.images.cache_room import cache_wish
+from training.data.placement import refuse_too_much_made
 from training.data.prepare import describe, sample_bytes
 from training.data.source import Opening, Source
 from training.data.sources import open_source
 from training.data.sources.text import Text
 from training.data.splits import split_source
-from training.data.table_preview import preview_image_table, preview_table
-from training.data.targets import target_facts
-from training.data.text_preview import preview_text
+from training.data.tables.targets import source_facts, target_facts
+from training.data.texts.vocabulary import vocabulary_of
 from training.errors import InputError, TrainingError
 from training.facts import IGNORED_PIXEL, DataFacts
 
@@ -37,7 +36,7 @@ _MOST_HISTOGRAMS, _INTERVALS = 6, 32
 def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
     """The facts of ``Data.report``, the parts the data came with ("given") and some training samples, without decoding every file.
 
-    Pictures: "thumbnails", each {"label", "index", "width", "height", "channels", "pixels_base64", "original_base64"}
+    Images: "thumbnails", each {"label", "index", "width", "height", "channels", "pixels_base64", "original_base64"}
     with uint8 pixels row by row, channels last: varied as the model sees it, and as it was. With masks each has also
     "mask_base64" and "original_mask_base64", the class number of each pixel, and the report "place_counts": how many pixels
     of each class are shown; with several values to predict each has a "detail" that names them, and where samples are mixed
@@ -46,10 +45,10 @@ def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
     predict: "histograms", each {"name", "low", "high", "counts"}. Text: what ``preview_text`` says. Raises InputError as ``prepare`` does.
     """
     table: dict[str, Any] = {}
-    if isinstance(config.dataset, TableSection):
+    if isinstance(config.dataset, TableSection | ImageTableDataset):
+        from training.data.tables.table_preview import preview_table  # with polars, which others need not wait for
+
         table = {"table": preview_table(config.dataset)}
-    elif isinstance(config.dataset, ImageTableDataset):
-        table = {"table": preview_image_table(config.dataset)}
     try:
         return _inspect(config, samples) | table
     except InputError as error:
@@ -166,7 +165,7 @@ def _as_trained_on(
 
 
 def _varied(augment: Augmenter, original: Tensor, indices: Tensor) -> Tensor:
-    """Erased places get the mean colour of this very picture: that of all is not known without reading all."""
+    """Erased places get the mean colour of this very image: that of all is not known without reading all."""
     varied = original if augment.identity else augment(original, indices, 1)
     pixels = varied if varied.dtype == torch.uint8 else varied.round().clamp(0, 255).to(torch.uint8)
     channels = pixels.shape[3] - augment.mask
@@ -176,7 +175,7 @@ def _varied(augment: Augmenter, original: Tensor, indices: Tensor) -> Tensor:
 
 
 def _label(source: Source, index: int) -> str:
-    """What is to be learnt of a picture, in few words; the name of one that has a mask."""
+    """What is to be learnt of an image, in few words; the name of one that has a mask."""
     target = source.targets[index]
     if source.target == "class":
         return source.classes[int(target)]
@@ -207,3 +206,36 @@ def _one_of_each_class(targets: Tensor, train: Tensor) -> Iterator[int]:
 
 def _base64(pixels: Tensor) -> str:
     return base64.b64encode(pixels.contiguous().numpy().tobytes()).decode("ascii")
+
+
+_WINDOWS = 3
+_TOKENS_SHOWN = 128
+_COUNTED = 2000
+_FREQUENT = 10
+
+
+def preview_text(source: Text, train: Tensor) -> dict[str, Any]:
+    """As JSON can hold it: "texts", some training windows in any order, each {"name", "tokens"} with the texts of its first
+    tokens; "vocabulary"; "token_counts" of each part, as far as it was read; "frequent", the tokens seen most often in up to
+    2,000 training windows, each {"name", "share"}."""
+    vocabulary = vocabulary_of(source_facts(source))
+    # Of a large text a preview has read the beginning only.
+    here = train[train < source.held_windows]
+    shuffled = here[counter_rng.permutation(0, 0, len(here), stream="texts")]
+    texts = [
+        {"name": source.name(index), "tokens": [vocabulary.show(token) for token in window[:_TOKENS_SHOWN]]}
+        for index, window in zip(shuffled[:_WINDOWS].tolist(), source.read(shuffled[:_WINDOWS]).tolist(), strict=True)
+    ]
+    some = here[torch.arange(min(len(here), _COUNTED)) * len(here) // min(len(here), _COUNTED)]
+    counts = torch.bincount(source.read(some)[:, 1:].reshape(-1).long(), minlength=len(source.classes))
+    total = int(counts.sum())
+    order = torch.sort(counts, descending=True, stable=True).indices[:_FREQUENT].tolist()
+    frequent = [
+        {"name": vocabulary.show(token), "share": int(counts[token]) / total} for token in order if counts[token]
+    ]
+    return {
+        "texts": texts,
+        "vocabulary": source.vocabulary,
+        "token_counts": source.token_counts,
+        "frequent": frequent,
+    }

@@ -16,7 +16,7 @@ from training.core.normalization import normalize, scale_and_shift
 from training.core.splits import pick_evenly
 from training.errors import InputError
 from training.facts import DataFacts, Layout
-from training.reading import visible
+from training.system.untrusted import escape_unprintable
 
 _MOST_SAMPLES = 8192
 _LEAST_SAMPLES = 1024
@@ -29,7 +29,7 @@ _LONG_ROW = 4096
 
 @dataclass(frozen=True)
 class Normalisation:
-    """``(x - mean) / std`` per channel, pictures first brought from 0..255 to 0..1; per feature for vectors and lists. Tokens
+    """``(x - mean) / std`` per channel, images first brought from 0..255 to 0..1; per feature for vectors and lists. Tokens
     stay as they are. ``missing`` says that NaN stands for a number that is not known: it becomes the mean."""
 
     mean: tuple[float, ...]
@@ -38,7 +38,7 @@ class Normalisation:
     missing: bool = False
 
     def apply(self, inputs: Tensor) -> Tensor:
-        """float32 of pictures (B, C, H, W), uint8 or float32 on the scale of 0 to 255, of vectors (B, F) or lists (B, L, F);
+        """float32 of images (B, C, H, W), uint8 or float32 on the scale of 0 to 255, of vectors (B, F) or lists (B, L, F);
         int64 of tokens (B, T)."""
         if self.layout == "tokens":
             return inputs.long()
@@ -48,12 +48,12 @@ class Normalisation:
         made = normalize(inputs, _repeat_scale_and_shift(self.mean, self.std, 1.0, 1, inputs.device))
         return made.masked_fill_(made.isnan(), 0.0) if self.missing else made
 
-    def apply_pixels(self, pictures: Tensor) -> Tensor:
+    def apply_pixels(self, images: Tensor) -> Tensor:
         """The same bits for contiguous images (B, H, W, C), by long rows instead of single pixels: several times faster."""
-        _, height, width, channels = pictures.shape
+        _, height, width, channels = images.shape
         repeats = height * width if height * width * channels <= _LONG_ROW else width
-        by = _repeat_scale_and_shift(self.mean, self.std, 255.0, repeats, pictures.device)
-        return normalize(pictures.contiguous().view(-1, repeats * channels), by).view(pictures.shape)
+        by = _repeat_scale_and_shift(self.mean, self.std, 255.0, repeats, images.device)
+        return normalize(images.contiguous().view(-1, repeats * channels), by).view(images.shape)
 
 
 @lru_cache(maxsize=16)
@@ -68,7 +68,7 @@ def measure(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts, g
     """Mean and spread of the training samples ``train`` (int64 sample numbers), read by ``read`` as a Source does. The codes
     of categories and tokens are no amounts: they stay what they are.
 
-    All vectors and lists are looked at; of pictures at most 8,192, evenly spaced, and fewer large ones. Pictures are summed in
+    All vectors and lists are looked at; of images at most 8,192, evenly spaced, and fewer large ones. Images are summed in
     whole numbers and vectors one after the other, so the result does not depend on threads, device or how batches are
     prepared. ``gaps`` says that NaN is among the samples, even where it is in none of ``train``.
 
@@ -80,15 +80,15 @@ def measure(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts, g
     if facts.layout != "image":
         return _measure_vectors(read, train, facts, gaps)
     most = min(_MOST_SAMPLES, max(_LEAST_SAMPLES, _MOST_VALUES // math.prod(shape)))
-    return _measure_pictures(read, pick_evenly(train, most), shape[0], masked=facts.target == "mask")
+    return _measure_images(read, pick_evenly(train, most), shape[0], masked=facts.target == "mask")
 
 
-def _measure_pictures(read: Callable[[Tensor], Tensor], some: Tensor, channels: int, masked: bool) -> Normalisation:
+def _measure_images(read: Callable[[Tensor], Tensor], some: Tensor, channels: int, masked: bool) -> Normalisation:
     total, squares = torch.zeros(2, channels, dtype=torch.int64)
     pixels = 0
     for indices in some.split(_AT_ONCE):
-        pictures = read(indices)
-        values = (pictures[..., :-1] if masked else pictures).to(torch.int32).flatten(1)
+        images = read(indices)
+        values = (images[..., :-1] if masked else images).to(torch.int32).flatten(1)
         total += values.sum(0, dtype=torch.int64).view(-1, channels).sum(0)
         squares += (values * values).sum(0, dtype=torch.int64).view(-1, channels).sum(0)
         pixels += values.numel() // channels
@@ -144,7 +144,7 @@ def _numbers(read: Callable[[Tensor], Tensor], train: Tensor) -> Iterator[NDArra
 def _require_finite(mean: NDArray[np.float64], std: NDArray[np.float64], columns: tuple[str, ...]) -> None:
     wrong = np.flatnonzero(~np.isfinite(mean) | ~np.isfinite(std)).tolist()
     if wrong:
-        which = f"'{visible(columns[wrong[0]], 60)}'" if columns else f"number {wrong[0] + 1}"
+        which = f"'{escape_unprintable(columns[wrong[0]], 60)}'" if columns else f"number {wrong[0] + 1}"
         raise InputError(
             f"Feature {which} of the training samples has no finite mean and spread, so some value of it is infinite or too "
             "large.",

@@ -1,4 +1,4 @@
-"""Resident or streamed: where the samples stay while training, and why."""
+"""Resident or streamed: where the samples stay while training, and why; and made data that would not fit."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Literal
 
 import torch
 
-from training.config.engine import Loader
-from training.data.host_memory import host_memory
-from training.errors import InputError, in_words
+from training.config import RunConfig
+from training.config.sections.data.toys import ToySection
+from training.config.sections.loader import Loader
+from training.errors import InputError, format_bytes
+from training.system.host_memory import host_memory
 
 _GPU_SHARE = 0.4
 _HOST_SHARE = 0.25
@@ -50,17 +52,46 @@ class Placement:
 
 
 def place(size: int, what: str, loader: Loader, room: Room) -> Placement:
-    """Decide for ``size`` bytes of ``what`` ("pictures"). Raises InputError when resident is asked for and impossible."""
-    amount = f"{in_words(size)} of {what}"
+    """Decide for ``size`` bytes of ``what`` ("images"). Raises InputError when resident is asked for and impossible."""
+    amount = f"{format_bytes(size)} of {what}"
     if loader.mode == "streamed":
         return Placement("streamed", f"{amount} are read while training, as the settings ask")
     if loader.mode == "resident":
         if size > room.most:
             raise InputError(
-                f"loader.mode: {amount} cannot stay resident; there is room for {in_words(room.most)} in {room.where}.",
+                f"loader.mode: {amount} cannot stay resident; there is room for {format_bytes(room.most)} in {room.where}.",
                 "Choose auto or streamed, or a smaller image size.",
             )
         return Placement("resident", f"{amount} are kept in {room.where}, as the settings ask")
     if size <= room.device:
-        return Placement("resident", f"{amount} fit in {room.where} (limit {in_words(room.device)})")
-    return Placement("streamed", f"{amount} do not fit in {room.where} (limit {in_words(room.device)})")
+        return Placement("resident", f"{amount} fit in {room.where} (limit {format_bytes(room.device)})")
+    return Placement("streamed", f"{amount} do not fit in {room.where} (limit {format_bytes(room.device)})")
+
+
+MADE_AT_ONCE = 1 << 14
+_WHILE_MADE = 6 * 8  # bytes: what a number takes while it is drawn, from its place to float64
+_KEPT = 4
+_TARGET = 3 * 4  # of a number to predict: all of them, and those of the parts
+_EACH = 112  # of a sample: its number, its class, its place in the parts and in the order
+_COMFORTABLE = 0.2  # of the memory that is free
+
+
+def refuse_too_much_made(config: RunConfig) -> None:
+    """Raise InputError where made data needs more memory than there is: it is drawn sample by sample, and would take hours
+    before anybody said so. Who would rather wait in each epoch says so: streamed data is not kept."""
+    dataset = config.dataset
+    if not isinstance(dataset, ToySection):
+        return
+    size = dataset.samples * dataset.numbers * _KEPT
+    streamed = min(dataset.samples, MADE_AT_ONCE) * dataset.numbers * _WHILE_MADE
+    streamed += dataset.samples * (_EACH + dataset.target_numbers * _TARGET)
+    free, need = host_memory().available, streamed + (size if config.loader.mode != "streamed" else 0)
+    if need <= free:
+        return
+    fewer = int(_COMFORTABLE * free / (dataset.numbers * (_KEPT + _WHILE_MADE)))
+    way = ", or set loader.mode to streamed to make them again in each epoch" if streamed <= free else ""
+    raise InputError(
+        f"dataset.samples: {dataset.samples:,} samples of {dataset.numbers:,} numbers take {format_bytes(need)}, but only "
+        f"{format_bytes(free)} of memory are free; take fewer samples or smaller ones{way}.",
+        fix={"dataset.samples": fewer} if fewer >= 30 else {},
+    )

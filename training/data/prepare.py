@@ -10,23 +10,21 @@ from typing import Any
 import torch
 
 from training.config import RunConfig
-from training.config.dataset_section import PartsSection
-from training.config.task import task_problems
-from training.data.batches import Data
-from training.data.cache_room import cache_wish
+from training.config.rules.task import task_problems
+from training.config.sections.data.dataset_section import PartsSection
+from training.data.batching.batches import Data
+from training.data.batching.processes import core_count
+from training.data.batching.resident import Notice, Resident
+from training.data.batching.streamed import BatchFeed, Streamed
 from training.data.duplicates import without_duplicates
-from training.data.gpu_decode import gpu_decoder
-from training.data.made_room import refuse_too_much_made
+from training.data.images.cache_room import cache_wish
 from training.data.normalise import measure
-from training.data.placement import Placement, measure_room, place
-from training.data.processes import core_count
-from training.data.resident import Feed, Notice, Resident
+from training.data.placement import Placement, measure_room, place, refuse_too_much_made
 from training.data.source import Opening, ReportProgress, Source, silent
 from training.data.sources import open_source
 from training.data.splits import split_source
-from training.data.streamed import Streamed
-from training.data.targets import refuse_nothing_to_learn, target_facts
-from training.errors import ConfigError, counted
+from training.data.tables.targets import refuse_nothing_to_learn, target_facts
+from training.errors import ConfigError, pluralize
 from training.facts import DataFacts, Target
 
 _SHOWN = 1000
@@ -34,7 +32,6 @@ _TOLD_CLASSES, _TOLD_FILES = 1000, 100
 _MOST_WORKERS = 8
 _SLOW_READING = 0.0002  # seconds a sample: below, sending it between processes costs more than reading it
 _PROBED = 32
-_READ_FOR_GPU = "threads read those that are not decoded yet, and the GPU decodes them"
 
 
 def prepare(config: RunConfig, device: torch.device, report_progress: ReportProgress = silent) -> Data:
@@ -47,65 +44,52 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     room = measure_room(loader, device)
 
     def keep(size: int) -> bool:
-        resident = place(size, "pictures", loader, room).mode == "resident"
+        resident = place(size, "images", loader, room).mode == "resident"
         return resident or (loader.mode == "auto" and size <= room.host)  # what is too large for the GPU may fit here
 
     notices: list[Notice] = []
-    decoder = gpu_decoder(device, loader.workers) if loader.decoder == "gpu" else None
     opening = Opening(
         keep=keep,
         workers=loader.workers,
-        decoder=decoder,
         cache=cache_wish(loader),
         tell=notices.append,
         report_progress=report_progress,
     )
     source = open_source(config.dataset, opening)
-    if decoder:
-        decoder.give_back()
     require_task(config, source.target)
     splits = split_source(source, config.dataset)
     source = source.fit(splits["train"])
     size = sample_bytes(source) * len(source.targets)
-    placement = place(size, {"image": "pictures", "tokens": "tokens"}.get(source.layout, "numbers"), loader, room)
+    placement = place(size, {"image": "images", "tokens": "tokens"}.get(source.layout, "numbers"), loader, room)
     workers = 0
-    feed: Feed
+    feed: BatchFeed
+    read: Callable[[torch.Tensor], torch.Tensor] = source.read
     if placement.mode == "resident":
         report_progress("loading the samples", None)
         samples = source.take().to(device)
-        feed = Resident(samples)
-        report_progress("measuring the samples", None)
 
-        def read(some: torch.Tensor) -> torch.Tensor:
+        def gather(some: torch.Tensor) -> torch.Tensor:
             return samples.index_select(0, some.to(device)).cpu()
 
-        splits, notes = _without_duplicates(config, source, splits, read)
-        facts = target_facts(source, splits["train"], read)
-        normalisation = measure(
-            _tell_measuring(read, splits["train"], report_progress), splits["train"], facts, source.gaps
-        )
-    else:
-        report_progress("measuring the samples", None)
-        splits, notes = _without_duplicates(config, source, splits, source.read)
-        facts = target_facts(source, splits["train"], source.read)
-        normalisation = measure(
-            _tell_measuring(source.read, splits["train"], report_progress), splits["train"], facts, source.gaps
-        )
-        workers, how = _workers(source, loader.workers, decoder is not None)
+        feed, read = Resident(samples), gather
+    report_progress("measuring the samples", None)
+    splits, notes = _without_duplicates(config, source, splits, read)
+    train = splits["train"]
+    facts = target_facts(source, train, read)
+    normalisation = measure(_tell_measuring(read, train, report_progress), train, facts, source.gaps)
+    if placement.mode == "streamed":
+        workers, how = _workers(source, loader.workers)
         placement = Placement("streamed", f"{placement.reason}; {how}")
         feed = Streamed(source, device, workers)
     refuse_nothing_to_learn(facts, source.targets[splits["train"]])
     notices += source.take_notices()
     feed.notices = notices  # what opening the data had to say, and whatever reading it will
-    for clause in (source.decoded_by, source.supply):
-        if clause:
-            placement = Placement(placement.mode, f"{placement.reason}; {clause}")
+    if source.supply:
+        placement = Placement(placement.mode, f"{placement.reason}; {source.supply}")
     report = describe(source, splits, config, facts)
     report["notes"] += notes
     report["normalisation"] = {"mean": list(normalisation.mean), "std": list(normalisation.std)}
     report["batches"] = {"mode": placement.mode, "reason": placement.reason, "workers": workers, "bytes": size}
-    if decoder:
-        report["batches"]["decoder"] = decoder.name
     return Data(config, source, facts, splits, normalisation, feed, device, report)
 
 
@@ -130,7 +114,7 @@ def _tell_measuring(
 def require_task(config: RunConfig, target: Target) -> None:
     """Raise ConfigError where the data turned out to be none for the objective or the model: the settings alone do not
     always tell."""
-    problems = task_problems(config, target) if config.dataset.target is None else []
+    problems = list(task_problems(config, target)) if config.dataset.target is None else []
     if problems:
         raise ConfigError(problems)
 
@@ -144,7 +128,7 @@ def _without_duplicates(
         return splits, []
     splits, dropped = without_duplicates(source, splits, read)
     return splits, [
-        f"{counted(dropped, 'held-back sample')} left out, since they are trained on, too"
+        f"{pluralize(dropped, 'held-back sample')} left out, since they are trained on, too"
     ] if dropped else []
 
 
@@ -186,7 +170,7 @@ def _counts(source: Source, indices: torch.Tensor) -> list[int]:
 
 
 def sample_bytes(source: Source) -> int:
-    """Memory of one sample: bytes of pictures and their mask, float32 of vectors and lists, tokens as they are read."""
+    """Memory of one sample: bytes of images and their mask, float32 of vectors and lists, tokens as they are read."""
     if source.layout == "image":
         channels, height, width = source.shape
         return (channels + (source.target == "mask")) * height * width
@@ -197,12 +181,9 @@ def sample_bytes(source: Source) -> int:
     )
 
 
-def _workers(source: Source, asked: int | None, on_gpu: bool) -> tuple[int, str]:
-    """How many worker processes read, and why. None of them can share the GPU's decoder, which would have to stand in for
-    a cache that is lost, too."""
-    if on_gpu and source.reading == "files":
-        return 0, _READ_FOR_GPU
-    if asked is not None and not on_gpu:
+def _workers(source: Source, asked: int | None) -> tuple[int, str]:
+    """How many worker processes read, and why."""
+    if asked is not None:
         return asked, f"{asked} workers read them, as the settings ask" if asked else "a thread reads them ahead"
     if source.reading != "files":
         return 0, "a thread reads them ahead, since they need no decoding"

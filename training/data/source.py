@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from training.data.cache_room import CacheWish
-from training.data.resident import Notice
+from training.data.batching.resident import Notice
+from training.data.images.cache_room import CacheWish
 from training.facts import Layout, Target
-
-if TYPE_CHECKING:  # which lists folders, as a source does
-    from training.data.gpu_decode import GpuDecoder
 
 Reading = Literal["memory", "cache", "files"]
 ReportProgress = Callable[[str, float | None], None]
@@ -35,7 +35,7 @@ class Source(Protocol):
     classes: tuple[str, ...]
     """Names of the classes, the labels or the values to predict, or the vocabulary's tokens."""
     shape: tuple[int, ...]
-    """A sample as the model sees it: (C, H, W) of pictures, (F,) of vectors, (T,) of tokens, (L, F) of lists."""
+    """A sample as the model sees it: (C, H, W) of images, (F,) of vectors, (T,) of tokens, (L, F) of lists."""
     targets: Tensor
     """A row for each of the N samples, as ``facts.Target`` says: int64 (N,) classes, float32 (N, K) labels or values,
     float32 (N, L) ranks. Masks and tokens come with the samples: (N, 0) then."""
@@ -64,14 +64,12 @@ class Source(Protocol):
     """"files" when ``read`` opens and decodes a file for each sample, "cache" when they lie decoded on the disk."""
     supply: str
     """How the samples were come by, a clause for the person; "" when there is nothing to say."""
-    decoded_by: str
-    """Who decoded them while they were opened, a clause; "" when there is nothing to say."""
 
     def read(self, indices: Tensor) -> Tensor:
         """The samples of the int64 (n,) ``indices``, on the CPU.
 
-        Pictures are uint8 (n, H, W, C), as files hold them: whoever wants channels first, views them so; a mask is one
-        channel more behind them (class number, ``IGNORED_PIXEL`` where there is none), so that whatever moves the picture
+        Images are uint8 (n, H, W, C), as files hold them: whoever wants channels first, views them so; a mask is one
+        channel more behind them (class number, ``IGNORED_PIXEL`` where there is none), so that whatever moves the image
         moves it. Vectors are float32 (n, F) and lists (n, L, F), NaN where a number is missing. Tokens are whole numbers
         (n, T + 1), the last being the one that follows. Raises TrainingError naming the file when a sample can no longer be read.
         """
@@ -104,6 +102,7 @@ class Plain:
     """What holds of most sources: each sample belongs to a class, and nothing is learnt from samples."""
 
     target: Target = "class"
+    classes: tuple[str, ...]
     columns: tuple[str, ...] = ()
     categories: tuple[int, ...] = ()
     codes: tuple[tuple[str, ...], ...] = ()
@@ -125,23 +124,32 @@ class AtHand(Plain):
 
     reading: Reading = "memory"
     supply = ""
-    decoded_by = ""
+    skipped: tuple[Skipped, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def name(self, index: int) -> str:
+        return f"sample {index}"
+
+    def take(self: Source) -> Tensor:
+        return self.read(torch.arange(len(self.targets)))
 
     def take_notices(self) -> list[Notice]:
         return []
 
 
+def gather_rows(parts: Sequence[Any], indices: NDArray[np.int64]) -> NDArray[Any]:
+    """A copy of the rows of those numbers, counted through all ``parts``: arrays, or what is indexed like one."""
+    made = np.empty((len(indices), *parts[0].shape[1:]), np.result_type(*(part.dtype for part in parts)))
+    start = 0
+    for part in parts:
+        here = (indices >= start) & (indices < start + len(part))
+        made[here] = part[indices[here] - start]
+        start += len(part)
+    return made
+
+
 def silent(text: str, fraction: float | None) -> None:
     """A progress report nobody listens to."""
-
-
-def never(size: int) -> bool:
-    """Keep nothing in memory, whatever its size."""
-    return False
-
-
-def unheard(notice: Notice) -> None:
-    """A notice nobody waits for."""
 
 
 @dataclass(frozen=True)
@@ -150,15 +158,13 @@ class Opening:
 
     ``check`` decodes every file once and leaves out the broken ones; without it files are only listed (a preview).
     ``keep(size)`` says whether samples of ``size`` bytes in all may stay in memory while they are decoded anyway.
-    ``workers`` is the number of decoding processes; None lets the work decide. ``decoder`` takes JPEGs in their place,
-    None leaves all pictures to them. ``cache`` is where decoded pictures are kept from run to run, None for nowhere.
-    ``tell`` hears of what the person should know.
+    ``workers`` is the number of decoding processes; None lets the work decide. ``cache`` is where decoded images are kept
+    from run to run, None for nowhere. ``tell`` hears of what the person should know.
     """
 
     check: bool = True
-    keep: Callable[[int], bool] = never
+    keep: Callable[[int], bool] = lambda size: False
     workers: int | None = None
-    decoder: GpuDecoder | None = None
     cache: CacheWish | None = None
-    tell: Callable[[Notice], None] = unheard
+    tell: Callable[[Notice], None] = lambda notice: None
     report_progress: ReportProgress = silent

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from training.config.dataset_section import DatasetSection, PartsSection
+from training.config.sections.data.dataset_section import DatasetSection, PartsSection
 from training.core.splits import hold_back_by_class, hold_back_groups
 from training.data.source import Source
 from training.errors import InputError

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import torch
 
-from training.config.dataset_section import PartsSection
-from training.data.batches import Data
+from training.config.sections.data.dataset_section import PartsSection
+from training.data.batching.batches import Data
 from training.data.duplicates import find_duplicates
 from training.data.source import ReportProgress
-from training.errors import counted
+from training.doctor.findings import warn
+from training.errors import pluralize
 from training.events import Found
 
 _SHOWN = 3
 _MANY = 0.01
-"""Share of pictures with a likeness from which on it is worth a warning: thin digits look alike by chance."""
+"""Share of images with a likeness from which on it is worth a warning: thin digits look alike by chance."""
 
 
 def duplicate_findings(data: Data, config: object, report_progress: ReportProgress) -> list[Found]:
-    """A warning for the same samples, another for pictures that look alike; nothing when there are none."""
+    """A warning for the same samples, another for images that look alike; nothing when there are none."""
     source, facts = data.source, data.facts
     if facts.layout == "tokens":
         return []  # windows of one text
@@ -27,7 +28,7 @@ def duplicate_findings(data: Data, config: object, report_progress: ReportProgre
     looked = (
         f" of the {found.held:,} that were compared"
         if found.partial
-        else f" of {counted(found.held, 'held-back sample')}"
+        else f" of {pluralize(found.held, 'held-out sample')}"
     )
     if found.exact:
         conflicts = sum(not torch.equal(source.targets[a], source.targets[b]) for a, b in found.exact)
@@ -35,9 +36,8 @@ def duplicate_findings(data: Data, config: object, report_progress: ReportProgre
         droppable = isinstance(config, PartsSection)
         advice = "The metrics look better than the model is."
         result.append(
-            Found(
-                level="warning",
-                title=f"{len(found.exact):,}{looked} are trained on, too{other}: {_examples(data, found.exact)}.",
+            warn(
+                f"{len(found.exact):,}{looked} are trained on, too{other}: {_examples(data, found.exact)}.",
                 advice=f"{advice} Leave them out of validation." if droppable else advice,
                 fix={"dataset.duplicates": "drop_from_validation"} if droppable else {},
             )
@@ -47,14 +47,14 @@ def duplicate_findings(data: Data, config: object, report_progress: ReportProgre
             Found(
                 level="warning" if len(found.near) >= _MANY * found.held else "info",
                 title=f"{len(found.near):,}{looked} look almost like one that is trained on: {_examples(data, found.near)}.",
-                advice=f"Copies in another size or format, or neighbouring frames? Then {_apart(config)}, or remove them.",
+                advice=f"Copies in another size or format, or neighboring frames? Then {_apart(config)}, or remove them.",
             )
         )
     return result
 
 
 def _apart(config: object) -> str:
-    """How pictures of the same are kept in one part."""
+    """How images of the same are kept in one part."""
     if hasattr(config, "group_column"):
         return "name the column that says whom or what they show as dataset.group_column"
     return "put all that show the same person or thing into the same part"

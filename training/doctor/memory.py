@@ -8,14 +8,15 @@ from dataclasses import dataclass
 import psutil
 import torch
 
-from training.data import Window
-from training.data.host_memory import forget_peak, host_memory, peak_resident
+from training.data import MicroBatches
+from training.doctor.findings import ok, warn
 from training.engine.device import describe_device
-from training.engine.memory import in_settings, saved_bytes, smaller_batches
+from training.engine.recovery.memory import in_settings, saved_bytes, smaller_batches
 from training.engine.session import Session
 from training.engine.step import train_step
-from training.errors import in_words
+from training.errors import format_bytes
 from training.events import Found
+from training.system.host_memory import forget_peak, host_memory, peak_resident
 
 TIGHT_SHARE = 0.9  # of a GPU; what the driver and other programs need on top is not ours to know
 
@@ -37,9 +38,9 @@ def try_step(session: Session) -> Trial:
     if on_gpu:
         torch.cuda.reset_peak_memory_stats(session.device)
     forget_peak()
-    batch = next(iter(next(iter(session.data.train_windows(0)))))  # a teacher's answers to it need memory, too
+    batch = next(iter(next(iter(session.data.steps(0)))))  # a teacher's answers to it need memory, too
     began = time.perf_counter()
-    loss, _ = train_step(session, Window(len(batch.targets), 1, iter([batch])), session.next_lr())
+    loss, _ = train_step(session, MicroBatches(len(batch.targets), 1, iter([batch])), session.next_lr())
     value = float(loss)
     seconds = time.perf_counter() - began
     passing = max(peak_resident() - psutil.Process().memory_info().rss, 0)
@@ -58,20 +59,19 @@ def _host(session: Session, trial: Trial) -> Found:
     host, saved = host_memory(), saved_bytes(session)
     held, need = psutil.Process().memory_info().rss, trial.passing + saved
     batches = session.data.report["batches"]
-    data = f", {in_words(batches['bytes'])} of samples" if batches["mode"] == "resident" else ""
+    data = f", {format_bytes(batches['bytes'])} of samples" if batches["mode"] == "resident" else ""
     inside = f"{data}{_of_teacher(session)}" if session.device.type == "cpu" else ""
     parts = (
-        f"{in_words(held)} now{inside}, {in_words(trial.passing)} more for a step "
-        f"and {in_words(saved)} for the copy that a checkpoint is written from"
+        f"{format_bytes(held)} now{inside}, {format_bytes(trial.passing)} more for a step "
+        f"and {format_bytes(saved)} for the copy that a checkpoint is written from"
     )
     if need <= host.available:
-        return Found(level="ok", title=f"Memory: {parts}; {in_words(host.available)} are free.")
+        return ok(f"Memory: {parts}; {format_bytes(host.available)} are free.")
     fix = smaller_batches(session.data.plan, session.model)
     smaller = session.device.type == "cpu" and trial.passing > saved and fix
-    return Found(
-        level="warning",
-        title=f"Memory will hardly do: {parts}, but of the {in_words(host.total)} {host.bound} only "
-        f"{in_words(host.available)} are free; the system may end the run without a word.",
+    return warn(
+        f"Memory will hardly do: {parts}, but of the {format_bytes(host.total)} {host.bound} only "
+        f"{format_bytes(host.available)} are free; the system may end the run without a word.",
         advice=f"Close other programs, or use {in_settings(fix)}: the same samples in each step, with less memory."
         if smaller
         else f"Close other programs, or choose a smaller {'model or teacher' if _of_teacher(session) else 'model'}.",
@@ -83,16 +83,16 @@ def _gpu(session: Session, trial: Trial) -> Found:
     free, total = torch.cuda.mem_get_info(session.device)
     others = max(total - free - torch.cuda.memory_reserved(session.device), 0)
     name = describe_device(session.device)
-    needed = f"a step needs {in_words(trial.on_gpu)} of the {in_words(total)} of {name}{_of_teacher(session)}"
-    text = f"GPU memory: {needed}; others hold {in_words(others)}"
+    needed = f"a step needs {format_bytes(trial.on_gpu)} of the {format_bytes(total)} of {name}{_of_teacher(session)}"
+    text = f"GPU memory: {needed}; others hold {format_bytes(others)}"
     if trial.on_gpu + others <= TIGHT_SHARE * total:
-        return Found(level="ok", title=f"{text}.")
+        return ok(f"{text}.")
     fix = smaller_batches(session.data.plan, session.model)
     advice = f"Use {in_settings(fix)}: the same samples in each step, with less memory." if fix else ""
-    return Found(level="warning", title=f"{text}, so a longer window may not fit.", advice=advice, fix=fix)
+    return warn(f"{text}, so a longer window may not fit.", advice=advice, fix=fix)
 
 
 def _of_teacher(session: Session) -> str:
     """What of the memory that is held now is for the teacher's weights; "" without a teacher."""
     teacher = session.data.report.get("teacher")
-    return f", {in_words(teacher['bytes'])} of the teacher's weights" if teacher else ""
+    return f", {format_bytes(teacher['bytes'])} of the teacher's weights" if teacher else ""

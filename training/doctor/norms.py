@@ -6,11 +6,12 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from training.config.describe import describe
+from training.doctor.findings import warn
 from training.engine.session import Session
 from training.events import Found
 
 FEW = 8
-"""Samples in a batch below which its mean and spread say little of all samples'."""
+"""Samples in a batch below which its mean and std say little of all samples'."""
 
 
 def norm_findings(session: Session) -> list[Found]:
@@ -19,22 +20,20 @@ def norm_findings(session: Session) -> list[Found]:
     if not _has_batch_norm(session.model):
         return []
     fix = _other_norm(session)
-    instead = "choose group normalisation" if fix else "choose a network without it"
+    instead = "choose group normalization" if fix else "choose a network without it"
     if loop.accumulation > 1:
         return [
-            Found(
-                level="warning",
-                title=f"Batch norm sees {loop.batch_size} samples at a time, not the {loop.batch_size * loop.accumulation} "
-                "of a step: gradients are accumulated, its mean and spread are not.",
+            warn(
+                f"Batch norm sees {loop.batch_size} samples at a time, not the {loop.batch_size * loop.accumulation} "
+                "of a step: gradients are accumulated, its mean and std are not.",
                 advice=f"The run differs from one with larger batches; {instead} to be independent of how a step is cut.",
                 fix=fix,
             )
         ]
     if loop.batch_size < FEW:
         return [
-            Found(
-                level="warning",
-                title=f"Batch norm takes its mean and spread from {loop.batch_size} samples, which is little.",
+            warn(
+                f"Batch norm takes its mean and std from {loop.batch_size} samples, which is little.",
                 advice=f"Use larger batches, or {instead}.",
                 fix=fix,
             )

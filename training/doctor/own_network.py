@@ -5,11 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from training.config.user_file import UserFile
+from training.config.sections.user_file import UserFile
+from training.doctor.findings import warn
 from training.engine.session import Session
 from training.events import Found
 from training.models import make_model
-from training.reading import visible
+from training.system.untrusted import escape_unprintable
 
 
 def own_network_findings(session: Session) -> list[Found]:
@@ -21,9 +22,9 @@ def own_network_findings(session: Session) -> list[Found]:
     ours, theirs = list(session.model.parameters()), list(again.parameters())
     if len(ours) == len(theirs) and all(map(_same, ours, theirs)):
         return []
-    title = f"{visible(config.model.path)}: the initial weights are others each time build is called, though the seed is the same."
+    title = f"{escape_unprintable(config.model.path)}: the initial weights are others each time build is called, though the seed is the same."
     advice = "Such a run cannot be repeated; let build draw random numbers without seeding generators itself."
-    return [Found(level="warning", title=title, advice=advice)]
+    return [warn(title, advice=advice)]
 
 
 def _same(one: Tensor, other: Tensor) -> bool:

@@ -11,10 +11,11 @@ from pathlib import Path
 import torch
 
 from training.config import RunConfig
-from training.config.idle import idle_on_purpose
-from training.config.pictures import SegmentationDataset
-from training.data.kept import KeptData
+from training.config.rules.inactive_settings import list_inactive_on_purpose
+from training.config.sections.data.images import SegmentationDataset
+from training.data.prepared import PreparedData
 from training.doctor.duplicates import duplicate_findings
+from training.doctor.findings import ok, warn
 from training.doctor.memory import Trial, memory_findings, try_step
 from training.doctor.norms import norm_findings
 from training.doctor.own_network import own_network_findings
@@ -22,38 +23,22 @@ from training.doctor.unmeasurable import unmeasurable
 from training.engine.assemble import assemble
 from training.engine.compile import compile_session
 from training.engine.device import describe_device, ran_out_of_memory
-from training.engine.memory import (
-    batches_that_fit,
-    saved_bytes,
-    step_message,
-    step_shortage,
-)
-from training.engine.outcome import explain, fault_in_words
+from training.engine.recovery.memory import batches_that_fit, saved_bytes, step_message, step_shortage
+from training.engine.runs.outcome import explain, fault_in_words
 from training.engine.session import Session
 from training.engine.step import train_step
-from training.errors import ConfigError, TrainingError, counted, in_words
+from training.errors import ConfigError, TrainingError, format_bytes, pluralize
 from training.events import Found
 from training.facts import DataFacts
-from training.reading import visible
+from training.system.untrusted import escape_unprintable
 
 logger = logging.getLogger(__name__)
 
 Report = Callable[[str, float | None], None]
 
-_NAMELESS = frozenset(
-    (
-        "unlabelled",
-        "unlabeled",
-        "void",
-        "ignore",
-        "ignored",
-        "unclassified",
-        "undefined",
-        "unknown",
-        "dontcare",
-        "don'tcare",
-    )
-)
+_NAMELESS = frozenset([
+    "unlabelled", "unlabeled", "void", "ignore", "ignored", "unclassified", "undefined", "unknown", "dontcare", "don'tcare",
+])  # fmt: skip
 """Names of no class, in small letters and without spaces."""
 _STEPS = 20
 """Of an epoch, where a smaller batch is proposed."""
@@ -62,10 +47,7 @@ LOSS_BAND = 0.5
 
 
 def preflight(
-    config: RunConfig,
-    workspace: Path,
-    report: Report = lambda text, fraction: None,
-    kept: KeptData | None = None,
+    config: RunConfig, workspace: Path, report: Report = lambda text, fraction: None, kept: PreparedData | None = None
 ) -> list[Found]:
     """Findings in the order they matter; an "error" among them means that the run could not start or would be useless.
 
@@ -90,7 +72,7 @@ def preflight(
         found += [Found(level="error", title=str(problem)) for problem in error.problems]
     except Exception as error:
         logger.info("The check found a fault", exc_info=True)
-        unforeseen = f"An unexpected fault would end the run: {visible(fault_in_words(error), 300)}"
+        unforeseen = f"An unexpected fault would end the run: {escape_unprintable(fault_in_words(error), 300)}"
         found.append(_told(explain(error, config, phase) or TrainingError(unforeseen)))
     return found
 
@@ -112,15 +94,14 @@ def _looks(session: Session, workspace: Path, report: Report) -> Iterator[list[F
 def _data(session: Session) -> list[Found]:
     report, facts = session.data.report, session.data.facts
     parts = ", ".join(f"{count:,} {name}" for name, count in report["samples"].items())
-    found = [Found(level="ok", title=f"The data opens: {parts}, {_named(facts)}; {report['batches']['reason']}.")]
+    found = [ok(f"The data opens: {parts}, {_named(facts)}; {report['batches']['reason']}.")]
     found += [Found(level="info", title=f"{note[:1].upper()}{note[1:].rstrip('.')}.") for note in report["notes"]]
     found += _few_steps(session)
     if report["skipped_total"]:
         first = report["skipped"][0]
         found.append(
-            Found(
-                level="warning",
-                title=f"Left out: {counted(report['skipped_total'], 'file')}, for example {first['path']}: {first['reason']}.",
+            warn(
+                f"{pluralize(report['skipped_total'], 'file')} skipped, for example {first['path']}: {first['reason']}.",
                 advice="The full list is shown when the run starts; repair or remove them if they matter.",
             )
         )
@@ -133,7 +114,7 @@ def _data(session: Session) -> list[Found]:
 
 def _idle(session: Session) -> list[Found]:
     """What was set and does nothing."""
-    clauses = idle_on_purpose(session.config, session.data.source.parts)
+    clauses = list_inactive_on_purpose(session.config, session.data.source.parts)
     return [Found(level="info", title=f"{clause}.") for clause in clauses]
 
 
@@ -142,33 +123,31 @@ def _few_steps(session: Session) -> list[Found]:
     asked, samples = session.config.loop.batch_size, session.data.report["samples"]["train"]
     if asked <= samples:
         return []
-    title = (
-        f"loop.batch_size is {asked:,}, more than the {counted(samples, 'training sample')}: an epoch is a single step."
-    )
+    title = f"loop.batch_size is {asked:,}, more than the {pluralize(samples, 'training sample')}: an epoch is a single step."
     smaller = 2 ** max(math.floor(math.log2(samples / _STEPS)), 0)
     advice = "Only steps change the weights; take smaller batches."
-    return [Found(level="warning", title=title, advice=advice, fix={"loop.batch_size": smaller})]
+    return [warn(title, advice=advice, fix={"loop.batch_size": smaller})]
 
 
 def _absent_in_masks(facts: DataFacts) -> list[Found]:
-    """Classes without a pixel to learn from: a class list may name them, and masks that were held back by chance."""
+    """Classes without a pixel to learn from: a class list may name them, and masks that were held out by chance."""
     absent = [name for name, count in zip(facts.names, facts.counts, strict=False) if not count]
     if not absent:
         return []
     title = f"No training pixel for: {', '.join(absent[:10])}."
-    return [Found(level="warning", title=title, advice="Add masks that show them, or take them out of the class list.")]
+    return [warn(title, advice="Add masks that show them, or take them out of the class list.")]
 
 
 def _nameless(session: Session) -> list[Found]:
-    """A class that stands for pixels nobody named, as lists of CamVid and Cityscapes have one: whether it is to be learnt is for
+    """A class that stands for pixels nobody named, as lists of CamVid and Cityscapes have one: whether it is to be learned is for
     the person to say."""
     dataset, names = session.config.dataset, session.data.facts.names
     place = next((place for place, name in enumerate(names) if name.lower().replace(" ", "") in _NAMELESS), None)
     if place is None or not isinstance(dataset, SegmentationDataset) or dataset.ignore_index is not None:
         return []
-    title = f"The class {names[place]} is learnt and counted like any other, though its name says that it is none."
+    title = f"The class {names[place]} is learned and counted like any other, though its name says that it is none."
     advice = f"Set dataset.ignore_index to {place}, its place in the class list, to leave such pixels out."
-    return [Found(level="warning", title=title, advice=advice, fix={"dataset.ignore_index": place})]
+    return [warn(title, advice=advice, fix={"dataset.ignore_index": place})]
 
 
 def _named(facts: DataFacts) -> str:
@@ -177,7 +156,7 @@ def _named(facts: DataFacts) -> str:
     if facts.target == "ranks":
         return "queries whose items are ranked"
     if facts.target == "values":
-        return f"{counted(count, 'value')} to predict"
+        return f"{pluralize(count, 'value')} to predict"
     words = {"class": "classes", "mask": "classes", "labels": "labels", "tokens": "tokens"}
     return f"{count:,} {words[facts.target]}"
 
@@ -190,9 +169,7 @@ def _classes(session: Session) -> list[Found]:
     counts = {label: n for label, n in trained if n}
     absent = [label for label, n in trained if not n]
     if absent:
-        found.append(
-            Found(level="warning", title=f"No training sample for: {', '.join(absent[:10])}.", advice="Add some.")
-        )
+        found.append(warn(f"No training sample for: {', '.join(absent[:10])}.", advice="Add some."))
     if counts and max(counts.values()) > 10 * min(counts.values()):
         rare, common = min(counts, key=lambda key: counts[key]), max(counts, key=lambda key: counts[key])
         uneven = f"The classes are uneven: {counts[common]:,} of {common}, {counts[rare]:,} of {rare}"
@@ -200,10 +177,9 @@ def _classes(session: Session) -> list[Found]:
     missing = [label for label, n in zip(names, report["counts"]["validation"], strict=True) if not n]
     if missing:
         found.append(
-            Found(
-                level="warning",
-                title=f"No validation sample for: {', '.join(missing[:10])}.",
-                advice="How well these are learnt cannot be measured.",
+            warn(
+                f"No validation sample for: {', '.join(missing[:10])}.",
+                advice="How well these are learned cannot be measured.",
             )
         )
     return found
@@ -213,43 +189,41 @@ def _uneven(title: str, config: RunConfig) -> Found:
     """What makes up for it, or could."""
     objective = config.objective
     if config.loader.sampling == "balanced":
-        return Found(level="ok", title=f"{title}; loader.sampling draws them alike.")
+        return ok(f"{title}; loader.sampling draws them alike.")
     names = [name for name in ("balanced", "class_weights", "pos_weight") if getattr(objective, name, None)]
     if names:
-        return Found(level="ok", title=f"{title}; objective.{names[0]} makes up for that.")
-    advice = "Accuracy will favour the common ones; gather more of the rare ones"
+        return ok(f"{title}; objective.{names[0]} makes up for that.")
+    advice = "Accuracy will favor the common ones; gather more of the rare ones"
     if not hasattr(objective, "balanced"):
-        return Found(level="warning", title=f"{title}.", advice=f"{advice}.")
+        return warn(f"{title}.", advice=f"{advice}.")
     advice += ", or weigh them by objective.balanced."
-    return Found(level="warning", title=f"{title}.", advice=advice, fix={"objective.balanced": True})
+    return warn(f"{title}.", advice=advice, fix={"objective.balanced": True})
 
 
 def _weights(session: Session) -> list[Found]:
     """What was taken of known weights, and what makes no sense without."""
     beginning = session.beginning
     if beginning:
-        return [Found(level="ok", title=beginning.sentence, advice=beginning.advice)]
+        return [ok(beginning.sentence, advice=beginning.advice)]
     if session.config.optimizer.freeze == "off":
         return []
     return [
-        Found(
-            level="warning",
-            title="What is frozen has fresh weights, and keeps them as long as it is.",
-            advice="Begin with known weights, branch from a run that has some, or set optimizer.freeze to off.",
+        warn(
+            "What is frozen is randomly initialized, and stays so as long as it is frozen.",
+            advice="Begin with pretrained weights, branch from a run that has some, or set optimizer.freeze to off.",
         )
     ]
 
 
 def _device(session: Session) -> Found:
-    threads = f", {counted(torch.get_num_threads(), 'thread')}" if session.device.type == "cpu" else ""
+    threads = f", {pluralize(torch.get_num_threads(), 'thread')}" if session.device.type == "cpu" else ""
     name, compute = describe_device(session.device), session.config.precision.compute
     if session.device.type == "cpu" and compute in ("fp16", "bf16"):
-        return Found(
-            level="warning",
-            title=f"The run works on the {name}{threads}, where {compute} is usually slower than fp32.",
+        return warn(
+            f"The run works on the {name}{threads}, where {compute.upper()} is usually slower than FP32.",
             advice="Set precision.compute to fp32.",
         )
-    return Found(level="ok", title=f"The run works on the {name}{threads} in {compute}.")
+    return ok(f"The run works on the {name}{threads} in {compute.upper()}.")
 
 
 def _compiling(session: Session, report: Report) -> list[Found]:
@@ -259,7 +233,7 @@ def _compiling(session: Session, report: Report) -> list[Found]:
         compile_session(session, report)
     except TrainingError as error:
         return [_told(error)]
-    return [] if wanted == "off" else [Found(level="ok", title=f"The {wanted} can be compiled here.")]
+    return [] if wanted == "off" else [ok(f"The {wanted} can be compiled here.")]
 
 
 def _step(session: Session) -> list[Found]:
@@ -285,19 +259,14 @@ def _loss(session: Session, trial: Trial) -> Found:
         )
     took = f"one batch took {trial.seconds * 1e3:.0f} ms"
     if guessing is None:
-        return Found(level="ok", title=f"The fresh model's loss is {trial.loss:.3f}; {took}.")
+        return ok(f"Initial loss {trial.loss:.3f}; {took}.")
+    classes = len(session.data.facts.names)
+    formula = f"ln {classes:,} = " if classes > 1 and math.isclose(guessing, math.log(classes)) else ""
+    title = f"Initial loss {trial.loss:.3f} (chance level {formula}{guessing:.3f})"
     if abs(trial.loss - guessing) > LOSS_BAND * guessing:
-        facts = session.data.facts
-        among = f" among {_named(facts)}" if facts.target in ("class", "mask", "tokens") else ""
-        return Found(
-            level="warning",
-            title=f"The fresh model's loss is {trial.loss:.3f}; guessing{among} gives {guessing:.3f}.",
-            advice="Far above means badly scaled inputs or initial weights; far below means that labels leak.",
-        )
-    return Found(
-        level="ok",
-        title=f"The fresh model's loss is {trial.loss:.3f}, near the {guessing:.3f} of guessing; {took}.",
-    )
+        advice = "Far above means badly scaled inputs or initial weights; far below means that labels leak."
+        return warn(f"{title}.", advice=advice)
+    return ok(f"{title}; {took}.")
 
 
 def _told(shortage: TrainingError) -> Found:
@@ -310,9 +279,9 @@ def _disk(session: Session, workspace: Path) -> Found:
     count = session.config.checkpoints.keep_last + 2  # the best, and the one being written
     existing = next(folder for folder in (workspace, *workspace.parents) if folder.exists())
     free = shutil.disk_usage(existing).free
-    text = f"{count} checkpoints of {size / 2**20:.1f} MB need {count * size / 2**20:.0f} MB; {in_words(free)} are free"
+    text = f"{count} checkpoints of {size / 2**20:.1f} MB need {count * size / 2**20:.0f} MB; {format_bytes(free)} are free"
     if free < count * size * 1.2:
         return Found(
             level="error", title=f"{text}.", advice="Free some space, keep fewer, or choose another workspace."
         )
-    return Found(level="ok", title=f"{text} in {existing}.")
+    return ok(f"{text} in {existing}.")

@@ -6,9 +6,10 @@ import math
 
 from torch import Tensor
 
+from training.doctor.findings import warn
 from training.events import Found
 from training.facts import DataFacts
-from training.reading import visible
+from training.system.untrusted import escape_unprintable
 
 
 def unmeasurable(facts: DataFacts, targets: Tensor) -> list[Found]:
@@ -18,7 +19,7 @@ def unmeasurable(facts: DataFacts, targets: Tensor) -> list[Found]:
     if facts.target != "values":
         return []
     same = [
-        visible(name, 60)
+        escape_unprintable(name, 60)
         for name, column in zip(facts.names, targets.unbind(1), strict=True)
         if bool((column == column[0]).all())
     ]
@@ -27,7 +28,7 @@ def unmeasurable(facts: DataFacts, targets: Tensor) -> list[Found]:
     title = (
         f"All validation samples have the same {', '.join(same[:10])}, so val/r2 and val/spearman cannot be measured."
     )
-    return [Found(level="warning", title=title, advice="Hold back more samples, or others.")]
+    return [warn(title, advice="Hold out more samples, or others.")]
 
 
 def _of_ranks(targets: Tensor) -> list[Found]:
@@ -35,9 +36,9 @@ def _of_ranks(targets: Tensor) -> list[Found]:
     lowest = targets.nan_to_num(nan=math.inf).amin(1)
     if not bool((highest > lowest).any()):
         title = "No validation query has two items of different rank, so the order cannot be judged."
-        return [Found(level="warning", title=title, advice="Hold back more queries, or others.")]
+        return [warn(title, advice="Hold out more queries, or others.")]
     if not bool((highest > 0).any()):
         title = "No validation item has a rank above 0, and those below count as 0: val/ndcg cannot be measured."
         advice = "Add a constant to all ranks, or let the best checkpoint be chosen by val/pair_accuracy."
-        return [Found(level="warning", title=title, advice=advice, fix={"checkpoints.monitor": "val/pair_accuracy"})]
+        return [warn(title, advice=advice, fix={"checkpoints.monitor": "val/pair_accuracy"})]
     return []

@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from training.config import RunConfig
-from training.config.user_file import UserFile
+from training.config.sections.user_file import UserFile
 from training.data import Data, prepare
-from training.data.kept import KeptData
 from training.data.normalise import Normalisation
+from training.data.prepared import PreparedData
 from training.engine.device import (
     NOTHING_CHOSEN,
     Choices,
@@ -28,19 +28,19 @@ from training.engine.teacher import make_teacher
 from training.errors import InputError
 from training.facts import DataFacts
 from training.models import fit_to_samples, make_model
-from training.models.norms import refuse_single_samples
-from training.models.pretrained import Beginning, begin
-from training.models.recompute import recompute_activations
-from training.models.stages import stages
-from training.models.strides import refuse_long_strides
-from training.models.user_file import CheckedModel
-from training.models.user_rng import seed_user_rng
+from training.models.activation_checkpointing import checkpoint_activations
+from training.models.bf16_conv import refuse_long_strides
+from training.models.networks.norms import refuse_single_samples
+from training.models.networks.stages import stages
+from training.models.own.user_file import CheckedModel
+from training.models.own.user_rng import seed_user_rng
+from training.models.zoo.pretrained import Beginning, begin
 from training.objectives import Objective, make_objective
 from training.optim import make_guard, make_optimizer
 from training.optim.averaging import EMA, SWA, WeightAverage
 from training.optim.configured_groups import make_freezing
-from training.process import give_back_memory
 from training.schedules import make_run_schedule, swa_first
+from training.system.process import give_back_memory
 
 ReportProgress = Callable[[str, float | None], None]
 
@@ -49,7 +49,7 @@ def assemble(
     config: RunConfig,
     report_progress: ReportProgress,
     choices: Choices = NOTHING_CHOSEN,
-    kept: KeptData | None = None,
+    kept: PreparedData | None = None,
     loads: bool = False,
     code: Path | None = None,
 ) -> Session:
@@ -102,7 +102,7 @@ def _build(
             model = model.to(memory_format=torch.channels_last)
     model = model.to(device).train()
     if precision.activation_checkpointing:
-        recompute_activations(model)
+        checkpoint_activations(model)
     if data.plan.batch_size == 1:
         refuse_single_samples(model, data.facts)
     if device.type == "cpu" and precision.compute == "bf16":
@@ -155,7 +155,7 @@ def _refuse_unmeasured(config: RunConfig, objective: Objective) -> None:
 
 
 def _normalise(data: Data, beginning: Beginning | None, choices: Choices) -> None:
-    """Give the network pictures as the weights it begins with know them, where somebody says how."""
+    """Give the network images as the weights it begins with know them, where somebody says how."""
     numbers = choices.normalisation
     if beginning is not None and beginning.mean is not None and beginning.spread is not None:
         numbers = beginning.mean, beginning.spread

@@ -14,10 +14,10 @@ import torch
 from torch import nn
 from torch.amp.grad_scaler import GradScaler
 
-from training.config.engine import Precision
+from training.config.sections.precision import Precision
 from training.errors import ConfigError, Problem
 from training.facts import DataFacts
-from training.models.work import filter_use, step_work
+from training.models.flops import filter_use, step_flops
 
 OUT_OF_MEMORY = (
     "out of memory",  # CUDA outside the allocator, MPS
@@ -103,7 +103,7 @@ def describe_device(device: torch.device) -> str:
     """A name a person recognises, such as "NVIDIA H100 (cuda:0)"."""
     if device.type == "cuda":
         return f"{torch.cuda.get_device_name(device)} ({device})"
-    return {"cpu": "processor", "mps": "Apple GPU"}.get(device.type, str(device))
+    return {"cpu": "CPU", "mps": "Apple GPU"}.get(device.type, str(device))
 
 
 def list_devices() -> list[str]:
@@ -124,15 +124,15 @@ def choose_threads(requested: int | None, model: nn.Module, facts: DataFacts, ba
     """
     if requested is not None:
         return requested
-    if step_work(model, facts, batch_size, enough=WORTH_THREADS) < WORTH_THREADS:
+    if step_flops(model, facts, batch_size, enough=WORTH_THREADS) < WORTH_THREADS:
         return 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     return max(1, min(usable, psutil.cpu_count(logical=False) or usable))
 
 
 def wants_channels_last(asked: str, model: nn.Module, facts: DataFacts, batch_size: int, device: str) -> bool:
-    """Whether pictures and filters lie in memory channels last: as asked; by "auto" always, but for a processor whose
-    steps over ``batch_size`` pictures use each filter's weights rarely: turning filters over costs so much a
+    """Whether images and filters lie in memory channels last: as asked; by "auto" always, but for a processor whose
+    steps over ``batch_size`` images use each filter's weights rarely: turning filters over costs so much a
     step, however little is computed with them.
 
     A function of configuration and device only, because another order sums in another order. Measured on two cores, the

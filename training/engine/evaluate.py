@@ -7,13 +7,18 @@ import contextlib
 import torch
 
 from training.core import evaluation
-from training.engine.memory import Shortage
+from training.core.averaging import measure_statistics as measure_on
+from training.engine.recovery.memory import OutOfMemory
+from training.engine.recovery.replay import preserve_state
 from training.engine.session import Session
-from training.engine.statistics import measure_statistics
 from training.objectives import MetricSet, Tables
+from training.optim.averaging import SWA
+
+MOST_WINDOWS = 100
+"""Steps' worth of training samples that statistics are measured on."""
 
 
-def evaluate(session: Session, part: str, prefix: str, shortage: Shortage) -> tuple[dict[str, float], Tables]:
+def evaluate(session: Session, part: str, prefix: str, out_of_memory: OutOfMemory) -> tuple[dict[str, float], Tables]:
     """The loss and the metrics over ``part`` ("validation", "test"), named ``prefix/loss``, ``prefix/accuracy``..., and what
     is more than a number.
 
@@ -34,6 +39,25 @@ def evaluate(session: Session, part: str, prefix: str, shortage: Shortage) -> tu
 
     try:
         with averaged, torch.inference_mode(), session.seeded(part):
-            return shortage.evaluate(measure)
+            return out_of_memory.evaluate(measure)
+    finally:
+        session.freezing.train()
+
+
+def measure_statistics(session: Session) -> None:
+    """Measure batch norm's statistics again where weights were taken into an equal average since.
+
+    Over the samples of the first epoch's first steps, augmented as training saw them. What comes out depends on the averaged
+    weights and the data alone: whoever looks or saves in between changes nothing of the run.
+    """
+    average, data = session.ema, session.data
+    if not isinstance(average, SWA) or not average.stale or not average.started:
+        return
+    average.stale = False
+    steps = range(min(data.steps_per_epoch, MOST_WINDOWS))
+    batches = (batch.inputs for number in steps for batch in data.rebuild_step(0, number))
+    try:
+        with preserve_state(session), average.swapped(), session.seeded("statistics"):
+            measure_on(session.model, batches, session.numerics.autocast)
     finally:
         session.freezing.train()

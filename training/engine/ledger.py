@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import torch
 
-from training.checkpoints.keep import Keeper
 from training.checkpoints.load import load_weights
+from training.checkpoints.manager import CheckpointManager
 from training.checkpoints.snapshot import Snapshot
 from training.checkpoints.write import AVERAGED
 from training.config.files import config_data
 from training.control import Control
-from training.engine.disk_waits import DiskWaits
-from training.engine.evaluate import evaluate
-from training.engine.memory import Shortage
-from training.engine.record import Recorder
+from training.engine.evaluate import evaluate, measure_statistics
+from training.engine.recovery.disk_waits import DiskWaits
+from training.engine.recovery.memory import OutOfMemory
 from training.engine.session import Session
-from training.engine.statistics import measure_statistics
-from training.errors import counted
+from training.engine.step_logger import StepLogger
+from training.errors import pluralize
 from training.events import EpochEnded, Event, Found, PhaseChanged, Validated
 from training.objectives import Tables
 from training.optim.optimizers import implementation
-from training.runs.evaluation import Part
-from training.runs.profile_record import Lap
+from training.runs.records.evaluation import Part
 
 Emit = Callable[[Event], None]
 KeepTables = Callable[[Part, int, Tables], None]
-_LAPS: dict[str, Lap] = {"validating": "validation", "testing": "validation", "saving": "saving", "paused": "paused"}
 
 
 class Ledger:
@@ -38,26 +35,22 @@ class Ledger:
     def __init__(
         self,
         session: Session,
-        recorder: Recorder,
-        keeper: Keeper,
+        step_logger: StepLogger,
+        manager: CheckpointManager,
         emit: Emit,
-        evidence: Callable[[], Mapping[str, Any]] = dict,
         keep_tables: KeepTables = lambda part, step, tables: None,
     ) -> None:
-        """``evidence`` tells what a checkpoint should note of the files around it; ``keep_tables`` is given what the best
-        validation so far, and the test, found besides single numbers."""
+        """``keep_tables`` is given what the best validation so far, and the test, found besides single numbers."""
         self._session = session
-        self._evidence = evidence
         self._keep_tables = keep_tables
-        self._recorder = recorder
-        self._keeper = keeper
+        self._step_logger = step_logger
+        self._manager = manager
         self._emit = emit
         # Planned, as what it replaces may be: it was the person's settings that called for it, not the person.
-        self.shortage = Shortage(session, emit, lambda: self.save(anew=True, planned=True))
+        self.out_of_memory = OutOfMemory(session, emit, lambda: self.save(anew=True, planned=True))
         self._waits = DiskWaits(session.config, session.data.steps_per_epoch)
         self._facts = _model_facts(session)
         self._phase = ""
-        self._prepared = False
         self._looked: tuple[int, dict[str, float]] = (
             -1,
             {},
@@ -66,7 +59,6 @@ class Ledger:
     def phase(self, name: str) -> None:
         """Tell what the engine is busy with."""
         if name != self._phase:
-            self._session.lap(_LAPS.get(self._phase, "logging"))
             self._phase = name
             if name == "paused":
                 self._waits.pause()
@@ -74,12 +66,12 @@ class Ledger:
 
     def end_epoch(self) -> None:
         """Close the epoch's books: its mean training loss, and the position moves to the next epoch."""
-        self._recorder.flush()
+        self._step_logger.flush()
         progress = self._session.progress
         progress.end_epoch()
         self._session.freezing.follow(progress.epoch)
 
-    def do_what_is_due(self, control: Control) -> None:
+    def after_step(self, control: Control) -> None:
         """Validate and save where this step calls for it, or the person did."""
         session, progress = self._session, self._session.progress
         loop, every_steps = session.config.loop, session.config.checkpoints.every_steps
@@ -87,9 +79,6 @@ class Ledger:
         epoch_ended = progress.window == 0
         improved = False
         self._looked = -1, {}
-        if not self._prepared:  # not sooner: optimizers make their state in their first step
-            self._prepared = True
-            self._keeper.prepare(self._content())
         if epoch_ended or last or (loop.validate_every_steps and progress.step % loop.validate_every_steps == 0):
             improved = self._validate()
             control.validate = False
@@ -105,12 +94,11 @@ class Ledger:
         if due or improved or progress.finished:
             self.save(best=improved, planned=True)
             control.save = False
-        self.do_what_is_asked(control)
+        self.handle_requests(control)
         for notice in session.data.take_notices():
             self._emit(Found(level="warning", title=notice.title, advice=notice.advice, step=progress.step))
-        session.lap("logging")
 
-    def do_what_is_asked(self, control: Control) -> None:
+    def handle_requests(self, control: Control) -> None:
         """Validate and save because the person said so, at this very step, also while the run is paused."""
         if control.fault is not None:  # a paused run loses its folder, too
             return
@@ -132,9 +120,8 @@ class Ledger:
         if session.schedule.plateau is not None:
             session.schedule.plateau.update(metrics[config.monitor], config.maximize)
         if loop.early_stopping_patience is not None and progress.stale_validations >= loop.early_stopping_patience:
-            progress.finish(
-                f"early stopping: {config.monitor} has not improved for {progress.stale_validations} validations"
-            )
+            stale = progress.stale_validations
+            progress.finish(f"early stopping: {config.monitor} has not improved for {stale} validations")
         return improved
 
     def _look(self) -> None:
@@ -145,12 +132,12 @@ class Ledger:
         self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=False))
 
     def _measure(self) -> tuple[dict[str, float], Tables]:
-        self._recorder.flush()
+        self._step_logger.flush()
         before = self._phase
         self.phase("validating")
-        measured = evaluate(self._session, "validation", "val/", self.shortage)
+        measured = evaluate(self._session, "validation", "val/", self.out_of_memory)
         self.phase(before)
-        self._recorder.restart_clock()
+        self._step_logger.restart_clock()
         return measured
 
     def save(self, *, best: bool = False, anew: bool = False, planned: bool = False) -> None:
@@ -160,23 +147,21 @@ class Ledger:
         person saved in between would roll back elsewhere.
         """
         progress = self._session.progress
-        if self._keeper.newest_step == progress.step and not (best or anew):
+        if self._manager.newest_step == progress.step and not (best or anew):
             return
-        self._recorder.flush()
-        self._session.lap("logging")
+        self._step_logger.flush()
         # The steps a checkpoint stands for must outlive a power cut, too: on disk before it, but behind the loop's back.
-        self._keeper.row_is_open = progress.skipped_in_a_row > 0 and not progress.finished
-        self._keeper.save(self._snapshot(planned), best=best, first=self._recorder.sync)
-        if (found := self._waits.note(progress.step, self._keeper)) is not None:
+        self._manager.row_is_open = progress.skipped_in_a_row > 0 and not progress.finished
+        self._manager.save(self._snapshot(planned), best=best, first=self._step_logger.sync)
+        if (found := self._waits.note(progress.step, self._manager)) is not None:
             self._emit(found)
-        self._recorder.restart_clock()
-        self._session.lap("saving")
+        self._step_logger.restart_clock()
 
     def _snapshot(self, planned: bool) -> Snapshot:
         progress = self._session.progress
         looked_at, looks = self._looked
         asked = looked_at == progress.step
-        copied = self._keeper.copy(self._content())
+        copied = self._manager.copy(self._content())
         averaged, weights, state = copied.content
         return Snapshot(
             step=progress.step,
@@ -190,8 +175,6 @@ class Ledger:
                 "metrics_step": progress.step if asked else progress.metrics_step,
                 "averaged": bool(averaged),
                 "planned": planned,
-                "series": self._recorder.evidence(),
-                **self._evidence(),
             },
             arrived=copied.arrived,
         )
@@ -208,16 +191,16 @@ class Ledger:
         session, progress = self._session, self._session.progress
         if "test" not in session.data.splits:
             return
-        best = self._keeper.best_path()
+        best = self._manager.best_path()
         if best is not None:
             load_weights(best, session.model)
             session = replace(session, ema=None)
             if (best / AVERAGED).is_file():
                 load_weights(best, session.model, averaged=True)
         self.phase("testing")
-        metrics, tables = evaluate(session, "test", "test/", self.shortage)
+        metrics, tables = evaluate(session, "test", "test/", self.out_of_memory)
         self._keep_tables("test", progress.best_saved or progress.step, tables)
-        progress.note_metrics(metrics)
+        progress.metrics.update(metrics)
         self._emit(Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=False))
 
     def report_skips(self, before: int) -> None:
@@ -226,10 +209,10 @@ class Ledger:
         count = progress.skipped - before
         if count <= 0:  # a roll back may have gone behind where the attempt began
             return
-        title = f"Skipped: {counted(count, 'step')} whose gradient was not finite."
+        title = f"Skipped: {pluralize(count, 'step')} whose gradient was not finite."
         advice = "A few are normal with fp16. Many mean that the learning rate is too high."
         if progress.skipped == progress.step:
-            title = f"Nothing was learnt: no gradient was finite, so the run's {counted(count, 'step')} left the weights alone."
+            title = f"Nothing was learnt: no gradient was finite, so the run's {pluralize(count, 'step')} left the weights alone."
             advice = "Begin with other weights, look for broken samples, or use fp32 or bf16 in the place of fp16."
         self._emit(Found(level="warning", title=title, advice=advice, step=progress.step))
 

@@ -54,10 +54,6 @@ class Progress:
         self.skipped += 1
         self.skipped_in_a_row += 1
 
-    def step_back(self, step: int, epoch: int, window: int) -> None:
-        """The steps behind this one do not count."""
-        self.step, self.epoch, self.window = step, epoch, window
-
     def end_epoch(self) -> None:
         """The next step is the first of the next epoch."""
         self.epoch += 1
@@ -70,16 +66,12 @@ class Progress:
         if self.loss_samples:
             self.metrics["train/loss"] = self.loss_sum / self.loss_samples
 
-    def note_metrics(self, metrics: Mapping[str, float]) -> None:
-        """Remember what was measured."""
-        self.metrics.update(metrics)
-
     def judge(self, metrics: Mapping[str, float], monitor: str, maximize: bool, min_delta: float) -> bool:
         """Remember a validation that counts; return whether it is the best so far.
 
         Early stopping counts the validations since the one that was better by more than ``min_delta``.
         """
-        self.note_metrics(metrics)
+        self.metrics.update(metrics)
         self.metrics_step = self.step
         value = math.nan if math.isnan(metrics["val/loss"]) else metrics[monitor]
         improved = _is_better(value, self.best_value, maximize)
@@ -90,6 +82,10 @@ class Progress:
         if improved:
             self.best_value, self.best_step = value, self.step
         return improved
+
+    def step_back(self, step: int, epoch: int, window: int) -> None:
+        """The steps behind this one do not count."""
+        self.step, self.epoch, self.window = step, epoch, window
 
     def finish(self, reason: str) -> None:
         """No further step is due."""

@@ -11,36 +11,35 @@ import torch
 from torch import Tensor, nn
 
 from training.config import RunConfig
-from training.config.objective import Distillation
-from training.config.user_file import UserFile
+from training.config.sections.objective import Distillation
+from training.config.sections.user_file import UserFile
 from training.core.batch_plan import BatchPlan
-from training.data import Data, Window
+from training.data import Data, MicroBatches
 from training.engine.device import Numerics
 from training.engine.progress import Progress
-from training.models.pretrained import Beginning
-from training.models.user_rng import seed_user_rng, seeded_user_rng, set_user_rng_state, user_rng_state
-from training.models.work import samples_at_once
+from training.models.flops import samples_at_once
+from training.models.own.user_rng import seed_user_rng, seeded_user_rng, set_user_rng_state, user_rng_state
+from training.models.zoo.pretrained import Beginning
 from training.objectives import Objective
 from training.optim.averaging import WeightAverage
 from training.optim.freezing import Freezing
 from training.optim.fused_step import remember_state
 from training.optim.guard import Guard
 from training.optim.optimizers import cycle_momentum, load_optimizer
-from training.runs.profile_record import Lap
 from training.schedules import Schedule
 
 Clip = Callable[[Iterable[nn.Parameter]], Tensor]
 """Clips the gradients; returns the norm before."""
 
 
-def no_watch(_part: Lap) -> None:
-    """Nobody wants to know where a step's time goes."""
+TimePart = Callable[[str, Callable[..., Any]], Callable[..., Any]]
+"""(part of a step, function) -> the function, timed."""
 
 
 class WholeStep(Protocol):
     """Does what ``train_step`` does, as compiled code."""
 
-    def __call__(self, session: Session, window: Window, lr: float) -> tuple[Tensor, Tensor]: ...
+    def __call__(self, session: Session, window: MicroBatches, lr: float) -> tuple[Tensor, Tensor]: ...
 
     def remember(self) -> None:
         """Take the session's tensors as they are now; to be called after state was loaded."""
@@ -69,7 +68,7 @@ class Session:
     beginning: Beginning | None = None  # known weights, where the network began with such
     progress: Progress = field(default_factory=Progress)
     absent_generators: list[Tensor] = field(default_factory=list)  # of GPUs that only another machine has
-    lap: Callable[[Lap], None] = no_watch  # told the name of each part of a step as it ends, for a profile
+    time_part: TimePart | None = None  # while a profile is taken
     forward: Callable[[Tensor], Any] | None = None  # in training, where it is not ``answer``
     compiled: WholeStep | None = None  # takes the place of ``train_step``
 
@@ -134,7 +133,7 @@ class Session:
             "scaler": scaler.state_dict(),
             "plateau": plateau.state() if plateau else {},
             "ema_updates": int(self.ema.count) if self.ema is not None else 0,
-            "rng": rng_state(self.absent_generators) | (user_rng_state() if self.runs_user_code else {}),
+            "rng": self.random_state(),
         }
 
     def load_training_state(self, state: dict[str, Any]) -> None:
@@ -151,6 +150,10 @@ class Session:
         self.make_ready()
         if self.compiled is not None:
             self.compiled.remember()
+
+    def random_state(self) -> dict[str, Any]:
+        """Where the random generators stand that a step draws from; no device is waited for."""
+        return rng_state(self.absent_generators) | (user_rng_state() if self.runs_user_code else {})
 
     def load_random_state(self, state: dict[str, Any]) -> None:
         """Put the random generators back."""

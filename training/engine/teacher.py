@@ -13,19 +13,19 @@ from torch import Tensor, nn
 
 from training.checkpoints.trained import Trained, load_trained
 from training.config import RunConfig
-from training.config.objective import Distillation
-from training.config.teacher_file import of_teacher, own_network, sentence_of_teacher
-from training.config.user_file import UserFile
+from training.config.rules.teacher_file import of_teacher, own_network, sentence_of_teacher
+from training.config.sections.objective import Distillation
+from training.config.sections.user_file import UserFile
 from training.core.losses import with_answers
 from training.data.normalise import Normalisation
-from training.errors import CheckpointError, ConfigError, InputError, TrainingError, counted
+from training.errors import CheckpointError, ConfigError, InputError, TrainingError, pluralize
 from training.facts import DataFacts
 from training.models import make_model
-from training.models.renormalized import Renormalized
-from training.models.taking import take
-from training.models.user_file import misfit
-from training.models.weights import IMAGENET, read_weights
-from training.runs.manifest import MANIFEST, digest
+from training.models.matching import match_weights
+from training.models.networks.renormalized import Renormalized
+from training.models.own.user_file import misfit
+from training.models.zoo.weights import IMAGENET, read_weights
+from training.runs.records.manifest import MANIFEST, digest
 from training.runs.workspace import teacher_checkpoint
 
 _TASKS = ("classification", "distillation")
@@ -75,7 +75,7 @@ class Teacher:
             return
         wrong = int((~logits.isfinite()).any(1).sum())
         raise TrainingError(
-            f"objective.teacher: {self._record['source']} answers {wrong} of the first {counted(len(logits), 'sample')} with values "
+            f"objective.teacher: {self._record['source']} answers {wrong} of the first {pluralize(len(logits), 'sample')} with values "
             "that are not finite, so nothing can be learnt from it; choose another teacher, or look for what its network divides "
             "by or takes the logarithm of."
         )
@@ -117,7 +117,7 @@ def _of_file(network: UserFile, facts: DataFacts, seed: int) -> tuple[nn.Module,
         raise InputError("model.weights: is empty, but a teacher needs its trained weights; choose the file with them.")
     model = make_model(network, facts, len(facts.names), seed)
     weights = read_weights(network.weights)
-    taken = take(model, weights, fresh_head=False)
+    taken = match_weights(model, weights, fresh_head=False)
     wrong = taken.fresh or tuple(taken.adapted)
     if wrong:
         listed = ", ".join(wrong[:5]) + (", ..." if len(wrong) > 5 else "")
@@ -144,7 +144,7 @@ def _as_told(inputs: str, ours: Normalisation) -> Normalisation:
     mean, std = IMAGENET
     if ours.layout != "image" or channels != len(mean):
         raise InputError(
-            "objective.teacher_inputs: imagenet is for pictures of three channels, which the data has not; choose run or plain."
+            "objective.teacher_inputs: imagenet is for images of three channels, which the data has not; choose run or plain."
         )
     return replace(ours, mean=mean, std=std)
 

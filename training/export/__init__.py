@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from training.errors import InputError
+from training.export.bundle import load_bundle
 from training.export.formats import FORMATS, export_model
-from training.export.material import load_material
 from training.export.script import export_script
 
 __all__ = ["export_checkpoint"]
@@ -27,7 +27,7 @@ def export_checkpoint(
     if "\0" in str(out):
         raise InputError(f"--out {out}: holds a zero byte, which no path can; choose another name.")
     if to == "script":
-        return export_script(lambda: load_material(checkpoint), out, large_data, tell)
+        return export_script(lambda: load_bundle(checkpoint), out, large_data, tell)
     if to not in FORMATS:
         raise InputError(f"--to {to}: unknown format; choose safetensors, onnx, torch-export or script.")
-    return export_model(lambda: load_material(checkpoint), to, out)
+    return export_model(lambda: load_bundle(checkpoint), to, out)

@@ -9,22 +9,22 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from training.config.objective import Distillation
+from training.config.sections.objective import Distillation
 from training.core.evaluation import evaluate
 from training.core.losses import with_answers
-from training.export.material import SAMPLES, Material
+from training.export.bundle import SAMPLES, ExportBundle
 from training.facts import IGNORED
 
 
-def evaluates_alike(material: Material, script: dict[str, Any]) -> bool:
+def evaluates_alike(bundle: ExportBundle, script: dict[str, Any]) -> bool:
     """Whether the script's loss and metric of made-up answers, in two batches, equal the engine's to the bit."""
     generator = torch.Generator().manual_seed(1)
-    objective, targets = material.objective, _targets(material, generator)
-    outputs = torch.randn(_answers(material, targets), generator=generator)
-    if isinstance(material.config.objective, Distillation):
+    objective, targets = bundle.objective, _targets(bundle, generator)
+    outputs = torch.randn(_answers(bundle, targets), generator=generator)
+    if isinstance(bundle.config.objective, Distillation):
         targets = with_answers(targets, torch.randn(outputs.shape, generator=generator))
     batches = list(zip(outputs.split(SAMPLES), targets.split(SAMPLES), strict=True))
-    wanted = material.config.monitor.removeprefix("val/")
+    wanted = bundle.config.monitor.removeprefix("val/")
     metric = objective.metrics.get(wanted, next(iter(objective.metrics.values())))
     ours = evaluate(nn.Identity(), batches, objective.loss, metric, autocast=nullcontext)
     loss, theirs = script["make_objective"](torch.device("cpu"))
@@ -38,9 +38,9 @@ def _same(one: float, other: float) -> bool:
     return one == other or (math.isnan(one) and math.isnan(other))
 
 
-def _targets(material: Material, generator: torch.Generator) -> Tensor:
+def _targets(bundle: ExportBundle, generator: torch.Generator) -> Tensor:
     """Of two batches, in the form the data has."""
-    facts, count = material.facts, 2 * SAMPLES
+    facts, count = bundle.facts, 2 * SAMPLES
     if facts.target in ("class", "tokens"):
         size = (count, *facts.shape) if facts.target == "tokens" else (count,)
         return torch.randint(0, len(facts.names), size, generator=generator)
@@ -55,11 +55,11 @@ def _targets(material: Material, generator: torch.Generator) -> Tensor:
     return torch.randn((count, len(facts.names)), generator=generator)
 
 
-def _answers(material: Material, targets: Tensor) -> tuple[int, ...]:
-    if material.facts.target == "tokens":
-        return (*targets.shape, material.objective.outputs)
-    if material.facts.target == "mask":
-        return (len(targets), material.objective.outputs, *targets.shape[1:])
-    if material.facts.target == "ranks":
-        return (*targets.shape, material.objective.outputs)
-    return (len(targets), material.objective.outputs)
+def _answers(bundle: ExportBundle, targets: Tensor) -> tuple[int, ...]:
+    if bundle.facts.target == "tokens":
+        return (*targets.shape, bundle.objective.outputs)
+    if bundle.facts.target == "mask":
+        return (len(targets), bundle.objective.outputs, *targets.shape[1:])
+    if bundle.facts.target == "ranks":
+        return (*targets.shape, bundle.objective.outputs)
+    return (len(targets), bundle.objective.outputs)

@@ -13,9 +13,9 @@ from training.export.definitions import OURS, Definitions, defined_names
 _MORE = (
     *(f"data.augment.{name}" for name in ("draws", "shift", "rectangles", "erasing", "warp", "frames", "geometry")),
     *(f"data.augment.{name}" for name in ("color", "jitter", "auto", "mixing")),
-    "models.renormalized",
+    "models.networks.renormalized",
     "models.transfer",
-    "models.whitening",
+    "models.networks.whitening",
     "optim.freezing",
     "optim.muon",
 )
@@ -36,10 +36,9 @@ NAMES = tuple(
 _MARK = "#CORE#"
 
 
-def paste_core(text: str, own: str = "") -> str:
-    """``text`` with what it uses of ours, and what that uses, at its mark: a line of its own. ``own`` is a part of it that a person
-    wrote, in which those names mean something else."""
-    table = symtable.symtable(text.replace(own, ""), "script", "exec")
+def paste_core(text: str) -> str:
+    """``text`` with what it uses of ours, and what that uses, at its mark: a line of its own."""
+    table = symtable.symtable(text, "script", "exec")
     used = _look_up(table) - {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned()}
     definitions = Definitions()
     modules = {module.__name__: module for module in MODULES}

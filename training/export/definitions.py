@@ -15,15 +15,11 @@ OURS = __name__.partition(".")[0]
 class Definitions:
     """Gathers definitions, each after those that it uses."""
 
-    def __init__(self) -> None:
+    def __init__(self, given: str = "") -> None:
+        """``given``: a name that is defined elsewhere."""
+        self._given = given
         self._known: set[tuple[str, str]] = set()
-        self._imports: dict[str, None] = {}
         self._texts: list[str] = []
-
-    @property
-    def imports(self) -> list[str]:
-        """The lines for what is not our own."""
-        return sorted(self._imports, key=lambda line: (line.startswith("from "), line))
 
     @property
     def text(self) -> str:
@@ -37,12 +33,14 @@ class Definitions:
 
     def take(self, module: ModuleType, name: str) -> None:
         """Take what ``name`` means at the top of ``module``, and before it what that needs."""
-        if (module.__name__, name) in self._known:
+        if (module.__name__, name) in self._known or name == self._given:
             return
         text, nodes = _parse(module)
         for node in nodes:
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                self._import(node, name)
+            if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == OURS:
+                for alias in node.names:
+                    if (alias.asname or alias.name) == name:
+                        self.take(sys.modules[str(node.module)], alias.name)
             elif name in defined_names(node):
                 self._known |= {(module.__name__, each) for each in defined_names(node)}
                 for used in sorted(_used(node) - {name}):
@@ -51,18 +49,6 @@ class Definitions:
                 lines = text.splitlines()
                 first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
                 self._texts.append("\n".join(lines[first - 1 : node.end_lineno]))
-
-    def _import(self, node: ast.Import | ast.ImportFrom, name: str) -> None:
-        for alias in node.names:
-            if (alias.asname or alias.name.partition(".")[0]) != name:
-                continue
-            called = f" as {alias.asname}" if alias.asname else ""
-            if isinstance(node, ast.Import):
-                self._imports[f"import {alias.name}{called}"] = None
-            elif str(node.module).partition(".")[0] == OURS:
-                self.take(sys.modules[str(node.module)], alias.name)
-            else:
-                self._imports[f"from {node.module} import {alias.name}{called}"] = None
 
 
 @cache

@@ -2,61 +2,55 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 import time
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
 
 import training
 from training.config.files import config_data
-from training.export.architecture import describe_architecture
-from training.export.material import Material
-from training.export.place import FACTS, FORMAT
-from training.export.tokenizer import FILE as TOKENIZER
-from training.export.usage import answers, pictures, rows, weights
+from training.export.bundle import ExportBundle
+from training.export.place import FACTS, FORMAT, TOKENIZER
 from training.facts import Target
-from training.runs.manifest import digest
+from training.runs.records.manifest import digest
 
 VERSION = 1
-_PIXELS = 255.0
 
 
-def write_facts(material: Material, path: Path, kind: str, usage: ModuleType) -> None:
-    """Describe the exported file ``path`` (of format ``kind``) in a ``model.json`` beside it.
-
-    ``usage`` is the module of ``training.export.usage`` whose code goes with it.
-    """
+def write_facts(bundle: ExportBundle, path: Path, kind: str) -> None:
+    """Describe the exported file ``path`` (of format ``kind``) in a ``model.json`` beside it."""
+    whose = "caller" if kind == "safetensors" else "model"
     facts = {
         "format": FORMAT,
         "version": VERSION,
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "file": {"name": path.name, "format": kind, "bytes": path.stat().st_size, "sha256": digest(path)},
         "files": sorted(each.name for each in path.parent.iterdir()),  # all that belongs together, but this one
-        "task": material.config.objective.kind,
-        "classes": list(material.facts.names),  # or labels, values, tokens
-        "input": _input(material, normalised_by="caller" if usage is weights else "model"),
-        "output": _output(material, undone_by="caller" if usage is weights else "model"),
-        "architecture": describe_architecture(material),
-        "weights": _weights(material),
-        "source": _source(material),
+        "task": bundle.config.objective.kind,
+        "classes": list(bundle.facts.names),  # or labels, values, tokens
+        "input": _input(bundle, whose),
+        "output": _output(bundle, whose),
+        "architecture": {
+            **bundle.config.model.model_dump(mode="json"),
+            "parameters": sum(parameter.numel() for parameter in bundle.model.parameters()),
+        },
+        "weights": _weights(bundle),
+        "source": _source(bundle),
         "versions": {
-            "trained_with": material.manifest.get("versions", {}),
+            "trained_with": bundle.manifest.get("versions", {}),
             "exported_with": {"trainwright": training.__version__, "torch": torch.__version__},
         },
-        "python": _code(usage, material),
     }
     text = json.dumps(facts, indent=1, ensure_ascii=False)
     text = re.sub(r"\[[-\d\s.,e+]+\]", lambda numbers: " ".join(numbers[0].split()), text)  # (1, 28, 28) is one line
     (path.parent / FACTS).write_text(text + "\n", encoding="utf-8")
 
 
-def _output(material: Material, undone_by: str) -> dict[str, Any]:
-    facts, objective = material.facts, material.objective
+def _output(bundle: ExportBundle, whose: str) -> dict[str, Any]:
+    facts, objective = bundle.facts, bundle.objective
     count, spread = objective.outputs, objective.spread
     sizes = {
         "mask": ["batch", count, *facts.shape[1:]],
@@ -73,8 +67,8 @@ def _output(material: Material, undone_by: str) -> dict[str, Any]:
         "dtype": "float32",
         "meaning": _MEANINGS[facts.target] + makes.get(objective.probabilities, ""),
         "probabilities": objective.probabilities,
-        "threshold": getattr(material.config.objective, "threshold", None),  # from which probability on it is a yes
-        "spread": None if spread is None or undone_by == "model" else {"mean": list(spread[0]), "std": list(spread[1])},
+        "threshold": getattr(bundle.config.objective, "threshold", None),  # from which probability on it is a yes
+        "spread": None if spread is None or whose == "model" else {"mean": list(spread[0]), "std": list(spread[1])},
     }
 
 
@@ -90,61 +84,56 @@ _MEANINGS: dict[Target, str] = {
 }
 
 
-def _input(material: Material, normalised_by: str) -> dict[str, Any]:
-    facts = material.facts
+_AXES = {
+    "image": ["channel", "row", "column"],
+    "vector": ["feature"],
+    "list": ["item", "feature"],
+    "tokens": ["place"],
+}
+
+
+def _input(bundle: ExportBundle, whose: str) -> dict[str, Any]:
+    facts, normalisation = bundle.facts, bundle.normalisation
+    described: dict[str, Any] = {
+        "layout": facts.layout,
+        "shape": list(facts.shape),
+        "axes": ["batch", *_AXES[facts.layout]],
+        "dtype": {"image": "uint8", "tokens": "int64"}.get(facts.layout, "float32"),
+    }
     if facts.layout == "tokens":
-        return {
-            "layout": "tokens",
-            "shape": list(facts.shape),
-            "axes": ["batch", "place"],
-            "dtype": "int64",
-            "meaning": "numbers of tokens in classes",
-            "normalisation": None,
-        } | ({"tokenizer": TOKENIZER} if facts.vocabulary else {})
-    normalisation = {
-        "done_by": normalised_by,
-        "mean": list(material.normalisation.mean),
-        "std": list(material.normalisation.std),
-        "missing": material.normalisation.missing,
-    }
-    if facts.layout != "image":
-        return {
-            "layout": facts.layout,
-            "shape": list(facts.shape),
-            "axes": ["batch", "feature"] if facts.layout == "vector" else ["batch", "item", "feature"],
-            "dtype": "float32",
-            "features": _features(material),
-            "normalisation": {
-                "formula": "(value - mean) / std, for each feature; 0 where a value is missing (NaN)"
-                if material.normalisation.missing
-                else "(value - mean) / std, for each feature",
-                "divisor": 1.0,
-            }
-            | normalisation,
+        described |= {"meaning": "numbers of tokens in classes", "normalisation": None}
+        return described | ({"tokenizer": TOKENIZER} if facts.vocabulary else {})
+    formula = "(value - mean) / std, for each feature" + "; 0 where a value is missing (NaN)" * normalisation.missing
+    if facts.layout == "image":
+        formula = "(pixel / 255 - mean) / std, for each channel"
+        channels, height, width = facts.shape
+        rule = (
+            "turn upright (EXIF), scale with antialiased bilinear filtering until the shorter side fits, cut the longer side "
+            "evenly at both ends; an image of this very size stays as it is"
+        )
+        described |= {
+            "value_range": [0, 255],
+            "color_order": {3: "RGB", 1: "grayscale"}.get(channels, f"{channels} channels"),
+            "resizing": {"height": height, "width": width, "rule": rule},
         }
-    channels, height, width = facts.shape
-    return {
-        "layout": "image",
-        "shape": list(material.facts.shape),
-        "axes": ["batch", "channel", "row", "column"],
-        "dtype": "uint8",
-        "value_range": [0, 255],
-        "color_order": "RGB" if channels == 3 else "grey" if channels == 1 else f"{channels} channels",
-        "resizing": {
-            "height": height,
-            "width": width,
-            "rule": "turn upright (EXIF), scale with antialiased bilinear filtering until the shorter side fits, cut the "
-            "longer side evenly at both ends; a picture of this very size stays as it is",
-        },
-        "normalisation": {"formula": "(pixel / 255 - mean) / std, for each channel", "divisor": _PIXELS}
-        | normalisation,
+    else:
+        described["features"] = _features(bundle)
+    return described | {
+        "normalisation": {
+            "formula": formula,
+            "divisor": 255.0 if facts.layout == "image" else 1.0,
+            "done_by": whose,
+            "mean": list(normalisation.mean),
+            "std": list(normalisation.std),
+            "missing": normalisation.missing,
+        }
     }
 
 
-def _features(material: Material) -> list[dict[str, Any]]:
+def _features(bundle: ExportBundle) -> list[dict[str, Any]]:
     """Name of each feature; of a category the texts that its codes 1, 2, ... stand for; of a mark the column whose gaps it
     marks."""
-    facts, marking = material.facts, getattr(material.config.dataset, "missing_indicator", False)
+    facts, marking = bundle.facts, getattr(bundle.config.dataset, "missing_indicator", False)
     listed = []
     for place, name in enumerate(facts.columns):
         column = name.removesuffix(" missing")
@@ -154,42 +143,31 @@ def _features(material: Material) -> list[dict[str, Any]]:
     return listed
 
 
-def _weights(material: Material) -> dict[str, Any]:
-    swa = material.config.loop.swa_start is not None
+def _weights(bundle: ExportBundle) -> dict[str, Any]:
+    swa = bundle.config.loop.swa_start is not None
     average = (
         "equal average (SWA) of the weights over the last stretch of training"
         if swa
         else "moving average (EMA) of the weights over training"
     )
     return {
-        "which": average if material.averaged else "weights at this step",
-        "averaged": material.averaged,
+        "which": average if bundle.averaged else "weights at this step",
+        "averaged": bundle.averaged,
         "tensors": [
             {"name": name, "shape": list(tensor.shape), "dtype": str(tensor.dtype).removeprefix("torch.")}
-            for name, tensor in material.model.state_dict().items()
+            for name, tensor in bundle.model.state_dict().items()
         ],
     }
 
 
-def _source(material: Material) -> dict[str, Any]:
-    manifest = material.manifest
+def _source(bundle: ExportBundle) -> dict[str, Any]:
+    manifest = bundle.manifest
     return {
-        "run": material.run.id,
-        "checkpoint": material.checkpoint.name,
+        "run": bundle.run.id,
+        "checkpoint": bundle.checkpoint.name,
         "step": manifest["step"],
         "epoch": manifest["epoch"],
         "metrics": dict(manifest.get("metrics", {})),
         "data_fingerprint": manifest["data"].get("fingerprint", ""),
-        "config": config_data(material.config),
+        "config": config_data(bundle.config),
     }
-
-
-def _code(usage: ModuleType, material: Material) -> list[str]:
-    """The code that uses the model, as lines: that way it can be read in the JSON file itself."""
-    modules = [usage, answers]
-    if material.facts.layout == "image":
-        modules.append(pictures)
-    if material.facts.columns:
-        modules.append(rows)
-    lines = "\n\n".join(inspect.getsource(module).rstrip("\n") + "\n" for module in modules).splitlines()
-    return [line for line in lines if not line.startswith("from training.")]  # what they have of each other is here

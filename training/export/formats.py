@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,44 +18,44 @@ from torch import Tensor, nn
 
 from training.catalog.onnx_packages import ONNX_PACKAGES, missing_for_onnx, no_onnx
 from training.errors import InputError, TrainingError
-from training.export.architecture import write_network
+from training.export.bundle import SAMPLES, ExportBundle
 from training.export.facts import write_facts
-from training.export.material import SAMPLES, Material
-from training.export.place import target_of, written_beside
-from training.export.proof import prove
-from training.export.tokenizer import write_tokenizer
+from training.export.loader import FILE as LOADER
+from training.export.loader import write_loader
+from training.export.place import TOKENIZER, target_of, written_beside
+from training.export.source import import_source
 from training.export.usage import program, weights
-from training.reading import visible
+from training.system.untrusted import escape_unprintable
 
 
 @dataclass(frozen=True)
 class Format:
     """How a model is written. ``usage()`` gives the module that reads it, and raises InputError where that cannot be;
-    ``tolerance`` is explained in ``prove``."""
+    ``tolerance`` is explained in ``_prove``."""
 
     suffix: str
-    write: Callable[[Material, Path], None]
+    write: Callable[[ExportBundle, Path], None]
     usage: Callable[[], ModuleType]
     tolerance: float
 
 
-def export_model(material: Callable[[], Material], to: str, out: Path) -> dict[str, Any]:
+def export_model(bundle: Callable[[], ExportBundle], to: str, out: Path) -> dict[str, Any]:
     """Write the model as format ``to``, load it again, compare, and only then put it where ``out`` says.
 
-    Raises InputError when ``out`` cannot be used or a package cannot be loaded, before ``material`` is loaded.
+    Raises InputError when ``out`` cannot be used or a package cannot be loaded, before ``bundle`` is loaded.
     """
     form = FORMATS[to]
     folder, name = target_of(out, form.suffix)
     usage = form.usage()
-    loaded = material()
+    loaded = bundle()
     with written_beside(folder) as temporary:
         form.write(loaded, temporary / name)
-        if usage is weights:
-            write_network(loaded, temporary)
+        write_loader(loaded, temporary / name, usage)
         if loaded.facts.vocabulary:
-            write_tokenizer(loaded, temporary)
-        write_facts(loaded, temporary / name, to, usage)
-        difference = prove(loaded, usage, temporary, form.tolerance)
+            tokenizer = loaded.vocabulary.tokenizer_json()  # for ``Tokenizer.from_file`` of the tokenizers library
+            (temporary / TOKENIZER).write_text(tokenizer + "\n", encoding="utf-8")
+        write_facts(loaded, temporary / name, to)
+        difference = _prove(loaded, temporary / LOADER, form.tolerance)
         # Large ONNX graphs keep their weights in a second file.
         names = sorted(path.name for path in temporary.iterdir())
     return {
@@ -67,10 +68,42 @@ def export_model(material: Callable[[], Material], to: str, out: Path) -> dict[s
     }
 
 
-def _write_safetensors(material: Material, path: Path) -> None:
+def _prove(bundle: ExportBundle, loader: Path, tolerance: float) -> float:
+    """Load what lies beside ``loader`` by that very file, and compare logits.
+
+    Returns the largest absolute difference over ``SAMPLES`` inputs, and over the first one alone (a batch of one takes
+    other paths). ``tolerance`` is relative to the largest logit; 0 demands equal bits. Raises TrainingError when they
+    differ by more.
+    """
+    difference = 0.0
+    with import_source(loader.read_text(encoding="utf-8"), "exported_model", str(loader)) as usage:
+        model, facts = usage.load_model()
+        answers = [torch.as_tensor(usage.logits(model, facts, bundle.samples()[:count])) for count in (SAMPLES, 1)]
+    for found in answers:
+        expected = bundle.logits(bundle.samples()[: len(found)])
+        if not bool(torch.isfinite(expected).all()):
+            raise TrainingError(
+                "The model does not answer with finite numbers, so the export cannot be compared; nothing was exported.",
+                "Choose an earlier checkpoint.",
+            )
+        if (spread := bundle.objective.spread) is not None:  # values of other units are compared in their own
+            mean, std = torch.tensor(spread)
+            found, expected = (found - mean) / std, (expected - mean) / std
+        largest = float((found - expected).abs().max()) if found.shape == expected.shape else math.inf
+        if not largest <= tolerance * max(0.1, float(expected.abs().max())):  # "not": NaN is refused, too
+            raise TrainingError(
+                f"The exported model was loaded again and differs by {largest:.3g} from the checkpoint's; "
+                "nothing was exported.",
+                "Choose another format, and tell us about it.",
+            )
+        difference = max(difference, largest)
+    return difference
+
+
+def _write_safetensors(bundle: ExportBundle, path: Path) -> None:
     # A copy of each: safetensors refuses tensors that share memory, as tied layers do. Both names are written, as in a
     # checkpoint, so that whoever loads the file finds all that the network asks for.
-    state = material.model.state_dict()
+    state = bundle.model.state_dict()
     tensors = {name: tensor.clone(memory_format=torch.contiguous_format) for name, tensor in state.items()}
     save_file(tensors, path, metadata={"format": "pt"})
 
@@ -83,16 +116,16 @@ class Deployed(nn.Module):
     mean: Tensor
     std: Tensor
 
-    def __init__(self, material: Material) -> None:
+    def __init__(self, bundle: ExportBundle) -> None:
         super().__init__()
-        image = material.facts.layout == "image"
+        image = bundle.facts.layout == "image"
         size = (1, -1, 1, 1) if image else (-1,)
         divisor = 255.0 if image else 1.0
-        mean, std = material.normalisation.mean, material.normalisation.std
-        self.model = material.model
-        self._tokens = material.facts.layout == "tokens"
-        self._missing = material.normalisation.missing
-        self._spread = material.objective.spread
+        mean, std = bundle.normalisation.mean, bundle.normalisation.std
+        self.model = bundle.model
+        self._tokens = bundle.facts.layout == "tokens"
+        self._missing = bundle.normalisation.missing
+        self._spread = bundle.objective.spread
         self.register_buffer("scale", torch.tensor([1 / (part * divisor) for part in std]).view(size))
         self.register_buffer("shift", torch.tensor([-m / s for m, s in zip(mean, std, strict=True)]).view(size))
         if self._spread is not None:
@@ -113,19 +146,19 @@ def _batch_of_any_size() -> dict[str, dict[int, Any]]:
     return {"samples": {0: torch.export.Dim("batch", min=1)}}
 
 
-def _write_program(material: Material, path: Path) -> None:
-    deployed = Deployed(material).eval()
+def _write_program(bundle: ExportBundle, path: Path) -> None:
+    deployed = Deployed(bundle).eval()
     with _quiet():
-        traced = torch.export.export(deployed, (material.samples(),), dynamic_shapes=_batch_of_any_size())
+        traced = torch.export.export(deployed, (bundle.samples(),), dynamic_shapes=_batch_of_any_size())
         torch.export.save(traced, path)
 
 
-def _write_onnx(material: Material, path: Path) -> None:
-    deployed = Deployed(material).eval()
+def _write_onnx(bundle: ExportBundle, path: Path) -> None:
+    deployed = Deployed(bundle).eval()
     with _quiet():
         traced = torch.onnx.export(
             deployed,
-            (material.samples(),),
+            (bundle.samples(),),
             input_names=["samples"],
             output_names=["logits"],
             dynamic_shapes=_batch_of_any_size(),
@@ -153,11 +186,11 @@ def _use_onnx() -> ModuleType:
         try:
             import_module(package)
         except (ImportError, OSError) as error:  # a library of theirs that does not fit this system
-            why = f"cannot load {package}: {visible(str(error), 200).rstrip('.')}"
+            why = f"cannot load {package}: {escape_unprintable(str(error), 200).rstrip('.')}"
             raise InputError(no_onnx(why)) from error
-    from training.export.usage import onnx_graph
+    from training.export.usage import graph
 
-    return onnx_graph
+    return graph
 
 
 FORMATS = {

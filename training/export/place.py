@@ -10,12 +10,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from training.atomic import sync_folder
 from training.errors import InputError
 from training.runs.folder import read_json
+from training.system.atomic import sync_folder
 
 FACTS = "model.json"
 FORMAT = "trainwright-model"
+TOKENIZER = "tokenizer.json"
 
 
 _FILE_SUFFIXES = {".safetensors", ".pt", ".pth", ".pt2", ".onnx", ".bin", ".json", ".py", ".zip"}

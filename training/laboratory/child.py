@@ -15,10 +15,10 @@ from typing import IO
 import training
 from training.laboratory.record import Kill
 from training.laboratory.steps import CRASH_EPOCH
-from training.reading import visible
 from training.runs.folder import RunFolder
-from training.runs.history import History
-from training.runs.series import STEP_ROW, count_rows
+from training.runs.records.history import History
+from training.runs.records.series import STEP_ROW, count_rows
+from training.system.untrusted import escape_unprintable
 
 _LOOK_SECONDS = 0.05
 _AIM_SECONDS = 0.002  # while the moment of the kill is near
@@ -47,7 +47,7 @@ class Ended:
     kill: Kill | None = None
 
 
-def engine_command() -> list[str]:
+def _engine() -> list[str]:
     """How this program is started without a window."""
     return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "training"]
 
@@ -59,15 +59,7 @@ def train(run: RunFolder, say: Say, interrupt: Interrupt, kill_it: bool = False)
     has ended and there is no kill.
     """
     process = subprocess.Popen(
-        [
-            *engine_command(),
-            "resume",
-            str(run.path),
-            "--workspace",
-            str(run.path.parent.parent),
-            "--json",
-            "--while-held",
-        ],
+        [*_engine(), "resume", str(run.path), "--workspace", str(run.path.parent.parent), "--json", "--while-held"],
         stdin=subprocess.PIPE,  # nothing is ever written: it ends with this process, however that ends, and so does the run
         stdout=subprocess.DEVNULL,  # what the record says is in the run's folder
         stderr=subprocess.PIPE,
@@ -134,7 +126,7 @@ class _Aim:
 def _listen(stream: IO[str], words: list[str], say: Say) -> None:
     with stream:
         for line in stream:
-            text = visible(line.rstrip())
+            text = escape_unprintable(line.rstrip())
             words.append(text)
             say(f"      {text}")
 

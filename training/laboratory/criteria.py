@@ -30,19 +30,16 @@ def judge(key: str, all_measured: Mapping[str, Measured], sameness: Mapping[str,
     mine = all_measured[key]
     if mine.figures.status != "completed":
         return Verdict(False, "The run completes.", f"It is {mine.figures.status}. {mine.figures.reason}".strip())
-    if key == "baseline":
-        return _baseline(mine)
-    if key == "one_cycle":
-        return _one_cycle(mine, all_measured.get("baseline"))
-    if key == "clip":
-        return _clip(mine)
-    if key == "accumulation":
-        return _accumulation(mine, all_measured.get("clip"))
-    if key == "amp":
-        return _amp(mine, all_measured.get("accumulation"))
-    if key == "checkpoints":
-        return _checkpoints(mine, sameness.get(key))
-    return _crash(mine, sameness.get(key))
+    if key in ("baseline", "clip"):
+        return _baseline(mine) if key == "baseline" else _clip(mine)
+    if key in ("checkpoints", "crash"):
+        return (_checkpoints if key == "checkpoints" else _crash)(mine, sameness.get(key))
+    criterion, before = {
+        "one_cycle": (_one_cycle, "baseline"),
+        "accumulation": (_accumulation, "clip"),
+        "amp": (_amp, "accumulation"),
+    }[key]
+    return criterion(mine, all_measured.get(before))
 
 
 def _baseline(mine: Measured) -> Verdict:

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.config import RunConfig
-from training.config.schedule import OneCycle
+from training.config.sections.schedule import OneCycle
 from training.events import AttemptStarted, CheckpointSaved, EpochEnded, Event, Found, PhaseChanged
 from training.runs.folder import RunFolder, read_json
-from training.runs.history import History
-from training.runs.manifest import CheckpointInfo, list_checkpoints
-from training.runs.series import Rows, read_series
+from training.runs.records.history import History
+from training.runs.records.manifest import CheckpointInfo, list_checkpoints
+from training.runs.records.series import Rows, read_series
 
 
 @dataclass(frozen=True)

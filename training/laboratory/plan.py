@@ -1,24 +1,32 @@
-"""What each step is to be run with: its preset, on the data and the share of it that were asked for."""
+"""What each step is to be run with: its preset, on the data and the share of it that were asked for, which is written as idx files
+of their own: the first images of each class."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from training.config import RunConfig, apply_overrides, parse_config
 from training.core.batch_plan import BatchPlan
 from training.data.source import Opening
 from training.data.sources import open_source
+from training.data.sources.idx import Idx
 from training.data.splits import split_source
-from training.errors import ConfigError, Problem, counted
+from training.errors import ConfigError, InputError, Problem, pluralize
 from training.laboratory.steps import CRASH_EPOCH, Step
 from training.presets import preset_text
+from training.system.atomic import write_bytes
 from training.toml_text import read_toml
 
-SHAPES_SAMPLES = 6000  # pictures that are drawn where no data is given, as the built-in sample has
+SHAPES_SAMPLES = 6000  # images that are drawn where no data is given, as the built-in sample has
 _FEWEST_SHAPES = 60
+_PREFIXES = {"train": "train", "test": "t10k"}
 _FEWEST_STEPS = 20  # of an epoch: with fewer, shares and averages say little
 
 
@@ -63,7 +71,7 @@ def describe_few_steps(config: RunConfig) -> str:
         return ""
     times = math.ceil(max(_FEWEST_STEPS / steps, every / all_steps))
     words = (
-        f"With this share an epoch has {counted(steps, 'step')}: the figures of so short runs say little, steps may miss what "
+        f"With this share an epoch has {pluralize(steps, 'step')}: the figures of so short runs say little, steps may miss what "
         "they promise, and the last run may end before it is killed."
     )
     if all_steps < every:
@@ -71,3 +79,43 @@ def describe_few_steps(config: RunConfig) -> str:
             f" Checkpoints are due every {every:,} steps, and a run has {all_steps:,}: steps 6 and 7 will miss them."
         )
     return f"{words} Take {times} times as much for figures that mean something."
+
+
+def write_share(source: Path, share: float, into: Path) -> Path:
+    """The folder under ``into`` that holds ``share`` of the idx files in ``source``; written once.
+
+    Raises InputError when ``source`` cannot be read as such files.
+    """
+    name = hashlib.sha256(f"{source}|{share!r}".encode()).hexdigest()[:8]
+    folder = into / f"data-{name}"
+    if (folder / "complete").is_file():
+        return folder
+    whole = Idx(source)
+    images, labels = whole.take().squeeze(-1).numpy(), whole.targets.numpy()
+    folder.mkdir(parents=True, exist_ok=True)
+    for part, places in whole.parts.items():
+        chosen = places.numpy()[_first_of_each(labels[places.numpy()], share)]
+        _write(folder / f"{_PREFIXES[part]}-images-idx3-ubyte", images[chosen])
+        _write(folder / f"{_PREFIXES[part]}-labels-idx1-ubyte", labels[chosen].astype(np.uint8))
+    (folder / "complete").touch()
+    return folder
+
+
+def _first_of_each(labels: NDArray[np.int64], share: float) -> NDArray[np.int64]:
+    """Where the first ``share`` of each class lie, in the order of the file."""
+    wanted = []
+    for number in np.unique(labels):
+        places = np.flatnonzero(labels == number)
+        count = round(len(places) * share)
+        if count < 2:
+            raise InputError(
+                f"--share {share:g} leaves {count} images of class {number}; take a larger share.",
+            )
+        wanted.append(places[:count])
+    return np.sort(np.concatenate(wanted))
+
+
+def _write(path: Path, data: NDArray[np.uint8]) -> None:
+    """``data`` as an idx file of unsigned bytes: two zeros, type 8, the number of dimensions, each size, the bytes."""
+    header = bytes([0, 0, 8, data.ndim]) + np.array(data.shape, ">u4").tobytes()
+    write_bytes(path, header + np.ascontiguousarray(data).tobytes(), durable=False)

@@ -6,10 +6,9 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from training.atomic import write_text
 from training.config import RunConfig
-from training.errors import InputError
 from training.runs.folder import RunFolder, read_json
+from training.system.atomic import write_text
 
 RECORD = "laboratory.json"
 KILLED_SERIES = "killed.bin"  # the steps that the killed process had written, to be compared with later
@@ -31,35 +30,18 @@ class LabRecord:
         self.folder = folder
         self._runs = workspace / "runs"
         found = read_json(folder / RECORD)
-        steps, kill = found.get("steps"), found.get("kill")
-        self._steps: dict[str, str] = (
-            {key: value for key, value in steps.items() if isinstance(value, str) and Path(value).name == value}
-            if isinstance(steps, dict)
-            else {}
-        )
-        self.kill: Kill | None = None
-        if isinstance(kill, dict):
-            try:
-                self.kill = Kill(int(kill["step"]), int(kill["epochs"]), float(kill["time"]))
-            except (KeyError, TypeError, ValueError):
-                self.kill = None  # damaged: the step is killed once more
+        self._steps: dict[str, str] = dict(found.get("steps") or {})
+        self.kill = Kill(**found["kill"]) if found.get("kill") else None
+
+    def any_run_of(self, key: str) -> RunFolder | None:
+        """The run that was made for step ``key``, whatever it was told; None when there is none any more."""
+        folder = RunFolder(self._runs / self._steps.get(key, ""))
+        return folder if key in self._steps and folder.path.is_dir() else None
 
     def run_of(self, key: str, config: RunConfig) -> RunFolder | None:
         """The run that was made for step ``key`` with just this ``config``; None when there is none any more."""
-        name = self._steps.get(key)
-        folder = RunFolder(self._runs / name) if name else None
-        if folder is None or not folder.config_file.is_file():
-            return None
-        try:
-            return folder if folder.config() == config else None
-        except InputError:
-            return None
-
-    def any_run_of(self, key: str) -> RunFolder | None:
-        """The run that was made for step ``key``, whatever it was told."""
-        name = self._steps.get(key)
-        folder = RunFolder(self._runs / name) if name else None
-        return folder if folder is not None and folder.path.is_dir() else None
+        folder = self.any_run_of(key)
+        return folder if folder is not None and folder.readable_config() == config else None
 
     def begin(self, key: str, run: RunFolder) -> None:
         """``run`` stands for step ``key`` from now on."""

@@ -14,12 +14,12 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import training
-from training.atomic import write_text
-from training.laboratory.chart import Curve, Drawing, Mark, histogram, line_drawing, smoothed
+from training.laboratory.chart import Curve, Drawing, Numbers, histogram, line_drawing, smooth
 from training.laboratory.criteria import Verdict
 from training.laboratory.measure import Figures, Measured, as_json
 from training.laboratory.sameness import Sameness
 from training.laboratory.steps import STEPS, Step
+from training.system.atomic import write_text
 
 PAGE, TEXT, FIGURES = "report.html", "report.md", "report.json"
 
@@ -58,7 +58,7 @@ def write_report(folder: Path, findings: Findings) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "rows": rows,
         "findings": findings,
-        "machine": _machine(rows),
+        "machine": next((row.measured.figures.device for row in rows if row.measured), ""),
         "version": training.__version__,
         "when": time.strftime("%Y-%m-%d %H:%M"),
         "met": sum(1 for row in rows if row.verdict and row.verdict.met),
@@ -83,21 +83,13 @@ def figures_of(findings: Findings) -> dict[str, Any]:
     """The report's figures as JSON can hold them: each step's, its verdict, and what was compared to the bit."""
     steps = []
     for step in STEPS:
-        verdict, same = findings.verdicts.get(step.key), findings.sameness.get(step.key)
-        measured = findings.measured.get(step.key)
-        steps.append(
-            {
-                "key": step.key,
-                "preset": step.preset,
-                "title": step.title,
-                "figures": as_json(measured.figures) if measured else None,
-                "met": verdict.met if verdict else None,
-                "asked": verdict.asked if verdict else None,
-                "found": verdict.found if verdict else None,
-                "sameness": asdict(same) if same else None,
-                "failure": findings.failures.get(step.key),
-            }
-        )
+        measured, same = findings.measured.get(step.key), findings.sameness.get(step.key)
+        verdict = findings.verdicts.get(step.key)
+        judged = asdict(verdict) if verdict else dict.fromkeys(("met", "asked", "found"))
+        record = {"key": step.key, "preset": step.preset, "title": step.title, **judged}
+        record["figures"] = as_json(measured.figures) if measured else None
+        record["sameness"] = asdict(same) if same else None
+        steps.append(record | {"failure": findings.failures.get(step.key)})
     return {"data": findings.data, "steps": steps}
 
 
@@ -128,42 +120,29 @@ def _cells(measured: Measured | None) -> list[str]:
     return [cell(measured.figures) if measured else "–" for _, _, cell in _COLUMNS]
 
 
-def _machine(rows: list[Row]) -> str:
-    for row in rows:
-        if row.measured is not None:
-            return row.measured.figures.device
-    return ""
-
-
-def _steps(measured: Measured) -> Any:
-    return measured.rows["step"].astype(np.float64)
-
-
 def _drawings(rows: list[Row], findings: Findings) -> dict[str, Any]:
-    done = [(row.number, row.step, row.measured) for row in rows if row.measured is not None and len(row.measured.rows)]
-    raw = [
-        Curve(f"{number} {step.title}", number - 1, _steps(item), item.rows["loss"].astype(np.float64), "raw")
-        for number, step, item in done
-    ]
-    smooth = [Curve(curve.label, curve.color, curve.x, smoothed(curve.y)) for curve in raw]
-    rates = [Curve(f"{n} {step.title}", n - 1, _steps(item), item.rows["lr"]) for n, step, item in done]
-    accuracies = [
-        Curve(
-            f"{number} {step.title}",
-            number - 1,
-            np.arange(1, len(item.figures.epoch_accuracies) + 1, dtype=np.float64),
-            np.array(item.figures.epoch_accuracies),
-            "points",
-        )
-        for number, step, item in done
-    ]
+    raw, averages, rates, accuracies = [], [], [], []
+    for row in rows:
+        if (item := row.measured) is None or not len(item.rows):
+            continue
+        label, color, steps, loss = f"{row.number} {row.step.title}", row.number - 1, *_curve(item)
+        raw.append(Curve(label, color, steps, loss, "raw"))
+        averages.append(Curve(label, color, steps, smooth(loss)))
+        rates.append(Curve(label, color, steps, item.rows["lr"]))
+        accuracy = np.array(item.figures.epoch_accuracies)
+        accuracies.append(Curve(label, color, np.arange(1.0, len(accuracy) + 1), accuracy, "points"))
     return {
-        "loss": line_drawing("Training loss of all steps", "Step", "Loss", [*raw, *smooth], log_y=True),
+        "loss": line_drawing("Training loss of all steps", "Step", "Loss", [*raw, *averages], log_y=True),
         "accuracy": line_drawing("Validation accuracy", "Epoch", "Accuracy", accuracies, percent=True),
         "rate": line_drawing("Learning rate", "Step", "Rate", rates),
         "norms": _norms(findings.measured.get("clip")),
         "crash": _crash(findings.measured.get("crash"), findings.sameness.get("crash")),
     }
+
+
+def _curve(measured: Measured) -> tuple[Numbers, Numbers]:
+    """Numbers and losses of its steps."""
+    return measured.rows["step"].astype(np.float64), measured.rows["loss"].astype(np.float64)
 
 
 def _norms(clip: Measured | None) -> Drawing | None:
@@ -179,17 +158,17 @@ def _crash(crash: Measured | None, same: Sameness | None) -> tuple[Drawing, Draw
     """Loss and validation accuracy of both processes, each as one line."""
     if crash is None or not len(crash.rows):
         return None
-    figures, x, y = crash.figures, _steps(crash), crash.rows["loss"].astype(np.float64)
+    figures, (x, y) = crash.figures, _curve(crash)
     at = figures.resumed_at[-1] if figures.resumed_at else len(x)
     validated = figures.steps_per_epoch * np.arange(1, len(figures.epoch_accuracies) + 1, dtype=np.float64)
     accuracies = np.array(figures.epoch_accuracies)
     first, second = "First process", "Resumed process"
-    smooth = smoothed(y)
+    average = smooth(y)
     loss = [
         Curve(first, 0, x[: at + 1], y[: at + 1], "raw"),
         Curve(second, 1, x[at:], y[at:], "raw"),
-        Curve(first, 0, x[: at + 1], smooth[: at + 1]),
-        Curve(second, 1, x[at:], smooth[at:]),
+        Curve(first, 0, x[: at + 1], average[: at + 1]),
+        Curve(second, 1, x[at:], average[at:]),
     ]
     before = int((validated <= at).sum())
     accuracy = [
@@ -199,9 +178,9 @@ def _crash(crash: Measured | None, same: Sameness | None) -> tuple[Drawing, Draw
     ]
     marks = []
     if figures.resumed_at:
-        marks.append(Mark(float(at), f"resumed at step {at:,}"))
+        marks.append((float(at), f"resumed at step {at:,}"))
     if same is not None and same.kill is not None:
-        marks.append(Mark(float(same.kill.step), f"killed after step {same.kill.step:,}"))
+        marks.append((float(same.kill.step), f"killed after step {same.kill.step:,}"))
     return (
         line_drawing("The killed and resumed run: loss", "Step", "Loss", loss, log_y=True, marks=marks),
         line_drawing(

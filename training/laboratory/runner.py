@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from training.config.dataset import IdxDataset, ShapesDataset
+from training.config.sections.data.dataset import IdxDataset, ShapesDataset
 from training.data.sources.idx import Idx
 from training.engine.device import choose_device
 from training.errors import InputError
 from training.laboratory.child import Ended, Interrupt, Say, train
 from training.laboratory.criteria import Verdict, judge
 from training.laboratory.measure import Measured, measure
-from training.laboratory.plan import data_overrides, describe_few_steps, device_overrides, step_config
+from training.laboratory.plan import data_overrides, describe_few_steps, device_overrides, step_config, write_share
 from training.laboratory.record import KILLED_SERIES, LabRecord
 from training.laboratory.report import PAGE, Findings, write_report
 from training.laboratory.sameness import Sameness, compare
-from training.laboratory.share import write_share
 from training.laboratory.steps import STEPS, Step
 from training.runs.folder import RunFolder, create_run, delete_run
 
@@ -37,26 +37,22 @@ class Outcome:
     record: dict[str, Any]
 
 
+@dataclass
 class Laboratory:
     """Trains the steps in ``workspace`` and keeps the report in ``folder``."""
 
-    def __init__(
-        self,
-        workspace: Path,
-        folder: Path,
-        data: Path | None,
-        share: float,
-        overrides: Sequence[str],
-        command: str,
-        say: Say,
-        interrupt: Interrupt,
-    ) -> None:
-        self._workspace, self._folder, self._command = workspace, folder, command
-        self._say, self._interrupt = say, interrupt
-        self._overrides = tuple(overrides)
-        self._share, self._given = share, data
-        self._data = data
-        self._record = LabRecord(folder, workspace)
+    workspace: Path
+    folder: Path
+    given: Path | None  # the data
+    share: float
+    overrides: Sequence[str]
+    command: str
+    say: Say
+    interrupt: Interrupt
+
+    def __post_init__(self) -> None:
+        self._data = self.given
+        self._record = LabRecord(self.folder, self.workspace)
         self._failures: dict[str, str] = {}
         self._device_type = ""
 
@@ -65,14 +61,14 @@ class Laboratory:
         for step in STEPS:  # a setting that cannot be is told before anything is trained
             config = step_config(step, self._settings(step))
         self._device_type = choose_device(config.precision.device).type
-        if self._given is not None and self._share < 1.0:
-            self._data = write_share(self._given, self._share, self._folder)
-        elif self._given is not None and isinstance(config.dataset, IdxDataset):
-            Idx(self._given)  # refused here, where it is not of this form
+        if self.given is not None and self.share < 1.0:
+            self._data = write_share(self.given, self.share, self.folder)
+        elif self.given is not None and isinstance(config.dataset, IdxDataset):
+            Idx(self.given)  # refused here, where it is not of this form
         self._warn()
         for number, step in enumerate(STEPS, start=1):
             self._step(number, step)
-            if self._interrupt.asked:
+            if self.interrupt.asked:
                 break
             self._report()
         return self._outcome()
@@ -81,14 +77,14 @@ class Laboratory:
         """Of a share that is too small to show anything; the whole of somebody's data is what there is."""
         config = step_config(STEPS[-1], self._settings(STEPS[-1]))
         drawn = self._data is None and isinstance(config.dataset, ShapesDataset)
-        if (drawn or self._data != self._given) and (words := describe_few_steps(config)):
-            self._say(words)
+        if (drawn or self._data != self.given) and (words := describe_few_steps(config)):
+            self.say(words)
 
     def _settings(self, step: Step) -> list[str]:
         return [
-            *data_overrides(self._data, self._share),
+            *data_overrides(self._data, self.share),
             *device_overrides(step, self._device_type),
-            *self._overrides,
+            *self.overrides,
         ]
 
     def _step(self, number: int, step: Step) -> None:
@@ -98,43 +94,43 @@ class Laboratory:
         crash = step.key == STEPS[-1].key
         done = run is not None and run.status().get("status") == "completed"
         if run is not None and done and (not crash or self._record.kill is not None):
-            self._say(f"{head}: done before, as {run.id}")
+            self.say(f"{head}: done before, as {run.id}")
         else:
-            self._say(f"{head}: {step.change}")
+            self.say(f"{head}: {step.change}")
             if run is None or (crash and self._record.kill is None):
                 if crash and run is not None:
                     delete_run(run)  # nothing but what this laboratory trained up to an interruption
                 run = self._new_run(step)
-            ended = self._killed_and_resumed(run, step) if crash else train(run, self._say, self._interrupt)
+            ended = self._killed_and_resumed(run, step) if crash else train(run, self.say, self.interrupt)
             self._note_end(number, step, ended)
 
     def _new_run(self, step: Step) -> RunFolder:
-        run = create_run(self._workspace, step_config(step, self._settings(step)))
+        run = create_run(self.workspace, step_config(step, self._settings(step)))
         self._record.begin(step.key, run)
         return run
 
     def _killed_and_resumed(self, run: RunFolder, step: Step) -> Ended:
         """The run's process, killed at its moment, and the one that takes over."""
-        killed_series = self._folder / KILLED_SERIES
+        killed_series = self.folder / KILLED_SERIES
         for _ in range(_SHOTS):
             if self._record.kill is not None:
                 break
             killed_series.unlink(missing_ok=True)
-            ended = train(run, self._say, self._interrupt, kill_it=True)
+            ended = train(run, self.say, self.interrupt, kill_it=True)
             if ended.kill is not None:
                 shutil.copyfile(run.series_file, killed_series)
                 self._record.note_kill(ended.kill)
-                self._say(f"      killed (SIGKILL) with {ended.kill.step:,} steps on the disk; it is started again")
-            elif self._interrupt.asked or ended.code != 0:
+                self.say(f"      killed (SIGKILL) with {ended.kill.step:,} steps on the disk; it is started again")
+            elif self.interrupt.asked or ended.code not in (0, -signal.SIGKILL):  # the kill may have come too late
                 return ended
             else:
-                self._say("      it ended before it could be killed, and is trained once more")
+                self.say("      it ended before it could be killed, and is trained once more")
                 delete_run(run)
                 run = self._new_run(step)
-        return train(run, self._say, self._interrupt)
+        return train(run, self.say, self.interrupt)
 
     def _note_end(self, number: int, step: Step, ended: Ended) -> None:
-        if ended.code == 0 or self._interrupt.asked:
+        if ended.code == 0 or self.interrupt.asked:
             return
         if number == 1 and ended.code == _REFUSED:
             run = self._record.any_run_of(step.key)
@@ -160,13 +156,13 @@ class Laboratory:
         if {"amp", "checkpoints"} <= completed:
             sameness["checkpoints"] = compare(measured["checkpoints"], measured["amp"])
         if {"checkpoints", "crash"} <= completed:
-            found = compare(measured["crash"], measured["checkpoints"], kill, self._folder / KILLED_SERIES)
-            sameness["crash"] = replace(found, kill=kill)
+            before = self.folder / KILLED_SERIES
+            sameness["crash"] = compare(measured["crash"], measured["checkpoints"], kill, before)
         begun = {key: item for key, item in measured.items() if len(item.rows)}
         verdicts: dict[str, Verdict] = {key: judge(key, begun, sameness) for key in begun}
         return Findings(
             data=self._words_for_data(begun),
-            command=self._command,
+            command=self.command,
             settings={
                 step.key: shlex.join([word for text in self._settings(step) for word in ("--set", text)])
                 for step in STEPS
@@ -178,20 +174,20 @@ class Laboratory:
         )
 
     def _words_for_data(self, measured: Mapping[str, Measured]) -> str:
-        part = "" if self._share == 1.0 else f", {self._share:g} of it"
-        words = f"Data: {self._given}{part}." if self._given else f"Data: shapes drawn on the spot{part}."
+        part = "" if self.share == 1.0 else f", {self.share:g} of it"
+        words = f"Data: {self.given}{part}." if self.given else f"Data: shapes drawn on the spot{part}."
         if len({item.figures.data for item in measured.values()}) > 1:
             words += " It was changed between two steps, which cannot be compared then: start from the beginning with another --out."
         return words
 
     def _report(self) -> tuple[Findings, dict[str, Any]]:
         findings = self._findings()
-        return findings, write_report(self._folder, findings)
+        return findings, write_report(self.folder, findings)
 
     def _outcome(self) -> Outcome:
         findings, figures = self._report()
         finished = [key for key, item in findings.measured.items() if item.figures.status == "completed"]
-        stopped = bool(self._interrupt.asked) and len(finished) < len(STEPS)
+        stopped = bool(self.interrupt.asked) and len(finished) < len(STEPS)
         lines = []
         for number, step in enumerate(STEPS, start=1):
             verdict = findings.verdicts.get(step.key)
@@ -202,8 +198,8 @@ class Laboratory:
             else:
                 lines.append(f"not yet {number} {step.title}")
         if stopped:
-            lines.append(f"Stopped with {len(finished)} of {len(STEPS)} steps done. Go on with: {self._command}")
-        lines.append(f"The report is {self._folder / PAGE}")
+            lines.append(f"Stopped with {len(finished)} of {len(STEPS)} steps done. Go on with: {self.command}")
+        lines.append(f"The report is {self.folder / PAGE}")
         status = "stopped" if stopped else "completed" if len(finished) == len(STEPS) else "failed"
-        record = {"status": status, "folder": str(self._folder), "report": str(self._folder / PAGE)} | figures
+        record = {"status": status, "folder": str(self.folder), "report": str(self.folder / PAGE)} | figures
         return Outcome({"stopped": 130, "completed": 0, "failed": 1}[status], tuple(lines), record)

@@ -10,9 +10,9 @@ import numpy as np
 from training.errors import CheckpointError
 from training.laboratory.measure import Measured
 from training.laboratory.record import Kill
-from training.runs.history import read_history
-from training.runs.manifest import WEIGHTS, checkpoint_folders, read_manifest, verify
-from training.runs.series import read_series
+from training.runs.records.history import read_history
+from training.runs.records.manifest import WEIGHTS, checkpoint_folders, read_manifest, verify
+from training.runs.records.series import read_series
 
 
 @dataclass(frozen=True)

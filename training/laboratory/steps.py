@@ -74,8 +74,3 @@ STEPS: tuple[Step, ...] = (
         "that nobody killed.",
     ),
 )
-
-
-def step_of(key: str) -> Step:
-    """The step called ``key``; KeyError when there is none."""
-    return {step.key: step for step in STEPS}[key]

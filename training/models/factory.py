@@ -12,13 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from training import catalog
-from training.config.model import Model, WhitenedCnn
-from training.config.user_file import UserFile
-from training.config.zoo import StartingWeights
+from training.config.sections.model import Model, WhitenedCnn
+from training.config.sections.pretrained import StartingWeights
+from training.config.sections.user_file import UserFile
 from training.errors import InputError
 from training.facts import DataFacts
-from training.models.user_rng import seeded_user_rng
-from training.models.whitening import WHITENED_IMAGES, whiten
+from training.models.networks.whitening import WHITENED_IMAGES, whiten
+from training.models.own.user_rng import seeded_user_rng
 
 
 def make_model(

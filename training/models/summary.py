@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
 
 from training.facts import DataFacts
-from training.models.hollow import forward_hollow
+from training.models.meta_forward import forward_meta, switch_mode
 
 
 def summarise(model: nn.Module, facts: DataFacts) -> dict[str, Any]:
@@ -56,35 +55,21 @@ def _layer(name: str, module: nn.Module, output_shape: list[int] | None, counted
 def _output_shapes(model: nn.Module, facts: DataFacts) -> dict[str, list[int]]:
     """Output shape of each layer by name, in the order of their first call."""
     shapes: dict[str, list[int]] = {}
-    handles = []
 
-    def watch(name: str, module: nn.Module) -> None:
-        def note(_: nn.Module, __: Any, output: Any) -> None:
-            first = output[0] if isinstance(output, tuple | list) else output
-            if isinstance(first, Tensor):
-                shapes.setdefault(name, list(first.shape[1:]))
+    def note(name: str, _module: nn.Module, _inputs: Any, output: Any) -> None:
+        first = output[0] if isinstance(output, tuple | list) else output
+        if isinstance(first, Tensor):
+            shapes.setdefault(name, list(first.shape[1:]))
 
-        handles.append(module.register_forward_hook(note))
-
-    for name, module in model.named_modules():
-        if not any(True for _ in module.children()) or _own_parameters(module):
-            watch(name, module)
+    handles = [
+        module.register_forward_hook(partial(note, name))
+        for name, module in model.named_modules()
+        if not any(True for _ in module.children()) or _own_parameters(module)
+    ]
     try:
-        with _evaluating(model):
-            forward_hollow(model, facts)
+        with switch_mode(model, training=False):
+            forward_meta(model, facts)
     finally:
         for handle in handles:
             handle.remove()
     return shapes
-
-
-@contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode, and afterwards each module's own mode again."""
-    modes = {module: module.training for module in model.modules()}
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, mode in modes.items():
-            module.training = mode

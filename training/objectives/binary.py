@@ -8,7 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from training.config.objective import Binary
+from training.config.sections.objective import Binary
 from training.core.kept_scores import compare_second
 from training.core.losses import Loss, binary_cross_entropy, sigmoid_probabilities, widen
 from training.core.scores import Metric, count_exact, count_labels, exceed, f1, precision, recall

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from training.config.objective import Classification
+from training.config.sections.objective import Classification
 from training.core.kept_scores import compare_classes
 from training.core.losses import Loss, softmax_probabilities, weigh_samples, weighted_cross_entropy, widen
 from training.core.scores import Metric, count_classes, count_correct, count_top5, f1, precision, predict_class, recall

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from training.config.objective import Distillation
+from training.config.sections.objective import Distillation
 from training.core.losses import Loss, distillation_loss, softmax_probabilities, widen
 from training.core.scores import Metric, count_agreed, count_learned, predict_class
 from training.facts import DataFacts

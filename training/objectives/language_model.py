@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from training.config.objective import LanguageModel
+from training.config.sections.objective import LanguageModel
 from training.core.losses import Loss, token_cross_entropy, weigh_classes, widen
 from training.core.scores import Metric, bits_per_token, count_correct, perplexity, sum_nats
 from training.facts import DataFacts

@@ -8,7 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from training.config.objective import MultiLabel
+from training.config.sections.objective import MultiLabel
 from training.core.kept_scores import compare_labels
 from training.core.losses import Loss, label_cross_entropy, widen
 from training.core.scores import Metric, count_exact, count_labels, f1, f1_micro, precision, recall

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from training import catalog
-from training.config.objective import Objective as ObjectiveConfig
+from training.config.sections.objective import Objective as ObjectiveConfig
 from training.core.losses import Loss
 from training.core.scores import Metric
 from training.errors import InputError

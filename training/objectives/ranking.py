@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from training.config.objective import Ranking
+from training.config.sections.objective import Ranking
 from training.core.losses import Loss, count_queries, margin_ranking, widen
 from training.core.scores import Metric, count_ordered_pairs, sum_discounted_gains, sum_reciprocal_ranks
 from training.facts import DataFacts

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from training.config.objective import Regression
+from training.config.sections.objective import Regression
 from training.core.kept_scores import keep_values, mae, r2, rmse, score_values, spearman
 from training.core.losses import Loss, mean_error, weighted_error, widen
 from training.core.scores import Metric

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from training.config.objective import Segmentation
+from training.config.sections.objective import Segmentation
 from training.core.losses import (
     Loss,
     count_masks,

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from training.config.optimizer import Muon, OptimizerSection
+from training.config.sections.optimizer import Muon, OptimizerSection
 from training.errors import InputError
 from training.optim.freezing import Freezing
 from training.optim.groups import GroupRule, Stages, group_parameters

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from torch import nn
 
 Stages = Sequence[Sequence[str]]
-"""The names of a network's parameters from its input to its head (``training.models.stages``)."""
+"""The names of a network's parameters from its input to its head (``training.models.networks.stages``)."""
 
 # torch keeps no common base for its normalisation layers; `_BatchNorm` and `_InstanceNorm` cover theirs, lazy and
 # synchronised ones included.

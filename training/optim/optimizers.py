@@ -10,13 +10,12 @@ import torch
 from torch import nn
 
 from training import catalog
-from training.config.optimizer import (
+from training.config.sections.optimizer import (
     Adafactor,
     Adagrad,
     Adam,
     AdamSection,
     AdamW,
-    DecoupledAdamSection,
     Muon,
     NAdam,
     OptimizerSection,
@@ -98,104 +97,51 @@ def make_adam(groups: Groups, config: Adam, device: torch.device, fused: bool) -
 
 
 def _adam_settings(config: AdamSection, device: torch.device, fused: bool) -> dict[str, Any]:
-    return {
-        "lr": config.lr,
-        "betas": config.betas,
-        "eps": config.eps,
-        "weight_decay": config.weight_decay,
-        "amsgrad": config.amsgrad,
-        # Off the CPU the foreach form must keep its step counts on the device, or undoing a step would have to wait.
-        "capturable": not fused and device.type != "cpu",
-        **_form(fused),
-    }
+    # Off the CPU the foreach form must keep its step counts on the device, or undoing a step would have to wait.
+    capturable = not fused and device.type != "cpu"
+    return _take(config, "lr betas eps weight_decay amsgrad") | _form(fused) | {"capturable": capturable}
 
 
 def make_sgd(groups: Groups, config: Sgd, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.SGD``."""
-    return torch.optim.SGD(
-        groups,
-        lr=config.lr,
-        momentum=config.momentum,
-        nesterov=config.nesterov,
-        weight_decay=config.weight_decay,
-        **_form(fused),
-    )
+    return torch.optim.SGD(groups, **_take(config, "lr momentum nesterov weight_decay"), **_form(fused))
 
 
 def make_nadam(groups: Groups, config: NAdam, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.NAdam``."""
-    return torch.optim.NAdam(groups, momentum_decay=config.momentum_decay, **_decoupled_settings(config, device))
+    settings = _take(config, "lr betas eps weight_decay decoupled_weight_decay momentum_decay")
+    return torch.optim.NAdam(groups, **settings, capturable=_captures(device), foreach=True)
 
 
 def make_radam(groups: Groups, config: RAdam, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.RAdam``."""
-    return torch.optim.RAdam(groups, **_decoupled_settings(config, device))
-
-
-def _decoupled_settings(config: DecoupledAdamSection, device: torch.device) -> dict[str, Any]:
-    return {
-        "lr": config.lr,
-        "betas": config.betas,
-        "eps": config.eps,
-        "weight_decay": config.weight_decay,
-        "decoupled_weight_decay": config.decoupled_weight_decay,
-        "capturable": device.type != "cpu" and _captures(device),
-        "foreach": True,
-    }
+    settings = _take(config, "lr betas eps weight_decay decoupled_weight_decay")
+    return torch.optim.RAdam(groups, **settings, capturable=_captures(device), foreach=True)
 
 
 def make_rmsprop(groups: Groups, config: RMSprop, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.RMSprop``."""
-    return torch.optim.RMSprop(
-        groups,
-        lr=config.lr,
-        alpha=config.alpha,
-        eps=config.eps,
-        weight_decay=config.weight_decay,
-        momentum=config.momentum,
-        centered=config.centered,
-        capturable=device.type != "cpu" and _captures(device),
-        foreach=True,
-    )
+    settings = _take(config, "lr alpha eps weight_decay momentum centered")
+    return torch.optim.RMSprop(groups, **settings, capturable=_captures(device), foreach=True)
 
 
 def make_adagrad(groups: Groups, config: Adagrad, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.Adagrad``."""
     # Not every torch since 2.7 has this kernel on every device that has the others.
     fused = fused and torch._C._dispatch_has_kernel_for_dispatch_key("aten::_fused_adagrad_", device.type.upper())
-    return torch.optim.Adagrad(
-        groups,
-        lr=config.lr,
-        lr_decay=config.lr_decay,
-        weight_decay=config.weight_decay,
-        initial_accumulator_value=config.initial_accumulator_value,
-        eps=config.eps,
-        **_form(fused),
-    )
+    settings = _take(config, "lr lr_decay weight_decay initial_accumulator_value eps")
+    return torch.optim.Adagrad(groups, **settings, **_form(fused))
 
 
 def make_adafactor(groups: Groups, config: Adafactor, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.Adafactor``."""
     kind = torch.optim.Adafactor if device.type == "cpu" else DeviceAdafactor
-    return kind(
-        groups,
-        lr=config.lr,
-        beta2_decay=config.beta2_decay,
-        eps=(config.eps1, config.eps2),
-        d=config.d,
-        weight_decay=config.weight_decay,
-        foreach=True,
-    )
+    return kind(groups, **_take(config, "lr beta2_decay d weight_decay"), eps=(config.eps1, config.eps2), foreach=True)
 
 
 def make_muon(groups: Groups, config: Muon, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``training.optim.muon.Muon``: Muon's groups first, as ``parameter_groups`` names them, AdamW's after them."""
-    orthogonal = {
-        "momentum": config.momentum,
-        "nesterov": config.nesterov,
-        "ns_steps": config.ns_steps,
-        "adjust_lr_fn": config.adjust_lr_fn,
-    }
+    orthogonal = _take(config, "momentum nesterov ns_steps adjust_lr_fn")
     rest = {
         "betas": config.adamw_betas,
         "eps": config.adamw_eps,
@@ -207,9 +153,14 @@ def make_muon(groups: Groups, config: Muon, device: torch.device, fused: bool) -
     )
 
 
+def _take(config: OptimizerSection, names: str) -> dict[str, Any]:
+    """The settings ``names``, which torch calls alike."""
+    return {name: getattr(config, name) for name in names.split()}
+
+
 def _captures(device: torch.device) -> bool:
-    """Whether torch's own class can keep its step counts where the weights are."""
-    return device.type in ("cpu", "cuda", "xpu")
+    """Whether torch's own class can keep its step counts on ``device``, where the weights are; on the CPU it need not."""
+    return device.type in ("cuda", "xpu")
 
 
 def _form(fused: bool) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import tell_moved
 from training.errors import InputError
 from training.presets.rows import PRESETS, Ask, Preset
-from training.runs.trust import trust_settings
+from training.runs.cli_consent import trust_settings
+from training.system.resources import find_resources
 from training.toml_text import read_toml
 
 __all__ = ["PRESETS", "Ask", "Preset", "load_preset", "missing", "preset", "preset_names", "preset_text"]
@@ -35,12 +35,12 @@ def preset(name: str) -> Preset:
 
 def preset_text(name: str) -> str:
     """The TOML text of the preset ``name``; raises InputError for an unknown one."""
-    return (files(__name__) / f"{preset(name).name}.toml").read_text(encoding="utf-8")
+    return (find_resources("training", "presets") / f"{preset(name).name}.toml").read_text(encoding="utf-8")
 
 
 def load_preset(name: str, overrides: Sequence[str] = (), trust: bool = False) -> RunConfig:
     """The preset ``name`` with ``overrides`` ("section.key=value"); relative paths are those of the working folder.
-    ``trust`` agrees to run the Python file that defines the network, where one does, as an override of model.trusted does.
+    ``trust`` agrees to run the Python file that defines the network, where one does.
 
     Raises InputError, saying what to give, where it asks for a path that is not here, ConfigError for wrong settings.
     """
@@ -53,7 +53,8 @@ def load_preset(name: str, overrides: Sequence[str] = (), trust: bool = False) -
         what = " and ".join(ask.what for ask in wanted)
         sets = " ".join(ask.option for ask in wanted)
         raise InputError(f"{source} needs {what}: add {sets}.")
-    apply_overrides(data, trust_settings(data, Path.cwd(), overrides, trust))
+    if trust:
+        apply_overrides(data, trust_settings(data, Path.cwd()))
     return parse_config(data, source, folder=Path.cwd())
 
 

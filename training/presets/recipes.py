@@ -35,4 +35,4 @@ RECIPES: Mapping[tuple[str, Target], str] = {
     ("ranking", "ranks"): "ranking",
     ("text", "tokens"): "gpt",
 }
-"""The preset for each kind of data and what is to be learnt of it; another task than the preset's own is exchanged in it."""
+"""The preset for each kind of data and what is to be learned of it; another task than the preset's own is exchanged in it."""

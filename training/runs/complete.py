@@ -7,7 +7,7 @@ from pathlib import Path
 
 from training.errors import InputError
 from training.runs.folder import RunFolder
-from training.runs.manifest import checkpoint_name
+from training.runs.records.manifest import checkpoint_name
 
 
 def told_complete(folder: RunFolder, checkpoint: Path | None) -> str:

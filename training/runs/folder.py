@@ -15,7 +15,6 @@ set_aside/steps-201-400/    all that training changes as it was before the run w
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -23,23 +22,25 @@ import secrets
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from training.atomic import sync_folder, write_text
+from pydantic import ValidationError
+
 from training.config import RunConfig, parse_config
-from training.config.files import config_data, save_config
+from training.config.files import save_config
 from training.errors import InputError
-from training.reading import MEGABYTE, parse_json, read_bytes
 from training.runs.owner import claim, owner_of, refuse_any, release
-from training.runs.record import sound_record
+from training.runs.records.forms import StatusRecord
+from training.system.atomic import sync_folder, write_text
+from training.system.untrusted import MEGABYTE, parse_json, read_bytes
 from training.toml_text import read_config_text, read_toml
 
 __all__ = [
     "RunFolder",
     "claim",
-    "config_sum",
     "create_run",
     "delete_run",
     "first_record",
@@ -52,91 +53,42 @@ _AT_WORK = ("running", "paused", "created")
 """What a status record says while a process works on the run."""
 
 
+class _Entry:
+    """A name inside a run folder, read as its path; what it holds stands above."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, folder: RunFolder, owner: type[RunFolder]) -> Path:
+        return folder.path / self._name
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """One run's folder; ``id`` is its name."""
 
     path: Path
 
+    config_file = _Entry("config.toml")
+    status_file = _Entry("status.json")
+    events_file = _Entry("events.jsonl")
+    series_file = _Entry("series.bin")
+    telemetry_file = _Entry("telemetry.bin")
+    checkpoints = _Entry("checkpoints")
+    labels_file = _Entry("labels.json")
+    splits_file = _Entry("splits.safetensors")
+    data_file = _Entry("data.json")
+    environment_file = _Entry("environment.json")
+    evaluation_file = _Entry("evaluation.json")
+    code_file = _Entry("network.py")
+    profile_file = _Entry("profile.json")
+    log_file = _Entry("log.txt")
+    exports = _Entry("exports")
+
     @property
     def id(self) -> str:
         """The run's identity: the folder's own name."""
         return self.path.name
-
-    @property
-    def config_file(self) -> Path:
-        """The configuration as it ran."""
-        return self.path / "config.toml"
-
-    @property
-    def status_file(self) -> Path:
-        """The run in one record."""
-        return self.path / "status.json"
-
-    @property
-    def events_file(self) -> Path:
-        """Rare events, one JSON line each."""
-        return self.path / "events.jsonl"
-
-    @property
-    def series_file(self) -> Path:
-        """One row for each step."""
-        return self.path / "series.bin"
-
-    @property
-    def telemetry_file(self) -> Path:
-        """One row for each flush."""
-        return self.path / "telemetry.bin"
-
-    @property
-    def checkpoints(self) -> Path:
-        """The folder of checkpoints."""
-        return self.path / "checkpoints"
-
-    @property
-    def labels_file(self) -> Path:
-        """Which checkpoint is last, best or kept."""
-        return self.path / "labels.json"
-
-    @property
-    def splits_file(self) -> Path:
-        """Sample indices of each part."""
-        return self.path / "splits.safetensors"
-
-    @property
-    def data_file(self) -> Path:
-        """The dataset's report."""
-        return self.path / "data.json"
-
-    @property
-    def environment_file(self) -> Path:
-        """Versions and device of the first attempt."""
-        return self.path / "environment.json"
-
-    @property
-    def evaluation_file(self) -> Path:
-        """What the best validation and the test tell beyond single numbers."""
-        return self.path / "evaluation.json"
-
-    @property
-    def code_file(self) -> Path:
-        """A person's own network, as it was when the run began."""
-        return self.path / "network.py"
-
-    @property
-    def profile_file(self) -> Path:
-        """Where the time of its steps went."""
-        return self.path / "profile.json"
-
-    @property
-    def log_file(self) -> Path:
-        """The technical record."""
-        return self.path / "log.txt"
-
-    @property
-    def exports(self) -> Path:
-        """Where exports go unless told otherwise."""
-        return self.path / "exports"
 
     def config(self) -> RunConfig:
         """The run's configuration; raises InputError when the file is missing or damaged."""
@@ -166,7 +118,7 @@ class RunFolder:
                 record["status"] = "interrupted"
         if not record:
             return {}
-        record = sound_record(record) | {"run": self.id, "folder": str(self.path)}  # folders may have been moved since
+        record |= {"run": self.id, "folder": str(self.path)}  # folders may have been moved since
         record["last_checkpoint"] = self._here(record.get("last_checkpoint"))
         if record.get("best"):
             record["best"] = {**record["best"], "checkpoint": self._here(record["best"].get("checkpoint"))}
@@ -174,7 +126,8 @@ class RunFolder:
 
     def _written_status(self) -> dict[str, Any]:
         record = read_json(self.status_file)
-        if "run" in record:
+        with suppress(ValidationError):  # lost, edited, or of another program
+            StatusRecord.model_validate(record)
             return record
         try:
             return first_record(self, self.config(), self.config_file.stat().st_mtime)
@@ -259,16 +212,7 @@ def first_record(folder: RunFolder, config: RunConfig, created: float) -> dict[s
         "dataset": config.dataset.kind,
         "model": getattr(config.model, "name", config.model.kind),
         "parent": None,
-        "config_sum": config_sum(config_data(config)),
     }
-
-
-def config_sum(settings: Mapping[str, Any]) -> str:
-    """A digest of all settings, as a file has them, but where the data lies, which may change."""
-    dataset = settings.get("dataset")
-    kept = {key: value for key, value in dataset.items() if key != "path"} if isinstance(dataset, dict) else dataset
-    data = {**settings, "dataset": kept}
-    return hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def delete_run(folder: RunFolder) -> None:

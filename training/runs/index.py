@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -15,10 +14,9 @@ from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
-from training.reading import parse_json, visible
 from training.runs.folder import RunFolder
-from training.runs.record import sound_record
 from training.runs.workspace import run_folders
+from training.system.untrusted import escape_unprintable
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +39,7 @@ class RunRow(Base):
     best_value: Mapped[float | None] = mapped_column(Float, nullable=True)
     record: Mapped[str] = mapped_column(String)
     check: Mapped[str] = mapped_column(String(80))
-    """Which status file the record was read from, and a sum over both: databases do not notice a changed byte."""
+    """Which writing of the status file the record was read from."""
 
 
 _Result = TypeVar("_Result")
@@ -121,7 +119,7 @@ class Index:
                 self._set_aside()
                 return self._work(work)
         except Exception as error:  # noqa: BLE001 - a driver is a stranger's code, which may be missing or raise anything
-            why = visible(str(getattr(error, "orig", None) or error).partition("\n")[0])
+            why = escape_unprintable(str(getattr(error, "orig", None) or error).partition("\n")[0])
             logger.warning("The index of runs cannot be used, the folders are read instead: %s", why)
             return None
 
@@ -129,8 +127,6 @@ class Index:
         if self._engine is None:
             if not self._workspace.is_dir():  # removed under our feet: what is left of it is not ours to make
                 raise FileNotFoundError(f"{self._workspace} is gone")
-            if not self._given and self._file.is_symlink():
-                raise OSError("index.sqlite is a link, which may lead into somebody else's database")
             # Made of its parts: a path may hold what means something in the text of a URL.
             self._engine = _connect(self._given or URL.create("sqlite", database=str(self._file)))
         with Session(self._engine) as session, session.begin():
@@ -159,18 +155,9 @@ class _Known(NamedTuple):
 
 
 def _read_rows(session: Session) -> dict[str, _Known]:
-    """What is known of each run; a row that was damaged is unknown."""
+    """What is known of each run."""
     rows = session.execute(select(RunRow.id, RunRow.record, RunRow.check)).all()
-    return {str(run_id): _sound(str(run_id), str(record), str(check)) for run_id, record, check in rows}
-
-
-def _sound(run_id: str, record: str, check: str) -> _Known:
-    stamp = check.rpartition(" ")[0]
-    try:
-        status = parse_json(record) if check == _check(record, stamp) else None
-    except ValueError:
-        status = None
-    return _Known(stamp, {**sound_record(status), "run": run_id} if isinstance(status, dict) else {})
+    return {run_id: _Known(stamp, json.loads(record)) for run_id, record, stamp in rows}
 
 
 def _update(session: Session, changed: Sequence[_Known], gone: Iterable[str]) -> None:
@@ -191,25 +178,15 @@ def _stamp(folder: RunFolder) -> str:
     return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}"
 
 
-def _check(record: str, stamp: str) -> str:
-    return f"{stamp} {zlib.crc32(f'{stamp} {record}'.encode()):08x}"
-
-
 def _connect(url: str | URL) -> Engine:
     engine = create_engine(url)
     if engine.dialect.name == "sqlite":
 
         @event.listens_for(engine, "connect")
         def _configure(connection: Any, _record: Any) -> None:
-            connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA busy_timeout = 3000")
             connection.execute("PRAGMA journal_mode = WAL")
 
-        try:
-            _refuse_programs(engine)
-        except DatabaseError:
-            engine.dispose()
-            raise
     try:
         Base.metadata.create_all(engine)
     except DatabaseError:  # another process made them between our look and our making: now they are seen
@@ -217,27 +194,19 @@ def _connect(url: str | URL) -> Engine:
     return engine
 
 
-def _refuse_programs(engine: Engine) -> None:
-    """A view or a trigger is a program that runs when the index is read or written; ours has none. Raises DatabaseError."""
-    query = "SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger') OR sql LIKE 'CREATE VIRTUAL%'"
-    with engine.connect() as connection:
-        if connection.exec_driver_sql(query).scalar():
-            raise DatabaseError(query, None, ValueError("the file holds more than tables of rows"))
-
-
 def _columns(status: Mapping[str, Any], stamp: str) -> dict[str, Any]:
-    best, record = status.get("best") or {}, json.dumps(dict(status))
+    best = status.get("best") or {}
     return {
         "id": str(status["run"]),
         "name": str(status.get("name", "")),
         # To search in, as the record has the path itself: that of a folder whose name is no text is no text of a database.
-        "folder": visible(str(status.get("folder", ""))),
+        "folder": escape_unprintable(str(status.get("folder", ""))),
         "status": str(status.get("status", "")),
         "created": float(status.get("created", 0.0)),
         "step": int(status.get("step", 0)),
         "best_value": best.get("value"),
-        "record": record,
-        "check": _check(record, stamp),
+        "record": json.dumps(dict(status)),
+        "check": stamp,
     }
 
 

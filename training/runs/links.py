@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from training.errors import InputError
-from training.reading import MEGABYTE
+from training.system.untrusted import MEGABYTE
 
 MOST_SERIES: Final = 4096 * MEGABYTE
 """134 million steps; a sparse file may claim terabytes."""

@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from training.atomic import write_text
 from training.errors import InputError, RunBusyError, TrainingError
-from training.process import birth, machine
-from training.reading import MEGABYTE, parse_json, read_bytes, visible
 from training.runs.links import refuse_links
 from training.runs.storage import folder_gone, is_gone
+from training.system.atomic import write_text
+from training.system.process import birth, machine
+from training.system.untrusted import MEGABYTE, escape_unprintable, parse_json, read_bytes
 
 if TYPE_CHECKING:
     from training.runs.folder import RunFolder
@@ -174,7 +174,7 @@ def _is_elsewhere(record: dict[str, Any]) -> bool:
 
 def _named(record: dict[str, Any]) -> str:
     since = f" since {record['since']}" if record.get("since") else ""
-    return visible(f"process {record['pid']} on {record.get('host', 'another machine')}{since}", 300)
+    return escape_unprintable(f"process {record['pid']} on {record.get('host', 'another machine')}{since}", 300)
 
 
 def _was_touched_lately(folder: RunFolder) -> bool:

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from training.errors import InputError, in_words
+from training.errors import InputError, format_bytes
 from training.events import Found, Rewound
-from training.reading import MEGABYTE
-from training.runs.evaluation import read_evaluation
 from training.runs.folder import RunFolder, claim, read_json, release
-from training.runs.history import EventLog, History, read_history
 from training.runs.links import refuse_links
-from training.runs.manifest import (
+from training.runs.owner import refuse_any
+from training.runs.records.evaluation import read_evaluation
+from training.runs.records.history import EventLog, History, read_history
+from training.runs.records.manifest import (
     BEST,
     LAST,
     checkpoint_folders,
@@ -27,8 +27,7 @@ from training.runs.manifest import (
     read_manifest,
     write_labels,
 )
-from training.runs.owner import refuse_any
-from training.runs.series import FLUSH_ROW, STEP_ROW, SeriesWriter, count_rows, is_series, read_series
+from training.runs.records.series import FLUSH_ROW, STEP_ROW, SeriesWriter, count_rows, is_series, read_series
 from training.runs.set_aside import (
     NEW,
     SetAside,
@@ -40,7 +39,8 @@ from training.runs.set_aside import (
     remove,
     state_files,
 )
-from training.runs.storage import stored
+from training.runs.storage import explain_disk_errors
+from training.system.untrusted import MEGABYTE
 
 __all__ = ["Beyond", "SetAside", "clear", "finish_rewind", "list_set_aside", "look_beyond", "restore", "rewind"]
 
@@ -61,7 +61,7 @@ class Beyond:
     @property
     def note(self) -> str:
         """What a resume from the checkpoint does with it, as a clause."""
-        return f"{_steps(self.step, self.reached)} set aside in the run's folder ({in_words(self.size)}) and can be brought back"
+        return f"{_steps(self.step, self.reached)} set aside in the run's folder ({format_bytes(self.size)}) and can be brought back"
 
 
 def look_beyond(folder: RunFolder, checkpoint: Path) -> Beyond | None:
@@ -161,12 +161,13 @@ def _write_status(folder: RunFolder, new: RunFolder, beyond: Beyond) -> None:
     record = read_json(folder.status_file)
     if not record:
         return
-    metric = str(record["best"].get("metric")) if isinstance(record.get("best"), dict) else ""
-    record["best"] = None
-    if BEST in labels and metric in improved[-1].metrics:
+    if BEST in labels and record["best"]:
+        metric = record["best"]["metric"]
         where, value = str(folder.checkpoints / best), improved[-1].metrics[metric]
         record["best"] = {"metric": metric, "value": value, "step": improved[-1].step, "checkpoint": where}
-    record |= {name: manifest[name] for name in ("step", "epoch", "metrics") if name in manifest}
+    else:
+        record["best"] = None
+    record |= {name: manifest[name] for name in ("step", "epoch", "metrics")}
     record["last_checkpoint"] = str(folder.checkpoints / beyond.checkpoint.name)
     new.write_status(record)
 
@@ -185,7 +186,7 @@ def tell_rewind(aside: SetAside) -> Found:
     return Found(
         level="info",
         title=f"Rewound from step {aside.reached:,} to step {aside.step:,}; {_steps(aside.step, aside.reached)} set aside.",
-        advice=f"They take {in_words(aside.size)}. Restore in the window, or python -m training restore {run} in a terminal, brings them "
+        advice=f"They take {format_bytes(aside.size)}. Restore in the window, or python -m training restore {run} in a terminal, brings them "
         "back to the bit until they are cleared away.",
         step=aside.step,
         set_aside=True,
@@ -225,7 +226,7 @@ def clear(folder: RunFolder, aside: SetAside) -> int:
     """Delete ``aside`` for good; returns how many bytes that gave back. Raises InputError as ``restore`` does."""
     with _claim_alone(folder, aside):
         size = own_bytes(aside.path)
-        with stored(folder.status_file):
+        with explain_disk_errors(folder.status_file):
             remove(aside.path)
     return size
 

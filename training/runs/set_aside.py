@@ -20,12 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from training.atomic import sync_folder
 from training.errors import InputError, RunBusyError
 from training.runs.folder import RunFolder, claim, owner_of, read_json, release
 from training.runs.links import refuse_links
-from training.runs.record import is_count, is_time
 from training.runs.storage import storage_error
+from training.system.atomic import sync_folder
 
 SET_ASIDE = "set_aside"
 NEW = "new"
@@ -71,10 +70,10 @@ def _entries(folder: RunFolder) -> list[Path]:
 
 def _read(path: Path) -> SetAside | None:
     record = read_json(path / _RECORD)
-    step, reached, when = (record.get(name, -1) for name in ("step", "reached", "time"))
-    if not is_count(step) or not is_count(reached) or not is_time(when):
+    try:
+        return SetAside(path, int(record["step"]), int(record["reached"]), float(record["time"]), own_bytes(path))
+    except (KeyError, TypeError, ValueError):  # of another kind
         return None
-    return SetAside(path, step, reached, float(when), own_bytes(path))
 
 
 def own_bytes(folder: Path) -> int:
@@ -232,7 +231,7 @@ def _finish(folder: RunFolder, aside: Path) -> None:
             shutil.rmtree(source, ignore_errors=True)
         else:
             remove(source)
-        if plan.get("keep"):
+        if plan["keep"]:
             (aside / _UNFINISHED).unlink()
             sync_folder(aside)
         else:
@@ -248,7 +247,7 @@ def _finish(folder: RunFolder, aside: Path) -> None:
 def _source(folder: RunFolder, aside: Path, plan: dict[str, Any]) -> Path:
     """Where the other state lies: inside the run's own folder, whoever wrote the plan. Not there any more once it is used up."""
     named = plan.get("source")
-    if not isinstance(named, str) or not isinstance(plan.get("files"), list):
+    if not isinstance(named, str) or not isinstance(plan.get("files"), list) or "keep" not in plan:
         raise InputError(f"{aside / _UNFINISHED}: is damaged; delete it to leave the run as it is.")
     known = [aside / NEW] if named == NEW else [path for path in _entries(folder) if path.name == named]
     for path in (aside, *known):

@@ -15,7 +15,7 @@ _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 @contextmanager
-def stored(path: Path) -> Iterator[None]:
+def explain_disk_errors(path: Path) -> Iterator[None]:
     """Around the writing of a run's file: an OSError inside is raised as a TrainingError that names the folder."""
     try:
         yield

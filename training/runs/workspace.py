@@ -14,7 +14,7 @@ from platformdirs import user_documents_path
 
 from training.errors import CheckpointError, InputError
 from training.runs.folder import RunFolder, read_json
-from training.runs.manifest import (
+from training.runs.records.manifest import (
     BEST,
     MANIFEST,
     NO_BEST,

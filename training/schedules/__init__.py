@@ -12,16 +12,7 @@ No torch here: the window draws the curve with these functions.
 from __future__ import annotations
 
 from training.schedules.plateau import PlateauState
-from training.schedules.run import make_run_schedule, make_schedule, swa_first
-from training.schedules.schedule import Schedule, ScheduleConfig
+from training.schedules.schedule import Schedule, ScheduleConfig, make_run_schedule, make_schedule, swa_first
 from training.schedules.words import describe
 
-__all__ = [
-    "PlateauState",
-    "Schedule",
-    "ScheduleConfig",
-    "describe",
-    "make_run_schedule",
-    "make_schedule",
-    "swa_first",
-]
+__all__ = ["PlateauState", "Schedule", "ScheduleConfig", "describe", "make_run_schedule", "make_schedule", "swa_first"]

@@ -3,82 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
-from training.config import schedule as sections
+from training.config.sections import schedule as sections
 from training.core import schedules as core
+from training.schedules.plateau import PlateauState
 from training.schedules.schedule import Schedule
 
 DECAY_SHAPES = {"linear": core.straight, "cosine": core.half_cosine, "sqrt": core.square_root}
 ANNEALS = {"linear": core.anneal_linear, "cos": core.anneal_cosine}
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A warm-up, then ``after(t)``: the rate t steps after its end.
+def _warm_up(config: sections.ScheduleSection, base_lr: float, after: Callable[[int], float]) -> Schedule:
+    """A warm-up, then ``after(t)``, the rate t steps after its end, joined as ``SequentialLR([LinearLR, ...],
+    milestones=[warmup_steps])`` joins them."""
+    warmup, start = config.warmup_steps, config.warmup_start_factor
 
-    They are joined as ``SequentialLR([LinearLR, ...], milestones=[warmup_steps])`` joins them.
-    """
+    def lr(step: int) -> float:
+        return base_lr * core.linear_warmup(step, warmup, start) if step < warmup else after(step - warmup)
 
-    config: sections.ScheduleSection
-    base_lr: float
-    after: Callable[[int], float]
-
-    plateau = None
-
-    def lr(self, step: int) -> float:
-        warmup = self.config.warmup_steps
-        if step < warmup:
-            return self.base_lr * core.linear_warmup(step, warmup, self.config.warmup_start_factor)
-        return self.after(step - warmup)
-
-    def momentum(self, step: int) -> float | None:
-        return None
+    return Schedule(lr)
 
 
 def make_constant(config: sections.Constant, base_lr: float, total_steps: int) -> Schedule:
     """``ConstantLR(factor=1)``."""
-    return Curve(config, base_lr, lambda t: base_lr)
+    return _warm_up(config, base_lr, lambda t: base_lr)
 
 
 def make_linear(config: sections.Linear, base_lr: float, total_steps: int) -> Schedule:
     """A line down to ``end_factor``."""
     length = total_steps - config.warmup_steps
-    return Curve(config, base_lr, lambda t: core.linear_decay(t, length, base_lr, config.end_factor))
+    return _warm_up(config, base_lr, lambda t: core.linear_decay(t, length, base_lr, config.end_factor))
 
 
 def make_cosine(config: sections.Cosine, base_lr: float, total_steps: int) -> Schedule:
     """Half a cosine wave down to ``eta_min``."""
     length = total_steps - config.warmup_steps
-    return Curve(config, base_lr, lambda t: core.cosine_annealing(t, length, base_lr, config.eta_min))
+    return _warm_up(config, base_lr, lambda t: core.cosine_annealing(t, length, base_lr, config.eta_min))
 
 
 def make_cosine_restarts(config: sections.CosineRestarts, base_lr: float, total_steps: int) -> Schedule:
     """Half cosine waves down, each after a jump back to the top."""
-    return Curve(
-        config, base_lr, lambda t: core.cosine_warm_restarts(t, config.t_0, config.t_mult, base_lr, config.eta_min)
-    )
+    waves = partial(core.cosine_warm_restarts, t_0=config.t_0, t_mult=config.t_mult, lr=base_lr, eta_min=config.eta_min)
+    return _warm_up(config, base_lr, waves)
 
 
 def make_step(config: sections.Step, base_lr: float, total_steps: int) -> Schedule:
     """Drops at regular steps; ``step_size`` counts from the end of the warm-up."""
-    return Curve(config, base_lr, lambda t: core.step_decay(t, config.step_size, base_lr, config.gamma))
+    return _warm_up(config, base_lr, lambda t: core.step_decay(t, config.step_size, base_lr, config.gamma))
 
 
 def make_multi_step(config: sections.MultiStep, base_lr: float, total_steps: int) -> Schedule:
     """Drops at the milestones, which count from the end of the warm-up."""
-    return Curve(config, base_lr, lambda t: core.multi_step_decay(t, config.milestones, base_lr, config.gamma))
+    return _warm_up(config, base_lr, lambda t: core.multi_step_decay(t, config.milestones, base_lr, config.gamma))
 
 
 def make_exponential(config: sections.Exponential, base_lr: float, total_steps: int) -> Schedule:
     """A little lower at every step."""
-    return Curve(config, base_lr, lambda t: core.exponential_decay(t, base_lr, config.gamma))
+    return _warm_up(config, base_lr, lambda t: core.exponential_decay(t, base_lr, config.gamma))
 
 
 def make_polynomial(config: sections.Polynomial, base_lr: float, total_steps: int) -> Schedule:
     """A power of what is left of the run."""
     length = total_steps - config.warmup_steps
-    return Curve(config, base_lr, lambda t: core.polynomial_decay(t, length, base_lr, config.power))
+    return _warm_up(config, base_lr, lambda t: core.polynomial_decay(t, length, base_lr, config.power))
 
 
 def make_warmup_stable_decay(config: sections.WarmupStableDecay, base_lr: float, total_steps: int) -> Schedule:
@@ -86,30 +74,29 @@ def make_warmup_stable_decay(config: sections.WarmupStableDecay, base_lr: float,
     all after the warm-up."""
     length = total_steps - config.warmup_steps
     decay, shape = core.decay_steps(config.decay_fraction, total_steps, length), DECAY_SHAPES[config.decay_shape]
-    return Curve(config, base_lr, lambda t: core.stable_decay(t, length, decay, base_lr, config.end_factor, shape))
+    return _warm_up(config, base_lr, lambda t: core.stable_decay(t, length, decay, base_lr, config.end_factor, shape))
 
 
-class OneCycleSchedule:
+def make_one_cycle(config: sections.OneCycle, base_lr: float, total_steps: int) -> Schedule:
     """``OneCycleLR``: rate and, unless switched off, momentum. Like torch's, the cycled momentum takes the place of the
     optimizer's own (Adam: first beta)."""
+    highest = config.peak(base_lr)
+    first = highest / config.div_factor
+    last = first / config.final_div_factor
+    low, high = config.base_momentum, config.max_momentum
+    rates: tuple[float, ...] = (first, highest, last)
+    momenta: tuple[float, ...] = (high, low, high)
+    if config.three_phase:
+        rates, momenta = (first, highest, first, last), (high, low, high, high)
 
-    plateau = None
+    def course(values: tuple[float, ...]) -> Callable[[int], float]:
+        anneal = ANNEALS[config.anneal_strategy]
+        return lambda step: core.one_cycle(step, total_steps, config.pct_start, values, anneal)
 
-    def __init__(self, config: sections.OneCycle, base_lr: float, total_steps: int) -> None:
-        highest = config.peak(base_lr)
-        first = highest / config.div_factor
-        last = first / config.final_div_factor
-        low, high = config.base_momentum, config.max_momentum
-        self._length = total_steps, config.pct_start
-        self._rates: tuple[float, ...] = (first, highest, last)
-        self._momenta: tuple[float, ...] = (high, low, high)
-        if config.three_phase:
-            self._rates, self._momenta = (first, highest, first, last), (high, low, high, high)
-        self._cycle_momentum = config.cycle_momentum
-        self._anneal = ANNEALS[config.anneal_strategy]
+    return Schedule(course(rates), course(momenta)) if config.cycle_momentum else Schedule(course(rates))
 
-    def lr(self, step: int) -> float:
-        return core.one_cycle(step, *self._length, self._rates, self._anneal)
 
-    def momentum(self, step: int) -> float | None:
-        return core.one_cycle(step, *self._length, self._momenta, self._anneal) if self._cycle_momentum else None
+def make_plateau(config: sections.Plateau, base_lr: float, total_steps: int) -> Schedule:
+    """The warm-up, then the optimizer's rate times ``plateau.factor``, which falls by ``plateau.update``."""
+    plateau, warmup, start = PlateauState(config, base_lr), config.warmup_steps, config.warmup_start_factor
+    return Schedule(lambda step: base_lr * core.linear_warmup(step, warmup, start) * plateau.factor, plateau=plateau)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from training.config import schedule as sections
-from training.core.schedules import Plateau, linear_warmup
+from training.config.sections import schedule as sections
+from training.core.schedules import Plateau
+
+_SETTINGS = ("factor", "patience", "threshold", "cooldown", "min_lr")
 
 
 class PlateauState:
@@ -23,17 +25,8 @@ class PlateauState:
 
     def update(self, metric: float, maximize: bool) -> bool:
         """Take in one validation's ``metric``; True when the rate fell. NaN counts as no progress."""
-        config = self._config
-        return self._plateau.update(
-            metric,
-            maximize,
-            lr=self._base_lr,
-            factor=config.factor,
-            patience=config.patience,
-            threshold=config.threshold,
-            cooldown=config.cooldown,
-            min_lr=config.min_lr,
-        )
+        settings = {name: getattr(self._config, name) for name in _SETTINGS}
+        return self._plateau.update(metric, maximize, lr=self._base_lr, **settings)
 
     def state(self) -> dict[str, float]:
         """The numbers to save; ``best`` is left out until there is one."""
@@ -47,19 +40,3 @@ class PlateauState:
             bad_validations=int(numbers["bad_validations"]),
             cooldown_left=int(numbers["cooldown_left"]),
         )
-
-
-class PlateauSchedule:
-    """The warm-up, then the optimizer's rate times ``plateau.factor``, which falls by ``plateau.update``."""
-
-    def __init__(self, config: sections.Plateau, base_lr: float, total_steps: int) -> None:
-        self._config = config
-        self._base_lr = base_lr
-        self.plateau = PlateauState(config, base_lr)
-
-    def lr(self, step: int) -> float:
-        share = linear_warmup(step, self._config.warmup_steps, self._config.warmup_start_factor)
-        return self._base_lr * share * self.plateau.factor
-
-    def momentum(self, step: int) -> float | None:
-        return None

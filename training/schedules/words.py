@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from training.config import schedule as sections
-from training.errors import counted
+from training.config.sections import schedule as sections
+from training.errors import pluralize
 from training.schedules.schedule import ScheduleConfig
 
 
@@ -48,9 +48,9 @@ def _shape_in_words(config: ScheduleConfig, lr: float) -> str:
             progress = (
                 "any progress" if config.threshold == 0.0 else f"progress of {config.threshold:.2g} or more of the best"
             )
-            rest = f", then waits for {counted(config.cooldown, 'validation')}" if config.cooldown else ""
+            rest = f", then waits for {pluralize(config.cooldown, 'validation')}" if config.cooldown else ""
             return (
                 f"holds {lr:g} and multiplies it by {config.factor:g} after more than "
-                f"{counted(config.patience, 'validation')} without {progress}{rest}; at the lowest it is {config.min_lr:g}"
+                f"{pluralize(config.patience, 'validation')} without {progress}{rest}; at the lowest it is {config.min_lr:g}"
             )
     raise TypeError(f"no words for {type(config).__name__}")

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from studio.actions.files import reveal
 from studio.actions.runs import delete_run
-from studio.engine.state import LIVE, RunState
+from studio.engine.state import LIVE, STATUS_STATES, RunState
 from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
 from studio.panels.config_view import ConfigView
@@ -23,32 +23,22 @@ from studio.panels.run_curves import RunCurves
 from studio.panels.run_words import status_words
 from studio.state.context import AppContext
 from studio.state.formats import format_duration, format_metric, kind_title, metric_title
-from studio.state.progress import best_of
-from studio.state.run_library import RunSummary
-from studio.state.run_reading import RunReader, RunReading
-from studio.state.way_on import RESUME, way_on
+from studio.state.runs.progress import best_of
+from studio.state.runs.run_library import RunSummary
+from studio.state.runs.run_reading import RunReader, RunReading
+from studio.state.runs.way_on import RESUME, way_on
 from studio.theme import SPACING, set_role
-from studio.widgets import Card, ElidedLabel, StatusPill, button, icon_button, label
+from studio.widgets import Card, ElidedLabel, StatusPill, Stretch, button, hbox, icon_button, in_widget, label, vbox
 from training.catalog.summary import summarize
 from training.config import RunConfig
 from training.errors import TrainingError
 from training.events import AttemptStarted, DataPrepared, Event, Failed, Stopped
-from training.runs.profile_record import Profile, read_profile
+from training.runs.step_profile import Profile, read_profile
 
 logger = logging.getLogger(__name__)
 
 _HIGHEST_CHARTS = 520
 _SIDE = 330  # for settings' names, whole
-
-_STATES = {
-    "created": RunState.STARTING,
-    "running": RunState.TRAINING,
-    "paused": RunState.PAUSED,
-    "completed": RunState.COMPLETED,
-    "stopped": RunState.STOPPED,
-    "failed": RunState.FAILED,
-    "interrupted": RunState.INTERRUPTED,
-}
 
 
 class RunDetail(QWidget):
@@ -81,13 +71,13 @@ class RunDetail(QWidget):
         self.watch = button("Watch", "eye", tooltip="Show this run on the Train page")
         self.open = icon_button("folder", "Open the run's folder")
         self.delete = icon_button("trash", "Delete this run")
-        self.close_button = icon_button("cross", "Close")
+        self.close_button = icon_button("cross", "Close", clicked=self.closed)
         self.outcome = OutcomeBanner()
         self.curves = RunCurves(context.settings)
         self.checkpoints = CheckpointPanel(context)
         self.config = ConfigView()
         self.evaluation = EvaluationCard(context.background)
-        self.profile = Card("Where the time went", "gauge")
+        self.profile = Card("Profiler", "gauge")
         self._profile_view = ProfileView()
         self.profile.add(self._profile_view)
         self.profile.hide()
@@ -99,7 +89,7 @@ class RunDetail(QWidget):
         another = self._run is None or self._run.id != run.id
         changed = another or self._run != run
         self._run = run
-        state = _STATES.get(run.status, RunState.STOPPED)
+        state = STATUS_STATES.get(run.status, RunState.STOPPED)
         self._name.setText(str(run.record.get("name", run.id)))
         self._pill.set_status(*status_words(run.status))
         self._facts.setText(_facts(run))
@@ -129,40 +119,18 @@ class RunDetail(QWidget):
         return self._run
 
     def _lay_out(self) -> None:
-        title = QHBoxLayout()
-        title.setSpacing(SPACING.s)
-        title.addWidget(self._name, 1)
-        title.addWidget(self._pill)
-        for made in (self.resume, self.branch, self.watch, self.open, self.delete, self.close_button):
-            title.addWidget(made)
+        title = hbox(
+            (self._name, 1), self._pill, self.resume, self.branch, self.watch, self.open, self.delete, self.close_button
+        )
         head = Card()
-        head.add(title)
-        head.add(self._what)
-        head.add(self._facts)
+        head.add(title, self._what, self._facts)
         charts = Card()
-        charts.add(self.curves, 1)
+        charts.add((self.curves, 1))
         charts.setMinimumHeight(400)
         charts.setMaximumHeight(_HIGHEST_CHARTS)  # the list of settings beside them can be longer than a screen
-        main = QWidget()
-        main_column = QVBoxLayout(main)
-        main_column.setContentsMargins(0, 0, 0, 0)
-        main_column.setSpacing(SPACING.m)
-        main_column.addWidget(charts, 1)
-        main_column.addWidget(self.evaluation)
-        main_column.addWidget(self.profile)
-        main_column.addStretch(0)
-        side = QWidget()
-        side_column = QVBoxLayout(side)
-        side_column.setContentsMargins(0, 0, 0, 0)
-        side_column.setSpacing(SPACING.m)
-        side_column.addWidget(self.checkpoints, 1)
-        side_column.addWidget(self.config)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACING.m)
-        column.addWidget(head)
-        column.addWidget(self.outcome)
-        column.addWidget(TwoColumns(main, side, side_width=_SIDE), 1)
+        main = in_widget(vbox((charts, 1), self.evaluation, self.profile, Stretch(0), spacing=SPACING.m))
+        side = in_widget(vbox((self.checkpoints, 1), self.config, spacing=SPACING.m))
+        vbox(head, self.outcome, (TwoColumns(main, side, side_width=_SIDE), 1), parent=self, spacing=SPACING.m)
 
     def _connect(self) -> None:
         self.branch.clicked.connect(self._on_branch_clicked)
@@ -170,7 +138,6 @@ class RunDetail(QWidget):
         self.open.clicked.connect(self._with_run(lambda run: reveal(run.folder.path)))
         self.delete.clicked.connect(self._with_run(lambda run: delete_run(self._context, self, run.folder)))
         self.resume.clicked.connect(self._with_run(lambda run: self._context.resume(run.folder.path)))
-        self.close_button.clicked.connect(self.closed)
         self.outcome.apply_asked.connect(self._apply)
         self.outcome.delete_asked.connect(self.delete.click)
         self._profile_view.apply_asked.connect(self._apply)
@@ -193,7 +160,7 @@ class RunDetail(QWidget):
 
     @Slot()
     def _on_branch_clicked(self) -> None:
-        best = self.checkpoints.model.labelled("best") or next(iter(self.checkpoints.model.checkpoints), None)
+        best = self.checkpoints.model.find_labeled("best") or next(iter(self.checkpoints.model.checkpoints), None)
         if self._run is not None and best is not None:
             self._context.branch_from(self._run.folder, best)
 
@@ -229,7 +196,7 @@ class RunDetail(QWidget):
         if len(reading.rows):
             self.curves.add_rows(reading.rows)
         self._show_set_aside()
-        self.curves.set_growing(_STATES.get(self._run.status, RunState.STOPPED) in LIVE)
+        self.curves.set_growing(STATUS_STATES.get(self._run.status, RunState.STOPPED) in LIVE)
         if reading.anew:
             self.curves.board.refresh()
 

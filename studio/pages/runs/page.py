@@ -6,21 +6,19 @@ from PySide6.QtCore import QItemSelectionModel, Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QHBoxLayout,
     QHeaderView,
     QLineEdit,
     QStackedLayout,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
 from studio.charts.sparkline import SparklineDelegate
 from studio.pages.runs.detail import RunDetail
-from studio.pages.runs.status_delegate import StatusDelegate
+from studio.panels.delegates import StatusDelegate
 from studio.state.context import AppContext
-from studio.state.run_library import RunSummary
-from studio.state.run_table import (
+from studio.state.runs.run_library import RunSummary
+from studio.state.runs.run_table import (
     BEST,
     DATASET,
     DURATION,
@@ -32,11 +30,10 @@ from studio.state.run_table import (
     STARTED,
     STATUS,
     STEP,
-    RunFilter,
     RunTableModel,
 )
 from studio.theme import SPACING, icon
-from studio.widgets import ComboBox, EmptyState, label, scroll_area
+from studio.widgets import STRETCH, ComboBox, EmptyState, hbox, in_widget, label, scroll_area, vbox
 
 _REFRESH = 2000  # milliseconds between two looks while the page is seen and something is being trained
 
@@ -52,7 +49,7 @@ _ROW_HEIGHT = 38
 _ROWS_BESIDE_DETAIL = 5
 _NARROW = 860
 _LEFT_OUT_WHEN_NARROW = (STEP, DATASET, MODEL, DURATION)
-_WIDTHS = {STATUS: 106, BEST: 92, LOSS: 84, STEP: 148, DATASET: 118, MODEL: 116, STARTED: 124, DURATION: 102}
+_LEAST_WIDTHS = {STATUS: 100, BEST: 80, LOSS: 84, STEP: 92, DATASET: 92, MODEL: 92, STARTED: 92, DURATION: 92}
 
 
 class RunsPage(QWidget):
@@ -62,9 +59,7 @@ class RunsPage(QWidget):
         super().__init__(parent)
         self._context = context
         self.model = RunTableModel(context.library, self)
-        self.filter = RunFilter(self.model, self)
-        self.search = QLineEdit()
-        self.search.setPlaceholderText("Search name, dataset or model")
+        self.search = QLineEdit(placeholderText="Search name, dataset or model")
         self.search.setAccessibleName("Search runs")
         self.search.setClearButtonEnabled(True)
         self.search.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
@@ -83,15 +78,14 @@ class RunsPage(QWidget):
             "Start the built-in sample",
             "play",
         )
-        self._timer = QTimer(self)
-        self._timer.setInterval(_REFRESH)
+        self._timer = QTimer(self, interval=_REFRESH)
         self._lay_out()
         self._connect()
         self._on_refreshed()
 
     def _make_table(self) -> QTableView:
         table = QTableView()
-        table.setModel(self.filter)
+        table.setModel(self.model)
         table.setAccessibleName("Runs")
         table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
@@ -106,58 +100,37 @@ class RunsPage(QWidget):
         header = table.horizontalHeader()
         header.setHighlightSections(False)
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
-        for column, width in _WIDTHS.items():
-            table.setColumnWidth(column, width)
         table.setTabKeyNavigation(False)
         return table
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(SPACING.s)
-        top.addWidget(label("Runs", "title"))
-        top.addWidget(self.count)
-        top.addStretch(1)
         self.search.setMinimumWidth(200)
-        top.addWidget(self.search, 1)
-        top.addWidget(self.status)
-        content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(SPACING.l, SPACING.l, SPACING.l, SPACING.l)
-        column.setSpacing(SPACING.m)
-        column.addLayout(top)
-        column.addWidget(self.table, 1)
-        column.addWidget(self.detail, 3)
+        top = hbox(label("Runs", "title"), self.count, STRETCH, (self.search, 1), self.status)
+        content = in_widget(vbox(top, (self.table, 1), (self.detail, 3), spacing=SPACING.m, margins=SPACING.l))
         self._content = scroll_area(content)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._content)
 
     def _connect(self) -> None:
-        self.search.textChanged.connect(self.filter.set_search)
-        self.status.currentIndexChanged.connect(lambda at: self.filter.set_statuses(_FILTERS[at][1]))
+        self.search.textChanged.connect(self.model.set_search)
+        self.status.currentIndexChanged.connect(lambda at: self.model.set_statuses(_FILTERS[at][1]))
         self.table.selectionModel().selectionChanged.connect(self._on_selected)
-        self.filter.layoutChanged.connect(self._on_selected)  # a row that is filtered out loses its selection silently
+        self.model.layoutChanged.connect(self._on_selected)  # a row that is filtered out loses its selection silently
         self.detail.closed.connect(self.table.clearSelection)
         self.empty.action_triggered.connect(self._context.start_sample)
         self._context.library.refreshed.connect(self._on_refreshed)
-        for changed in (
-            self.filter.rowsInserted,
-            self.filter.rowsRemoved,
-            self.filter.modelReset,
-            self.filter.layoutChanged,
-        ):
-            changed.connect(self._update_count)
+        self.model.layoutChanged.connect(self._update_count)
         self._timer.timeout.connect(self._refresh_if_working)
 
     def choose(self, run_id: str) -> None:
         """Select a run, if it is in the table."""
         row = self.model.row_of(run_id)
         if row is not None:
-            at = self.filter.mapFromSource(self.model.index(row, 0))
             flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
-            self.table.selectionModel().select(at, flags)
+            self.table.selectionModel().select(self.model.index(row, 0), flags)
 
-    def chosen(self) -> RunSummary | None:
+    def find_chosen(self) -> RunSummary | None:
         """The selected run."""
         rows = self.table.selectionModel().selectedRows()
         return rows[0].data(RUN_ROLE) if rows else None
@@ -166,14 +139,14 @@ class RunsPage(QWidget):
     def _on_refreshed(self) -> None:
         nothing = self._context.library.loaded and not self._context.library.runs
         self._stack.setCurrentWidget(self.empty if nothing else self._content)
-        run = self.chosen()
+        run = self.find_chosen()
         if run is not None:
             self.detail.show_run(run)
         self._update_count()
 
     @Slot()
     def _on_selected(self) -> None:
-        run = self.chosen()
+        run = self.find_chosen()
         self.detail.setVisible(run is not None)
         self._set_table_height(run is not None)
         if run is not None:
@@ -181,14 +154,17 @@ class RunsPage(QWidget):
 
     def _set_table_height(self, with_detail: bool) -> None:
         """Beside a chosen run the table keeps a few rows; alone it takes the page."""
-        rows = min(max(self.filter.rowCount(), 1), _ROWS_BESIDE_DETAIL)
+        rows = min(max(self.model.rowCount(), 1), _ROWS_BESIDE_DETAIL)
         height = self.table.horizontalHeader().sizeHint().height() + rows * _ROW_HEIGHT + 4
         self.table.setMinimumHeight(height if with_detail else 320)
         self.table.setMaximumHeight(height if with_detail else 16777215)  # Qt's "no limit"
 
     @Slot()
     def _update_count(self) -> None:
-        shown, total = self.filter.rowCount(), self.model.rowCount()
+        shown, total = self.model.rowCount(), len(self._context.library.runs)
+        for column, least in _LEAST_WIDTHS.items():  # none is cut; the name takes what is left
+            needed = max(self.table.sizeHintForColumn(column), self.table.horizontalHeader().sectionSizeHint(column))
+            self.table.setColumnWidth(column, max(least, needed))
         self._set_table_height(self.detail.isVisibleTo(self))
         self.count.setText(f"{total:,}" if shown == total else f"{shown:,} of {total:,}")
 

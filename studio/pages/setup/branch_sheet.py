@@ -6,16 +6,16 @@ import logging
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.panels.sheet_view import SheetView, telling
 from studio.state.context import AppContext, BranchSource
 from studio.theme import SPACING, icon
-from studio.widgets import Card, button, label, scroll_area
+from studio.widgets import Card, button, label, scroll_area, vbox
 from training.config import RunConfig
-from training.config.objective import Distillation
-from training.config.sheet import Sheet, branch_sheet
-from training.runs.teachers import teacher_since
+from training.config.rules.resume_plan import ResumePlan, plan_branch
+from training.config.sections.objective import Distillation
+from training.runs.records.teachers import teacher_since
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class BranchSheet(QWidget):
     def __init__(self, context: AppContext) -> None:
         super().__init__()
         self._context = context
-        self._sheet: Sheet | None = None
+        self._sheet: ResumePlan | None = None
         self._asked: object = None  # of which branch and teacher it was asked what became of the teacher's files
         self._teacher = ""  # the answer
         self._roomy = False  # whether the page has room for the whole sheet
@@ -46,18 +46,14 @@ class BranchSheet(QWidget):
         self.summary = label("", wrap=True)
         self.view = SheetView()
         self._area = scroll_area(self.view)
-        self.more = button("Show sheet", "chevron-down", "ghost", tooltip="What is restored, changed and ignored")
-        self.more.clicked.connect(lambda: self._choose(not self._unfolded))
+        self.more = button("Show summary", "chevron-down", "ghost", tooltip="What is restored, changed and ignored")
+        self.more.clicked.connect(lambda: self._choose(not self._is_unfolded))
         cancel = button("Cancel", tooltip="Start from the beginning instead")
         cancel.clicked.connect(context.cancel_branch)
-        self.card.add_action(self.more)
-        self.card.add_action(cancel)
-        self.card.add(self.summary)
-        self.card.add(self._area)
+        self.card.add_action(self.more, cancel)
+        self.card.add(self.summary, self._area)
         self._show_area()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACING.l, SPACING.m, SPACING.l, 0)
-        column.addWidget(self.card)
+        vbox(self.card, parent=self, margins=(SPACING.l, SPACING.m, SPACING.l, 0))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         context.branch_changed.connect(self._update)
         context.draft.changed.connect(self._update)
@@ -74,8 +70,8 @@ class BranchSheet(QWidget):
         before, self._sheet = self._sheet, self._sheet_of(branch) if branch else None
         if branch is not None:
             self.card.set_title(f"Branching from {branch.config.name}, step {branch.checkpoint.step:,}")
-        if self._sheet is not None and self._sheet != before:
-            self.summary.setText(_summary(self._sheet))
+        if branch is not None and self._sheet is not None and self._sheet != before:
+            self.summary.setText(_summary(self._sheet, branch.checkpoint.step))
             self.view.show_sheet(self._sheet)
             self._show_area()
             self.card.setAccessibleDescription(self.view.text())
@@ -83,12 +79,12 @@ class BranchSheet(QWidget):
         if self._sheet != before:
             self.changed.emit()
 
-    def _sheet_of(self, branch: BranchSource) -> Sheet | None:
+    def _sheet_of(self, branch: BranchSource) -> ResumePlan | None:
         config = self._context.draft.usable_config()
         if config is None:
             return self._sheet
         self._look_at_teacher(branch, config)
-        return branch_sheet(branch.config, config, branch.manifest, teacher=self._teacher)
+        return plan_branch(branch.config, config, branch.manifest, teacher=self._teacher)
 
     def _look_at_teacher(self, branch: BranchSource, config: RunConfig) -> None:
         """Ask whether its files were changed in place, unless that was asked of this teacher."""
@@ -126,7 +122,7 @@ class BranchSheet(QWidget):
         self._fit_height()
 
     @property
-    def _unfolded(self) -> bool:
+    def _is_unfolded(self) -> bool:
         return self._roomy if self._chosen is None else self._chosen
 
     def _choose(self, unfolded: bool | None) -> None:
@@ -136,10 +132,10 @@ class BranchSheet(QWidget):
     def _show_area(self) -> None:
         """A refusal is told whole in the summary: there is nothing to unfold."""
         refused = self._sheet is not None and bool(self._sheet.refused)
-        self.more.setText("Hide sheet" if self._unfolded else "Show sheet")
-        self.more.setIcon(icon("chevron-up" if self._unfolded else "chevron-down"))
+        self.more.setText("Hide summary" if self._is_unfolded else "Show summary")
+        self.more.setIcon(icon("chevron-up" if self._is_unfolded else "chevron-down"))
         self.more.setVisible(not refused)
-        self._area.setVisible(self._unfolded and not refused)
+        self._area.setVisible(self._is_unfolded and not refused)
         self._fit_height()
 
     def _fit_height(self) -> None:
@@ -175,11 +171,13 @@ def _teacher_of(config: RunConfig) -> tuple[str | None, ...]:
     return objective.teacher, objective.teacher_weights, objective.teacher_trusted
 
 
-def _summary(sheet: Sheet) -> str:
+def _summary(sheet: ResumePlan, step: int) -> str:
     """The sheet in a sentence or two."""
     if sheet.refused:
         return f"This cannot be done: {sheet.refused}."
-    begin = "It goes on at that step" if sheet.continues else "It begins at step 0 with the weights of that step"
+    begin = (
+        f"Continues from step {step:,}" if sheet.continues else f"Starts at step 0 with the weights of step {step:,}"
+    )
     if not sheet.changed:
         return f"{begin}. No setting is changed yet."
     changes = telling(sheet.changed)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
+from studio.state.context import AppContext
 from training.catalog import DATASETS
-from training.config.pictures import IMAGE_FOLDERS, MASK_FOLDERS
+from training.config.sections.data.images import IMAGE_FOLDERS, MASK_FOLDERS
+from training.errors import InputError
 
 IMAGE_SUFFIXES = frozenset([".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"])
 _IDX_MARKS = ("idx1-ubyte", "idx3-ubyte")
@@ -16,6 +19,32 @@ _PARTS = frozenset({"train", "training", "val", "valid", "validation", "test"})
 _FILES = {".csv": "table", ".tsv": "table", ".parquet": "table", ".npz": "npz", ".txt": "text"}
 _MOST = 2000
 _HEAD = 1 << 16
+
+
+def open_dropped(context: AppContext, path: Path, take: Callable[[str, Path], object]) -> None:
+    """A TOML file becomes the draft; of a folder or file of data ``take`` is told the kind and the place. Says so when it is
+    neither."""
+    if path.suffix.lower() == ".toml" and path.is_file():
+        context.open_config(str(path))
+        return
+
+    def done(found: tuple[str, Path] | None) -> None:
+        if found is not None:
+            take(*found)
+            return
+        refusal = InputError(
+            f"{path.name} holds no dataset this program knows.",
+            "Drop a folder with one subfolder of images for each class, one with images and masks, a folder of MNIST files, "
+            "a table (CSV or Parquet), a text, or a TOML file.",
+        )
+        context.notifier.notify(str(refusal), "warning")
+
+    def failed(error: Exception) -> None:
+        why = error.strerror if isinstance(error, OSError) else error
+        context.notifier.notify(f"{path} cannot be read ({why}).", "danger")
+
+    # Not here: a folder on a slow drive would hold the window still.
+    context.background.submit(lambda: dataset_at(path), done, failed)
 
 
 def dataset_at(path: Path) -> tuple[str, Path] | None:
@@ -29,7 +58,7 @@ def dataset_at(path: Path) -> tuple[str, Path] | None:
     if any(mark in path.name for mark in _IDX_MARKS):
         return "idx", path.parent
     kind = _FILES.get(path.suffix.lower())
-    if kind == "table" and _names_pictures(path):
+    if kind == "table" and _names_images(path):
         kind = "image_table"
     return (kind, path) if kind in {row.kind for row in DATASETS} else None
 
@@ -58,8 +87,8 @@ def _has_pair(folders: list[Path]) -> bool:
     return bool(names & IMAGE_FOLDERS and names & MASK_FOLDERS)
 
 
-def _names_pictures(table: Path) -> bool:
-    """Whether a value in the second row of a text looks like the name of a picture."""
+def _names_images(table: Path) -> bool:
+    """Whether a value in the second row of a text looks like the name of an image."""
     with table.open("rb") as stream:
         rows = stream.read(_HEAD).decode("utf-8", "replace").splitlines()[1:2]
     values = re.split(r"[,;\t]", rows[0]) if rows else []

@@ -1,16 +1,36 @@
-"""What Check found: a list above the start bar, put away with a click."""
+"""Check: the engine looks before the run, and its findings are listed above the start bar."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
+from studio.engine.client import Ticket
+from studio.engine.messages import Refusal
+from studio.forms.messages import with_titles
+from studio.pages.setup.previews.preview_model import PreviewModel
+from studio.state.context import AppContext
 from studio.theme import SPACING, IconRole, Tone
-from studio.widgets import Card, IconLabel, ProgressLine, StatusPill, button, icon_button, label, scroll_area
+from studio.widgets import (
+    STRETCH,
+    Card,
+    IconLabel,
+    ProgressLine,
+    StatusPill,
+    button,
+    empty,
+    fill,
+    hbox,
+    icon_button,
+    in_widget,
+    label,
+    scroll_area,
+    vbox,
+)
 
 _ICONS: dict[str, tuple[str, IconRole]] = {
     "ok": ("check", "success"),
@@ -19,98 +39,111 @@ _ICONS: dict[str, tuple[str, IconRole]] = {
     "error": ("cross", "danger"),
 }
 _MOST_HEIGHT = 210
+_TOP = Qt.AlignmentFlag.AlignTop
 
 
 class FindingsPanel(Card):
-    """Signals: `closed()` when the person puts it away; `apply_asked(settings)` for what a finding proposes."""
+    """Has the engine look before the run, and lists what it finds until a setting changes."""
 
-    closed = Signal()
-    apply_asked = Signal(object)
-
-    def __init__(self) -> None:
+    def __init__(self, context: AppContext, previews: PreviewModel) -> None:
         super().__init__("Check", "check")
+        self._context = context
+        self._previews = previews
+        self._ticket: Ticket | None = None
         self._pill = StatusPill()
         self._line = ProgressLine()
         self._list = QWidget()
-        self._rows = QVBoxLayout(self._list)
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        self._rows.setSpacing(SPACING.s)
+        self._rows = vbox(parent=self._list)
         self._area = scroll_area(self._list)
         self._area.setMaximumHeight(_MOST_HEIGHT)
-        close = icon_button("cross", "Put the findings away")
-        close.clicked.connect(self.close_list)
-        self.add_action(self._pill)
-        self.add_action(close)
-        self.add(self._line)
-        self.add(self._area)
+        close = icon_button("cross", "Put the findings away", clicked=self._withdraw)
+        self.add_action(self._pill, close)
+        self.add(self._line, self._area)
         self.hide()
+        for signal in (context.draft.edited, context.draft.kind_changed, context.draft.replaced):
+            signal.connect(self._withdraw)
 
-    def show_busy(self, text: str = "", fraction: float | None = None) -> None:
-        """The engine is looking."""
-        self._pill.set_status("Looking", "accent")
-        self._line.set_progress(fraction, text or "Opening the data, building the model, trying one batch")
-        self._line.show()
-        self._area.hide()
-        self.show()
+    def check(self) -> None:
+        """Ask the engine about the draft as it stands; the files are looked at again."""
+        config = self._context.draft.usable_config()
+        if config is None:
+            return
+        self._withdraw()
+        self._show_busy()
+        self._previews.ask_again()
+        data = config.model_dump(mode="json")
+        self._ticket = self._context.engine.ask(
+            "check", data, lambda result: self._show(result.get("findings", ())), self._on_refused, self._show_busy
+        )
 
-    def show_findings(self, findings: Sequence[Mapping[str, Any]]) -> None:
-        """One row for each finding; the pill says the worst."""
-        levels = {str(finding.get("level")) for finding in findings}
-        tone: Tone = "danger" if "error" in levels else "warning" if "warning" in levels else "success"
-        words = {"danger": "Cannot start", "warning": "Worth a look", "success": "Ready to start"}
-        self._pill.set_status(words[tone], tone)
-        while (old := self._rows.takeAt(0)) is not None:
-            if (widget := old.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
-        for finding in findings:
-            self._rows.addWidget(self._row(finding))
-        self._rows.addStretch(1)
-        self._line.hide()
-        self._area.show()
-        self.show()
-        self._fit_height()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        if event.size().width() != event.oldSize().width():
-            self._fit_height()
-
-    def _fit_height(self) -> None:
-        """As high as the findings at this width, within reason; then they scroll."""
-        room = max(self.width() - 2 * SPACING.l, 320)
-        self._area.setFixedHeight(min(self._rows.heightForWidth(room) + 2, _MOST_HEIGHT))
-
-    def close_list(self) -> None:
-        """Put it away."""
-        self.hide()
-        self.closed.emit()
+    def apply(self, settings: Mapping[str, Any]) -> None:
+        """Write what a finding proposes into the draft, and look again."""
+        try:
+            self._context.draft.apply(settings)
+        except KeyError as error:
+            self._context.notifier.notify(f"{error} is no setting of this run any more; check again.", "warning")
+            return
+        self.check()
 
     def texts(self) -> list[str]:
         """What the rows say, for tests and screen readers."""
         rows = [child for child in self._list.children() if isinstance(child, QWidget) and not child.isHidden()]
         return [row.accessibleName() for row in rows]
 
-    def _row(self, finding: Mapping[str, Any]) -> QWidget:
-        level, title, advice = (str(finding.get(key) or "") for key in ("level", "title", "advice"))
-        picture, role = _ICONS.get(level, _ICONS["info"])
-        row = QWidget()
-        row.setAccessibleName(f"{level}: {title} {advice}".strip())
-        line = QHBoxLayout(row)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(SPACING.s)
-        line.addWidget(IconLabel(picture, 16, role), 0, Qt.AlignmentFlag.AlignTop)
-        words = QVBoxLayout()
-        words.setSpacing(1)
-        words.addWidget(label(title, wrap=True, selectable=True))
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._fit_height()
+
+    def _withdraw(self) -> None:
+        if self._ticket is not None:
+            self._ticket.cancel()
+            self._ticket = None
+        self.hide()
+
+    def _show_busy(self, text: str = "", fraction: float | None = None) -> None:
+        self._pill.set_status("Running", "accent")
+        self._line.set_progress(fraction, text or "Opening the data, building the model, trying one batch")
+        self._line.show()
+        self._area.hide()
+        self.show()
+
+    def _on_refused(self, refusal: Refusal) -> None:
+        self._show([{"level": "error", "title": refusal.message, "advice": refusal.advice}])
+        self._context.draft.set_engine_problems(refusal.problems)
+
+    def _show(self, findings: Sequence[Mapping[str, Any]]) -> None:
+        """One row for each finding; the pill says the worst."""
+        levels = {str(finding.get("level")) for finding in findings}
+        tone: Tone = "danger" if "error" in levels else "warning" if "warning" in levels else "success"
+        words = {"danger": "Cannot start", "warning": "Worth a look", "success": "Ready to start"}
+        self._pill.set_status(words[tone], tone)
+        empty(self._rows)
+        fill(self._rows, *(self._make_row(finding) for finding in findings), STRETCH)
+        self._line.hide()
+        self._area.show()
+        self.show()
+        self._fit_height()
+
+    def _make_row(self, finding: Mapping[str, Any]) -> QWidget:
+        """With settings called as the forms beside call them."""
+        kind_of, level = self._context.draft.kind, str(finding.get("level"))
+        title, advice = (with_titles(str(finding.get(key) or ""), kind_of) for key in ("title", "advice"))
+        words = vbox(label(title, wrap=True, selectable=True), spacing=1)
         if advice:
-            words.addWidget(label(advice, "help", wrap=True, selectable=True))
-        line.addLayout(words, 1)
-        fix = finding.get("fix")
-        if isinstance(fix, Mapping) and fix:
-            settings = dict(fix)
+            fill(words, label(advice, "help", wrap=True, selectable=True))
+        name, role = _ICONS.get(level, _ICONS["info"])
+        line = hbox((IconLabel(name, 16, role), 0, _TOP), (words, 1))
+        if settings := dict(finding.get("fix") or {}):
             tooltip = "Set " + ", ".join(f"{path} = {value}" for path, value in settings.items())
             apply = button("Apply", tooltip=tooltip)
-            apply.clicked.connect(lambda: self.apply_asked.emit(settings))
-            line.addWidget(apply, 0, Qt.AlignmentFlag.AlignTop)
+            apply.clicked.connect(lambda: self.apply(settings))
+            fill(line, (apply, 0, _TOP))
+        row = in_widget(line)
+        row.setAccessibleName(f"{level}: {title} {advice}".strip())
         return row
+
+    def _fit_height(self) -> None:
+        """As high as the findings at this width, within reason; then they scroll."""
+        room = max(self.width() - 2 * SPACING.l, 320)
+        self._area.setFixedHeight(min(self._rows.heightForWidth(room) + 2, _MOST_HEIGHT))

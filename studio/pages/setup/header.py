@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
+from collections.abc import Callable, Sequence
 
-from studio.forms.search import SearchEdit
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QMenu, QWidget
+
+from studio.actions.configurations import ask_and_open, ask_and_save
+from studio.forms.search import SearchEdit, find_settings, mark_found
 from studio.forms.section_form import SectionForm
-from studio.pages.setup.files import ask_and_open, ask_and_save
 from studio.pages.setup.presets import ask_for_preset
 from studio.state.context import AppContext
-from studio.state.setting_specs import RUN
+from studio.state.drafts.setting_specs import RUN
 from studio.theme import SPACING, icon, set_property
-from studio.widgets import button, icon_button
+from studio.widgets import STRETCH, button, hbox, icon_button, vbox
 
 _ROW_MARGIN = 3  # what a row of a form keeps free above its editor
 
@@ -39,12 +42,11 @@ class SetupHeader(QWidget):
         self.redo = icon_button("redo", "Redo (Ctrl+Shift+Z)")
         self.undo.clicked.connect(self._draft.undo)
         self.redo.clicked.connect(self._draft.redo)
+        self.help = icon_button("help", "Help for this panel")
         self.search = SearchEdit()
         self.search.setMinimumWidth(150)
         self.search.setMaximumWidth(240)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACING.l, SPACING.m, SPACING.l, 0)
-        row.setSpacing(SPACING.s)
+        row = hbox(parent=self, margins=(SPACING.l, SPACING.m, SPACING.l, 0))
         # Aligned at the top, so that only the name's own sentence moves when there is something wrong with it.
         for widget, stretch in (
             (self.presets, 0),
@@ -52,11 +54,9 @@ class SetupHeader(QWidget):
             (self.undo, 0),
             (self.redo, 0),
             (self.search, 4),
+            (self.help, 0),
         ):
-            line = QVBoxLayout()
-            line.setContentsMargins(0, 0 if widget is self.name_form else _ROW_MARGIN, 0, 0)
-            line.addWidget(widget)
-            line.addStretch(1)
+            line = vbox(widget, STRETCH, margins=(0, 0 if widget is self.name_form else _ROW_MARGIN, 0, 0))
             row.addLayout(line, stretch)
             if widget is self.name_form:
                 row.addStretch(1)
@@ -65,7 +65,7 @@ class SetupHeader(QWidget):
 
     def focus_widgets(self) -> list[QWidget]:
         """What Tab visits, in order."""
-        return [self.presets, *self.name_form.focus_widgets(), self.undo, self.redo, self.search]
+        return [self.presets, *self.name_form.focus_widgets(), self.undo, self.redo, self.search, self.help]
 
     def _menu(self) -> QMenu:
         context, menu = self._context, QMenu(self)
@@ -81,3 +81,38 @@ class SetupHeader(QWidget):
         self.undo.setEnabled(self._draft.can_undo)
         self.redo.setEnabled(self._draft.can_redo)
         self.save_action.setEnabled(self._draft.config() is not None)
+
+
+class Finder(QObject):
+    """Connects the search line with the forms; ``show`` brings a setting into view."""
+
+    def __init__(
+        self, search: SearchEdit, forms: Sequence[SectionForm], show: Callable[[str], object], parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._search = search
+        self._forms = forms
+        self._show = show
+        self.found: list[str] = []
+        self.current = -1
+        search.looked_for.connect(self.look_for)
+        search.next_asked.connect(self.go)
+
+    def look_for(self, query: str) -> None:
+        """Find again and show the first."""
+        self.found = find_settings(query, self._forms)
+        self.current = 0 if self.found else -1
+        self._mark()
+
+    def go(self, step: int) -> None:
+        """To the next one, round and round."""
+        if self.found:
+            self.current = (self.current + step) % len(self.found)
+            self._mark()
+
+    def _mark(self) -> None:
+        path = self.found[self.current] if self.found else ""
+        if path:
+            self._show(path)
+        mark_found(self._forms, self.found, path)
+        self._search.set_count(self.current, len(self.found))

@@ -9,12 +9,11 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Slot
 
-from studio.forms.sentences import shown
-from studio.pages.setup.question import Question
+from studio.forms.messages import format_value
+from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.state.context import AppContext
-from studio.state.formats import kind_title
-from studio.state.kind_change import equal
-from studio.state.recipes import (
+from studio.state.drafts.kind_change import equal
+from studio.state.drafts.recipes import (
     Data,
     likely_target,
     new_name,
@@ -26,8 +25,11 @@ from studio.state.recipes import (
     with_recipe,
     without_strangers,
 )
-from studio.state.setting_specs import join_path, specs
+from studio.state.drafts.setting_specs import join_path, specs, split_path
+from studio.state.formats import kind_title
 from studio.widgets import Banner
+from training import catalog
+from training.config.rules.optimizer_scale import Moved
 from training.config.run import SECTIONS
 from training.presets import preset
 from training.presets.recipes import RECIPES
@@ -39,12 +41,12 @@ _TOLD_FIRST = ("optimizer.lr", "loop.batch_size", "loop.epochs", "checkpoints.mo
 class OtherData(QObject):
     """Follows the draft and the preview of its data.
 
-    Another kind of data is set up at once. What is to be learnt of a table only its preview tells, so the rest follows with
+    Another kind of data is set up at once. What is to be learned of a table only its preview tells, so the rest follows with
     it, within the same step. A preset, a file or a step back is what somebody asked for: only what is chosen afterwards
     counts. A branch keeps the settings it begins with.
     """
 
-    def __init__(self, context: AppContext, question: Question, parent: QObject) -> None:
+    def __init__(self, context: AppContext, question: EngineQuery, parent: QObject) -> None:
         super().__init__(parent)
         self._context = context
         self._draft = context.draft
@@ -58,7 +60,7 @@ class OtherData(QObject):
         self._made: Data | None = None  # the recipe in its place
         self._pending = False  # other data was chosen, and no preview has told what it is
         self._edited: set[str] = set()  # what the person has set since, by dotted path
-        self._known: tuple[list[Any], Any] | None = None  # the data of the last preview, and what is learnt of it
+        self._known: tuple[list[Any], Any] | None = None  # the data of the last preview, and what is learned of it
         self._other_place = False
         self._asks_task = False  # the recipe before named a task that other data may not have
         self._unplaced = False  # a preset was opened whose data nobody has named yet
@@ -249,7 +251,9 @@ def in_words(before: Data, made: Data) -> str:
         for name, spec in specs(section, kind).items():
             old, new = before[section].get(name), made[section][name]
             if name in before[section] and not (equal(old, new) or spec.path or spec.columns):
-                changed[join_path(section, name)] = f"{spec.title} {shown(old, spec)} → {shown(new, spec)}"
+                changed[join_path(section, name)] = (
+                    f"{spec.title} {format_value(old, spec)} → {format_value(new, spec)}"
+                )
     ordered = sorted(changed, key=lambda path: _TOLD_FIRST.index(path) if path in _TOLD_FIRST else len(_TOLD_FIRST))
     for path in ordered:
         if len(told) < _MOST_TOLD:
@@ -258,3 +262,30 @@ def in_words(before: Data, made: Data) -> str:
             others += 1
     rest = f", and {others} more" if others else ""
     return f"{', '.join(told)}{rest}"
+
+
+_SUBJECT = "the optimizer's scale"
+
+
+def tell_of_move(context: AppContext, old_kind: str, moved: Moved) -> None:
+    """Show what ``moved`` when the optimizer ``old_kind`` was left, and the way back."""
+    draft = context.draft
+    old, new = (catalog.entry("optimizer", kind).title for kind in (old_kind, draft.kind("optimizer")))
+    parts = []
+    for path, (before, after) in moved.items():
+        section, name = split_path(path)
+        spec = specs(section, draft.kind(section))[name]
+        parts.append(f"{spec.title} {format_value(after, spec)} instead of {format_value(before, spec)}")
+    context.notifier.notify(
+        f"{'; '.join(parts)}.",
+        title=f"Moved to {new}'s scale",
+        action_text=f"Back to {old}",
+        action=lambda: draft.set_kind("optimizer", old_kind),
+        subject=_SUBJECT,
+    )
+
+
+def withdraw_move(context: AppContext, section: str) -> None:
+    """Say nothing more of the optimizer that was left, once another kind is chosen in its ``section``."""
+    if section == "optimizer":
+        context.notifier.withdrawn.emit(_SUBJECT)

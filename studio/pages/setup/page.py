@@ -9,35 +9,32 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
-from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
 
 from studio.forms.editor import ColumnChoice
+from studio.forms.messages import with_title
 from studio.forms.section_form import SectionForm
-from studio.forms.sentences import with_title
 from studio.pages.setup.branch_sheet import BranchSheet
-from studio.pages.setup.checking import Checking
-from studio.pages.setup.dataset_preview import DatasetPreview
-from studio.pages.setup.facts import Facts
-from studio.pages.setup.files import open_dropped
-from studio.pages.setup.finder import Finder
+from studio.pages.setup.drops import open_dropped
 from studio.pages.setup.findings import FindingsPanel
-from studio.pages.setup.header import SetupHeader
-from studio.pages.setup.loop_preview import LoopPreview
-from studio.pages.setup.model_preview import ModelPreview
-from studio.pages.setup.optimization_preview import OptimizationPreview
-from studio.pages.setup.other_data import OtherData
+from studio.pages.setup.header import Finder, SetupHeader
+from studio.pages.setup.other_data import OtherData, tell_of_move, withdraw_move
 from studio.pages.setup.panel import Panel
-from studio.pages.setup.preview_frame import PreviewFrame
-from studio.pages.setup.question import DEBOUNCE
-from studio.pages.setup.rescaling import tell_of_move, withdraw_move
+from studio.pages.setup.previews.dataset_preview import DatasetPreview
+from studio.pages.setup.previews.engine_query import DEBOUNCE
+from studio.pages.setup.previews.loop_preview import LoopPreview
+from studio.pages.setup.previews.model_preview import ModelPreview
+from studio.pages.setup.previews.optimization_preview import OptimizationPreview
+from studio.pages.setup.previews.preview_frame import PreviewFrame
+from studio.pages.setup.previews.preview_model import PreviewModel
+from studio.pages.setup.previews.table_card import TableCard
 from studio.pages.setup.start_bar import StartBar, summary
-from studio.pages.setup.table_card import TableCard
 from studio.state.context import AppContext
-from studio.state.setting_specs import RUN, specs
+from studio.state.drafts.setting_specs import RUN, specs
 from studio.theme import SPACING, icon
-from studio.widgets import separator
-from training.config.idle import idle_settings
-from training.config.problems import alternatives
+from studio.widgets import in_widget, separator, vbox
+from training.config.rules.inactive_settings import find_inactive
+from training.config.run import alternatives
 
 
 class SetupPage(QWidget):
@@ -47,21 +44,21 @@ class SetupPage(QWidget):
         super().__init__(parent)
         self.context = context
         self.draft = context.draft
-        self.facts = Facts(context.engine, context.draft, self, delay=preview_delay)
+        self.previews = PreviewModel(context.engine, context.draft, self, delay=preview_delay)
         self.header = SetupHeader(context)
         self.tabs = QTabBar()
         self.stack = QStackedWidget()
         self.panels: list[Panel] = []
+        self._help_pages: list[str] = []
         self._build_panels()
         self.forms: list[SectionForm] = [
             self.header.name_form,
             *(form for panel in self.panels for form in panel.forms),
         ]
         self.finder = Finder(self.header.search, self.forms, self.show_setting, self)
-        self.findings = FindingsPanel()
+        self.findings = FindingsPanel(context, self.previews)
         self.bar = StartBar()
-        self.other_data = OtherData(context, self.facts.dataset, self)
-        self.checking = Checking(context, self.findings, self.facts, self)
+        self.other_data = OtherData(context, self.previews.dataset, self)
         self._lay_out()
         self._connect()
         self._update()
@@ -70,24 +67,27 @@ class SetupPage(QWidget):
     # ------------------------------------------------------------------------------------------ building
 
     def _build_panels(self) -> None:
-        facts, form = self.facts, partial(SectionForm, self.draft)
+        previews, form = self.previews, partial(SectionForm, self.draft)
         run_settings = tuple(name for name in specs(RUN) if name != "name")
         dataset = PreviewFrame(
-            facts.dataset, DatasetPreview(facts.dataset),
+            previews.dataset, DatasetPreview(previews.dataset),
             icon_name="image", waiting="Reading the dataset", nothing="No samples to show",
-            always=TableCard(facts.dataset),
+            always=TableCard(previews.dataset),
         )  # fmt: skip
         model = PreviewFrame(
-            facts.model, ModelPreview(facts.model),
+            previews.model, ModelPreview(previews.model),
             icon_name="layers", waiting="Building the model", nothing="No layers to show",
         )  # fmt: skip
         self._dataset_form = form("dataset", icon_name="database")
-        self._add_panel("Dataset", [self._dataset_form], dataset)
-        self._add_panel("Model", [form("model", icon_name="layers"), form("objective", icon_name="flag")], model)
+        self._add_panel("Dataset", "data", [self._dataset_form], dataset)
         self._add_panel(
-            "Optimizer && schedule",
+            "Model", "models", [form("model", icon_name="layers"), form("objective", icon_name="flag")], model
+        )
+        self._add_panel(
+            "Optimizer && LR scheduler",
+            "optimizer",
             [form("optimizer", icon_name="sliders"), form("schedule", icon_name="chart")],
-            OptimizationPreview(facts),
+            OptimizationPreview(previews),
         )
         loop = [
             form("loop", icon_name="refresh"),
@@ -96,10 +96,11 @@ class SetupPage(QWidget):
             form("checkpoints", icon_name="bookmark"),
             form(RUN, title="Reproducibility", icon_name="lock", only=run_settings),
         ]
-        self._add_panel("Precision && loop", loop, LoopPreview(facts))
+        self._add_panel("Precision && loop", "loop", loop, LoopPreview(previews))
 
-    def _add_panel(self, title: str, forms: Sequence[SectionForm], preview: QWidget) -> None:
+    def _add_panel(self, title: str, help_page: str, forms: Sequence[SectionForm], preview: QWidget) -> None:
         panel = Panel(forms, preview)
+        self._help_pages.append(help_page)
         self.panels.append(panel)
         self.tabs.addTab(icon("check", "success"), title)
         self.stack.addWidget(panel)
@@ -112,30 +113,35 @@ class SetupPage(QWidget):
         self.tabs.setUsesScrollButtons(False)
         self.tabs.setAccessibleName("Parts of the set-up")
         self.sheet = BranchSheet(self.context)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.header)
-        column.addSpacing(SPACING.xs)
-        column.addWidget(_inset(self.tabs))
-        column.addWidget(separator())
-        column.addWidget(self.sheet)
-        column.addWidget(self.stack, 1)
-        column.addWidget(_inset(self.findings, bottom=SPACING.s))
-        column.addWidget(_inset(self.other_data.banner, bottom=SPACING.s))
-        column.addWidget(self.bar)
+        vbox(
+            self.header,
+            SPACING.xs,
+            _inset(self.tabs),
+            separator(),
+            self.sheet,
+            (self.stack, 1),
+            _inset(self.findings, bottom=SPACING.s),
+            _inset(self.other_data.banner, bottom=SPACING.s),
+            self.bar,
+            parent=self,
+            spacing=0,
+        )
+
+    def _show_help(self) -> None:
+        self.context.help_requested.emit(self._help_pages[self.tabs.currentIndex()])
 
     def _connect(self) -> None:
         self.tabs.currentChanged.connect(self.stack.setCurrentIndex)
-        self.facts.changed.connect(self._update)
-        self.facts.dataset.changed.connect(self._offer_columns)
+        self.header.help.clicked.connect(self._show_help)
+        self.previews.changed.connect(self._update)
+        self.previews.dataset.changed.connect(self._offer_columns)
         self.draft.problems_changed.connect(self._update)
         self.draft.kind_changed.connect(partial(withdraw_move, self.context))
         self.draft.moved.connect(partial(tell_of_move, self.context))
         self.context.start_problem_changed.connect(self._update)
         self.sheet.changed.connect(self._update)
         self.bar.start_asked.connect(self.start)
-        self.bar.check_asked.connect(self.checking.check)
+        self.bar.check_asked.connect(self.findings.check)
         self.bar.check_asked.connect(self.sheet.make_room)
         self.bar.problem_chosen.connect(self.go_to)
         for form in self.forms:
@@ -193,10 +199,10 @@ class SetupPage(QWidget):
         problems = self.problem_sentences()
         self.context.hold_draft(self._find_hold())
         self.bar.set_state(
-            summary(self.draft.usable_config(), self.facts.length()),
+            summary(self.draft.usable_config(), self.previews.length()),
             problems,
             self.context.start_problem() or self.sheet.refusal(),
-            self.facts.awaited(),
+            self.previews.find_awaited(),
         )
         self._say_what_is_idle()
         self._dataset_form.suggest_several(self._takes_several_targets())
@@ -211,17 +217,17 @@ class SetupPage(QWidget):
 
     def _find_hold(self) -> str:
         """Why the draft is not to be trained although nothing in it is wrong."""
-        return self.sheet.refusal() or self.facts.awaited()
+        return self.sheet.refusal() or self.previews.find_awaited()
 
     def _say_what_is_idle(self) -> None:
-        config, question = self.draft.usable_config(), self.facts.dataset
+        config, question = self.draft.usable_config(), self.previews.dataset
         answer = {} if question.unread or question.answer is None else question.answer
-        found = idle_settings(config, answer.get("given", ())) if config else {}
+        found = find_inactive(config, answer.get("given", ())) if config else {}
         for form in self.forms:
             form.set_idle(found)
 
     def _offer_columns(self) -> None:
-        table = self.facts.dataset.table
+        table = self.previews.dataset.table
         columns = table["columns"] if table is not None else ()
         self._dataset_form.set_columns([ColumnChoice(**each) for each in columns])
 
@@ -250,7 +256,7 @@ class SetupPage(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self.facts.set_active(True)
+        self.previews.set_active(True)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -258,7 +264,7 @@ class SetupPage(QWidget):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self.facts.set_active(False)
+        self.previews.set_active(False)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -282,8 +288,4 @@ def _local_path(event: QDropEvent) -> Path | None:
 
 
 def _inset(widget: QWidget, bottom: int = 0) -> QWidget:
-    holder = QWidget()
-    column = QVBoxLayout(holder)
-    column.setContentsMargins(SPACING.l, 0, SPACING.l, bottom)
-    column.addWidget(widget)
-    return holder
+    return in_widget(vbox(widget, margins=(SPACING.l, 0, SPACING.l, bottom)))

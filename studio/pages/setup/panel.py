@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 
 from studio.forms.section_form import SectionForm
 from studio.theme import SPACING
+from studio.widgets import STRETCH, hbox, in_widget, vbox
 
 _SIDE_BY_SIDE = 900  # narrower than this the preview goes below the forms
 
@@ -44,22 +45,12 @@ class Panel(QWidget):
         super().__init__()
         self.forms = tuple(forms)
         self.preview = preview
-        self._left = QVBoxLayout()
-        self._right = QVBoxLayout()
-        self._left_area = _scrolled(self._left)
-        self._right_area = _scrolled(self._right)
-        for form in self.forms:
-            self._left.addWidget(form)
-        self._left.addStretch(1)
-        self._right.addWidget(preview)
-        self._right.addStretch(1)
-        self._left.setContentsMargins(SPACING.l, SPACING.l, SPACING.s, SPACING.l)
-        self._right.setContentsMargins(SPACING.s, SPACING.l - room_above(preview), SPACING.l, SPACING.l)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self._left_area, 48)
-        row.addWidget(self._right_area, 52)
+        above = SPACING.l - room_above(preview)
+        self._left = vbox(*self.forms, STRETCH, spacing=SPACING.l, margins=(SPACING.l, SPACING.l, SPACING.s, SPACING.l))
+        self._right = vbox(preview, STRETCH, spacing=SPACING.l, margins=(SPACING.s, above, SPACING.l, SPACING.l))
+        self._left_area = FittingArea(in_widget(self._left))
+        self._right_area = FittingArea(in_widget(self._right))
+        hbox((self._left_area, 48), (self._right_area, 52), parent=self, spacing=0)
         self._wide = True
 
     def minimumSizeHint(self) -> QSize:
@@ -86,10 +77,3 @@ class Panel(QWidget):
 def room_above(preview: QWidget) -> int:
     """What a preview keeps free above its first card, so that the cards of both sides begin at one height."""
     return int(getattr(preview, "ROOM_ABOVE", 0))
-
-
-def _scrolled(column: QVBoxLayout) -> FittingArea:
-    holder = QWidget()
-    holder.setLayout(column)
-    column.setSpacing(SPACING.l)
-    return FittingArea(holder)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from studio.state.context import PRESET_PREFIX, AppContext
 from studio.theme import SPACING
-from studio.widgets import PathEdit, button, label
+from studio.widgets import STRETCH, PathEdit, button, empty, hbox, label, vbox
 from training.presets import PRESETS, Ask, Preset
 
 _SIZE = (760, 526)
@@ -47,9 +47,8 @@ class PresetDialog(QDialog):
         self.memory = label("", "help", wrap=True)
         self._asks = QVBoxLayout()
         self._asks.setSpacing(SPACING.xs)
-        self.use = button("Use preset", "check", "primary")
+        self.use = button("Use preset", "check", "primary", clicked=self.accept)
         self.use.setDefault(True)
-        self.use.clicked.connect(self.accept)
         self._fill()
         self._lay_out()
         self.list.currentItemChanged.connect(self._show)
@@ -84,28 +83,11 @@ class PresetDialog(QDialog):
             self.list.addItem(item)
 
     def _lay_out(self) -> None:
-        cancel = button("Cancel")
-        cancel.clicked.connect(self.reject)
-        ends = QHBoxLayout()
-        ends.setSpacing(SPACING.s)
-        ends.addStretch(1)
-        ends.addWidget(self.use)
-        ends.addWidget(cancel)
-        words = QVBoxLayout()
-        words.setSpacing(SPACING.s)
-        for widget in (self.title, self.when, self.memory):
-            words.addWidget(widget)
-        words.addLayout(self._asks)
-        words.addStretch(1)
-        both = QHBoxLayout()
-        both.setSpacing(SPACING.l)
-        both.addWidget(self.list)
-        both.addLayout(words, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACING.l, SPACING.l, SPACING.l, SPACING.l)
-        column.setSpacing(SPACING.m)
-        column.addLayout(both, 1)
-        column.addLayout(ends)
+        cancel = button("Cancel", clicked=self.reject)
+        ends = hbox(STRETCH, self.use, cancel)
+        words = vbox(self.title, self.when, self.memory, self._asks, STRETCH)
+        both = hbox(self.list, (words, 1), spacing=SPACING.l)
+        vbox((both, 1), ends, parent=self, spacing=SPACING.m, margins=SPACING.l)
 
     @Slot()
     def _show(self) -> None:
@@ -113,10 +95,7 @@ class PresetDialog(QDialog):
         self.title.setText(row.title)
         self.when.setText(row.when)
         self.memory.setText(f"Memory: {row.memory}.")
-        while (item := self._asks.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
+        empty(self._asks)
         self.fields.clear()
         for ask in row.asks:
             self._add_ask(ask)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QMenu
 
-from studio.pages.setup.run_length import RunLength
+from studio.pages.setup.previews.run_length import RunLength
 from studio.state.formats import kind_title
 from studio.theme import SPACING, set_role
-from studio.widgets import button, label
+from studio.widgets import STRETCH, button, hbox, label, vbox
 from training.config import RunConfig
 
 
@@ -27,27 +27,22 @@ class StartBar(QFrame):
         self._problems: list[tuple[str, str]] = []
         self.summary = label("", "field", wrap=True)
         self.reason = label("", "problem", wrap=True)
-        self.show_button = button("Show", "warning", "secondary")
-        self.show_button.clicked.connect(self._on_show_clicked)
+        self.show_button = button("Show", "warning", "secondary", clicked=self._on_show_clicked)
         self.check_button = button(
             "Check", "check", tooltip="Open the data, build the model and try one batch (trains nothing)"
         )
         self.check_button.clicked.connect(self.check_asked)
-        self.start_button = button("Start training", "play", "primary")
-        self.start_button.clicked.connect(self.start_asked)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addStretch(1)
-        words.addWidget(self.summary)
-        words.addWidget(self.reason)
-        words.addStretch(1)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACING.l, SPACING.m, SPACING.l, SPACING.m)
-        row.setSpacing(SPACING.s)
-        row.addLayout(words, 1)
-        row.addSpacing(SPACING.s)
-        for widget in (self.show_button, self.check_button, self.start_button):
-            row.addWidget(widget, 0, Qt.AlignmentFlag.AlignVCenter)
+        self.start_button = button("Start training", "play", "primary", clicked=self.start_asked)
+        words = vbox(STRETCH, self.summary, self.reason, STRETCH, spacing=2)
+        hbox(
+            (words, 1),
+            SPACING.s,
+            (self.show_button, 0, Qt.AlignmentFlag.AlignVCenter),
+            (self.check_button, 0, Qt.AlignmentFlag.AlignVCenter),
+            (self.start_button, 0, Qt.AlignmentFlag.AlignVCenter),
+            parent=self,
+            margins=(SPACING.l, SPACING.m, SPACING.l, SPACING.m),
+        )
         self.set_state("", [], "")
 
     def set_state(
@@ -91,7 +86,7 @@ class StartBar(QFrame):
 def summary(config: RunConfig | None, length: RunLength | None) -> str:
     """One sentence: what will be trained on what, for how long."""
     if config is None or length is None:
-        return "The run is not complete yet."
+        return "Setup incomplete"
     model = kind_title("model", getattr(config.model, "name", config.model.kind))
     samples = f"{length.samples:,} samples" if not length.assumed else "the dataset"
     if length.limited:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
-from studio.panels.fix_dialog import APPLY, proposed_changes
-from studio.theme import SPACING, Tone
-from studio.widgets import Banner
+from studio.panels.fix_dialog import make_banner
+from studio.widgets import Banner, vbox
 from training.config import RunConfig
-from training.events import FindingLevel, Found
+from training.events import Found
 
-_TONES: dict[FindingLevel, Tone] = {"ok": "success", "info": "info", "warning": "warning", "error": "danger"}
 _SHOWN = 3  # the newest of them: a page of warnings would push the curves away
 
 
@@ -27,9 +25,7 @@ class FindingList(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._banners: dict[str, Banner] = {}
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACING.s)
+        self._column = vbox(parent=self)
         self.hide()
 
     def clear(self) -> None:
@@ -42,12 +38,7 @@ class FindingList(QWidget):
         if finding.level == "ok":
             return
         self._remove(finding.title)
-        where = f" (step {finding.step:,})" if finding.step else ""
-        proposal = proposed_changes(config, finding.fix)
-        text = "\n".join(part for part in (finding.advice, proposal) if part)
-        banner = Banner(_TONES[finding.level], f"{finding.title}{where}", text)
-        if proposal:
-            banner.add_action(APPLY, lambda: self.apply_asked.emit(finding.fix))
+        banner = make_banner(finding, config, self.apply_asked.emit)
         banner.closed.connect(lambda: self._remove(finding.title))
         self._banners[finding.title] = banner
         self._column.insertWidget(0, banner)

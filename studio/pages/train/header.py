@@ -10,11 +10,11 @@ from studio.engine.state import ENDED, RunAction, RunState, is_enabled
 from studio.panels.checkpoint_panel import EXPORT_BEST
 from studio.panels.run_words import STATE_WORDS
 from studio.state.formats import format_duration, format_rate
-from studio.state.live_run import LiveRun, summary_of
-from studio.state.progress import Progress
-from studio.state.way_on import RESUME, way_on
+from studio.state.runs.live_run import LiveRun, summary_of
+from studio.state.runs.progress import Progress
+from studio.state.runs.way_on import RESUME, way_on
 from studio.theme import SPACING, icon, set_property, set_role
-from studio.widgets import Card, ElidedLabel, ProgressLine, StatusPill, button, label
+from studio.widgets import Card, ElidedLabel, ProgressLine, StatusPill, button, hbox, label
 from training.control import Command
 
 _TONES = {
@@ -137,31 +137,22 @@ class RunHeader(Card):
 
     def _lay_out(self) -> None:
         menu = QMenu(self)
-        keep = menu.addAction(icon("save"), "Stop and keep")
+        keep = menu.addAction(icon("save"), "Stop && save checkpoint")
         keep.setToolTip("Write a checkpoint, then end")
-        discard = menu.addAction(icon("trash"), "Stop without saving")
+        discard = menu.addAction(icon("trash"), "Stop && discard progress")
         keep.triggered.connect(lambda: self.asked.emit(Command.STOP))
         discard.triggered.connect(lambda: self.asked.emit(Command.STOP_NOW))
         self.stop.setMenu(menu)
         set_property(self.stop, "hasMenu", True)
-        words = QHBoxLayout()
-        words.setSpacing(SPACING.s)
-        words.addWidget(self._name, 1)
-        words.addWidget(self._pill)
+        words = hbox((self._name, 1), self._pill)
         self._buttons.setSpacing(SPACING.s)
         for made in (self.resume, self.export, self.pause, self.stop, self.save, self.validate):
             self._buttons.addWidget(made)
         self._row.setSpacing(SPACING.l)
         self._row.addLayout(words, 1)
         self._row.addLayout(self._buttons)
-        what = QHBoxLayout()
-        what.setSpacing(SPACING.s)
-        what.addWidget(self.what, 1)
-        what.addWidget(self.settings)
-        self.add(self._row)
-        self.add(what)
-        self.add(self._progress)
-        self.add(self.owner)
+        what = hbox((self.what, 1), self.settings)
+        self.add(self._row, what, self._progress, self.owner)
 
     def _connect(self) -> None:
         self.pause.clicked.connect(self._on_pause_clicked)

@@ -8,11 +8,11 @@ import numpy as np
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from studio.state.formats import format_metric, format_number, format_rate, metric_title
-from studio.state.progress import Progress
+from studio.state.runs.progress import Progress
 from studio.theme import SPACING
 from studio.widgets import BigNumber, Card
 from training.events import Event, Validated
-from training.runs.series import Rows
+from training.runs.records.series import Rows
 
 _RECENT = 20  # steps: one batch's loss jumps too much to be read
 
@@ -87,7 +87,7 @@ class NumbersRow(Card):
         if self._losses:
             finite = [value for value in self._losses if np.isfinite(value)]
             self.loss.set_value(format_number(sum(finite) / len(finite)) if finite else "NaN")
-            self.loss.set_delta(f"mean of {len(self._losses)} steps" if len(self._losses) > 1 else "of 1 step")
+            self.loss.set_delta(f"{len(self._losses)}-step average" if len(self._losses) > 1 else "of 1 step")
         if self._monitor:
             self._show_quality()
         count = len(self._skipped)
@@ -116,6 +116,6 @@ class NumbersRow(Card):
         if not self._has_best:
             self.quality.set_delta(f"at step {newest.step:,}")
         elif best is newest:
-            self.quality.set_delta("best so far", "success")
+            self.quality.set_delta("new best", "success")
         else:
             self.quality.set_delta(f"best {highest} at step {best.step:,}")

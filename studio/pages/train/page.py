@@ -8,14 +8,14 @@ from typing import Any
 
 from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QWidget
 
 from studio.actions.runs import delete_run
 from studio.engine.state import LIVE, RunState
 from studio.pages.train.findings import FindingList
 from studio.pages.train.header import RunHeader
 from studio.pages.train.numbers import NumbersRow
-from studio.pages.train.profile import ProfileCard
+from studio.pages.train.profile_card import ProfileCard
 from studio.pages.train.system import SystemStrip
 from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
@@ -25,10 +25,10 @@ from studio.panels.outcome_banner import OutcomeBanner
 from studio.panels.run_curves import RunCurves
 from studio.panels.settings_dialog import show_settings
 from studio.state.context import AppContext
-from studio.state.progress import Progress
-from studio.state.way_on import way_on
+from studio.state.runs.progress import Progress
+from studio.state.runs.way_on import way_on
 from studio.theme import SPACING
-from studio.widgets import Card, EmptyState, scroll_area
+from studio.widgets import Card, EmptyState, in_widget, scroll_area, vbox
 from training.control import Command
 from training.events import (
     FINAL_EVENTS,
@@ -40,7 +40,7 @@ from training.events import (
     PhaseChanged,
     Validated,
 )
-from training.runs.series import Rows
+from training.runs.records.series import Rows
 
 _LOOK_AGAIN = 5000  # milliseconds between two looks for runs that others train, while there is nothing to watch
 _LOOKING = ("Looking for running training …", "The runs of this workspace are being read.")
@@ -78,22 +78,17 @@ class TrainPage(QWidget):
 
     def _lay_out(self) -> None:
         charts = Card()
-        charts.add(self.curves, 1)
+        charts.add((self.curves, 1))
         for box, least in ((charts, 350), (self.checkpoints.view, 150)):  # all of a run is seen in 1280 x 800 pixels
             box.setMinimumHeight(least)
             box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         columns = TwoColumns(charts, self.checkpoints)
-        content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(SPACING.l, SPACING.l, SPACING.l, SPACING.m)
-        column.setSpacing(SPACING.m)
-        for part in (self.header, self.outcome, self.findings, self.numbers):
-            column.addWidget(part)
-        column.addWidget(columns, 1)
-        column.addWidget(self.evaluation)
-        column.addWidget(self.profile)
-        column.addWidget(self.system)
-        self._content = scroll_area(content)
+        upper, lower = (
+            (self.header, self.outcome, self.findings, self.numbers),
+            (self.evaluation, self.profile, self.system),
+        )
+        margins = (SPACING.l, SPACING.l, SPACING.l, SPACING.m)
+        self._content = scroll_area(in_widget(vbox(*upper, (columns, 1), *lower, spacing=SPACING.m, margins=margins)))
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._content)
@@ -202,7 +197,6 @@ class TrainPage(QWidget):
     def _on_progress_changed(self, progress: Progress) -> None:
         self.header.show_progress(self._live.state, progress)
         self.numbers.show_progress(progress)
-        self.profile.show_progress(progress)
 
     @Slot(object)
     def _on_rows(self, rows: Rows) -> None:

@@ -1,4 +1,4 @@
-"""How busy the machine is with the run: processor, memory, GPU, waiting for data."""
+"""How busy the machine is with the run: CPU, memory, GPU, waiting for data."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from studio.engine.state import RunState
 from studio.state.formats import format_size
-from studio.state.live_run import LiveRun
+from studio.state.runs.live_run import LiveRun
 from studio.theme import SPACING
-from studio.widgets import IconLabel, SteadyLabel, label
-from training.runs.series import Rows
+from studio.widgets import IconLabel, SteadyLabel, hbox, label
+from training.runs.records.series import Rows
 
 _WAIT_WARNING = 0.3  # share of the time spent waiting for data from which the loader is the bottleneck
 
@@ -26,10 +26,8 @@ class SystemStrip(QWidget):
         run.telemetry_arrived.connect(self.add_telemetry)
         run.looked.connect(self._on_looked)
         self.setAccessibleName("Machine load")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACING.xs, 0, SPACING.xs, 0)
-        row.setSpacing(SPACING.xs)
-        self._processor = self._add(row, "cpu", "Processor use of the engine, of all cores")
+        row = hbox(parent=self, spacing=SPACING.xs, margins=(SPACING.xs, 0, SPACING.xs, 0))
+        self._cpu = self._add(row, "cpu", "CPU use of the engine, of all cores")
         self._memory = self._add(row, "layers", "Memory of the engine")
         self._gpu = self._add(row, "bolt", "GPU use and memory")
         self._wait = self._add(row, "clock", "Share of the time the engine waits for data")
@@ -49,19 +47,19 @@ class SystemStrip(QWidget):
             self._clear_figures()  # the last ones would say that something works
 
     def _clear_figures(self) -> None:
-        for part in (self._processor, self._memory, self._gpu, self._wait):
+        for part in (self._cpu, self._memory, self._gpu, self._wait):
             part.hide()
 
     @Slot(object)
     def add_telemetry(self, rows: Rows) -> None:
         """The newest look at the engine."""
         last = rows[-1]
-        self._show(self._processor, "Processor", _share(float(last["cpu_share"])))
+        self._show(self._cpu, "CPU", _share(float(last["cpu_share"])))
         self._show(self._memory, "Memory", _megabytes(float(last["memory_mb"])))
         gpu = [_share(float(last["gpu_share"])), _megabytes(float(last["gpu_memory_mb"]))]
         self._show(self._gpu, "GPU", ", ".join(part for part in gpu if part))
         wait = float(rows["wait_share"][-10:].mean())
-        self._show(self._wait, "Waiting for data", _share(wait), warn=wait > _WAIT_WARNING)
+        self._show(self._wait, "Data-loading stall", _share(wait), warn=wait > _WAIT_WARNING)
 
     def _add(self, row: QHBoxLayout, icon_name: str, tooltip: str) -> _Figure:
         figure = _Figure(icon_name, tooltip)
@@ -80,11 +78,7 @@ class _Figure(QWidget):
         super().__init__()
         self._text = SteadyLabel("caption")
         self.setToolTip(tooltip)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, SPACING.m, 0)
-        row.setSpacing(SPACING.xs + 1)
-        row.addWidget(IconLabel(icon_name, 15))
-        row.addWidget(self._text)
+        hbox(IconLabel(icon_name, 15), self._text, parent=self, spacing=SPACING.xs + 1, margins=(0, 0, SPACING.m, 0))
 
     def set_text(self, text: str, warn: bool) -> None:
         self._text.setText(text)

@@ -18,9 +18,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.compare.image import draw
 from tests.benchmarks.compare.jobs import JOBS, Job, scaled
 from tests.benchmarks.compare.machine import commit, machine_facts, versions
-from tests.benchmarks.compare.picture import draw
 from tests.benchmarks.compare.results import summary
 from tests.benchmarks.compare.rounds import CONTESTANTS, PEERS, Failed, Place, Round, run_rounds
 from tests.benchmarks.compare.table import Outcome, table
@@ -78,7 +78,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--peers-python", default=sys.executable, help="interpreter of the environment with the other engines"
     )
-    parser.add_argument("--share", type=float, default=1.0, help="of pictures and epochs: 0.1 to try it out")
+    parser.add_argument("--share", type=float, default=1.0, help="of images and epochs: 0.1 to try it out")
     parser.add_argument(
         "--fused", action="store_true", help="the fused optimizer, which is not torch's default, for everybody"
     )
@@ -122,7 +122,7 @@ def _material(name: str, arguments: argparse.Namespace) -> Path:
 
 
 def _prepare_ours(place: Place, folder: Path, job: Job, names: list[str], left_out: dict[str, str]) -> None:
-    """One run of ours that is not measured, where it keeps something for the next: decoded pictures, compiled code."""
+    """One run of ours that is not measured, where it keeps something for the next: decoded images, compiled code."""
     if not (job.samples[0] or job.warm_up_epochs):
         return
     _say("  a first run of ours, not measured")

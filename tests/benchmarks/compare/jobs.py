@@ -24,7 +24,7 @@ class Job:
     """How far a contestant's loss (as a share) and accuracy (as a difference) may lie from the median of all. They see
     the samples in orders of their own, so that they differ by as much as two seeds do, and no more."""
     samples: tuple[int, int] = (0, 0)
-    """Training and validation pictures, where they are picked or made for the job."""
+    """Training and validation images, where they are picked or made for the job."""
     warm_up_epochs: int = 0
     """Epochs left out of the time of everybody: a step that is compiled is compiled in the first."""
     floor: str = "floor"
@@ -144,7 +144,7 @@ def run_config(job: Job, dataset: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def scaled(job: Job, share: float) -> Job:
-    """``job`` with ``share`` of its pictures, or of its epochs where there are many."""
+    """``job`` with ``share`` of its images, or of its epochs where there are many."""
     if share == 1.0:
         return job
     loop, dataset = dict(job.config["loop"]), dict(job.config["dataset"])

@@ -26,7 +26,7 @@ from training.data.normalise import measure
 from training.data.source import Opening
 from training.data.sources import open_source
 from training.data.splits import split_source
-from training.data.targets import source_facts
+from training.data.tables.targets import source_facts
 
 PHOTO_SIDE = 160
 PHOTO_CLASSES = 4
@@ -46,7 +46,7 @@ def make(job: Job, data: Path, place: Path) -> Path:
 
 
 def _write_arrays(config: dict[str, Any], path: Path) -> None:
-    """Every sample as our engine reads it, so that nobody trains on other pixels or judges by other pictures."""
+    """Every sample as our engine reads it, so that nobody trains on other pixels or judges by other images."""
     parsed = parse_config({key: value for key, value in config.items() if key != "precision"})
     source = open_source(parsed.dataset, Opening(keep=lambda size: True))
     splits = split_source(source, parsed.dataset)
@@ -90,7 +90,7 @@ def _present(path: Path, job: Job) -> Path:
 
 
 def unpack(archive: Path, folder: Path, samples: tuple[int, int]) -> None:
-    """The first pictures of each of the ten classes of CIFAR-10, in ``train`` and ``val``."""
+    """The first images of each of the ten classes of CIFAR-10, in ``train`` and ``val``."""
     parts = {"train": ("train", samples[0] // 10), "test": ("val", samples[1] // 10)}
     taken: dict[tuple[str, str], int] = {}
     with tarfile.open(archive) as stream:
@@ -112,7 +112,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def draw(folder: Path, samples: tuple[int, int]) -> None:
-    """Pictures with as much detail as a photograph has; the direction of their stripes is the class."""
+    """Images with as much detail as a photograph has; the direction of their stripes is the class."""
     generator = np.random.default_rng(0)
     for part, count in zip(("train", "val"), samples, strict=True):
         for number in range(count):

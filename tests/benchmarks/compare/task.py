@@ -109,11 +109,11 @@ class Task:
         if self.files:
             side = self.samples.shape[1]
             return Photos([self.files[int(number)] for number in numbers], targets.tolist(), side, self.mean, self.std)
-        return Pictures(self.samples[numbers].numpy(), targets.numpy(), self.mean, self.std)
+        return Images(self.samples[numbers].numpy(), targets.numpy(), self.mean, self.std)
 
 
-class Pictures(Dataset[Sample]):
-    """Bytes in memory, one picture at a time to a float tensor, as a Dataset class is written."""
+class Images(Dataset[Sample]):
+    """Bytes in memory, one image at a time to a float tensor, as a Dataset class is written."""
 
     def __init__(self, images: Any, labels: Any, mean: list[float], std: list[float]) -> None:
         self.images, self.labels = images, labels

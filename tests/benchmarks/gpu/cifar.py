@@ -8,26 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.compare.contestants.ours import complete
+from tests.benchmarks.gpu.images import folder_of
 from tests.benchmarks.gpu.part import Order, Part
-from tests.benchmarks.gpu.pictures import folder_of
 from training.config import parse_config
 from training.presets import preset_text
-from training.runs.history import read_history
+from training.runs.records.history import read_history
 from training.toml_text import read_toml
 
 PRESET = "cifar10"
 PUBLISHED = (
-    "Published: airbench94 reaches a mean of 94.01 % on the test pictures in 3.83 s, compiled in 3.29 s (Keller Jordan, "
+    "Published: airbench94 reaches a mean of 94.01 % on the test images in 3.83 s, compiled in 3.29 s (Keller Jordan, "
     '"94% on CIFAR-10 in 3.29 Seconds on a Single GPU", arXiv 2404.00498), later 3.09 s, and 2.59 s with Muon (its '
     "repository): one A100-SXM4-80GB, the original bytes already on the GPU, 9.9 epochs in half precision, six views of "
-    "each test picture averaged; reading the data, a first run that is not timed, compiling and validating are not counted."
+    "each test image averaged; reading the data, a first run that is not timed, compiling and validating are not counted."
 )
 
 
 def measure(order: Order) -> Part:
     """A run of each seed; seconds from the first step to the end of the first validation that reaches the target."""
     folder, target = folder_of(order, "cifar", order.size.cifar), order.size.target
-    _run(order, folder, seed=10**6)  # not measured: it fills the caches of pictures and compiled code
+    _run(order, folder, seed=10**6)  # not measured: it fills the caches of images and compiled code
     runs = []
     for seed in range(order.rounds):
         runs.append(_run(order, folder, seed))
@@ -52,13 +52,13 @@ def measure(order: Order) -> Part:
     sentence += f", after a median of {statistics.median(times):.2f} s" if times else ""
     mean = f"; mean accuracy at the end {accuracy:.2%}."
     return Part(
-        f"CIFAR-10 from JPEG files, preset:{PRESET}: {order.size.cifar[0]:,} pictures to train, {order.size.cifar[1]:,} to judge",
+        f"CIFAR-10 from JPEG files, preset:{PRESET}: {order.size.cifar[0]:,} images to train, {order.size.cifar[1]:,} to judge",
         ("seed", f"seconds to {target:.0%}", "epochs", "seconds in all", "accuracy at the end"),
         rows,
         [(sentence + mean, None)],
         {"runs": runs, "target": target},
         [
-            "Seconds from the first step, with a validation over all test pictures after each epoch, each picture seen once, "
+            "Seconds from the first step, with a validation over all test images after each epoch, each image seen once, "
             "checkpoints and the log of every step; without reading and decoding the files and without compiling.",
             PUBLISHED,
         ],

@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.benchmarks.compare.contestants import ours
 from tests.benchmarks.gpu.resnet import HAND
-from training.process import tune_process
+from training.system.process import tune_process
 
 
 def main() -> None:

@@ -37,8 +37,8 @@ class Inputs:
         self.scale, self.shift = 1 / (std * 255), -mean / std
 
     def __call__(self, numbers: Tensor) -> tuple[Tensor, Tensor]:
-        pictures = self.samples.index_select(0, numbers).to(torch.bfloat16)
-        inputs = pictures.mul_(self.scale).add_(self.shift).permute(0, 3, 1, 2)
+        images = self.samples.index_select(0, numbers).to(torch.bfloat16)
+        inputs = images.mul_(self.scale).add_(self.shift).permute(0, 3, 1, 2)
         return inputs, self.targets.index_select(0, numbers)
 
 

@@ -33,7 +33,7 @@ def jobs(size: Size, device: str) -> dict[str, dict[str, Any]]:
         "precision": {"device": device},
     }
     resnet = dict(job(size, device).config)
-    batch = min(size.batch, 32)  # enough steps in an epoch, without drawing a hundred thousand pictures
+    batch = min(size.batch, 32)  # enough steps in an epoch, without drawing a hundred thousand images
     return {
         "small CNN, fp32, AdamW, clip, EMA": plain,
         "the same, 4 batches a step": {**plain, "loop": {**plain["loop"], "batch_size": 4, "accumulation": 4}},

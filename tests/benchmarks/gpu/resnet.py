@@ -88,11 +88,11 @@ def _material(order: Order) -> Path:
 
 
 def _part(order: Order, work: Job, rounds: list[Round], left_out: dict[str, str]) -> Part:
-    pictures = 6 * order.size.trained * (order.size.epochs - work.warm_up_epochs)
+    images = 6 * order.size.trained * (order.size.epochs - work.warm_up_epochs)
     rows = []
     for name in contestants(rounds):
         seconds = of(rounds, name, "seconds")
-        speeds = [pictures / each for each in seconds]
+        speeds = [images / each for each in seconds]
         rows.append(
             (
                 name if name == "ours" else f"{name} ({HAND[name]})",
@@ -116,7 +116,7 @@ def _part(order: Order, work: Job, rounds: list[Round], left_out: dict[str, str]
         verdicts,
         summary(work, rounds, left_out),
         [
-            f"{len(rounds)} rounds of {pictures:,} pictures, validation after each epoch included; the first epoch, which "
+            f"{len(rounds)} rounds of {images:,} images, validation after each epoch included; the first epoch, which "
             "holds the compiling, is not.",
             *(f"**Not the same work:** {sentence}" for sentence in disagreements(work, rounds)),
             *(f"{name} was left out: {reason}" for name, reason in left_out.items()),

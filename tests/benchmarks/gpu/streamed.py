@@ -10,27 +10,25 @@ from typing import Any
 
 from tests.benchmarks.compare.contestants.ours import complete
 from tests.benchmarks.compare.rounds import in_turn
+from tests.benchmarks.gpu.images import folder_of
 from tests.benchmarks.gpu.part import Order, Part
-from tests.benchmarks.gpu.pictures import folder_of
 from training.config import parse_config
-from training.runs.profile_record import read_profile
+from training.runs.step_profile import read_profile
 
 BAR = 0.05
 CACHED = {"cache": "on"}
 WAYS = {"decoded in every epoch": {"cache": "off"}, "decoded once, then from the cache": CACHED}
-ON_GPU = {"decoded in every epoch on the GPU": {"cache": "off", "decoder": "gpu"}}
 """What is measured, and what of ``[loader]`` each asks for."""
 
 
 def measure(order: Order) -> Part:
     """Each way once a round, each in a process of its own, watched by its own profile."""
     folder = folder_of(order, "photos", order.size.photos)
-    ways = WAYS if order.device == "cpu" else {**WAYS, **ON_GPU}
-    found: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
+    found: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
     _profile(order, folder, CACHED)  # not measured: it fills the cache
     for number in range(order.rounds):
-        for way in in_turn(list(ways), number):
-            found[way].append(_profile(order, folder, ways[way]))
+        for way in in_turn(list(WAYS), number):
+            found[way].append(_profile(order, folder, WAYS[way]))
             order.say(f"  round {number + 1}  {way:<36}{found[way][-1]['wait']:8.2%} of a step waits")
     rows, verdicts = [], []
     for way, profiles in found.items():

@@ -44,22 +44,21 @@ class Watched(Ours):
         self._device = session.device
         self._watching = False
         self.reads = _Reads()
-        flush = self._recorder.flush
+        flush = self._step_logger.flush
 
         def flush_unwatched() -> None:
             with self._unwatched() as before:
                 flush()
             self.flushes += before
 
-        self._recorder.flush = flush_unwatched  # type: ignore[method-assign]
+        self._step_logger.flush = flush_unwatched  # type: ignore[method-assign]
 
-    def _count(self, part: str) -> None:
-        if part == "backward" and self._careless:
+    def _count(self) -> None:
+        if self._careless:
             torch.zeros((), device=self._device).item()
-        super()._count(part)
-        if part == "logging":
-            self.watched_steps += self._watching
-            self._watch(self.armed and self._left > 0)
+        super()._count()
+        self.watched_steps += self._watching
+        self._watch(self.armed and self._left > 0)
 
     def _watch(self, on: bool) -> None:
         if on != self._watching:

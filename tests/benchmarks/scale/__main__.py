@@ -6,7 +6,7 @@
 A million steps take about seven minutes on two quiet cores and their comparisons two, twenty thousand of a CNN four, ten
 thousand runs and ten thousand classes about three each, a million files four. 0 leaves a part out. Each part is a process of its own, so that
 memory is its own. Into FOLDER (by default ``scale`` in the system's temporary folder): scale.md, scale.json, steps.png and
-cnn.png (the courses of the long runs) and a picture for each other part.
+cnn.png (the courses of the long runs) and an image for each other part.
 
 The long run's figures come from its own telemetry: its first thousand steps are warm-up and left out; "last / first" is
 the median of the last ten thousands over that of the first ten, of time and of the engine's processor time, which other
@@ -53,7 +53,7 @@ def at_each_size(parts: tuple[Part, ...], most: int, place: Path) -> list[Measur
 
 def long_run(count: int, rounds: int, place: Path, out: Path) -> tuple[list[Measurement], list[str]]:
     """Train ``count`` steps, compare with few; draws the course."""
-    from tests.benchmarks.scale.picture import draw_course
+    from tests.benchmarks.scale.image import draw_course
 
     workspace = place / "steps"
     long, short = (steps.train(steps.tiny_run(number), workspace) for number in (count, steps.SHORT))
@@ -74,7 +74,7 @@ def long_run(count: int, rounds: int, place: Path, out: Path) -> tuple[list[Meas
 
 def long_cnn(count: int, place: Path, out: Path) -> list[str]:
     """Train a CNN for ``count`` steps; draws the course."""
-    from tests.benchmarks.scale.picture import draw_course
+    from tests.benchmarks.scale.image import draw_course
 
     course = steps.course(steps.train(steps.cnn_run(count), place / "cnn"), steps.PICTURES_EPOCH)
     (out / "cnn.json").write_text(json.dumps(asdict(course)))
@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where to work; by default the system's temporary folder")
     arguments = parser.parse_args()
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    from tests.benchmarks.scale.picture import draw_growth, table
+    from tests.benchmarks.scale.image import draw_growth, table
 
     arguments.out.mkdir(parents=True, exist_ok=True)
     figures: list[Measurement] = []
@@ -117,14 +117,14 @@ def main() -> None:
             figures += looks
         if arguments.cnn_steps:
             sentences += long_cnn(arguments.cnn_steps, place, arguments.out)
-        for most, parts, picture in (
+        for most, parts, image in (
             (arguments.runs, (runs.keep_index, runs.open_page), "runs.png"),
             (arguments.classes, (classes.train, classes.show), "classes.png"),
             (arguments.files, (files.look,), "files.png"),
         ):
             if most:
                 taken = at_each_size(parts, most, place)
-                draw_growth(taken, arguments.out / picture)
+                draw_growth(taken, arguments.out / image)
                 figures += taken
         text = "\n".join(f"* {sentence}" for sentence in sentences) + "\n" + table(figures)
         (arguments.out / "scale.md").write_text(text)

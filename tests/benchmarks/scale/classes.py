@@ -15,14 +15,14 @@ SIDE = 8
 
 
 def draw_folder(place: Path, classes: int) -> None:
-    """A folder of pictures for each class."""
+    """A folder of images for each class."""
     noise = np.random.default_rng(0).integers(0, 256, (PICTURES, SIDE, SIDE, 3), dtype=np.uint8)
-    pictures = [Image.fromarray(pixels) for pixels in noise]
+    images = [Image.fromarray(pixels) for pixels in noise]
     for number in range(classes):
         folder = place / f"class {number:05d}"
         folder.mkdir(parents=True)
-        for at, picture in enumerate(pictures):
-            picture.save(folder / f"{at}.png", compress_level=1)
+        for at, image in enumerate(images):
+            image.save(folder / f"{at}.png", compress_level=1)
 
 
 def config(place: Path) -> RunConfig:
@@ -43,10 +43,10 @@ def train(count: int, place: Path) -> list[Measurement]:
     from training.data.inspect import inspect_dataset
     from training.data.prepare import prepare
     from training.engine.device import choose_device
-    from training.engine.run import start_run
+    from training.engine.runs.run import start_run
     from training.runs.folder import RunFolder
-    from training.runs.history import read_history
-    from training.runs.manifest import list_checkpoints
+    from training.runs.records.history import read_history
+    from training.runs.records.manifest import list_checkpoints
 
     data = place / "data"
     draw_folder(data, count)
@@ -76,7 +76,7 @@ def show(count: int, place: Path) -> list[Measurement]:
     from PySide6.QtWidgets import QApplication
 
     from studio.engine.monitor import RunMonitor
-    from studio.pages.setup.dataset_preview import DatasetPreview
+    from studio.pages.setup.previews.dataset_preview import DatasetPreview
     from training.data.inspect import inspect_dataset
     from training.runs.workspace import run_folders
 

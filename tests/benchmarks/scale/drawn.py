@@ -13,9 +13,9 @@ import numpy as np
 from training.config import RunConfig, parse_config
 from training.events import AttemptStarted, CheckpointSaved, Completed, EpochEnded, Validated
 from training.runs.folder import RunFolder, create_run
-from training.runs.history import EventLog
-from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, write_labels
-from training.runs.series import FLUSH_ROW, STEP_ROW, Rows, SeriesWriter
+from training.runs.records.history import EventLog
+from training.runs.records.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, write_labels
+from training.runs.records.series import FLUSH_ROW, STEP_ROW, Rows, SeriesWriter
 
 STEPS_PER_EPOCH = 100
 

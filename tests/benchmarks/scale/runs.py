@@ -43,7 +43,7 @@ def open_page(count: int, place: Path) -> list[Measurement]:
     from studio.services.app_settings import AppSettings
     from studio.services.settings import SettingsStore
     from studio.state.context import AppContext
-    from studio.state.run_table import BEST, NAME
+    from studio.state.runs.run_table import BEST, NAME
 
     application = QApplication([])
     host = EngineHost(EngineChoice(""), lambda choice: ChildLink(choice.python, place / "logs"))

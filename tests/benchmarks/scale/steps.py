@@ -19,9 +19,9 @@ from tests.benchmarks.scale.probe import Measurement, Probe
 from training.config import RunConfig, parse_config, save_config
 from training.events import AttemptStarted
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
-from training.runs.manifest import checkpoint_name
-from training.runs.series import FLUSH_ROW, STEP_ROW, SeriesWriter, read_series
+from training.runs.records.history import read_history
+from training.runs.records.manifest import checkpoint_name
+from training.runs.records.series import FLUSH_ROW, STEP_ROW, SeriesWriter, read_series
 
 EPOCH = 1000  # steps; at the end of each a validation and a checkpoint
 AGAIN = 2 * EPOCH  # steps done again from a checkpoint
@@ -68,7 +68,7 @@ def tiny_run(steps: int) -> RunConfig:
 
 def cnn_run(steps: int) -> RunConfig:
     """The small CNN on 3,200 drawn shapes, augmented, in batches of 32, with an average of its weights, validation and a
-    checkpoint every hundred steps: convolutions, pooling and pictures ask for other memory at each step than an MLP does."""
+    checkpoint every hundred steps: convolutions, pooling and images ask for other memory at each step than an MLP does."""
     return parse_config(
         {
             "name": f"{steps} steps of a CNN",
@@ -153,9 +153,9 @@ def look(count: int, place: Path) -> list[Measurement]:
     from studio.panels.run_curves import RunCurves
     from studio.services.app_settings import AppSettings
     from studio.services.settings import SettingsStore
-    from studio.state.run_library import thin
-    from studio.state.run_reading import RunReader
-    from training.runs.series import sample_series
+    from studio.state.runs.run_library import thin
+    from studio.state.runs.run_reading import RunReader
+    from training.runs.records.series import sample_series
 
     application = QApplication([])
     folder = draw_run(place, count, 3 * max(count // EPOCH, 1))
@@ -196,7 +196,6 @@ def look(count: int, place: Path) -> list[Measurement]:
         draw()
 
     probe.time("400 steps more: read, add and draw", grow, grows="constant", repeats=10)
-    probe.time("what a checkpoint notes of the series", writer.evidence, grows="constant", repeats=10)
     writer.close()
     monitor = RunMonitor(folder.path)
     probe.time("attach the window to the run", monitor.look)

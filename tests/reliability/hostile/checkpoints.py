@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from tests.reliability.hostile.material import Run, safetensors
-from training.runs.manifest import seal
+from training.runs.records.manifest import seal
 
 Spoil = Callable[[Run], None]
 
@@ -232,7 +232,7 @@ EXPORTED: dict[str, Spoil] = {
     "shape of text": _data(shape="12"),
     "shape of infinity": _data(shape=[float("inf")]),
     "layout of escapes": _data(layout="\x1b[31m"),
-    "layout of pictures": _data(layout="image"),
+    "layout of images": _data(layout="image"),
     "mean of NaN": _data(mean=[float("nan")] * 2),
     "mean of text": _data(mean="ab"),
     "mean of one": _data(mean=[0.0]),

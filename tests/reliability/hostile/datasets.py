@@ -1,4 +1,4 @@
-"""Folders of pictures and idx files that hold bombs, loops and lies."""
+"""Folders of images and idx files that hold bombs, loops and lies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FORMATS = ("png", "jpg", "gif", "bmp", "tif", "webp", "ppm", "ico", "tga", "jp2
 
 
 def _good(folder: Path) -> None:
-    """Two classes of six ordinary pictures."""
+    """Two classes of six ordinary images."""
     for name, colour in (("cat", "red"), ("dog", "blue")):
         (folder / name).mkdir(parents=True)
         for number in range(6):
@@ -138,7 +138,7 @@ PICTURES: dict[str, Build] = {
         "exif.jpg", b"\xff\xd8\xff\xe1" + struct.pack(">H", len(_EXIF) + 2) + _EXIF
     ),
     "a PPM of 10^5 x 10^5": _with("bomb.ppm", b"P6 100000 100000 255\n"),
-    "an ICO with a large picture inside": _with(
+    "an ICO with a large image inside": _with(
         "bomb.ico", b"\0\0\1\0\1\0" + struct.pack("<BBBBHHII", 0, 0, 0, 0, 1, 32, 5000, 22) + png(30_000, 30_000)
     ),
     **{f"a {suffix} cut off": _cut(suffix) for suffix in _FORMATS if suffix != "avif"},

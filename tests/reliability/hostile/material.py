@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from tests.reliability.hostile.trial import attempt
-from training.runs.manifest import digest, seal
+from training.runs.records.manifest import digest, seal
 
 CONFIG = """
 name = "good"

@@ -48,7 +48,7 @@ def try_on(data: Path, kind: str, tmp_path: Path, *codes: int) -> str:
 
 
 @pytest.mark.parametrize("name", some_of(PICTURES, 4))
-def test_hostile_pictures_are_left_out(name: str, data: Path, tmp_path: Path) -> None:
+def test_hostile_images_are_left_out(name: str, data: Path, tmp_path: Path) -> None:
     PICTURES[name](data)
     try_on(data, "image_folder", tmp_path, 0)
 

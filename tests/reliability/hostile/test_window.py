@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("PySide6")
 
-from studio.state.draft import Draft
-from studio.state.run_reading import RunReader
+from studio.state.drafts.draft import Draft
+from studio.state.runs.run_reading import RunReader
 from tests.reliability.hostile.configs import CONFIGS
 from tests.reliability.hostile.material import Run
 from tests.reliability.hostile.run_folders import PLACES, RECORDS, TEXTS

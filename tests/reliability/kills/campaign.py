@@ -13,7 +13,7 @@ from tests.reliability.kills.inspection import Inspector
 from tests.reliability.kills.moments import AFTER_ALL_STEPS, ANYWHERE, NEVER, RESUME, START_UP, draw
 from tests.reliability.kills.scenarios import READ_BY_ONE, READ_BY_THREAD, READ_BY_THREE, RESIDENT, Scenario
 from training.runs.folder import RunFolder
-from training.runs.series import read_series
+from training.runs.records.series import read_series
 from training.runs.workspace import run_folders
 
 LOADINGS = (RESIDENT, RESIDENT, READ_BY_THREAD, READ_BY_ONE, READ_BY_THREE)

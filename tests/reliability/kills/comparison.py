@@ -15,11 +15,11 @@ from tests.reliability.kills.inspection import labels_of_the_end
 from training.checkpoints import load_state
 from training.events import Event
 from training.runs.folder import RunFolder, read_json
-from training.runs.history import read_history
-from training.runs.manifest import STATE, checkpoint_folders, verify
-from training.runs.series import STEP_ROW, read_series
+from training.runs.records.history import read_history
+from training.runs.records.manifest import STATE, checkpoint_folders, verify
+from training.runs.records.series import STEP_ROW, read_series
 
-OF_THE_DAY = {"time", "events"}  # in a manifest; a killed run has more events
+OF_THE_DAY = {"time"}  # in a manifest
 HOW_IT_WAS_READ = {"loader", "batches", "seal"}  # in a configuration and in data.json: a resume may do it otherwise
 ENDINGS = ("status", "step", "epoch", "metrics", "skipped_steps", "reason")
 

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from tests.reliability.kills.moments import FromOutside, Trigger
-from training.runs.series import read_series
+from training.runs.records.series import read_series
 from training.runs.workspace import run_folders
 
 ROOT = Path(__file__).parents[3]

@@ -9,8 +9,8 @@ from pathlib import Path
 from training.errors import CheckpointError, InputError
 from training.events import FINAL_EVENTS, CheckpointSaved, decode
 from training.runs.folder import RunFolder
-from training.runs.manifest import BEST, LAST, checkpoint_folders, read_labels, verify
-from training.runs.series import STEP_ROW, read_series
+from training.runs.records.manifest import BEST, LAST, checkpoint_folders, read_labels, verify
+from training.runs.records.series import STEP_ROW, read_series
 
 
 @dataclass

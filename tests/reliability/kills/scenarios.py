@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from tests.training.tiny import tiny, tiny_pictures, write_idx
+from tests.training.tiny import tiny, tiny_images, write_idx
 from training.catalog import entries
 from training.config import RunConfig, save_config
 
@@ -47,7 +47,7 @@ class Scenario:
         if self.data == "spiral":
             return tiny("dataset.samples=750", *_ALWAYS, "loop.ema_decay=0.9", *self.overrides)
         source = ('dataset.kind="image_folder"', "dataset.image_size=12") if self.data == "folder" else ()
-        return tiny_pictures(data / self.data, *source, *_ALWAYS, *self.overrides, *self.loading)
+        return tiny_images(data / self.data, *source, *_ALWAYS, *self.overrides, *self.loading)
 
     def adjusted(self, *overrides: str) -> Scenario:
         """The same with other settings."""

@@ -8,9 +8,9 @@ from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from studio.charts.curve_plot import CurvePlot
-from studio.charts.markers import Marker
 from studio.charts.metrics_board import MetricsBoard
+from studio.charts.plots.curve_plot import CurvePlot
+from studio.charts.plots.markers import Marker
 from studio.charts.redraw_clock import RedrawClock
 
 

@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from studio.charts.log_ticks import log_labels, log_ticks
-from studio.charts.number_labels import reading, tick_labels
+from studio.charts.ticks import log_labels, log_ticks, reading, tick_labels
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,12 @@ import numpy as np
 import pyqtgraph as pg
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPixmap, QRegion
+from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPixmap, QRegion
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.charts.curve_plot import CurvePlot
-from studio.charts.schedule_preview import SchedulePreview
-from studio.charts.sparkline import sparkline_pixmap
+from studio.charts.plots.curve_plot import CurvePlot, SchedulePreview
+from studio.charts.sparkline import paint_sparkline
 
 
 @pytest.fixture
@@ -321,7 +320,10 @@ def test_a_schedule_is_drawn_and_taken_back(qtbot: QtBot) -> None:
 
 @pytest.mark.parametrize("values", [[], [1.0], [math.nan, math.nan], [1.0, 1.0], list(range(5000)), [1, math.nan, 3]])
 def test_a_sparkline_of_anything_can_be_painted(qtbot: QtBot, values: list[float]) -> None:
-    drawn = sparkline_pixmap(values, 100, 24, device_pixel_ratio=2.0)
-    assert (drawn.width(), drawn.height()) == (200, 48)
-    has_ink = any(drawn.toImage().pixelColor(x, y).alpha() for x in range(200) for y in range(48))
+    drawn = QImage(100, 24, QImage.Format.Format_ARGB32)
+    drawn.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(drawn)
+    paint_sparkline(painter, QRectF(drawn.rect()), values, "#123456")
+    painter.end()
+    has_ink = any(drawn.pixelColor(x, y).alpha() for x in range(100) for y in range(24))
     assert has_ink == any(math.isfinite(value) for value in values)

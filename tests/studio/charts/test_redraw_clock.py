@@ -7,8 +7,7 @@ from typing import cast
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.charts.redraw_clock import INTERVAL_MS, RedrawClock
-from studio.services.power import Power
+from studio.charts.redraw_clock import INTERVAL_MS, Power, RedrawClock
 
 
 class Screen:

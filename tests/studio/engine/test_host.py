@@ -56,7 +56,7 @@ def test_a_run_is_started_and_finished_and_the_engine_renewed(
     host = make_host()
     ears = Ears(host)
     ready(qtbot, host)
-    assert str(host.info) == "cpu, torch 2.0.fake"
+    assert str(host.info) == "CPU · PyTorch 2.0.fake"
     host.run(config_data(config()), workspace)
     assert host.training
     qtbot.waitUntil(lambda: "finished" in ears.kinds())
@@ -128,7 +128,7 @@ def test_the_engine_that_answers_beside_a_run_gives_way_to_it(
     host.run(config_data(config("again", epochs=ENDLESS, milliseconds=5)), workspace)
     qtbot.waitUntil(lambda: "started" in ears.kinds())
     answers: list[dict[str, Any]] = []
-    host.inspect_dataset({"name": "lab"}, answers.append, lambda refusal: pytest.fail(str(refusal)))
+    host.ask("inspect_dataset", {"name": "lab"}, answers.append, lambda refusal: pytest.fail(str(refusal)))
     qtbot.waitUntil(lambda: bool(answers))
     worker = int(owner_of(RunFolder(ears.last("started")))["pid"])  # type: ignore[index]
     engines = [child for child in psutil.Process().children() if child.pid not in others]
@@ -211,7 +211,7 @@ def test_an_engine_that_cannot_start_says_why(
     assert sentence in ears.last("died").sentence
     assert host.state is EngineState.DEAD
     refusals: list[Refusal] = []
-    host.check({}, lambda result: None, refusals.append)
+    host.ask("check", {}, lambda result: None, refusals.append)
     assert sentence in refusals[0].message
 
 
@@ -238,13 +238,13 @@ def test_the_newer_of_two_inquiries_wins(qtbot: QtBot, make_host: MakeHost) -> N
     answers: list[Any] = []
     refusals: list[Refusal] = []
     for name in ("first", "slow", "third"):
-        host.inspect_dataset({"name": name}, answers.append, refusals.append)
-    host.summarise_model({"name": "model"}, answers.append, refusals.append)
-    cancelled = host.check({"name": "check"}, answers.append, refusals.append)
+        host.ask("inspect_dataset", {"name": name}, answers.append, refusals.append)
+    host.ask("summarise_model", {"name": "model"}, answers.append, refusals.append)
+    cancelled = host.ask("check", {"name": "check"}, answers.append, refusals.append)
     cancelled.cancel()
     qtbot.waitUntil(lambda: len(answers) == 2)
     assert [answer["name"] for answer in answers] == ["third", "model"]
-    host.inspect_dataset({"name": "refused"}, answers.append, refusals.append)
+    host.ask("inspect_dataset", {"name": "refused"}, answers.append, refusals.append)
     qtbot.waitUntil(lambda: len(refusals) == 1)
     assert refusals[0].problems[0].path == "dataset.kind"
 
@@ -257,7 +257,7 @@ def test_inquiries_are_answered_while_a_run_is_trained(
     host.run(config_data(config(epochs=ENDLESS, milliseconds=50)), workspace)
     qtbot.waitUntil(lambda: "started" in ears.kinds())
     answers: list[Any] = []
-    host.inspect_dataset({"name": "beside"}, answers.append, lambda refusal: None)
+    host.ask("inspect_dataset", {"name": "beside"}, answers.append, lambda refusal: None)
     qtbot.waitUntil(lambda: len(answers) == 1)
     assert host.training
     send(ears.last("started"), Command.STOP)
@@ -268,7 +268,7 @@ def test_an_inquiry_hears_of_the_engines_death(qtbot: QtBot, make_host: MakeHost
     host = make_host()
     ready(qtbot, host)
     refusals: list[Refusal] = []
-    host.inspect_dataset({"name": "slow"}, lambda result: None, refusals.append)
+    host.ask("inspect_dataset", {"name": "slow"}, lambda result: None, refusals.append)
     host.kill()
     qtbot.waitUntil(lambda: len(refusals) == 1)
     assert "SIGKILL" in refusals[0].message
@@ -324,7 +324,9 @@ def test_a_hanging_engine_is_terminated_then_killed(qtbot: QtBot, make_host: Mak
     host = make_host([sys.executable, "-c", script, str(tmp_path / "asked")])
     ready(qtbot, host)
     refusals: list[Refusal] = []
-    host.inspect_dataset({}, lambda result: None, refusals.append)  # it is at work now: an idle one is killed at once
+    host.ask(
+        "inspect_dataset", {}, lambda result: None, refusals.append
+    )  # it is at work now: an idle one is killed at once
     with qtbot.waitSignal(host._pool.main.closed):
         host._pool.main.close(terminate_after=100, kill_after=2000)
     assert len(refusals) == 1

@@ -15,12 +15,12 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.monitor import RunMonitor
 from studio.engine.state import RunState
-from studio.state.live_run import LiveRun
+from studio.state.runs.live_run import LiveRun
 from training.config import RunConfig
 from training.events import AttemptStarted, Completed, PhaseChanged
 from training.runs.folder import RunFolder, claim, create_run, owner_of, release
-from training.runs.history import EventLog
-from training.runs.series import STEP_ROW, SeriesWriter
+from training.runs.records.history import EventLog
+from training.runs.records.series import STEP_ROW, SeriesWriter
 
 
 def rows(first: int, last: int, loss: float = 1.0) -> np.ndarray[Any, Any]:
@@ -144,7 +144,7 @@ def test_a_run_that_completes_is_never_taken_for_one_whose_process_vanished(
         complete()
     else:
         monkeypatch.setattr("studio.engine.monitor.owner_of", owner_of_one_that_ends)
-    live.look()
+    live.refresh()
     assert states == [RunState.COMPLETED]
     live.detach()
     log.close()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from studio.engine.state import ENABLED, ENDED, LIVE, RunAction, RunFacts, RunState, is_enabled, state_of
+from studio.engine.state import ENABLED, ENDED, LIVE, RunAction, RunState, derive_state, is_enabled
 from training.control import Command
 from training.events import Completed, Failed, Stopped
 
@@ -12,26 +14,26 @@ from training.events import Completed, Failed, Stopped
 @pytest.mark.parametrize(
     ("facts", "state"),
     [
-        (RunFacts(), RunState.IDLE),
-        (RunFacts(starting=True), RunState.STARTING),
-        (RunFacts(exists=True, starting=True, final=Stopped(step=3)), RunState.STARTING),
-        (RunFacts(exists=True, alive=True), RunState.PREPARING),
-        (RunFacts(exists=True, alive=True, phase="preparing data"), RunState.PREPARING),
-        (RunFacts(exists=True, alive=True, phase="training"), RunState.TRAINING),
-        (RunFacts(exists=True, alive=True, phase="validating"), RunState.VALIDATING),
-        (RunFacts(exists=True, alive=True, phase="training", asked=Command.PAUSE), RunState.PAUSING),
-        (RunFacts(exists=True, alive=True, phase="paused", asked=Command.PAUSE), RunState.PAUSED),
-        (RunFacts(exists=True, alive=True, phase="paused", asked=Command.STOP), RunState.STOPPING),
-        (RunFacts(exists=True, alive=True, phase="saving"), RunState.SAVING),
-        (RunFacts(exists=True, alive=False, phase="training"), RunState.INTERRUPTED),
-        (RunFacts(exists=True, alive=False, phase="training", asked=Command.STOP), RunState.INTERRUPTED),
-        (RunFacts(exists=True, alive=True, final=Completed(step=9)), RunState.COMPLETED),
-        (RunFacts(exists=True, final=Stopped(step=9), asked=Command.STOP), RunState.STOPPED),
-        (RunFacts(exists=True, final=Failed(step=9, reason="x")), RunState.FAILED),
+        ({}, RunState.IDLE),
+        ({"starting": True}, RunState.STARTING),
+        ({"exists": True, "starting": True, "final": Stopped(step=3)}, RunState.STARTING),
+        ({"exists": True, "alive": True}, RunState.PREPARING),
+        ({"exists": True, "alive": True, "phase": "preparing data"}, RunState.PREPARING),
+        ({"exists": True, "alive": True, "phase": "training"}, RunState.TRAINING),
+        ({"exists": True, "alive": True, "phase": "validating"}, RunState.VALIDATING),
+        ({"exists": True, "alive": True, "phase": "training", "asked": Command.PAUSE}, RunState.PAUSING),
+        ({"exists": True, "alive": True, "phase": "paused", "asked": Command.PAUSE}, RunState.PAUSED),
+        ({"exists": True, "alive": True, "phase": "paused", "asked": Command.STOP}, RunState.STOPPING),
+        ({"exists": True, "alive": True, "phase": "saving"}, RunState.SAVING),
+        ({"exists": True, "alive": False, "phase": "training"}, RunState.INTERRUPTED),
+        ({"exists": True, "alive": False, "phase": "training", "asked": Command.STOP}, RunState.INTERRUPTED),
+        ({"exists": True, "alive": True, "final": Completed(step=9)}, RunState.COMPLETED),
+        ({"exists": True, "final": Stopped(step=9), "asked": Command.STOP}, RunState.STOPPED),
+        ({"exists": True, "final": Failed(step=9, reason="x")}, RunState.FAILED),
     ],
 )
-def test_state_follows_from_facts(facts: RunFacts, state: RunState) -> None:
-    assert state_of(facts) is state
+def test_state_follows_from_facts(facts: dict[str, Any], state: RunState) -> None:
+    assert derive_state(**facts) is state
 
 
 def test_every_action_has_a_row_and_every_state_a_way_on() -> None:

@@ -20,8 +20,8 @@ from studio.forms.editors import (
     absolute_path,
     make_editor,
 )
-from studio.forms.sentences import with_titles
-from studio.state.setting_specs import default_value, specs
+from studio.forms.messages import with_titles
+from studio.state.drafts.setting_specs import default_value, specs
 from studio.widgets import Segmented, Switch
 from tests.studio.every_setting import EVERY_KIND, named, other_value, settings, wrong_value
 
@@ -133,15 +133,25 @@ def test_lists_of_numbers_are_read_as_people_write_them(qtbot: QtBot, text: str,
 
 
 def test_few_short_choices_stand_side_by_side_and_many_in_a_list(qtbot: QtBot) -> None:
-    few = made(qtbot, "precision", "", "compute")
+    few = made(qtbot, "precision", "", "channels_last")
     assert isinstance(few, ChoiceEditor)
     assert few.findChildren(Segmented)
     lonely = made(qtbot, "objective", "classification", "loss")
     assert lonely.findChildren(QComboBox)
 
 
+def test_choices_are_shown_as_the_field_writes_them_and_kept_as_files_do(qtbot: QtBot) -> None:
+    editor = made(qtbot, "precision", "", "compute")
+    combo = editor.findChild(QComboBox)
+    assert combo is not None
+    assert [combo.itemText(row) for row in range(combo.count())] == ["FP32", "TF32", "BF16 (AMP)", "FP16 (AMP)"]
+    combo.setCurrentIndex(2)
+    assert editor.value() == "bf16"
+    assert with_titles("set precision.compute to fp32") == "set Precision to FP32"
+
+
 @pytest.mark.parametrize(
-    ("section", "kind", "name"), [("precision", "", "compute"), ("objective", "classification", "loss")]
+    ("section", "kind", "name"), [("precision", "", "channels_last"), ("objective", "classification", "loss")]
 )
 def test_an_unknown_choice_is_kept_until_one_is_taken(qtbot: QtBot, section: str, kind: str, name: str) -> None:
     editor = made(qtbot, section, kind, name)

@@ -6,9 +6,9 @@ from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from studio.forms.section_form import SectionForm
-from studio.state.draft import Draft
-from training.config.dataset import ShapesDataset
+from studio.state.drafts.draft import Draft
 from training.config.describe import describe
+from training.config.sections.data.dataset import ShapesDataset
 
 
 def shown(form: SectionForm) -> list[str]:
@@ -33,7 +33,7 @@ def test_groups_follow_what_belongs_to_none(qtbot: QtBot) -> None:
     assert found[0] == "data_seed"
     headings = [place for place, text in enumerate(found) if text.startswith("[")]
     assert [found[place] for place in headings] == [
-        *("[Geometry]", "[RandAugment]", "[Colour and focus]", "[Erasing and mixing]")
+        *("[Geometry]", "[RandAugment]", "[Color jitter & blur]", "[Erasing & mixing]")
     ]
     group = {spec.name: spec.group for spec in describe(ShapesDataset)}
     for begin, end in zip(headings, [*headings[1:], len(found)], strict=True):

@@ -12,8 +12,8 @@ from studio.forms.field_row import FieldRow
 from studio.forms.fix_link import FixLink
 from studio.forms.search import find_settings
 from studio.forms.section_form import SectionForm
-from studio.state.draft import Draft
-from studio.state.setting_specs import RUN, join_path, kinds, specs
+from studio.state.drafts.draft import Draft
+from studio.state.drafts.setting_specs import RUN, join_path, kinds, specs
 from tests.studio.every_setting import EVERY_KIND, named, other_value, settings_of, wrong_value
 from training import catalog
 from training.config.run import SECTIONS
@@ -133,7 +133,7 @@ def test_a_fault_deep_inside_stands_at_its_field(qtbot: QtBot, draft: Draft) -> 
     draft.reset("model.channels")
     draft.set_kind("dataset", "spiral")
     assert form.chooser is not None
-    assert form.chooser.sentence == "Small CNN needs pictures, but Spiral gives points; choose MLP or Tabular MLP."
+    assert form.chooser.sentence == "Small CNN needs images, but Spiral gives points; choose MLP or Tabular MLP."
 
 
 def test_a_way_out_is_one_click_away(qtbot: QtBot, draft: Draft) -> None:
@@ -184,9 +184,9 @@ def test_what_the_data_need_is_said_in_the_forms_own_words(qtbot: QtBot, draft: 
     assert config is not None, draft.problems()
     draft.set_engine_problems(problems_from(inspect_dataset(config)))
     row = form_of(qtbot, draft, "dataset").rows()["dataset.targets"]
-    assert row.sentence == "Column 'price' holds fractions, which are no classes; set Task to values."
+    assert row.sentence == "Column 'price' holds fractions, which are no classes; set Task to Regression."
     (link,) = row.findChildren(FixLink)
-    assert link.text() == "Set Task to values"
+    assert link.text() == "Set Task to Regression"
     link.click()
     assert draft.value("dataset.task") == "values"
 
@@ -200,7 +200,7 @@ def test_an_empty_path_is_asked_for_in_words(qtbot: QtBot, draft: Draft) -> None
 def test_explanation_and_fault_reach_the_screen_reader(qtbot: QtBot, draft: Draft) -> None:
     form = form_of(qtbot, draft, "optimizer")
     row = form.rows()["optimizer.lr"]
-    assert line(row).accessibleDescription().startswith("Size of a step at its largest: ")
+    assert line(row).accessibleDescription().startswith("Size of a step at its largest (lr): ")
     draft.set("optimizer.lr", "x")
     assert line(row).accessibleDescription().startswith("“x” is not a number")
 
@@ -222,3 +222,31 @@ def test_rows_of_another_kind_do_not_stay(qtbot: QtBot, draft: Draft) -> None:
     draft.set_kind("optimizer", "sgd")
     expected = sorted(path for path, row in form.rows().items() if not row.spec.advanced)
     qtbot.waitUntil(lambda: sorted(row.path for row in form.findChildren(FieldRow) if row.isVisible()) == expected)
+
+
+@pytest.mark.parametrize(
+    ("everyday", "of_the_field", "path"),
+    [
+        ("mirror", "RandomHorizontalFlip", "dataset.flip"),
+        ("shift", "RandomCrop", "dataset.crop_padding"),
+        ("smallest crop", "RandomResizedCrop", "dataset.resized_crop_scale"),
+        ("outside", "padding mode", "dataset.padding_mode"),
+        ("linear units", "hidden units", "model.hidden"),
+        ("highest rate", "max_lr", "schedule.max_lr"),
+        ("rising share", "pct_start", "schedule.pct_start"),
+        ("compute in", "AMP", "precision.compute"),
+        ("recompute", "torch.utils.checkpoint", "precision.activation_checkpointing"),
+        ("clip norm", "clip_grad_norm_", "loop.clip_norm"),
+        ("smallest gain", "min_delta", "loop.early_stopping_min_delta"),
+        ("picture cache", "image cache", "loader.cache"),
+        ("best by", "monitor", "checkpoints.monitor"),
+        ("drawn shapes", "synthetic", "dataset.kind"),
+        ("on plateau", "ReduceLROnPlateau", "schedule.kind"),
+    ],
+)
+def test_a_setting_is_found_by_the_old_everyday_word_and_by_the_field_s(
+    qtbot: QtBot, draft: Draft, everyday: str, of_the_field: str, path: str
+) -> None:
+    forms = [form_of(qtbot, draft, section) for section in SECTIONS]
+    assert path in find_settings(everyday, forms)
+    assert path in find_settings(of_the_field, forms)

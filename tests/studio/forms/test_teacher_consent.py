@@ -13,12 +13,12 @@ from pytestqt.qtbot import QtBot
 from studio.forms.consent_editor import ConsentDialog
 from studio.forms.field_row import FieldRow
 from studio.forms.section_form import SectionForm
-from studio.state.draft import Draft
-from training.atomic import write_text
+from studio.state.drafts.draft import Draft
 from training.config import parse_config
 from training.config.consent import agreed
 from training.config.files import config_data, dump_config
-from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, seal
+from training.runs.records.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, seal
+from training.system.atomic import write_text
 
 TEACHER = '''
 raise SystemExit("nobody agreed to this")

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.forms.consent_editor import ConsentDialog, ConsentEditor
 from studio.forms.section_form import SectionForm
-from studio.state.draft import Draft
+from studio.state.drafts.draft import Draft
 from studio.widgets import Banner
 from training.config.consent import agreed
 

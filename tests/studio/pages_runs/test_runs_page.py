@@ -9,21 +9,21 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication
 from pytestqt.qtbot import QtBot
 
-from studio.charts.legend import LegendEntry
-from studio.charts.plot_area import PlotArea
+from studio.charts.plots.legend import LegendEntry
+from studio.charts.plots.plot_canvas import PlotArea
 from studio.engine.state import RunState
 from studio.pages.runs.page import RunsPage
 from studio.panels.fix_dialog import APPLY_ANEW, FixDialog
 from studio.state.context import AppContext
-from studio.state.run_table import BEST, DURATION, NAME, STARTED, STEP
+from studio.state.runs.run_table import BEST, DURATION, NAME, STARTED, STEP
 from studio.theme import apply
 from studio.widgets import SteadyLabel
 from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, runs_page
 from training.config import RunConfig
 from training.control import Command
-from training.runs.evaluation import note_evaluation
 from training.runs.folder import create_run
+from training.runs.records.evaluation import note_evaluation
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -61,7 +61,7 @@ def test_a_chosen_run_shows_curves_checkpoints_and_settings(
     page.show()
     context.show_page("runs")
     page.search.setText("fir")
-    assert page.filter.rowCount() == 1
+    assert page.model.rowCount() == 1
     assert page.count.text() == "1 of 2"
     page.choose(run_id)
     assert page.detail.isVisible()
@@ -71,7 +71,7 @@ def test_a_chosen_run_shows_curves_checkpoints_and_settings(
     assert page.detail.config._table._values["loop.batch_size"].text() == "1"
     page.search.clear()
     page.status.setCurrentText("Failed")
-    assert page.filter.rowCount() == 0
+    assert page.model.rowCount() == 0
     assert not page.detail.isVisible()
 
 
@@ -86,8 +86,8 @@ def test_figures_are_read_whole_in_a_window_of_usual_size(
     window = open_window(qtbot, context, "runs")
     window.resize(1280, 800)
     page = runs_page(window)
-    qtbot.waitUntil(lambda: page.filter.rowCount() == 1)
-    shown = [page.filter.index(0, column).data() for column in (STEP, DURATION)]
+    qtbot.waitUntil(lambda: page.model.rowCount() == 1)
+    shown = [page.model.index(0, column).data() for column in (STEP, DURATION)]
     assert shown == ["123,456 / 234,560", "23 h 59 min"]
     for column in (BEST, STEP, STARTED, DURATION):
         assert page.table.sizeHintForColumn(column) <= page.table.columnWidth(column)
@@ -137,14 +137,14 @@ def test_a_run_shows_its_evaluation_class_by_class(qtbot: QtBot, context: AppCon
     qtbot.waitUntil(card.isVisible)
     shown = card.table.model()
     assert [shown.headerData(at, Qt.Orientation.Horizontal) for at in range(4)] == [
-        "Name", "Recall", "Share", "Most often taken for",
+        "Name", "Recall", "Support (n)", "Most confused with",
     ]  # fmt: skip
-    assert [shown.index(0, at).data() for at in range(4)] == ["cat", "75.00%", "50.0%", "owl (1)"]
+    assert [shown.index(0, at).data() for at in range(4)] == ["cat", "75.00%", "4", "owl (1)"]
     assert shown.index(1, 1).data() == "–"
     card.table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
     assert [shown.index(row, 0).data() for row in range(3)] == ["owl", "cat", "dog"]  # what is not known at the end
     middle = card.matrix._square().topLeft() + QPointF(2.5, 0.5) * card.matrix._cell()
-    assert card.matrix.words_at(middle) == "“cat” taken for “owl”: 1, 25.0% of this class"
+    assert card.matrix.words_at(middle) == "“cat” predicted as “owl”: 1, 25.0% of this class"
     qtbot.waitUntil(lambda: card.matrix.height() > card.matrix._square().bottom())  # laid out
     corner = (middle - QPointF(15, 15)).toPoint()
     assert card.matrix.grab().toImage().pixelColor(corner).saturation() > 50  # wrong answers have a colour

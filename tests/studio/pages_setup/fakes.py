@@ -7,16 +7,15 @@ from typing import Any, cast
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QLabel, QWidget
 
-from studio.engine.host import Done, Failed, Inquiry, Progress
+from studio.engine.client import Ticket
+from studio.engine.host import About, Done, Failed, Progress
 from studio.engine.messages import Refusal
 from studio.services.notifier import Notifier
-from studio.state.context import BranchSource
-from studio.state.draft import Draft
-from training.config import RunConfig, parse_config
+from studio.state.context import AppContext, BranchSource
+from studio.state.drafts.draft import Draft
+from training.config import RunConfig
 from training.errors import Problem
-from training.presets import preset_text
-from training.runs.manifest import CheckpointInfo
-from training.toml_text import read_toml
+from training.runs.records.manifest import CheckpointInfo
 
 
 @dataclass
@@ -27,7 +26,7 @@ class Asked:
     done: Done
     failed: Failed
     progress: Progress | None
-    inquiry: Inquiry = field(default_factory=Inquiry)
+    inquiry: Ticket = field(default_factory=lambda: Ticket({}, print))
 
 
 class FakeEngine:
@@ -38,23 +37,12 @@ class FakeEngine:
         self.summaries: list[Asked] = []
         self.checks: list[Asked] = []
 
-    def inspect_dataset(
-        self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None
-    ) -> Inquiry:
-        return _note(self.inspections, Asked(config, done, failed, progress))
-
-    def summarise_model(
-        self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None
-    ) -> Inquiry:
-        return _note(self.summaries, Asked(config, done, failed, progress))
-
-    def check(self, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None) -> Inquiry:
-        return _note(self.checks, Asked(config, done, failed, progress))
-
-
-def _note(asked: list[Asked], question: Asked) -> Inquiry:
-    asked.append(question)
-    return question.inquiry
+    def ask(
+        self, about: About, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None
+    ) -> Ticket:
+        lists = {"inspect_dataset": self.inspections, "summarise_model": self.summaries, "check": self.checks}
+        lists[about].append(Asked(config, done, failed, progress))
+        return lists[about][-1].inquiry
 
 
 class AtOnce:
@@ -109,9 +97,7 @@ class FakeContext(QObject):
         self.branch_changed.emit(branch)
 
     def open_config(self, text: str) -> bool:
-        data = read_toml(preset_text(text.removeprefix("preset:")), text)
-        self.draft.set_config(parse_config(data, text, paths=False))
-        return True
+        return AppContext.open_config(self, text)  # type: ignore[arg-type]
 
 
 def report(train: int = 4800, **changes: Any) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from pytestqt.qtbot import QtBot
 from studio.pages.setup.page import SetupPage
 from tests.studio.pages_setup.fakes import FakeContext, branch_from_draft, words
 from training.config.consent import agree
-from training.runs.manifest import digest
-from training.runs.teachers import teacher_as_it_is
+from training.runs.records.manifest import digest
+from training.runs.records.teachers import teacher_as_it_is
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def said_by(page: SetupPage) -> str:
 
 def test_the_sheet_follows_the_draft(branching: SetupPage, context: FakeContext) -> None:
     said = said_by(branching)
-    assert "It goes on at that step. No setting is changed yet." in said
-    assert "The step and the place in the data." in said
+    assert "Continues from step 1,400. No setting is changed yet." in said
+    assert "The step and the data-loader position." in said
     context.draft.set("optimizer.weight_decay", 0.5)
     assert "optimizer.weight_decay: 0.01 → 0.5" in said_by(branching)
     assert "from here on, because of optimizer.weight_decay." in said_by(branching)
@@ -36,8 +36,8 @@ def test_the_sheet_follows_the_draft(branching: SetupPage, context: FakeContext)
     assert "Optimizer.lr" not in said_by(branching), "a setting keeps its spelling"
     context.draft.set("seed", 7)
     said = said_by(branching)
-    assert "It begins at step 0 with the weights of that step." in said
-    assert "The step, the place in the data and the state of the random numbers, because" in said
+    assert "Starts at step 0 with the weights of step 1,400." in said
+    assert "The step, the data-loader position and the state of the random numbers, because" in said
     for _ in range(3):
         context.draft.undo()
     assert "No setting is changed yet." in said_by(branching)
@@ -106,7 +106,7 @@ def test_a_sheet_unfolded_in_a_large_window_does_not_hide_a_small_page(branching
     assert sheet.view.isVisible()
     branching.resize(700, 540)
     assert not sheet.view.isVisible()
-    assert sheet.more.text() == "Show sheet"
+    assert sheet.more.text() == "Show summary"
     sheet.more.click()
     branching.resize(690, 520)
     assert sheet.view.isVisible(), "what was asked for in a small window stays"

@@ -282,11 +282,11 @@ def test_the_preview_moves_below_the_forms_where_there_is_no_room(qtbot: QtBot, 
 def test_a_folder_that_vanished_is_noticed_when_the_window_is_looked_at_again(
     page: SetupPage, context: FakeContext, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "pictures"
+    folder = tmp_path / "images"
     folder.mkdir()
     context.draft.set_kind("dataset", "image_folder")
     context.draft.set("dataset.path", str(folder))
-    assert page.bar.reason.text() == "Reading the preview of pictures …"
+    assert page.bar.reason.text() == "Reading the preview of images …"
     folder.rmdir()
     context.draft.recheck()
     assert "does not exist" in page.bar.reason.text()

@@ -9,8 +9,8 @@ from pytestqt.qtbot import QtBot
 
 from studio.forms.field_row import FieldRow
 from studio.forms.fix_link import FixLink
-from studio.pages.setup.optimization_preview import OptimizationPreview
 from studio.pages.setup.page import SetupPage
+from studio.pages.setup.previews.optimization_preview import OptimizationPreview
 from studio.services.notifier import Notification
 from tests.studio.pages_setup.fakes import FakeContext, answer
 from training.schedules import make_run_schedule
@@ -82,7 +82,7 @@ def test_a_highest_rate_set_on_purpose_stands_in_the_way_of_the_other_until_it_i
     assert line(page, "schedule.max_lr").text() == "0.004"
     assert row_of(page, "schedule.max_lr").is_changed
     row, edit = row_of(page, "optimizer.lr"), line(page, "optimizer.lr")
-    assert row.idle_sentence == "No effect while Highest rate is set."
+    assert row.idle_sentence == "No effect while Max LR is set."
     assert row.idle_sentence in row.editor.toolTip()
     assert edit.accessibleDescription().startswith(row.idle_sentence)
     assert not edit.isEnabled()
@@ -96,7 +96,7 @@ def test_a_highest_rate_set_on_purpose_stands_in_the_way_of_the_other_until_it_i
     assert line(page, "optimizer.weight_decay") in seen
     assert edit not in seen
     (button,) = (each for each in row.findChildren(FixLink) if not each.isHidden())
-    assert button.text() == "Clear Highest rate, set Learning rate to 0.004"
+    assert button.text() == "Clear Max LR, set Learning rate to 0.004"
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert rates(context) == curve
     assert (context.draft.value("schedule.max_lr"), context.draft.value("optimizer.lr")) == (None, 0.004)

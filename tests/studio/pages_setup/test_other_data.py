@@ -12,14 +12,14 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
-from studio.state.recipes import Data, preset_data, recipe
+from studio.state.drafts.recipes import Data, preset_data, recipe
 from tests.studio.pages_setup.fakes import Asked, FakeContext, branch_from_draft, words
 from tests.studio.pages_setup.test_files_and_keys import choosing, drop, press
 from training.catalog import DATASETS
 from training.config import RunConfig
-from training.config.dataset_section import DatasetSection
-from training.config.problems import alternatives
-from training.config.task import task_problems
+from training.config.rules.task import task_problems
+from training.config.run import alternatives
+from training.config.sections.data.dataset_section import DatasetSection
 from training.data.inspect import inspect_dataset
 from training.presets.recipes import RECIPES
 
@@ -48,7 +48,7 @@ def shared_table(name: str) -> Path:
 
 def read(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
     """Let the engine answer for the data as the form has it, once the page has asked."""
-    question, asked = page.facts.dataset, context.engine.inspections
+    question, asked = page.previews.dataset, context.engine.inspections
     for _ in range(3):  # a table whose columns are not what the form says is asked for once more
         config = context.draft.usable_config("dataset")
         if not question.unread or config is None:
@@ -97,7 +97,7 @@ def test_there_is_a_recipe_for_all_data_and_it_fits() -> None:
         data["dataset"] |= {"path": "somewhere"} if data["dataset"].get("path", "") == "" else {}
         data["dataset"] = {name: value for name, value in data["dataset"].items() if name in _names(kind)}
         data["dataset"] |= {"name": "CelebA"} if (kind, target) == ("torchvision", "labels") else {}
-        assert task_problems(RunConfig.model_validate(data), target) == []
+        assert not list(task_problems(RunConfig.model_validate(data), target))
 
 
 def _names(kind: str) -> set[str]:
@@ -337,7 +337,7 @@ def test_a_preset_chosen_by_hand_is_not_overridden(
     qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path
 ) -> None:
     """Its data may be named in the dialog, or later in the form: what is trained on it was chosen."""
-    choosing("Classes of a table's rows", lambda dialog: dialog.use.click())
+    choosing("Tabular classification", lambda dialog: dialog.use.click())
     page.header.choose_action.trigger()
     chosen = context.draft.data()
     editor = page.forms[1].rows()["dataset.path"].editor.findChildren(QLineEdit)[0]

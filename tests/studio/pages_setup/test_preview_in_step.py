@@ -29,12 +29,12 @@ def name_of(dataset: dict[str, Any]) -> str:
 def walk(qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path) -> Walk:
     """Takes one step, looks at what is shown at once and, with "settle", after the engine has answered."""
     files = {"flowers": flowers(tmp_path), "prices": prices(tmp_path)}
-    (question, chooser), answered = (page.facts.dataset, page.forms[1].chooser), list[Asked]()
+    (question, chooser), answered = (page.previews.dataset, page.forms[1].chooser), list[Asked]()
     assert chooser is not None
 
     def answer_all() -> bool:
         for asked in context.engine.inspections:
-            if asked not in answered and not asked.inquiry.over:
+            if asked not in answered and not asked.inquiry.canceled:
                 answered.append(asked)
                 name = name_of(asked.config["dataset"])
                 asked.done(report(COUNTS[name], target="values" if name == "prices" else "class"))

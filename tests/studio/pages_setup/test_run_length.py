@@ -2,7 +2,7 @@
 
 import pytest
 
-from studio.pages.setup.run_length import checkpoint_bytes, run_length
+from studio.pages.setup.previews.run_length import checkpoint_bytes, run_length
 from training.config import RunConfig
 from training.core.batch_plan import BatchPlan
 

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
-from studio.state.draft import Draft
-from studio.state.setting_specs import RUN, join_path, kinds
+from studio.state.drafts.draft import Draft
+from studio.state.drafts.setting_specs import RUN, join_path, kinds
 from tests.studio.every_setting import named, other_value, settings_of, wrong_value
 from tests.studio.pages_setup.fakes import FakeContext, answer, refusal, words
 from training.config.describe import FieldSpec
@@ -44,7 +44,7 @@ def test_every_bad_value_disables_start_with_the_reason(
     page: SetupPage, context: FakeContext, section: str, tmp_path: Path
 ) -> None:
     answer(context)
-    page.facts.set_active(False)  # what Start waits for is tried elsewhere
+    page.previews.set_active(False)  # what Start waits for is tried elsewhere
     for kind in [kind for kind in kinds(section) if kind != "user_file"] or [""]:
         draft = Draft()  # of its own: each kind of data that is tried would be shown by the page
         for spec in settings_of(draft, section, kind, tmp_path):
@@ -114,7 +114,7 @@ def test_what_the_engine_refused_is_shown_at_its_field_until_the_next_edit(
     page: SetupPage, context: FakeContext
 ) -> None:
     context.draft.set_engine_problems([Problem("model.hidden", "is too wide for this device.")])
-    assert page.bar.reason.text() == "Linear units: is too wide for this device."
+    assert page.bar.reason.text() == "Hidden units: is too wide for this device."
     answer(context)
     assert not page.bar.start_button.isEnabled()
     context.draft.set("model.hidden", 64)
@@ -135,7 +135,7 @@ def test_check_lists_findings_until_a_setting_changes(qtbot: QtBot, page: SetupP
     context.engine.checks[-1].done({"findings": findings})
     assert page.findings.texts() == [
         "ok: The data opens.",
-        "warning: The disk is nearly full. Free some space, or set Keep.",
+        "warning: The disk is nearly full. Free some space, or set Keep last N.",
     ]
     assert "Worth a look" in words(page.findings)
     context.draft.set("seed", 9)
@@ -144,9 +144,9 @@ def test_check_lists_findings_until_a_setting_changes(qtbot: QtBot, page: SetupP
 
 def test_a_refused_check_marks_the_field(page: SetupPage, context: FakeContext) -> None:
     page.bar.check_asked.emit()
-    context.engine.checks[-1].failed(refusal("does not fit these pictures.", "model.channels"))
+    context.engine.checks[-1].failed(refusal("does not fit these images.", "model.channels"))
     assert page.findings.isVisible()
-    assert page.problem_sentences() == [("model.channels", "Channels: does not fit these pictures.")]
+    assert page.problem_sentences() == [("model.channels", "Channels: does not fit these images.")]
 
 
 def test_what_a_finding_proposes_is_applied_to_the_draft_and_checked_again(
@@ -173,6 +173,6 @@ def test_a_proposal_for_a_setting_that_is_gone_changes_nothing(page: SetupPage, 
     heard: list[str] = []
     context.notifier.notified.connect(lambda notice: heard.append(notice.text))
     before = context.draft.data()
-    page.findings.apply_asked.emit({"loop.batch_size": 8, "optimizer.wings": 2})
+    page.findings.apply({"loop.batch_size": 8, "optimizer.wings": 2})
     assert context.draft.data() == before
     assert "optimizer.wings" in heard[0]

@@ -14,11 +14,11 @@ from pytestqt.qtbot import QtBot
 from studio.charts.histogram import Histogram
 from studio.forms.editors import SuggestEditor
 from studio.forms.names_editor import NamesEditor
-from studio.pages.setup.dataset_preview import DatasetPreview
-from studio.pages.setup.model_preview import ModelPreview
 from studio.pages.setup.page import SetupPage
-from studio.pages.setup.preview_frame import PreviewFrame
-from studio.pages.setup.table_card import TableCard
+from studio.pages.setup.previews.dataset_preview import DatasetPreview
+from studio.pages.setup.previews.model_preview import ModelPreview
+from studio.pages.setup.previews.preview_frame import PreviewFrame
+from studio.pages.setup.previews.table_card import TableCard
 from tests.studio.pages_setup.fakes import FakeContext, model_summary, refusal
 from training.config import parse_config
 from training.data.inspect import inspect_dataset
@@ -64,7 +64,7 @@ def test_the_first_rows_stand_below_what_their_columns_are_for(
     assert names == ["price", "a", "gappy", "kind", "when"]  # what is predicted first
     assert [cell(card, 0, number) for number in range(5)] == ["target", "feature", "feature", "category", "left out"]
     assert [cell(card, 1, number) for number in range(5)] == ["numbers", "whole numbers", "numbers", "text", "dates"]
-    assert cell(card, 2, 3) == "3 different"
+    assert cell(card, 2, 3) == "3 unique"
     assert [cell(card, 3, number) for number in (1, 2)] == ["none", "1"]
     assert [cell(card, 4, number) for number in range(5)] == ["0.5", "0", "0", "x", "2020-01-01"]
     assert cell(card, 6, 2) == ""
@@ -203,8 +203,8 @@ def test_a_click_hits_the_column_that_was_seen_although_a_preview_arrives(
     assert context.draft.value("dataset.targets") == ["gappy"]
     # Another file's columns wait until the list is closed.
     columns = [{"name": name, "holds": "text", "missing": 0, "distinct": 1, "role": ""} for name in ("x", "gappy")]
-    page.facts.dataset.table = {"columns": columns, "rows": [], "column_count": 2}
-    page.facts.dataset.changed.emit()
+    page.previews.dataset.table = {"columns": columns, "rows": [], "column_count": 2}
+    page.previews.dataset.changed.emit()
     assert box_of(editor, "gappy")[1] == place
     assert box_of(editor, "gappy")[0].checkState(0) == Qt.CheckState.Checked
     qtbot.keyClick(editor.list, Qt.Key.Key_Escape)
@@ -345,7 +345,7 @@ def test_nothing_of_other_data_remains_while_it_is_read(
     context.draft.set_kind("dataset", "text")  # of which no file is chosen yet
     assert card.isHidden()
     assert content.isHidden()
-    assert frame_of(page).message() == "No samples to show: Put the marked settings right to see this."
+    assert frame_of(page).message() == "No samples to show: Fix the highlighted fields to see a preview."
 
 
 def test_a_task_that_the_target_is_not_for_is_doubted_in_the_form(

@@ -6,9 +6,9 @@ from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from studio.pages.setup.dataset_preview import fact_rows
 from studio.pages.setup.page import SetupPage
-from studio.pages.setup.text_card import TextCard, marked
+from studio.pages.setup.previews.dataset_preview import fact_rows
+from studio.pages.setup.previews.text_card import TextCard, mark_tokens
 from studio.theme import DARK, LIGHT, theme
 from studio.widgets.bars import BarModel
 from tests.studio.pages_setup.fakes import FakeContext, report
@@ -77,12 +77,12 @@ def test_shades_follow_the_theme(page: SetupPage, context: FakeContext, qapp: QA
 
 
 def test_marks_stand_for_what_cannot_be_seen() -> None:
-    assert plain(marked(["a\tb", "\r\n", "<E2 82>", "<"], shades=True)) == "a⇥\tb␍⏎\n<E2 82><"
-    assert "color" not in marked(["<", "a"], shades=False)
+    assert plain(mark_tokens(["a\tb", "\r\n", "<E2 82>", "<"], shades=True)) == "a⇥\tb␍⏎\n<E2 82><"
+    assert "color" not in mark_tokens(["<", "a"], shades=False)
 
 
 def test_facts_tell_of_tokens() -> None:
     rows = dict(fact_rows(text_report()))
-    assert rows["Each sample"] == "64 tokens and the one that follows"
+    assert rows["Input shape"] == "64 tokens and the one that follows"
     assert rows["Tokens for training"] == "31,000"
     assert rows["Tokens for validation"] == "3,400"

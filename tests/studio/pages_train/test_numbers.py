@@ -15,7 +15,7 @@ from tests.studio.window_driver import open_window, train_page
 from training.config import RunConfig
 from training.control import Command
 from training.events import Validated
-from training.runs.series import STEP_ROW
+from training.runs.records.series import STEP_ROW
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -36,13 +36,13 @@ def test_numbers_tell_mean_best_and_skipped_steps(qtbot: QtBot) -> None:
     assert row.quality._delta.text() == "best 90.00 % at step 2"
     row.truncate(3)
     row.refresh()
-    assert (row.quality.value(), row.quality._delta.text()) == ("90.00 %", "best so far")
+    assert (row.quality.value(), row.quality._delta.text()) == ("90.00 %", "new best")
     row.truncate(1)
     row.refresh()
     assert (row.quality.value(), row.quality._delta.text()) == ("–", "")
     row.add_event(Validated(step=2, epoch=1, metrics={"val/accuracy": 0.7}, improved=False), "val/accuracy")
     row.refresh()
-    assert row.quality._delta.text() == "best so far"
+    assert row.quality._delta.text() == "new best"
 
 
 def test_the_figure_of_quality_is_named_before_the_first_validation(

@@ -1,9 +1,8 @@
-"""Where the time goes, on the Train page and the Runs page: asked for, measured, shown, acted on."""
+"""The profiler on the Train page and the Runs page: asked for, measured, shown, acted on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QHelpEvent
@@ -19,9 +18,7 @@ from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import answer_next_dialog, open_window, press, runs_page, train_page
 from training.config import RunConfig
 from training.control import Command
-from training.events import AttemptStarted, PhaseChanged, Profiled
-from training.runs.folder import RunFolder, claim, create_run, release
-from training.runs.history import EventLog
+from training.runs.folder import RunFolder
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -42,14 +39,13 @@ def test_the_page_asks_measures_and_shows(qtbot: QtBot, context: AppContext, con
     page = train_page(open_window(qtbot, context))
     assert not page.profile.isVisible()
     train(qtbot, context, config(epochs=ENDLESS, milliseconds=20))
-    assert "Ask where the time goes" in words(page.profile)
+    assert "to see where the time goes" in words(page.profile)
     qtbot.mouseClick(page.profile.button, Qt.MouseButton.LeftButton)
-    assert "Asked for" in page.profile.progress.accessibleName()
-    qtbot.waitUntil(lambda: page.profile.progress.accessibleName().startswith("Measuring"))
+    assert page.profile.progress.isVisible()
     qtbot.waitUntil(page.profile.view.isVisible)
     assert not page.profile.progress.isVisible()
     shown = [(share.title, share.figure) for share in page.profile.view.bar.shares()]
-    assert shown == [("Wait for data", "20 ms · 67 %"), ("Forward", "5 ms · 17 %"), ("Backward", "5 ms · 17 %")]
+    assert shown == [("Data-loading stall", "20 ms · 67 %"), ("Forward", "5 ms · 17 %"), ("Backward", "5 ms · 17 %")]
     assert "67 % of each step waits for data." in words(page.profile)
     qtbot.waitUntil(lambda: not page.profile.visibleRegion().isEmpty())  # it was scrolled to
     context.live.ask(Command.STOP)
@@ -94,25 +90,6 @@ def test_a_run_that_ended_without_one_shows_nothing(qtbot: QtBot, context: AppCo
     context.start_run(config())
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
     assert page.profile.isHidden()
-
-
-def test_a_profile_that_was_told_of_and_cannot_be_read_is_said(
-    qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
-) -> None:
-    folder = create_run(workspace, config())
-    folder.profile_file.write_text("[[[", encoding="utf-8")
-    log = EventLog(folder.events_file)
-    log.emit(AttemptStarted(attempt=1, step=0, total_steps=9, steps_per_epoch=3, epochs=3, device="cpu"))
-    log.emit(PhaseChanged(phase="training"))
-    claim(folder)
-    page = train_page(open_window(qtbot, context))
-    context.watch(folder.path)
-    qtbot.waitUntil(page.profile.isVisible)
-    assert "cannot be read" not in words(page.profile)
-    log.emit(Profiled(step=5, steps=3))
-    qtbot.waitUntil(lambda: "The profile cannot be read" in words(page.profile))
-    log.close()
-    release(folder)
 
 
 def test_a_share_bar_names_its_parts(qtbot: QtBot) -> None:

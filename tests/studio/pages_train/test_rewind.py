@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QLabel
 from pytestqt.qtbot import QtBot
 
-from studio.actions.rewind import BRANCH, HERE
+from studio.actions.runs import BRANCH, HERE
 from studio.charts.metrics_board import MetricsBoard
 from studio.engine.state import RunState
 from studio.pages.train.page import TrainPage
@@ -22,8 +22,8 @@ from tests.studio.window_driver import answer_next_question, open_window, runs_p
 from training.config import RunConfig
 from training.control import Command
 from training.runs.folder import RunFolder, claim, release
-from training.runs.manifest import checkpoint_name, write_labels
-from training.runs.places import remember
+from training.runs.records.manifest import checkpoint_name, write_labels
+from training.runs.relocation import remember
 from training.runs.rewind import look_beyond, rewind
 
 MakeConfig = Callable[..., RunConfig]
@@ -114,7 +114,7 @@ def test_what_lies_beyond_is_set_aside_brought_back_and_cleared_away(
     qtbot.waitUntil(lambda: [info.step for info in page.checkpoints.model.checkpoints][::-1] == saved)
     newest = second // 20 * 20
     assert page.numbers.quality.value() == f"{1 - 1 / (newest + 1):.2%}".replace("%", " %")
-    assert page.numbers.quality._delta.text() == "best so far"
+    assert page.numbers.quality._delta.text() == "new best"
     held = len({*range(40, first, 20), first})
     assert said(lines)[0].startswith(f"Steps 21 to {first} set aside · {held} checkpoints · ")
 

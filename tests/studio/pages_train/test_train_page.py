@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.actions.export_dialog import ExportDialog
-from studio.actions.rewind import HERE
+from studio.actions.runs import HERE
 from studio.engine.messages import EngineDeath
 from studio.engine.state import RunState
 from studio.pages.train.header import RunHeader
@@ -21,7 +21,7 @@ from studio.panels.fix_dialog import APPLY_ANEW, FixDialog
 from studio.panels.outcome_banner import OutcomeBanner
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
-from studio.state.live_run import LiveRun
+from studio.state.runs.live_run import LiveRun
 from studio.theme import apply
 from studio.widgets import Banner, SteadyLabel
 from tests.studio.conftest import ENDLESS
@@ -30,8 +30,8 @@ from training.config import RunConfig
 from training.control import Command
 from training.events import AttemptStarted, Failed, Found, PhaseChanged, Stopped
 from training.runs.folder import claim, create_run, release
-from training.runs.history import EventLog
-from training.runs.manifest import write_labels
+from training.runs.records.history import EventLog
+from training.runs.records.manifest import write_labels
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -144,7 +144,7 @@ def test_a_run_stopped_without_saving_is_started_over_or_deleted(
         assert page.checkpoints._empty.text() == "No checkpoint was saved."
         assert page.header.resume.text() == "Start over"
         assert "from its beginning" in page.header.resume.toolTip()
-        assert not window.conduct.actions.actions["resume"].isEnabled()  # it goes on from the last checkpoint
+        assert not window.controller.actions.actions["resume"].isEnabled()  # it goes on from the last checkpoint
         click(qtbot, page.header.resume)
         qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
         assert page.outcome.isHidden()
@@ -171,7 +171,7 @@ def test_resuming_from_a_chosen_checkpoint_continues_one_curve(
     qtbot.waitUntil(lambda: not page.checkpoints._resume.isEnabled())  # nothing is left after the last one
     told = "The run is complete at step 60. To train longer, press Branch and raise Epochs."
     assert page.checkpoints._resume.toolTip() == told
-    assert not window.conduct.actions.actions["resume"].isEnabled()
+    assert not window.controller.actions.actions["resume"].isEnabled()
     page.checkpoints.choose("step-00000020")
     qtbot.waitUntil(page.checkpoints._resume.isEnabled)
     answer_next_question(qtbot, HERE)
@@ -303,7 +303,7 @@ def test_the_best_model_is_exported_and_the_proof_shown(
     assert proposed == [folder.exports / "lab-step-40-safetensors"]
     assert "Loaded again, it answers as the model does." in heard[-1].text
     assert not heard[-1].details  # the one file is named already
-    assert [toast.title for toast in window.conduct.toasts.toasts()] == ["Model exported"]  # "Exporting …" is past
+    assert [toast.title for toast in window.controller.toasts.toasts()] == ["Model exported"]  # "Exporting …" is past
     assert (tmp_path / "lab-step-20-onnx").exists()
     said = len(heard)
 

@@ -17,8 +17,7 @@ from pytestqt.qtbot import QtBot
 from studio.engine.deaths import explain_exit
 from studio.services.app_settings import AppSettings, load_settings, save_settings
 from studio.services.background import Background
-from studio.services.crash import Crash, CrashReporter
-from studio.services.crash_reports import CrashReports, read_report
+from studio.services.crash import Crash, CrashReporter, CrashReports, read_report
 from studio.services.keep_awake import KeepAwake, inhibitor_command
 from studio.services.settings import SettingsStore
 

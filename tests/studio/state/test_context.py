@@ -16,8 +16,8 @@ from tests.studio.conftest import ENDLESS
 from training.config import RunConfig
 from training.control import Command
 from training.runs.folder import RunFolder
-from training.runs.manifest import list_checkpoints
-from training.runs.places import remember
+from training.runs.records.manifest import list_checkpoints
+from training.runs.relocation import remember
 
 MakeConfig = Callable[..., RunConfig]
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from studio.state.draft import Draft
-from studio.state.setting_specs import join_path
+from studio.state.drafts.draft import Draft
+from studio.state.drafts.setting_specs import join_path
 from tests.studio.every_setting import EVERY_KIND, named, settings_of, wrong_value
 from training.config import RunConfig, load_config
 from training.errors import ConfigError, InputError, Problem
@@ -224,11 +224,11 @@ def test_a_file_goes_out_and_comes_back_equal(tmp_path: Path) -> None:
 
 def test_a_file_with_faults_is_opened_with_its_faults(tmp_path: Path) -> None:
     file = tmp_path / "bad.toml"
-    file.write_text('[dataset]\nkind = "idx"\npath = "pictures"\n[optimizer]\nkind = "sgd"\nlr = -1\nspeed = 3\n')
+    file.write_text('[dataset]\nkind = "idx"\npath = "images"\n[optimizer]\nkind = "sgd"\nlr = -1\nspeed = 3\n')
     draft = Draft()
     assert draft.load_file(file) == ["optimizer.speed"]
     assert {problem.path for problem in draft.problems()} == {"dataset.path", "optimizer.lr"}
-    assert draft.value("dataset.path") == str(tmp_path / "pictures")
+    assert draft.value("dataset.path") == str(tmp_path / "images")
     with pytest.raises(ConfigError):
         draft.save_file(tmp_path / "out.toml")
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from studio.state.run_library import thin
-from studio.state.run_reading import RunReader
+from studio.state.runs.run_library import thin
+from studio.state.runs.run_reading import RunReader
 from training.config import parse_config
 from training.events import AttemptStarted, Event, Validated
-from training.runs import series
 from training.runs.folder import RunFolder, create_run
-from training.runs.history import EventLog
-from training.runs.series import STEP_ROW, Rows, SeriesWriter, sample_series
+from training.runs.records import series
+from training.runs.records.history import EventLog
+from training.runs.records.series import STEP_ROW, Rows, SeriesWriter, sample_series
 
 
 @pytest.fixture

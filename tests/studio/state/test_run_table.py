@@ -17,15 +17,15 @@ from PySide6.QtWidgets import QTableView
 from pytestqt.qtbot import QtBot
 
 from studio.services.background import Background
-from studio.state import run_table
-from studio.state.checkpoint_list import CheckpointListModel
-from studio.state.run_library import RunLibrary, RunSummary, thin
-from studio.state.run_table import BEST, COLUMNS, NAME, RUN_ROLE, STATUS, STEP, RunFilter, RunTableModel
+from studio.state.runs import run_table
+from studio.state.runs.checkpoint_list import CheckpointListModel
+from studio.state.runs.run_library import RunLibrary, RunSummary, thin
+from studio.state.runs.run_table import BEST, COLUMNS, NAME, RUN_ROLE, STATUS, STEP, RunTableModel
 from training.config import RunConfig
 from training.control import WINDOW_GONE
 from training.runs.folder import RunFolder, claim, create_run, release
-from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, write_labels
-from training.runs.series import STEP_ROW, SeriesWriter
+from training.runs.records.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, write_labels
+from training.runs.records.series import STEP_ROW, SeriesWriter
 
 MakeConfig = Callable[..., RunConfig]
 FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
@@ -57,9 +57,8 @@ def test_the_table_follows_the_folders(
 ) -> None:
     library = RunLibrary(workspace, background)
     model = RunTableModel(library)
-    proxy = RunFilter(model)
-    testers = [QAbstractItemModelTester(item, FATAL) for item in (model, proxy)]
-    assert testers
+    tester = QAbstractItemModelTester(model, FATAL)
+    assert tester
     refreshed(qtbot, library)
     assert model.rowCount() == 0
     best = {"metric": "val/accuracy", "value": 0.9875, "step": 20, "checkpoint": "step-00000020"}
@@ -75,14 +74,14 @@ def test_the_table_follows_the_folders(
     assert model.index(shown["lab"], STEP).data() == "40 / 40"
     assert model.index(shown["night"], STATUS).data() == "interrupted"
     assert len(model.run_at(shown["lab"]).losses) == 40
-    proxy.set_statuses(frozenset({"interrupted"}))
-    assert [proxy.index(row, NAME).data() for row in range(proxy.rowCount())] == ["night"]
-    proxy.set_statuses(frozenset())
-    proxy.set_search("SHAPES la")
-    assert [proxy.index(row, NAME).data() for row in range(proxy.rowCount())] == ["lab"]
-    proxy.set_search("")
-    proxy.sort(NAME, Qt.SortOrder.DescendingOrder)
-    assert [proxy.index(row, NAME).data() for row in range(2)] == ["night", "lab"]
+    model.set_statuses(frozenset({"interrupted"}))
+    assert [model.index(row, NAME).data() for row in range(model.rowCount())] == ["night"]
+    model.set_statuses(frozenset())
+    model.set_search("SHAPES la")
+    assert [model.index(row, NAME).data() for row in range(model.rowCount())] == ["lab"]
+    model.set_search("")
+    model.sort(NAME, Qt.SortOrder.DescendingOrder)
+    assert [model.index(row, NAME).data() for row in range(2)] == ["night", "lab"]
     lab.write_status({**lab.status(), "name": "renamed", "updated": time.time() + 10})
     refreshed(qtbot, library)
     assert "renamed" in {model.index(row, NAME).data() for row in range(model.rowCount())}
@@ -122,7 +121,7 @@ def test_branches_are_marked_and_reasons_told(
     assert model.index(rows[branch.id], NAME).data(decoration) is not None
     assert f"Branched from {lab.id}" in model.index(rows[branch.id], NAME).data(tip)
     assert model.index(rows[lab.id], STATUS).data(tip) == WINDOW_GONE
-    assert [run.id for run in library.interrupted()] == [lab.id]
+    assert [run.id for run in library.find_interrupted()] == [lab.id]
 
 
 def test_checkpoints_come_and_go_without_losing_the_selection(
@@ -139,7 +138,7 @@ def test_checkpoints_come_and_go_without_losing_the_selection(
     with qtbot.waitSignal(model.refreshed):
         model.set_folder(folder)
     assert [info.step for info in model.checkpoints] == [30, 20, 10]
-    best = model.labelled("best")
+    best = model.find_labeled("best")
     assert best is not None
     assert best.step == 20
     said = [model.index(row).data().rpartition(",")[0] for row in range(3)]  # but the time
@@ -153,7 +152,7 @@ def test_checkpoints_come_and_go_without_losing_the_selection(
     model.rowsRemoved.connect(lambda _parent, first, last: removed.append((first, last)))
     model.rowsInserted.connect(lambda _parent, first, last: inserted.append((first, last)))
     (folder.checkpoints / checkpoint_name(10) / MANIFEST).unlink()
-    checkpoint(folder, 40)
+    checkpoint(folder, 40, metrics={})
     with qtbot.waitSignal(model.refreshed):
         model.refresh()
     assert [info.step for info in model.checkpoints] == [40, 30, 20]
@@ -173,12 +172,11 @@ def test_sorting_keeps_what_is_chosen_and_asks_each_run_for_its_key_once(
 ) -> None:
     library = RunLibrary(tmp_path, background)
     model = RunTableModel(library)
-    proxy = RunFilter(model)
-    testers = [QAbstractItemModelTester(item, FATAL) for item in (model, proxy)]
-    assert testers
+    tester = QAbstractItemModelTester(model, FATAL)
+    assert tester
     view = QTableView()
     qtbot.addWidget(view)
-    view.setModel(proxy)
+    view.setModel(model)
 
     def summaries(steps: list[int]) -> tuple[RunSummary, ...]:
         return tuple(RunSummary({"run": f"r{step}", "folder": "", "step": step, "created": -step}) for step in steps)
@@ -187,7 +185,7 @@ def test_sorting_keeps_what_is_chosen_and_asks_each_run_for_its_key_once(
     library.refreshed.emit()
     # Not selectRow, which asks what keys are held down: an earlier test may have left one.
     whole_row = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
-    view.selectionModel().select(proxy.mapFromSource(model.index(model.row_of("r42") or 0, 0)), whole_row)
+    view.selectionModel().select(model.index(model.row_of("r42") or 0, 0), whole_row)
     asked: list[str] = []
 
     def key(run: RunSummary) -> int:
@@ -199,11 +197,11 @@ def test_sorting_keeps_what_is_chosen_and_asks_each_run_for_its_key_once(
     monkeypatch.setattr(run_table, "COLUMNS", tuple(columns))
     view.sortByColumn(STEP, Qt.SortOrder.DescendingOrder)
     assert len(asked) == 300
-    assert [proxy.index(row, 0).data(RUN_ROLE).id for row in range(300)] == [f"r{step}" for step in range(299, -1, -1)]
-    proxy.set_search("r4")
+    assert [model.index(row, 0).data(RUN_ROLE).id for row in range(300)] == [f"r{step}" for step in range(299, -1, -1)]
+    model.set_search("r4")
     assert [index.data(RUN_ROLE).id for index in view.selectionModel().selectedRows()] == ["r42"]
-    proxy.set_search("")
+    model.set_search("")
     library.runs = summaries([step for step in range(301) if step not in range(100, 200)])  # gone, and a new one
     library.refreshed.emit()
-    assert [proxy.index(row, 0).data(RUN_ROLE).id for row in (0, 1, 200)] == ["r300", "r299", "r0"]
+    assert [model.index(row, 0).data(RUN_ROLE).id for row in (0, 1, 200)] == ["r300", "r299", "r0"]
     assert [index.data(RUN_ROLE).id for index in view.selectionModel().selectedRows()] == ["r42"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from studio.state.way_on import RESUME, START_OVER, way_on
+from studio.state.runs.way_on import RESUME, START_OVER, way_on
 from tests.training.tiny import tiny
 from training.runs.folder import create_run
 

@@ -108,7 +108,7 @@ def test_system_mode_follows_the_system(qapp: QApplication) -> None:
     assert theme().palette is LIGHT
 
 
-def test_the_pictures_in_the_style_sheet_exist_even_where_nothing_may_be_written(
+def test_the_images_in_the_style_sheet_exist_even_where_nothing_may_be_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     blocked = tmp_path / "file"

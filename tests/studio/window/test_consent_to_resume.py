@@ -16,11 +16,11 @@ from studio.forms.consent_editor import ConsentDialog
 from studio.state.context import AppContext
 from studio.widgets import Banner
 from tests.studio.window_driver import answer_next_dialog, open_window, press, runs_page
-from training.atomic import write_text
 from training.config import parse_config
 from training.config.consent import agree, agreed
 from training.runs.folder import RunFolder, create_run
-from training.runs.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, seal
+from training.runs.records.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, seal
+from training.system.atomic import write_text
 
 CODE = "def build(features: int, outputs: int): ...\n"
 TEACHER = "def build(features: int, classes: int): ...\n"
@@ -51,8 +51,8 @@ def test_the_banner_of_the_start_asks_for_each_file_and_a_no_changes_nothing(
 ) -> None:
     window = open_window(qtbot, context, "setup")
     context.library.refresh()
-    qtbot.waitUntil(lambda: bool(window.conduct.notices.findChildren(Banner)), timeout=10000)
-    (banner,) = window.conduct.notices.findChildren(Banner)
+    qtbot.waitUntil(lambda: bool(window.controller.notices.findChildren(Banner)), timeout=10000)
+    (banner,) = window.controller.notices.findChildren(Banner)
     files = sorted(path.relative_to(folder.path) for path in folder.path.rglob("*"))
 
     shown = answer_next_dialog(qtbot, ConsentDialog, "Cancel")

@@ -73,10 +73,10 @@ def test_every_system_gets_the_same_style() -> None:
 def test_the_first_frame_has_a_rail_an_outline_and_a_word_about_the_engine(qtbot: QtBot, isolated_home: Path) -> None:
     window = frame(qtbot, SettingsStore(isolated_home / "settings.json", AppSettings(page="runs")))
     assert window.rail.current() == "runs"
-    assert window.status.text.text() == "Engine warming up"
-    picture = window.grab().toImage()
+    assert window.status.text.text() == "Starting PyTorch …"
+    image = window.grab().toImage()
     across = window.stack.mapTo(window, window.stack.rect().center()).x()
-    colors = {picture.pixel(across, y) for y in range(window.height() - 60)}
+    colors = {image.pixel(across, y) for y in range(window.height() - 60)}
     assert len(colors) > 2  # cards on a page, not an empty ground
 
 
@@ -91,7 +91,7 @@ def test_what_is_clicked_before_the_window_is_furnished_is_done_afterwards(qtbot
     assert context.settings.get().theme == "dark"
     assert window.menu_button.menu().actions()
     qtbot.waitUntil(lambda: context.engine.state is EngineState.READY)
-    assert window.status.text.text().startswith("Engine ready")
+    assert window.status.text.text().startswith("Ready · ")
 
 
 def test_a_window_that_is_closed_before_it_is_furnished_is_gone(qtbot: QtBot, isolated_home: Path) -> None:

@@ -18,8 +18,7 @@ from studio.engine.monitor import RunMonitor
 from studio.engine.state import RunState
 from studio.state.context import AppContext
 from studio.widgets import Banner
-from studio.window.main_window import MainWindow
-from studio.window.navigation import PAGES
+from studio.window.main_window import PAGES, MainWindow
 from studio.window.preferences import PreferencesDialog
 from tests.studio.conftest import ENDLESS, MakeHost
 from tests.studio.window_driver import answer_next_question, open_window, press, train_page
@@ -50,14 +49,14 @@ def test_pages_come_by_rail_and_by_key(qtbot: QtBot, context: AppContext) -> Non
 
 def test_every_command_has_someone_who_carries_it_out(qtbot: QtBot, context: AppContext) -> None:
     window = open_window(qtbot, context)
-    assert set(window.conduct.actions.actions) == {action.id for action in ACTIONS}
+    assert set(window.controller.actions.actions) == {action.id for action in ACTIONS}
     keys = [action.shortcut for action in ACTIONS if action.shortcut]
     assert len(keys) == len(set(keys))
 
 
 def test_commands_follow_the_run(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     window = open_window(qtbot, context)
-    actions = window.conduct.actions.actions
+    actions = window.controller.actions.actions
 
     def enabled() -> set[str]:
         return {key for key in ("start", "pause", "stop", "save", "resume") if actions[key].isEnabled()}
@@ -97,7 +96,7 @@ def test_closing_while_training_can_be_cancelled(qtbot: QtBot, context: AppConte
 def test_closing_while_training_stops_and_keeps(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     window = open_window(qtbot, context)
     folder = begin_training(qtbot, context, config(epochs=ENDLESS, milliseconds=10))
-    answer_next_question(qtbot, "Stop and keep")
+    answer_next_question(qtbot, "Stop && save checkpoint")
     with qtbot.waitSignal(window.closed):
         window.close()
     assert folder.status()["status"] == "stopped"
@@ -146,8 +145,8 @@ def test_an_interrupted_run_is_offered_at_the_next_start(
     context.live.detach()
     window = open_window(qtbot, context, "setup")
     context.library.refresh()
-    qtbot.waitUntil(lambda: bool(window.conduct.notices.findChildren(Banner)))
-    banner = window.conduct.notices.findChildren(Banner)[0]
+    qtbot.waitUntil(lambda: bool(window.controller.notices.findChildren(Banner)))
+    banner = window.controller.notices.findChildren(Banner)[0]
     assert banner.accessibleName().startswith("“lab” was interrupted")
     qtbot.waitUntil(lambda: context.start_problem() == "")
     buttons = {button.text(): button for button in banner.findChildren(QPushButton)}
@@ -176,11 +175,11 @@ def test_a_run_that_dies_while_the_list_is_read_is_offered(
         )  # read, not yet delivered
         owner.kill()
         owner.wait()
-    qtbot.waitUntil(lambda: bool(window.conduct.notices.findChildren(Banner)))
-    (banner,) = window.conduct.notices.findChildren(Banner)
+    qtbot.waitUntil(lambda: bool(window.controller.notices.findChildren(Banner)))
+    (banner,) = window.controller.notices.findChildren(Banner)
     assert banner.accessibleName().startswith("“lab” was interrupted")
     assert banner.accessibleName().endswith("No checkpoint was saved.")
-    assert [button.text() for button in banner.findChildren(QPushButton)][:3] == ["Look at it", "Delete", "Start over"]
+    assert [button.text() for button in banner.findChildren(QPushButton)][:3] == ["Show run", "Delete", "Start over"]
     qtbot.waitUntil(lambda: not owner_of(folder))
     answer_next_question(qtbot, "Delete")
     press(banner, "Delete")
@@ -204,7 +203,7 @@ def test_a_notice_put_away_does_not_come_back_for_the_same_run(
         window = open_window(qtbot, context, "setup")
         with qtbot.waitSignal(context.library.refreshed):
             context.library.refresh()
-        return window.conduct.notices.findChildren(Banner)
+        return window.controller.notices.findChildren(Banner)
 
     (banner,) = offered()
     said = banner.accessibleName()
@@ -223,7 +222,7 @@ def test_a_dead_engine_is_shown_and_can_be_tried_again(
     assert "could not be started" in window.status.text.text()
     assert "could not be started" in broken.start_problem()
     assert not train_page(window).empty.button.isEnabled()
-    assert not window.conduct.actions.actions["start"].isEnabled()
+    assert not window.controller.actions.actions["start"].isEnabled()
     broken.background.close()
 
 

@@ -21,7 +21,7 @@ from training.config import RunConfig
 from training.control import Command
 from training.events import AttemptStarted, Completed
 from training.runs.folder import RunFolder, claim, create_run, release
-from training.runs.history import EventLog
+from training.runs.records.history import EventLog
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -44,7 +44,7 @@ def trained(workspace: Path, config: RunConfig, status: str = "completed", **rec
 
 
 def told(window: MainWindow) -> list[str]:
-    banners = window.conduct.notices.findChildren(Banner)
+    banners = window.controller.notices.findChildren(Banner)
     return [banner.accessibleName() for banner in banners if not banner.isHidden()]
 
 
@@ -69,7 +69,7 @@ def test_the_end_of_a_run_that_went_on_alone_is_told(
     qtbot.waitUntil(lambda: bool(told(window)))
     assert told(window)[0].startswith(words)
     assert context.settings.get().attended == ""  # told once
-    press(window.conduct.notices, "Show run")
+    press(window.controller.notices, "Show run")
     assert window.rail.current() == "train"
     assert context.live.folder == folder
     assert not told(window)

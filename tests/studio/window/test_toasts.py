@@ -23,7 +23,7 @@ SIZES = ((1280, 800), (1000, 640))
 
 def covered(window: MainWindow) -> list[str]:
     """The buttons under a toast that a click should reach."""
-    area = window.conduct.toasts
+    area = window.controller.toasts
     places = [QRect(toast.mapTo(window, QPoint()), toast.size()) for toast in area.toasts()]
     found = []
     for button in window.findChildren(QAbstractButton):
@@ -54,11 +54,11 @@ def test_toasts_cover_no_button(
             action_text="Show in folder",
             action=lambda: None,
         )
-    toasts = window.conduct.toasts.toasts()
+    toasts = window.controller.toasts.toasts()
     assert 1 <= len(toasts) <= 2
     for page in ("train", "runs", "setup"):
         context.show_page(page)
-        qtbot.waitUntil(lambda: window.conduct.toasts.toasts() == toasts and toasts[0].isVisible())
+        qtbot.waitUntil(lambda: window.controller.toasts.toasts() == toasts and toasts[0].isVisible())
         QWidget.grab(window)  # laid out
         assert not covered(window)
     press(toasts[-1], "Show details")
@@ -70,7 +70,7 @@ def test_toasts_cover_no_button(
 
 def test_the_notice_on_an_optimizers_scale_goes_with_the_optimizer(qtbot: QtBot, context: AppContext) -> None:
     window = open_window(qtbot, context, "setup")
-    page, area = window.page("setup"), window.conduct.toasts
+    page, area = window.page("setup"), window.controller.toasts
     assert isinstance(page, SetupPage)
     titles = []
     for kind in ("sgd", "muon", "sgd"):

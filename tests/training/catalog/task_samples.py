@@ -65,7 +65,7 @@ def table(folder: Path) -> Written:
 
 
 def masks(folder: Path) -> Written:
-    """20 pictures of 16 x 16 pixels whose bright half is a class of its own, with a border that is to be ignored."""
+    """20 images of 16 x 16 pixels whose bright half is a class of its own, with a border that is to be ignored."""
     random = np.random.default_rng(0)
     for part in ("images", "masks"):
         (folder / part).mkdir(exist_ok=True)
@@ -73,8 +73,8 @@ def masks(folder: Path) -> Written:
     for number in range(20):
         mask = np.zeros((16, 16), np.uint8)
         mask[:, : int(random.integers(4, 12))] = 1
-        picture = (random.integers(0, 100, (16, 16, 3)) + 120 * mask[..., None]).astype(np.uint8)
+        image = (random.integers(0, 100, (16, 16, 3)) + 120 * mask[..., None]).astype(np.uint8)
         mask[0] = 255
-        Image.fromarray(picture).save(folder / "images" / f"{number}.png")
+        Image.fromarray(image).save(folder / "images" / f"{number}.png")
         Image.fromarray(mask).save(folder / "masks" / f"{number}.png")
     return {"kind": "segmentation", "path": str(folder)}

@@ -7,7 +7,7 @@ import pytest
 from training import catalog
 from training.catalog import METRICS, Entry, entries, entry, metric, resolve
 from training.config import RunConfig
-from training.config.problems import alternatives
+from training.config.run import alternatives
 
 SECTIONS = ["dataset", "model", "objective", "optimizer", "schedule"]
 ALL = [(section, row) for section in SECTIONS for row in entries(section)]

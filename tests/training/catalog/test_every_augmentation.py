@@ -1,4 +1,4 @@
-"""Every variation of pictures trains, is saved, goes on to the same bits, and is exported, as a script that repeats the run."""
+"""Every variation of images trains, is saved, goes on to the same bits, and is exported, as a script that repeats the run."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 
 from tests.training.catalog.whole_way import export, train_and_resume
 from tests.training.data.conftest import fill_class
-from tests.training.data.pairs_of_pictures import write_pairs
+from tests.training.data.pairs_of_images import write_pairs
 from tests.training.export.test_script import assert_same_run, check_source, train_by_script
 from tests.training.tiny import tiny
 from training.config import RunConfig
-from training.config.image_section import ImageSection
+from training.config.sections.data.image_section import ImageSection
 from training.engine.compile import compiler
 from training.errors import ConfigError
 from training.export import export_checkpoint
@@ -99,8 +99,8 @@ def test_together_with_other_settings(more: tuple[str, ...], tmp_path: Path) -> 
 
 def test_two_classes_told_by_one_score_are_mixed_in_a_script_too(tmp_path: Path) -> None:
     for number, name in enumerate(("apple", "bear")):
-        fill_class(tmp_path / "pictures" / name, 12, seed=100 * number)
-    data = ("dataset.kind=image_folder", f"dataset.path={tmp_path / 'pictures'}", "objective.kind=binary")
+        fill_class(tmp_path / "images" / name, 12, seed=100 * number)
+    data = ("dataset.kind=image_folder", f"dataset.path={tmp_path / 'images'}", "objective.kind=binary")
     last = train_and_resume(small(AMOUNTS["mixup_alpha"], *data), tmp_path, step=1)
     script = tmp_path / "train.py"
     export_checkpoint(last, "script", script)
@@ -114,7 +114,7 @@ def test_a_compiled_step_takes_mixed_targets(tmp_path: Path) -> None:
     train_and_resume(small(TOGETHER, "precision.compile=step"), tmp_path, step=1)
 
 
-def test_pictures_with_masks_go_the_whole_way(tmp_path: Path) -> None:
+def test_images_with_masks_go_the_whole_way(tmp_path: Path) -> None:
     """All but mixing, which they have no settings for."""
     unmixed = [f"dataset.{setting}" for setting in TOGETHER if "mix" not in setting]
     settings = (

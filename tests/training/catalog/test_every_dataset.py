@@ -34,8 +34,8 @@ def _sections(kind: str, folder: Path) -> dict[str, Any]:
         np.savez(folder / "a.npz", x=np.arange(160.0).reshape(80, 2), y=np.arange(80) % 3)
         dataset |= {"path": str(folder / "a.npz")}
     if kind == "npz_pictures":
-        pictures = np.random.default_rng(0).integers(0, 256, (80, 8, 8, 3), dtype=np.uint8)
-        np.savez(folder / "a.npz", x=pictures, y=np.arange(80) % 3)
+        images = np.random.default_rng(0).integers(0, 256, (80, 8, 8, 3), dtype=np.uint8)
+        np.savez(folder / "a.npz", x=images, y=np.arange(80) % 3)
         dataset |= {"path": str(folder / "a.npz"), "flip": True}
         model = {"kind": "small_cnn", "channels": [4, 4], "hidden": 8}
     if kind in ("table", "ranking"):

@@ -13,13 +13,13 @@ from tokenizers import Tokenizer
 from tests.training.catalog.whole_way import content, export, train_and_resume
 from tests.training.data.text_sample import write_text
 from training.config import RunConfig, apply_overrides, parse_config
-from training.config.text import TextDataset
-from training.data.vocabulary import vocabulary_of
-from training.engine.run import resume_run, start_run
+from training.config.sections.data.text import TextDataset
+from training.data.texts.vocabulary import vocabulary_of
+from training.engine.runs.run import resume_run, start_run
 from training.errors import InputError, TrainingError
 from training.export import export_checkpoint
 from training.facts import DataFacts
-from training.runs.manifest import read_manifest
+from training.runs.records.manifest import read_manifest
 
 
 def small(folder: Path, *overrides: str) -> RunConfig:

@@ -57,8 +57,8 @@ def _masks(folder: Path, side: int) -> dict[str, Any]:
     for index in range(12):
         mask = (np.arange(side) * 3 // side)[:, None].repeat(side, 1).astype(np.uint8)
         Image.fromarray(mask).save(folder / "masks" / f"{index}.png")
-        picture = mask[..., None] * 80 + numbers.integers(0, 60, (side, side, 3)).astype(np.uint8)
-        Image.fromarray(picture.astype(np.uint8)).save(folder / "images" / f"{index}.png")
+        image = mask[..., None] * 80 + numbers.integers(0, 60, (side, side, 3)).astype(np.uint8)
+        Image.fromarray(image.astype(np.uint8)).save(folder / "images" / f"{index}.png")
     return {"kind": "segmentation", "path": str(folder), "image_size": [side, side]}
 
 

@@ -11,11 +11,11 @@ from tests.training.catalog.task_samples import small
 from tests.training.catalog.whole_way import export, train_and_resume
 from training.catalog import OBJECTIVES
 from training.config import apply_overrides, parse_config
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 from training.errors import InputError
-from training.runs.evaluation import read_evaluation
 from training.runs.folder import RunFolder
-from training.runs.manifest import read_manifest
+from training.runs.records.evaluation import read_evaluation
+from training.runs.records.manifest import read_manifest
 
 ACCUMULATED = ("loop.batch_size=5", "loop.accumulation=3")
 FORMS: dict[str, tuple[str, ...]] = {

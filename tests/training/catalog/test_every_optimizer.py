@@ -12,7 +12,7 @@ from tests.training.tiny import tiny
 from training.catalog import OPTIMIZERS, Entry
 from training.config import RunConfig, dump_config
 from training.errors import ConfigError
-from training.runs.manifest import read_manifest
+from training.runs.records.manifest import read_manifest
 
 WITHOUT_MOMENTUM = ("adagrad", "adafactor")
 

@@ -9,7 +9,7 @@ import pytest
 from tests.training.catalog.whole_way import export, train_and_resume
 from tests.training.tiny import tiny
 from training.catalog import SCHEDULES, Entry
-from training.runs.series import read_series
+from training.runs.records.series import read_series
 from training.schedules import describe, make_schedule
 
 SHORT = {

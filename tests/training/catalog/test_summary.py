@@ -74,12 +74,12 @@ _TABULAR: dict[str, Any] = {
             0,
             "diamonds.csv → last column, 2 classes · Tabular MLP · AdamW, one cycle 1e-3 · Cross-entropy",
         ),
-        ({}, None, 0, "Drawn shapes → class · Small CNN · AdamW, one cycle 1e-3 · Cross-entropy"),
+        ({}, None, 0, "Synthetic shapes → class · Small CNN · AdamW, one cycle 1e-3 · Cross-entropy"),
         (
             {"model": {"kind": "torchvision", "name": "resnet18"}},
             {"target": "class", "classes": ["a"], "class_count": 1000},
             11_689_512,
-            "Drawn shapes → 1,000 classes · resnet18 11.7M · AdamW, one cycle 1e-3 · Cross-entropy",
+            "Synthetic shapes → 1,000 classes · resnet18 11.7M · AdamW, one cycle 1e-3 · Cross-entropy",
         ),
     ],
 )

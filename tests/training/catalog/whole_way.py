@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from training.config import RunConfig
-from training.engine.run import resume_run, start_run
+from training.engine.runs.run import resume_run, start_run
 from training.export import export_checkpoint
 from training.runs.folder import RunFolder
 

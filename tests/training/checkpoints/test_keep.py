@@ -14,14 +14,14 @@ import pytest
 import torch
 
 from tests.training.small_files import files_no_larger_than
-from training.checkpoints import Keeper, load, newest_good
+from training.checkpoints import CheckpointManager, load, newest_good
 from training.checkpoints.snapshot import Snapshot
 from training.config import RunConfig
 from training.errors import TrainingError
 from training.events import CheckpointSaved
-from training.runs import manifest
 from training.runs.folder import RunFolder, create_run
-from training.runs.manifest import (
+from training.runs.records import manifest
+from training.runs.records.manifest import (
     MANIFEST,
     STATE,
     WEIGHTS,
@@ -67,42 +67,42 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 @pytest.fixture
-def keeper(folder: RunFolder, saved: list[CheckpointSaved]) -> Iterator[Keeper]:
-    keeper = Keeper(folder, 3, saved.append)
-    yield keeper
-    keeper.close()
+def manager(folder: RunFolder, saved: list[CheckpointSaved]) -> Iterator[CheckpointManager]:
+    manager = CheckpointManager(folder, 3, saved.append)
+    yield manager
+    manager.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limit on a file's size")
 @pytest.mark.parametrize("large", ["weights", "state"])
 def test_a_full_disk_is_explained_and_leaves_nothing_half_written(
-    folder: RunFolder, keeper: Keeper, large: str
+    folder: RunFolder, manager: CheckpointManager, large: str
 ) -> None:
-    keeper.save(snapshot(1), best=True)
-    keeper.finish()
+    manager.save(snapshot(1), best=True)
+    manager.finish()
     labels = read_labels(folder)
     with files_no_larger_than(1 << 16):
-        keeper.save(snapshot(2, **{large: 1 << 20}), best=True)
+        manager.save(snapshot(2, **{large: 1 << 20}), best=True)
         with pytest.raises(TrainingError, match="could not be written") as caught:
-            keeper.finish()
+            manager.finish()
     assert "resume" in caught.value.advice
     assert read_labels(folder) == labels
     assert [path.name for path in folder.checkpoints.iterdir()] == [checkpoint_name(1)]
 
 
 def test_the_next_copy_waits_for_the_snapshot_before_and_all_are_written_in_order(
-    keeper: Keeper, saved: list[CheckpointSaved]
+    manager: CheckpointManager, saved: list[CheckpointSaved]
 ) -> None:
     disk, copied, content = threading.Event(), threading.Event(), [torch.zeros(8)]
-    first = keeper.copy(content).content[0]
-    keeper.save(snapshot(1), best=False, first=lambda: assert_set(disk))
+    first = manager.copy(content).content[0]
+    manager.save(snapshot(1), best=False, first=lambda: assert_set(disk))
     places = []
 
     def go_on() -> None:
         for step in range(2, 6):
-            places.append(keeper.copy(content).content[0].data_ptr())
+            places.append(manager.copy(content).content[0].data_ptr())
             copied.set()
-            keeper.save(snapshot(step, float(step)), best=step == 2)
+            manager.save(snapshot(step, float(step)), best=step == 2)
 
     loop = threading.Thread(target=go_on)
     loop.start()
@@ -110,7 +110,7 @@ def test_the_next_copy_waits_for_the_snapshot_before_and_all_are_written_in_orde
     assert saved == []
     disk.set()
     loop.join(60)
-    keeper.finish()
+    manager.finish()
     assert [event.step for event in saved] == [1, 2, 3, 4, 5]
     assert [event.labels for event in saved] == [("last",), ("last", "best"), ("last",), ("last",), ("last",)]
     assert places == 4 * [first.data_ptr()]
@@ -121,18 +121,20 @@ def assert_set(event: threading.Event) -> None:
     assert event.wait(60)
 
 
-def test_what_a_checkpoint_refers_to_is_durable_before_it_appears(folder: RunFolder, keeper: Keeper) -> None:
+def test_what_a_checkpoint_refers_to_is_durable_before_it_appears(
+    folder: RunFolder, manager: CheckpointManager
+) -> None:
     seen: list[list[Path]] = []
-    keeper.save(snapshot(1), best=False, first=lambda: seen.append(list(folder.checkpoints.iterdir())))
-    keeper.finish()
+    manager.save(snapshot(1), best=False, first=lambda: seen.append(list(folder.checkpoints.iterdir())))
+    manager.finish()
     assert seen == [[]]
 
     def fail() -> None:
         raise OSError(5, "Input/output error")
 
-    keeper.save(snapshot(2), best=True, first=fail)
+    manager.save(snapshot(2), best=True, first=fail)
     with pytest.raises(TrainingError, match="Input/output error"):
-        keeper.finish()
+        manager.finish()
     assert read_labels(folder) == {"last": checkpoint_name(1)}
     assert not (folder.checkpoints / checkpoint_name(2)).exists()
 
@@ -145,29 +147,29 @@ def test_what_a_checkpoint_refers_to_is_durable_before_it_appears(folder: RunFol
         OSError(12, "Cannot allocate memory"),
     ],
 )
-def test_a_fault_that_is_not_the_disks_is_not_told_as_one(keeper: Keeper, fault: Exception) -> None:
+def test_a_fault_that_is_not_the_disks_is_not_told_as_one(manager: CheckpointManager, fault: Exception) -> None:
     def fail() -> None:
         raise fault
 
-    keeper.save(replace(snapshot(1), arrived=fail), best=False)
+    manager.save(replace(snapshot(1), arrived=fail), best=False)
     with pytest.raises(type(fault)) as caught:
-        keeper.finish()
+        manager.finish()
     assert caught.value is fault
 
 
-def test_a_fault_is_raised_at_the_next_save_without_waiting(keeper: Keeper) -> None:
+def test_a_fault_is_raised_at_the_next_save_without_waiting(manager: CheckpointManager) -> None:
     failed = threading.Event()
 
     def fail() -> None:
         failed.set()
         raise OSError(28, "No space left on device")
 
-    keeper.save(snapshot(1), best=False, first=fail)
+    manager.save(snapshot(1), best=False, first=fail)
     assert failed.wait(60)
 
     def go_on_saving() -> None:
         for step in range(2, 1000):
-            keeper.save(snapshot(step), best=False)
+            manager.save(snapshot(step), best=False)
             time.sleep(0.01)
 
     with pytest.raises(TrainingError, match="No space left"):
@@ -180,9 +182,9 @@ def test_a_run_that_ends_for_another_reason_logs_the_checkpoint_it_could_not_wri
     def fail() -> None:
         raise OSError(28, "No space left on device")
 
-    keeper = Keeper(folder, 3, lambda saved: None)
-    keeper.save(snapshot(1), best=False, first=fail)
-    keeper.close()
+    manager = CheckpointManager(folder, 3, lambda saved: None)
+    manager.save(snapshot(1), best=False, first=fail)
+    manager.close()
     assert "No space left on device" in caplog.text
 
 
@@ -194,56 +196,56 @@ def kept_steps(folder: RunFolder) -> list[int]:
 def test_the_place_to_go_back_to_outlives_what_a_person_saves(
     folder: RunFolder, rolls_back: bool, kept: list[int]
 ) -> None:
-    keeper = Keeper(folder, 1, lambda saved: None, rolls_back)
-    keeper.save(planned(1), best=False)
+    manager = CheckpointManager(folder, 1, lambda saved: None, rolls_back)
+    manager.save(planned(1), best=False)
     for step in (2, 3):
-        keeper.save(snapshot(step), best=False)
-    keeper.finish()
+        manager.save(snapshot(step), best=False)
+    manager.finish()
     assert kept_steps(folder) == kept
-    keeper.save(planned(4), best=False)
-    keeper.close()
+    manager.save(planned(4), best=False)
+    manager.close()
     assert kept_steps(folder) == [4]
 
 
 def test_the_best_before_a_row_of_skips_is_the_best_again_after_going_back(folder: RunFolder) -> None:
-    keeper = Keeper(folder, 1, lambda saved: None, rolls_back=True)
-    keeper.save(planned(1), best=True)
-    keeper.save(planned(2), best=False)
-    keeper.finish()
-    keeper.row_is_open = True
-    keeper.save(planned(3), best=True)  # validated for the first time since step 2, already in the row
-    keeper.cut(folder.checkpoints / checkpoint_name(2))
-    keeper.relabel(checkpoint_name(2), best_step=1)
+    manager = CheckpointManager(folder, 1, lambda saved: None, rolls_back=True)
+    manager.save(planned(1), best=True)
+    manager.save(planned(2), best=False)
+    manager.finish()
+    manager.row_is_open = True
+    manager.save(planned(3), best=True)  # validated for the first time since step 2, already in the row
+    manager.rewind(folder.checkpoints / checkpoint_name(2))
+    manager.relabel(checkpoint_name(2), best_step=1)
     assert read_labels(folder) == {"last": checkpoint_name(2), "best": checkpoint_name(1)}
-    keeper.save(planned(4), best=True)
-    keeper.close()
+    manager.save(planned(4), best=True)
+    manager.close()
     assert kept_steps(folder) == [4]
 
 
-def test_a_step_saved_again_with_the_same_content_is_left_alone(folder: RunFolder, keeper: Keeper) -> None:
+def test_a_step_saved_again_with_the_same_content_is_left_alone(folder: RunFolder, manager: CheckpointManager) -> None:
     """Whoever reads it meanwhile must not find other files half-way; only its labels change."""
     path = folder.checkpoints / checkpoint_name(1)
-    keeper.save(snapshot(1), best=False)
-    keeper.finish()
+    manager.save(snapshot(1), best=False)
+    manager.finish()
     before = {file.name: (file.stat().st_ino, file.stat().st_mtime_ns) for file in path.iterdir()}
     assert set(before) == {WEIGHTS, STATE, MANIFEST}
-    keeper.save(snapshot(1), best=True)
-    keeper.finish()
+    manager.save(snapshot(1), best=True)
+    manager.finish()
     assert {file.name: (file.stat().st_ino, file.stat().st_mtime_ns) for file in path.iterdir()} == before
     assert read_labels(folder) == {"last": path.name, "best": path.name}
     assert [entry.name for entry in folder.checkpoints.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize("damaged", [False, True])
-def test_a_step_saved_again_replaces_what_differs(folder: RunFolder, keeper: Keeper, damaged: bool) -> None:
+def test_a_step_saved_again_replaces_what_differs(folder: RunFolder, manager: CheckpointManager, damaged: bool) -> None:
     path = folder.checkpoints / checkpoint_name(1)
-    keeper.save(snapshot(1), best=False)
-    keeper.finish()
+    manager.save(snapshot(1), best=False)
+    manager.finish()
     before = read_manifest(path)["files"]
     if damaged:
         (path / WEIGHTS).write_bytes(b"\0" * (path / WEIGHTS).stat().st_size)
-    keeper.save(snapshot(1, 0.0 if damaged else 1.0), best=False)
-    keeper.finish()
+    manager.save(snapshot(1, 0.0 if damaged else 1.0), best=False)
+    manager.finish()
     assert (verify(path)["files"] == before) == damaged
     assert [entry.name for entry in folder.checkpoints.iterdir()] == [path.name]
 
@@ -252,19 +254,19 @@ def test_a_checkpoint_tidied_away_while_it_is_looked_at_is_not_a_damaged_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = create_run(tmp_path, RunConfig())
-    keeper = Keeper(folder, 1, lambda saved: None)
-    keeper.save(snapshot(1), best=False)
-    keeper.finish()
+    manager = CheckpointManager(folder, 1, lambda saved: None)
+    manager.save(snapshot(1), best=False)
+    manager.finish()
 
     def look(path: Path) -> dict[str, Any]:
         if path.name == checkpoint_name(1):
-            keeper.save(snapshot(2), best=False)
-            keeper.finish()
+            manager.save(snapshot(2), best=False)
+            manager.finish()
         return verify(path)
 
     monkeypatch.setattr(load, "verify", look)
-    path, manifest, refused = newest_good(folder, 10)
-    keeper.close()
+    path, manifest, refused = newest_good(folder)
+    manager.close()
     assert path == folder.checkpoints / checkpoint_name(2)
     assert (manifest["step"], refused) == (2, [])
 
@@ -279,17 +281,16 @@ def test_of_many_kept_checkpoints_each_manifest_is_read_once(
         return read_manifest(path)
 
     monkeypatch.setattr(manifest, "read_manifest", counted)
-    keeper = Keeper(folder, 20, saved.append)
+    manager = CheckpointManager(folder, 20, saved.append)
     for step in range(1, 31):
-        keeper.save(snapshot(step), best=step == 2)
-        keeper.finish()
-    keeper.close()
+        manager.save(snapshot(step), best=step == 2)
+        manager.finish()
+    manager.close()
     assert read == [folder.checkpoints / checkpoint_name(step) for step in range(1, 31)]
-    known: dict[Path, tuple[manifest.Stamp, manifest.CheckpointInfo]] = {}
     fresh = list_checkpoints(folder)
     assert [info.step for info in fresh] == [*range(30, 10, -1), 2]
-    assert list_checkpoints(folder, known) == fresh == list_checkpoints(folder, known)
     manifest.write_labels(folder, {"last": checkpoint_name(29)})
     (folder.checkpoints / checkpoint_name(12) / MANIFEST).write_text("{}")
-    assert list_checkpoints(folder, known) == list_checkpoints(folder)
-    assert [info.labels for info in list_checkpoints(folder, known)[:2]] == [(), ("last",)]
+    known = list_checkpoints(folder)
+    assert [info.step for info in known] == [*range(30, 12, -1), 11, 2]
+    assert [info.labels for info in known[:2]] == [(), ("last",)]

@@ -11,12 +11,15 @@ from training.catalog import entries
 from training.config import RunConfig, parse_config
 from training.config.describe import FieldSpec, describe
 from training.config.diff import Change, diff
-from training.config.engine import Checkpoints, Loader, Loop, Precision
 from training.config.fields import Section
-from training.config.model import Mlp
-from training.config.objective import Classification
-from training.config.optimizer import AdamW
-from training.config.zoo import TorchvisionModel
+from training.config.sections.checkpoints import Checkpoints
+from training.config.sections.loader import Loader
+from training.config.sections.loop import Loop
+from training.config.sections.model import Mlp
+from training.config.sections.objective import Classification
+from training.config.sections.optimizer import AdamW
+from training.config.sections.precision import Precision
+from training.config.sections.pretrained import TorchvisionModel
 
 SECTION_CLASSES: list[type[Section]] = [
     *(row.config for name in ("dataset", "model", "objective", "optimizer", "schedule") for row in entries(name)),
@@ -34,7 +37,7 @@ def test_every_setting_is_described(section: type[Section]) -> None:
     assert {found.name for found in specs} == set(section.model_fields) - {"kind"}
     for found in specs:
         assert found.title
-        assert found.title[0].isupper()
+        assert found.title[0].isupper() or found.title.startswith("torch.")
         assert found.help.endswith((".", "!"))
         assert found.required or found.default is not None or found.optional
         if found.editor == "choice":

@@ -10,14 +10,16 @@ import pytest
 
 from training.catalog import entries
 from training.config import RunConfig, apply_overrides, dump_config, load_config, parse_config, save_config
-from training.config.engine import Checkpoints, Loop
 from training.config.files import config_data, overrides_of
-from training.config.model import Mlp, SmallCnn
-from training.config.objective import Classification
-from training.config.optimizer import AdamW, Sgd
 from training.config.run import SECTIONS
-from training.config.schedule import OneCycle
+from training.config.sections.checkpoints import Checkpoints
+from training.config.sections.loop import Loop
+from training.config.sections.model import Mlp, SmallCnn
+from training.config.sections.objective import Classification
+from training.config.sections.optimizer import AdamW, Sgd
+from training.config.sections.schedule import OneCycle
 from training.errors import ConfigError, InputError
+from training.system.resources import find_resources
 from training.toml_text import read_config_text, read_toml
 
 LAB = """
@@ -125,6 +127,10 @@ def test_an_emptied_setting_stays_empty(tmp_path: Path) -> None:
     assert parse_config(read_toml(text, "text")) == config
 
 
+def test_a_setting_of_an_earlier_version_is_forgotten() -> None:
+    assert parse_config({"loader": {"decoder": "gpu", "workers": 0}}) == parse_config({"loader": {"workers": 0}})
+
+
 def test_written_file_has_the_contracts_sections_in_order() -> None:
     data = read_toml(dump_config(RunConfig()), "text")
     assert [key for key, value in data.items() if isinstance(value, dict)] == list(SECTIONS)
@@ -133,7 +139,7 @@ def test_written_file_has_the_contracts_sections_in_order() -> None:
 
 
 def test_presets_are_valid() -> None:
-    presets = sorted((Path(__file__).parents[3] / "training" / "presets").glob("*.toml"))
+    presets = sorted(find_resources("training", "presets").glob("*.toml"))
     assert presets
     for preset in presets:
         parse_config(read_toml(preset.read_text(encoding="utf-8"), str(preset)), str(preset), paths=False)
@@ -145,12 +151,12 @@ class TestPaths:
     ) -> None:
         here, there = tmp_path / "here", tmp_path / "there"
         for folder in (here, there):
-            (folder / "pictures").mkdir(parents=True)
-        (here / "job.toml").write_text('[dataset]\nkind = "image_folder"\npath = "pictures"\n')
+            (folder / "images").mkdir(parents=True)
+        (here / "job.toml").write_text('[dataset]\nkind = "image_folder"\npath = "images"\n')
         monkeypatch.chdir(there)
-        assert load_config(here / "job.toml").dataset.path == str(here / "pictures")  # type: ignore[union-attr]
-        (here / "pictures").rmdir()
-        assert load_config(here / "job.toml").dataset.path == str(there / "pictures")  # type: ignore[union-attr]
+        assert load_config(here / "job.toml").dataset.path == str(here / "images")  # type: ignore[union-attr]
+        (here / "images").rmdir()
+        assert load_config(here / "job.toml").dataset.path == str(there / "images")  # type: ignore[union-attr]
 
     def test_missing_in_both_names_the_place_beside_the_file(self, tmp_path: Path) -> None:
         (tmp_path / "job.toml").write_text('[dataset]\nkind = "idx"\npath = "nowhere"\n')
@@ -161,9 +167,9 @@ class TestPaths:
         assert problem.message.startswith(str(tmp_path / "nowhere"))
 
     def test_home_is_expanded(self, isolated_home: Path, tmp_path: Path) -> None:
-        (isolated_home / "pictures").mkdir()
-        config = parse_config({"dataset": {"kind": "image_folder", "path": "~/pictures"}}, folder=tmp_path)
-        assert config.dataset.path == str(isolated_home / "pictures")  # type: ignore[union-attr]
+        (isolated_home / "images").mkdir()
+        config = parse_config({"dataset": {"kind": "image_folder", "path": "~/images"}}, folder=tmp_path)
+        assert config.dataset.path == str(isolated_home / "images")  # type: ignore[union-attr]
 
     @pytest.mark.parametrize(
         ("path", "sentence"),

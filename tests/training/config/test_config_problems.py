@@ -114,7 +114,7 @@ def adamw(**settings: Any) -> dict[str, Any]:
         # settings that do not go together
         (
             {"dataset": {"kind": "spiral"}},
-            "model.kind: small_cnn needs pictures, but spiral gives points; choose mlp or tabular.",
+            "model.kind: small_cnn needs images, but spiral gives points; choose mlp or tabular.",
         ),
         (
             {"optimizer": {"kind": "sgd", "momentum": 0.0}},
@@ -134,7 +134,7 @@ def adamw(**settings: Any) -> dict[str, Any]:
         ),
         (
             {"dataset": {"kind": "idx", "path": ".", "validation": "test", "test_fraction": 0.3}},
-            "dataset.test_fraction: nothing is held back where dataset.validation is test: the test part",
+            "dataset.test_fraction: nothing is held out where dataset.validation is test: the test part",
         ),
         (
             {"model": {"kind": "torchvision", "name": "resnet19"}},

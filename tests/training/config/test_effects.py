@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from training.config import RunConfig, parse_config
-from training.config.dataset_section import DatasetSection
 from training.config.diff import Change
-from training.config.effects import EFFECTS, effect_of
-from training.config.image_section import ImageSection
-from training.config.problems import alternatives
-from training.config.sheet import Sheet, branch_sheet
+from training.config.rules.effects import EFFECTS, effect_of
+from training.config.rules.resume_plan import ResumePlan, plan_branch
+from training.config.run import alternatives
+from training.config.sections.data.dataset_section import DatasetSection
+from training.config.sections.data.image_section import ImageSection
 
 MANIFEST: dict[str, Any] = {"step": 16, "epoch": 2, "averaged": False, "data": {"training_samples": 240}}
 SECTIONS = ("dataset", "model", "objective")
@@ -33,21 +33,21 @@ def test_no_effect_is_told_of_a_setting_that_there_is_not() -> None:
     assert {path for path in EFFECTS if path.partition(".")[0] in SECTIONS} <= known
 
 
-def test_a_setting_that_varies_pictures_means_nothing_else_elsewhere() -> None:
+def test_a_setting_that_varies_images_means_nothing_else_elsewhere() -> None:
     """Effects go by name: no kind of data may call another thing by the name of a variation."""
     varying = ImageSection.model_fields.keys() - DatasetSection.model_fields
     for cls in alternatives("dataset").values():
         assert issubclass(cls, ImageSection) or not varying & cls.model_fields.keys()
 
 
-def sheet(before: dict[str, Any], **changed: dict[str, Any]) -> Sheet:
+def sheet(before: dict[str, Any], **changed: dict[str, Any]) -> ResumePlan:
     def config(data: dict[str, Any]) -> RunConfig:
         return parse_config(data, paths=False)
 
     after = before | {
         section: values if values.get("kind") else before[section] | values for section, values in changed.items()
     }
-    return branch_sheet(config(before), config(after), MANIFEST)
+    return plan_branch(config(before), config(after), MANIFEST)
 
 
 SHAPES: dict[str, Any] = {
@@ -73,14 +73,14 @@ SWITCHED_ON: dict[str, dict[str, Any]] = {  # what has to be on for a detail of 
 
 
 @pytest.mark.parametrize("name", sorted(ImageSection.model_fields.keys() - DatasetSection.model_fields))
-def test_pictures_varied_otherwise_are_the_same_samples(name: str) -> None:
+def test_images_varied_otherwise_are_the_same_samples(name: str) -> None:
     usual = ImageSection.model_fields[name].default
     value = OTHER.get(name, True if usual is False else 3 if isinstance(usual, int) else 0.25)
     told = sheet(SHAPES | {"dataset": SHAPES["dataset"] | SWITCHED_ON.get(name, {})}, dataset={name: value})
     assert [change.path for change in told.changed] == [f"dataset.{name}"]
     assert told.continues
     assert "plateau" in told.parts
-    assert f"the training pictures are varied otherwise from here on, because of dataset.{name}" in told.notes
+    assert f"the training images are augmented otherwise from here on, because of dataset.{name}" in told.notes
 
 
 MOONS: dict[str, Any] = {"dataset": {"kind": "moons"}, "model": {"kind": "mlp"}}
@@ -155,8 +155,8 @@ def test_another_task_over_other_data_is_said_to_need_as_many_outputs() -> None:
 
 
 RESNET: dict[str, Any] = {"dataset": {"kind": "shapes"}, "model": {"kind": "torchvision"}}
-OWN = "pictures are normalised by the training pictures' own mean and spread"
-AS_KNOWN = "pictures are normalised by the mean and spread that the checkpoint's weights were trained with"
+OWN = "images are normalized by the training images' own mean and std"
+AS_KNOWN = "images are normalized by the mean and std that the checkpoint's weights were trained with"
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 from training.config import RunConfig, apply_overrides, load_config, parse_config
 from training.config.diff import diff
-from training.config.effects import effect_of
-from training.config.objective import Classification, Segmentation
+from training.config.rules.effects import effect_of
+from training.config.sections.objective import Classification, Segmentation
 from training.errors import ConfigError
 
 POINTS: dict[str, Any] = {"dataset": {"kind": "moons"}, "model": {"kind": "mlp"}}
@@ -29,7 +29,7 @@ POINTS: dict[str, Any] = {"dataset": {"kind": "moons"}, "model": {"kind": "mlp"}
         ),
         (
             {"kind": "classification", "class_weights": [0, 0.0]},
-            "objective.class_weights: are all 0, so nothing would be learnt; give some class a weight.",
+            "objective.class_weights: are all 0, so nothing would be learned; give some class a weight.",
         ),
         ({"kind": "classification", "class_weights": [1, -2]}, "objective.class_weights.1: must be at least 0.0, but is -2."),
         ({"kind": "binary", "label_smoothing": 0.1}, "objective.label_smoothing: unknown key in [objective] with kind"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from training.config.signature import Parameter, signature_of
+from training.config.rules.signature import Parameter, signature_of
 from training.errors import InputError
 
 

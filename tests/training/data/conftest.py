@@ -26,19 +26,19 @@ def idx_bytes(array: NDArray[np.uint8]) -> bytes:
 
 
 def write_idx(folder: Path, prefix: str, n: int, *, gzipped: bool = False, size: tuple[int, int] = (6, 5)) -> None:
-    """``n`` pictures and labels 0, 1, 2, 0, ...; picture i is drawn from seed ``n`` and so known to the test."""
+    """``n`` images and labels 0, 1, 2, 0, ...; image i is drawn from seed ``n`` and so known to the test."""
     folder.mkdir(parents=True, exist_ok=True)
-    pictures = np.random.default_rng(n).integers(0, 256, (n, *size), dtype=np.uint8)
+    images = np.random.default_rng(n).integers(0, 256, (n, *size), dtype=np.uint8)
     labels = (np.arange(n) % 3).astype(np.uint8)
-    for name, array in ((f"{prefix}-images-idx3-ubyte", pictures), (f"{prefix}-labels-idx1-ubyte", labels)):
+    for name, array in ((f"{prefix}-images-idx3-ubyte", images), (f"{prefix}-labels-idx1-ubyte", labels)):
         if gzipped:
             (folder / f"{name}.gz").write_bytes(gzip.compress(idx_bytes(array)))
         else:
             (folder / name).write_bytes(idx_bytes(array))
 
 
-def picture(seed: int, size: tuple[int, int] = (16, 16)) -> Image.Image:
-    """A smooth random RGB picture of (width, height)."""
+def image(seed: int, size: tuple[int, int] = (16, 16)) -> Image.Image:
+    """A smooth random RGB image of (width, height)."""
     small = np.random.default_rng(seed).integers(0, 256, (4, 4, 3), dtype=np.uint8)
     return Image.fromarray(small).resize(size, Image.Resampling.BICUBIC)
 
@@ -46,12 +46,12 @@ def picture(seed: int, size: tuple[int, int] = (16, 16)) -> Image.Image:
 def fill_class(folder: Path, n: int, *, seed: int = 0, size: tuple[int, int] = (16, 16)) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(n):
-        picture(seed + number, size).save(folder / f"{number:03}.png")
+        image(seed + number, size).save(folder / f"{number:03}.png")
 
 
 @pytest.fixture
 def idx_folder(tmp_path: Path) -> Path:
-    """60 training and 12 test pictures of 6 x 5 pixels, three classes."""
+    """60 training and 12 test images of 6 x 5 pixels, three classes."""
     write_idx(tmp_path / "idx", "train", 60)
     write_idx(tmp_path / "idx", "t10k", 12, gzipped=True)
     return tmp_path / "idx"
@@ -59,7 +59,7 @@ def idx_folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def image_folder(tmp_path: Path) -> Path:
-    """Three classes of 12 RGB pictures, 16 x 16."""
+    """Three classes of 12 RGB images, 16 x 16."""
     for number, name in enumerate(("apple", "bear", "crow")):
         fill_class(tmp_path / "pictures" / name, 12, seed=100 * number)
     return tmp_path / "pictures"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from tests.training.data.conftest import idx_bytes, picture
+from tests.training.data.conftest import idx_bytes, image
 from tests.training.data.mat_files import HEAD, Arrays, mat, nested
 
 RANDOM = np.random.default_rng(0)
@@ -24,7 +24,7 @@ SIDE = (20, 24)
 def photograph(path: Path) -> None:
     """Another one for each path."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    picture(sum(str(path.name).encode()), SIDE).save(path, {".ppm": "PPM", ".png": "PNG"}.get(path.suffix, "JPEG"))
+    image(sum(str(path.name).encode()), SIDE).save(path, {".ppm": "PPM", ".png": "PNG"}.get(path.suffix, "JPEG"))
 
 
 def text(path: Path, *lines: str) -> None:

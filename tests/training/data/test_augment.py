@@ -1,4 +1,4 @@
-"""Variation: the right pictures, drawn for each sample alone."""
+"""Variation: the right images, drawn for each sample alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from training.config.dataset import ShapesDataset, SpiralDataset
+from training.config.sections.data.dataset import ShapesDataset
+from training.config.sections.data.toys import SpiralDataset
 from training.data.augment import Augmenter, gather_pixels, rotate
 
 
@@ -18,7 +19,7 @@ def augmenter(seed: int = 0, **settings: Any) -> Augmenter:
     return Augmenter(ShapesDataset.model_validate(settings), seed)
 
 
-def pictures(n: int, height: int = 9, width: int = 7, channels: int = 3) -> Tensor:
+def images(n: int, height: int = 9, width: int = 7, channels: int = 3) -> Tensor:
     generator = torch.Generator().manual_seed(n)
     return torch.randint(0, 256, (n, height, width, channels), dtype=torch.uint8, generator=generator)
 
@@ -27,7 +28,7 @@ ALL = {"flip": True, "crop_padding": 2, "rotation": 15.0}
 
 
 def test_nothing_chosen_costs_nothing() -> None:
-    batch = pictures(4)
+    batch = images(4)
     assert augmenter().identity
     assert augmenter()(batch, torch.arange(4), 0) is batch
     assert Augmenter(SpiralDataset(), 0).identity
@@ -35,7 +36,7 @@ def test_nothing_chosen_costs_nothing() -> None:
 
 @pytest.mark.parametrize("channels", [1, 3])
 def test_flip_mirrors_about_half(channels: int) -> None:
-    batch = pictures(400, channels=channels)
+    batch = images(400, channels=channels)
     varied = augmenter(flip=True)(batch, torch.arange(400), 0)
     mirrored = (varied == batch.flip(2)).flatten(1).all(1)
     same = (varied == batch).flatten(1).all(1)
@@ -45,7 +46,7 @@ def test_flip_mirrors_about_half(channels: int) -> None:
 
 @pytest.mark.parametrize("padding", [1, 4, 20])
 def test_shift_is_pad_and_crop(padding: int) -> None:
-    batch = pictures(600)
+    batch = images(600)
     varied = augmenter(crop_padding=padding)(batch, torch.arange(600), 0)
     rows, columns = (
         torch.minimum(places, 2 * size - 1 - places)
@@ -68,7 +69,7 @@ def test_shift_is_pad_and_crop(padding: int) -> None:
 @pytest.mark.parametrize("settings", [{"flip": True}, {"crop_padding": 3}, {"rotation": 20.0}, ALL])
 @pytest.mark.parametrize("channels", [1, 3])
 def test_a_sample_is_varied_the_same_in_any_company(settings: dict[str, Any], channels: int) -> None:
-    batch = pictures(130, channels=channels)
+    batch = images(130, channels=channels)
     varied = augmenter(seed=3, **settings)
     whole = varied(batch, torch.arange(130), 5)
     for some in ([0], [129], [7, 7, 3], list(range(129, -1, -1)), list(range(0, 130, 3))):
@@ -79,15 +80,15 @@ def test_a_sample_is_varied_the_same_in_any_company(settings: dict[str, Any], ch
 
 
 def test_quarter_turns_are_exact() -> None:
-    batch = pictures(2, 8, 8)
+    batch = images(2, 8, 8)
     for quarter in range(4):
         turned = rotate(batch, torch.full((2,), quarter * math.pi / 2, dtype=torch.float64))
         assert turned.dtype == torch.float32
         assert torch.allclose(turned, batch.float().rot90(quarter, (1, 2)), atol=0.05)
 
 
-def test_a_turned_picture_is_bilinear_and_keeps_its_proportions() -> None:
-    """A ramp is a plane: turned, it is the plane of the turned slope, also where the picture is not square."""
+def test_a_turned_image_is_bilinear_and_keeps_its_proportions() -> None:
+    """A ramp is a plane: turned, it is the plane of the turned slope, also where the image is not square."""
     y, x = torch.meshgrid(torch.arange(20.0), torch.arange(30.0), indexing="ij")
     ramp = (3 * x + 2 * y).to(torch.uint8).view(1, 20, 30, 1)
     angle = 0.3
@@ -104,7 +105,7 @@ def test_turning_invents_no_black_corners() -> None:
 
 
 def test_angles_stay_within_the_limit_and_use_it() -> None:
-    """The angle is read back from where the picture of a direction went."""
+    """The angle is read back from where the image of a direction went."""
     side = 33
     y, x = torch.meshgrid(torch.arange(side) - 16.0, torch.arange(side) - 16.0, indexing="ij")
     spot = (255 * torch.exp(-((x - 10) ** 2 + y**2) / 8)).to(torch.uint8).view(1, side, side, 1)
@@ -118,7 +119,7 @@ def test_angles_stay_within_the_limit_and_use_it() -> None:
 
 
 def test_gather_takes_each_pixel_from_where_it_is_told() -> None:
-    batch = pictures(3, 5, 4)
+    batch = images(3, 5, 4)
     rows = torch.tensor([[4, 3, 2, 1, 0]] * 3)
     columns = torch.tensor([[0, 1, 2, 3], [3, 2, 1, 0], [1, 1, 1, 1]])
     moved = gather_pixels(batch, rows, columns)
@@ -127,7 +128,7 @@ def test_gather_takes_each_pixel_from_where_it_is_told() -> None:
 
 
 def test_rotation_agrees_with_torchs_affine_grid() -> None:
-    batch = pictures(4, 16, 16)
+    batch = images(4, 16, 16)
     angles = torch.tensor([0.1, -0.4, 1.0, 2.5], dtype=torch.float64)
     cosine, sine = angles.cos().float(), angles.sin().float()
     zero = torch.zeros(4)

@@ -1,4 +1,4 @@
-"""What is drawn: within its bounds, for each sample alone, and the same for a picture and its mask."""
+"""What is drawn: within its bounds, for each sample alone, and the same for an image and its mask."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from training.config.dataset import ShapesDataset
+from training.config.sections.data.dataset import ShapesDataset
 from training.data.augment import Augmenter
 from training.data.augment.draws import Draws, draws_at, each
 from training.data.augment.mixing import beta, draw_partners, mix, mix_targets
@@ -38,7 +38,7 @@ def augmenter(seed: int = 0, *, mask: bool = False, **settings: Any) -> Augmente
     return Augmenter(ShapesDataset.model_validate(settings), seed, mask=mask)
 
 
-def pictures(count: int, channels: int = 3) -> Tensor:
+def images(count: int, channels: int = 3) -> Tensor:
     generator = torch.Generator().manual_seed(count)
     return torch.randint(0, 256, (count, 13, 11, channels), dtype=torch.uint8, generator=generator)
 
@@ -51,7 +51,7 @@ def draws(count: int, seed: int = 0, epoch: int = 0) -> Draws:
 @pytest.mark.parametrize("settings", [*EACH.values(), EVERYTHING], ids=[*EACH, "everything"])
 @pytest.mark.parametrize("channels", [1, 3])
 def test_a_sample_is_varied_the_same_in_any_company(settings: dict[str, Any], channels: int, mask: bool) -> None:
-    batch = pictures(67, channels + mask)
+    batch = images(67, channels + mask)
     varied = augmenter(seed=3, mask=mask, **settings)
     kept = batch.clone()
     whole = varied(batch, torch.arange(67), 5)
@@ -69,8 +69,8 @@ def test_a_sample_is_varied_the_same_in_any_company(settings: dict[str, Any], ch
     [settings for name, settings in EACH.items() if name not in COLORS],
     ids=[n for n in EACH if n not in COLORS],
 )
-def test_a_mask_goes_where_its_picture_goes(settings: dict[str, Any]) -> None:
-    """The picture is 200 where the class is 1 and 40 where it is 0, so that each pixel tells its class."""
+def test_a_mask_goes_where_its_image_goes(settings: dict[str, Any]) -> None:
+    """The image is 200 where the class is 1 and 40 where it is 0, so that each pixel tells its class."""
     classes = torch.zeros(40, 32, 32, dtype=torch.uint8)
     classes[:, 5:20, 8:25] = 1
     classes[:, 22:28, 2:9] = 1
@@ -92,7 +92,7 @@ def test_a_mask_goes_where_its_picture_goes(settings: dict[str, Any]) -> None:
 
 
 def test_colors_leave_a_mask_alone() -> None:
-    batch = pictures(60, 4)
+    batch = images(60, 4)
     settings = {name: value for key in COLORS for name, value in EACH[key].items()}
     varied = augmenter(mask=True, **settings)(batch, torch.arange(60), 0)
     assert torch.equal(varied[..., 3], batch[..., 3])
@@ -237,8 +237,8 @@ def test_steps_come_in_the_order_of_torchvisions_recipes() -> None:
     ]
 
 
-def test_a_few_pictures_at_a_time_are_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    batch, indices = pictures(31), torch.arange(31)
+def test_a_few_images_at_a_time_are_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch, indices = images(31), torch.arange(31)
     settings = {**EVERYTHING, "auto_augment": "rand_augment"}
     whole = augmenter(**settings)(batch, indices, 0)
     monkeypatch.setattr("training.data.augment.draws.VALUES_AT_ONCE", 4 * 13 * 11 * 3)

@@ -19,7 +19,7 @@ from training.data.augment.warp import rotate, warp
 BILINEAR = v2.InterpolationMode.BILINEAR
 
 
-def pictures(count: int = 6, height: int = 21, width: int = 16, channels: int = 3) -> Tensor:
+def images(count: int = 6, height: int = 21, width: int = 16, channels: int = 3) -> Tensor:
     """Smooth ones, so that a rounded coordinate moves no value by more than a level; one of them is of one colour."""
     generator = torch.Generator().manual_seed(channels)
     coarse = torch.rand(count, channels, 5, 4, generator=generator) * 255
@@ -33,14 +33,14 @@ def numbers(*values: float) -> Tensor:
 
 
 def by_reference(batch: Tensor, function: Callable[..., Tensor], *arguments: Any, **named: Any) -> Tensor:
-    """``function`` of each picture; an argument that is a tensor has a row for each of them."""
+    """``function`` of each image; an argument that is a tensor has a row for each of them."""
     made = [
         function(
-            picture.permute(2, 0, 1),
+            image.permute(2, 0, 1),
             *[some[place].item() if isinstance(some, Tensor) else some for some in arguments],
             **{name: some[place].item() if isinstance(some, Tensor) else some for name, some in named.items()},
         )
-        for place, picture in enumerate(batch)
+        for place, image in enumerate(batch)
     ]
     return torch.stack(made).permute(0, 2, 3, 1)
 
@@ -68,7 +68,7 @@ SHIFTS = numbers(-0.5, -0.2, 0.0, 0.07, 0.3, 0.5)
     ids=["brightness", "contrast", "saturation", "hue", "sharpness", "posterize", "solarize"],
 )
 def test_colors_with_an_amount(ours: Any, theirs: Any, amounts: Tensor, tolerance: int, channels: int) -> None:
-    batch = pictures(channels=channels)
+    batch = images(channels=channels)
     whole = amounts.long() if theirs is reference.posterize else amounts
     assert largest(ours(batch, amounts), by_reference(batch, theirs, whole)) <= tolerance
 
@@ -76,7 +76,7 @@ def test_colors_with_an_amount(ours: Any, theirs: Any, amounts: Tensor, toleranc
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("noisy", [False, True])
 def test_colors_without_an_amount(channels: int, noisy: bool) -> None:
-    batch = pictures(channels=channels)
+    batch = images(channels=channels)
     if noisy:
         batch = torch.randint(0, 256, batch.shape, dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
     assert largest(color.autocontrast(batch), by_reference(batch, reference.autocontrast)) == 0
@@ -91,7 +91,7 @@ def test_colors_without_an_amount(channels: int, noisy: bool) -> None:
 
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
-def test_a_plain_grey_picture_has_no_contrast_to_change(channels: int) -> None:
+def test_a_plain_grey_image_has_no_contrast_to_change(channels: int) -> None:
     plain = torch.full((3, 5, 4, channels), 90, dtype=torch.uint8)
     changed = color.adjust_contrast(plain, numbers(0.0, 0.5, 3.0))
     assert largest(changed, plain) <= 2  # torchvision's weights of the three colours add up to 0.9999, then it cuts off
@@ -99,12 +99,12 @@ def test_a_plain_grey_picture_has_no_contrast_to_change(channels: int) -> None:
 
 @pytest.mark.parametrize("channels", [1, 3])
 def test_blur(channels: int) -> None:
-    batch = pictures(channels=channels)
+    batch = images(channels=channels)
     sigmas = numbers(0.1, 0.5, 1.0, 1.5, 2.0, 0.8)
     ours = color.gaussian_blur(batch, sigmas, radius=5)
     theirs = [
-        reference.gaussian_blur(picture.permute(2, 0, 1), [11, 11], [float(sigma)]).permute(1, 2, 0)
-        for picture, sigma in zip(batch, sigmas, strict=True)
+        reference.gaussian_blur(image.permute(2, 0, 1), [11, 11], [float(sigma)]).permute(1, 2, 0)
+        for image, sigma in zip(batch, sigmas, strict=True)
     ]
     assert largest(ours, torch.stack(theirs)) <= 1  # two passes of one dimension instead of one of two
 
@@ -120,14 +120,14 @@ AFFINE: dict[str, Any] = {
 def affine(batch: Tensor, **named: Any) -> Tensor:
     parts = [
         reference.affine(
-            picture.permute(2, 0, 1),
+            image.permute(2, 0, 1),
             angle=AFFINE["angle"][place].item(),
             translate=[int(some[place]) for some in AFFINE["translate"]],
             scale=AFFINE["scale"][place].item(),
             shear=[some[place].item() for some in AFFINE["shear"]],
             **named,
         )
-        for place, picture in enumerate(batch)
+        for place, image in enumerate(batch)
     ]
     return torch.stack(parts).permute(0, 2, 3, 1)
 
@@ -139,13 +139,13 @@ def our_affine() -> Tensor:
 
 @pytest.mark.parametrize("channels", [1, 3])
 def test_affine(channels: int) -> None:
-    batch = pictures(channels=channels)
+    batch = images(channels=channels)
     theirs = affine(batch, interpolation=BILINEAR)
     assert largest(warp(batch, our_affine(), padding_mode="zeros"), theirs) <= 1
 
 
 def test_affine_of_a_mask_takes_the_nearest_class_and_255_outside() -> None:
-    batch = pictures(channels=4)
+    batch = images(channels=4)
     batch[..., 3] = torch.randint(0, 9, batch.shape[:3], generator=torch.Generator().manual_seed(2))
     moved = warp(batch, our_affine(), padding_mode="zeros", mask=True)
     theirs = affine(batch[..., 3:], interpolation=v2.InterpolationMode.NEAREST, fill=255)
@@ -157,7 +157,7 @@ def test_affine_of_a_mask_takes_the_nearest_class_and_255_outside() -> None:
 
 def test_outside_is_the_mirror_image_as_grid_sample_makes_it() -> None:
     """The one difference from torchvision, which fills with a colour: its black corners are a feature to learn."""
-    batch = pictures()
+    batch = images()
     angles = numbers(0.1, -0.4, 1.0, 2.5, 0.0, 0.3)
     none = torch.zeros_like(angles)
     frame = affine_frame(-angles, (none, none), none + 1, (none, none))
@@ -171,7 +171,7 @@ def test_outside_is_the_mirror_image_as_grid_sample_makes_it() -> None:
 @pytest.mark.parametrize("size", [(21, 16), (8, 30)])
 def test_perspective(size: tuple[int, int]) -> None:
     height, width = size
-    batch = pictures(height=height, width=width)
+    batch = images(height=height, width=width)
     right, bottom = width - 1, height - 1
     ends = [
         [[0, 0], [right, 0], [right, bottom], [0, bottom]],
@@ -183,25 +183,25 @@ def test_perspective(size: tuple[int, int]) -> None:
     ]
     starts = [[0, 0], [right, 0], [right, bottom], [0, bottom]]
     theirs = [
-        reference.perspective(picture.permute(2, 0, 1), starts, end, interpolation=BILINEAR).permute(1, 2, 0)
-        for picture, end in zip(batch, ends, strict=True)
+        reference.perspective(image.permute(2, 0, 1), starts, end, interpolation=BILINEAR).permute(1, 2, 0)
+        for image, end in zip(batch, ends, strict=True)
     ]
     frame = perspective_frame(torch.tensor(ends, dtype=torch.float64), height, width)
     assert largest(warp(batch, frame, padding_mode="zeros"), torch.stack(theirs)) <= 1
 
 
 def test_resized_crop() -> None:
-    batch = pictures()
+    batch = images()
     crops = torch.tensor([[0, 0, 21, 16], [3, 2, 10, 9], [20, 15, 1, 1], [0, 7, 5, 9], [4, 0, 17, 3], [1, 1, 2, 2]])
     theirs = [
-        reference.resized_crop(picture.permute(2, 0, 1), *crop, size=[21, 16]).permute(1, 2, 0)
-        for picture, crop in zip(batch, crops.tolist(), strict=True)
+        reference.resized_crop(image.permute(2, 0, 1), *crop, size=[21, 16]).permute(1, 2, 0)
+        for image, crop in zip(batch, crops.tolist(), strict=True)
     ]
     assert largest(warp(batch, None, crops), torch.stack(theirs)) <= 1
 
 
 def test_a_crop_comes_before_a_frame() -> None:
-    """One look-up instead of two: where the picture is a plane, whose interpolation loses nothing, both are the same."""
+    """One look-up instead of two: where the image is a plane, whose interpolation loses nothing, both are the same."""
     y, x = torch.meshgrid(torch.arange(40.0), torch.arange(40.0), indexing="ij")
     batch = (2 * x + 3 * y).to(torch.uint8).view(1, 40, 40, 1)
     crop = torch.tensor([[4, 6, 30, 28]])
@@ -234,7 +234,7 @@ NAMES = (
 def test_automatic_operations(number: int, sign: float, policy: Any) -> None:
     """Each operation at each of seven strengths against torchvision's own, black outside as there."""
     height, width = 40, 32
-    batch = pictures(7, height, width)
+    batch = images(7, height, width)
     bins = [0, 4, 9, 15, 20, 26, 30]
     if policy is v2.RandAugment:
         limits = (0.3, 0.3, 150 / 331 * width, 150 / 331 * height, 30.0, 0.9, 0.9, 0.9, 0.9, 4.0)
@@ -257,6 +257,6 @@ def test_automatic_operations(number: int, sign: float, policy: Any) -> None:
             "Translate" in NAMES[number]
         ):  # 16 pixels are 15.999999 in its float32, and it cuts off what is behind the point
             magnitude = round(magnitude, 5)
-        picture = batch[place].permute(2, 0, 1)
-        theirs = transform._apply_image_or_video_transform(picture, NAMES[number], magnitude, BILINEAR, {})
+        image = batch[place].permute(2, 0, 1)
+        theirs = transform._apply_image_or_video_transform(image, NAMES[number], magnitude, BILINEAR, {})
         assert largest(ours[place], theirs.permute(1, 2, 0)) <= 1

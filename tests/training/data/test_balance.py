@@ -59,12 +59,12 @@ def test_training_sees_rare_classes_as_often(make_config: MakeConfig, tmp_path: 
     data = prepare(
         make_config(dataset=dataset, model={"kind": "mlp"}, loader={"sampling": "balanced"}), torch.device("cpu")
     )
-    seen = torch.cat([batch.targets for window in data.train_windows(0) for batch in window])
+    seen = torch.cat([batch.targets for window in data.steps(0) for batch in window])
     assert torch.bincount(seen).tolist() == [50, 50]
-    indices = torch.cat([batch.indices for window in data.train_windows(0) for batch in window])
+    indices = torch.cat([batch.indices for window in data.steps(0) for batch in window])
     assert set(indices.tolist()) <= set(data.splits["train"].tolist())
     assert len(set(indices[:32].tolist()) & set(indices[32:].tolist())) > 0
-    again = torch.cat([batch.indices for window in data.train_windows(0) for batch in window])
+    again = torch.cat([batch.indices for window in data.steps(0) for batch in window])
     assert torch.equal(indices, again)
     held = torch.cat([batch.targets for batch in data.evaluation_batches("validation")])
     assert torch.bincount(held).tolist() == [95, 5]  # judged on what there is

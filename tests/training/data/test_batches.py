@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")  #
 
 
 def batches(data: Data, epoch: int, start: int = 0) -> list[Batch]:
-    return [batch for window in data.train_windows(epoch, start) for batch in window]
+    return [batch for window in data.steps(epoch, start) for batch in window]
 
 
 def same(first: list[Batch], second: list[Batch]) -> bool:
@@ -68,7 +68,7 @@ def test_an_epoch_is_the_permutation_cut_into_batches_and_windows(shapes: RunCon
         expected = train[counter_rng.permutation(0, 4, 104)]
         sizes = []
         seen = []
-        for step, window in enumerate(data.train_windows(4)):
+        for step, window in enumerate(data.steps(4)):
             got = list(window)
             assert (window.samples, window.batches) == (sum(len(batch.targets) for batch in got), len(got))
             assert window.samples == data.plan.samples(step)
@@ -92,14 +92,14 @@ def test_epochs_and_seeds_differ_and_repeat(make_config: MakeConfig) -> None:
     assert not same(batches(first, 3), batches(other, 3))
 
 
-def test_inputs_are_the_pictures_normalised(make_config: MakeConfig) -> None:
+def test_inputs_are_the_images_normalised(make_config: MakeConfig) -> None:
     data = prepare(make_config(dataset={"kind": "shapes", "samples": 60}), CPU)
     for batch in (*batches(data, 0), *data.evaluation_batches("validation")):
-        pictures = data.source.read(batch.indices).permute(0, 3, 1, 2).double() / 255
+        images = data.source.read(batch.indices).permute(0, 3, 1, 2).double() / 255
         mean, std = (
             torch.tensor(numbers).view(1, 3, 1, 1) for numbers in (data.normalisation.mean, data.normalisation.std)
         )
-        assert torch.allclose(batch.inputs.double(), (pictures - mean) / std, atol=1e-5)
+        assert torch.allclose(batch.inputs.double(), (images - mean) / std, atol=1e-5)
 
 
 @pytest.mark.parametrize("channels_last", [True, False])
@@ -138,7 +138,7 @@ def test_streamed_is_resident_bit_for_bit(make_config: MakeConfig, dataset: dict
         assert streamed.normalisation == resident.normalisation
         assert streamed.report["fingerprint"] == resident.report["fingerprint"]
         assert same(batches(streamed, 0), batches(resident, 0))
-        left = streamed.train_windows(1)
+        left = streamed.steps(1)
         assert same(list(next(left)), batches(resident, 1)[:2])
         validation = list(streamed.evaluation_batches("validation"))
         assert same(validation, list(resident.evaluation_batches("validation")))
@@ -152,7 +152,7 @@ def test_streamed_is_resident_bit_for_bit(make_config: MakeConfig, dataset: dict
 
 def test_starting_in_the_middle_is_the_rest_of_the_epoch(shapes: RunConfig) -> None:
     data = prepare(shapes, CPU)
-    whole = list(data.train_windows(2))
+    whole = list(data.steps(2))
     assert len(whole) == 4
     for start in range(5):
         assert same(batches(data, 2, start), batches(data, 2)[3 * start :])
@@ -170,9 +170,9 @@ def test_a_batch_lies_alike_in_memory_wherever_the_pass_began(make_config: MakeC
 def test_a_window_left_early_is_skipped(shapes: RunConfig) -> None:
     data = prepare(shapes, CPU)
     expected = batches(data, 0)
-    first: list[Batch] = [next(iter(window)) for window in data.train_windows(0)]
+    first: list[Batch] = [next(iter(window)) for window in data.steps(0)]
     assert same(first, expected[::3])
-    untouched = [window.samples for window in data.train_windows(0)]
+    untouched = [window.samples for window in data.steps(0)]
     assert untouched == [30, 30, 30, 14]
 
 
@@ -222,7 +222,7 @@ def test_a_closed_feed_gives_nothing_more(make_config: MakeConfig, workers: int)
         loader={"mode": "streamed", "workers": workers},
     )
     data = prepare(config, CPU)
-    windows: Iterator[Any] = data.train_windows(0)
+    windows: Iterator[Any] = data.steps(0)
     list(next(windows))
     data.close()
     with pytest.raises(RuntimeError):
@@ -252,7 +252,7 @@ def test_the_report_is_json_and_complete(make_config: MakeConfig, image_folder: 
     assert report["class_count"] == 3
     assert report["counts"] == {"train": [8, 9, 9], "validation": [3, 3, 3]}
     assert report["shape"] == [3, 16, 16]
-    assert report["skipped"] == [{"path": "apple/000.png", "reason": "not a picture in a format that can be read"}]
+    assert report["skipped"] == [{"path": "apple/000.png", "reason": "not an image in a format that can be read"}]
     assert report["skipped_total"] == 1
     assert len(report["fingerprint"]) == 64
     assert len(report["normalisation"]["mean"]) == 3

@@ -1,4 +1,4 @@
-"""Every kind of picture file becomes the pixels a person would see."""
+"""Every kind of image file becomes the pixels a person would see."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.training.data.conftest import picture
-from training.data.decode import MAX_PIXELS, DifferentSize, Form, Unusable, outcome, own_size
+from tests.training.data.conftest import image
+from training.data.images.decode import MAX_PIXELS, DifferentSize, Form, Unusable, outcome, own_size
 
 OWN = Form(16, 16, 3, fit=False)
 GREY = Form(16, 16, 1, fit=False)
@@ -32,13 +32,13 @@ def decoded(path: Path, form: Form = OWN) -> np.ndarray:
 
 
 def seen(seed: int = 1) -> np.ndarray:
-    return np.asarray(picture(seed)).astype(int)
+    return np.asarray(image(seed)).astype(int)
 
 
 @pytest.mark.parametrize("suffix", ["png", "bmp", "tif", "webp", "ppm", "gif", "jpg"])
 def test_formats(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"picture é ü.{suffix}"
-    picture(1).save(
+    path = tmp_path / f"image é ü.{suffix}"
+    image(1).save(
         path,
         **({"quality": 100, "subsampling": 0} if suffix == "jpg" else {"lossless": True} if suffix == "webp" else {}),
     )
@@ -88,14 +88,14 @@ def test_black_and_white_and_grey(tmp_path: Path) -> None:
     bits = Image.fromarray(np.indices((16, 16)).sum(0) % 2 == 0)
     bits.save(tmp_path / "bits.png")
     assert decoded(tmp_path / "bits.png", GREY)[0, :2, 0].tolist() == [255, 0]
-    picture(1).convert("L").save(tmp_path / "grey.png")
+    image(1).convert("L").save(tmp_path / "grey.png")
     pixels = decoded(tmp_path / "grey.png")
     assert (pixels == pixels[..., :1]).all()
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_the_cameras_orientation_is_honoured(tmp_path: Path, orientation: int) -> None:
-    """The file holds the picture as the sensor saw it; every viewer shows it upright."""
+    """The file holds the image as the sensor saw it; every viewer shows it upright."""
     upright = Image.new("RGB", (24, 16), "blue")
     upright.paste("red", (0, 0, 8, 8))
     undo = {
@@ -139,26 +139,26 @@ def test_fit_averages_what_it_shrinks(tmp_path: Path) -> None:
         assert np.abs(pixels - 127.5).max() < 20
 
 
-def test_small_pictures_are_enlarged(tmp_path: Path) -> None:
-    picture(1, (5, 9)).save(tmp_path / "a.png")
+def test_small_images_are_enlarged(tmp_path: Path) -> None:
+    image(1, (5, 9)).save(tmp_path / "a.png")
     decoded(tmp_path / "a.png", Form(32, 32, 3, fit=True))
 
 
 def test_another_size_than_expected_is_told(tmp_path: Path) -> None:
-    picture(1, (17, 16)).save(tmp_path / "a.png")
+    image(1, (17, 16)).save(tmp_path / "a.png")
     with pytest.raises(DifferentSize):
         decode(tmp_path / "a.png", OWN)
 
 
 def jpeg() -> bytes:
     stream = io.BytesIO()
-    picture(1).save(stream, "JPEG")
+    image(1).save(stream, "JPEG")
     return stream.getvalue()
 
 
 def png() -> bytes:
     stream = io.BytesIO()
-    picture(1).save(stream, "PNG")
+    image(1).save(stream, "PNG")
     return stream.getvalue()
 
 
@@ -166,14 +166,14 @@ def png() -> bytes:
     ("content", "reason"),
     [
         (b"", "empty"),
-        (b"this is a text\n" * 100, "not a picture"),
+        (b"this is a text\n" * 100, "not an image"),
         (jpeg()[: len(jpeg()) // 2], "damaged"),
-        (jpeg()[:30], "damaged|not a picture"),
+        (jpeg()[:30], "damaged|not an image"),
         (png()[: len(png()) // 2], "damaged"),
-        (png()[:40], "not a picture"),
+        (png()[:40], "not an image"),
         (png()[:60] + b"\0\0\0\0" + png()[64:], "damaged"),
-        (b"GIF89a" + b"\xff" * 50, "damaged|not a picture"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n", "not a picture"),
+        (b"GIF89a" + b"\xff" * 50, "damaged|not an image"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n", "not an image"),
     ],
 )
 def test_broken_files_have_a_reason(tmp_path: Path, content: bytes, reason: str) -> None:

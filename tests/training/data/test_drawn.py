@@ -1,4 +1,4 @@
-"""The built-in datasets: balanced, repeatable, and the same picture in any company."""
+"""The built-in datasets: balanced, repeatable, and the same image in any company."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import pickle
 import pytest
 import torch
 
-from training.config.dataset import ShapesDataset, SpiralDataset
+from training.config.sections.data.dataset import ShapesDataset
+from training.config.sections.data.toys import SpiralDataset
 from training.data.sources import open_source
 
 
@@ -60,16 +61,16 @@ def test_shapes_are_the_same_in_any_company(side: int) -> None:
 
 
 def test_shapes_show_a_shape() -> None:
-    """Without noise the shape's colour stands out from the ground, in every picture."""
-    pictures = open_source(ShapesDataset(samples=120, noise=0.0)).take().double()
-    assert float(pictures.flatten(1).std(dim=1).min()) > 10
-    assert len({picture.numpy().tobytes() for picture in pictures}) == 120
+    """Without noise the shape's colour stands out from the ground, in every image."""
+    images = open_source(ShapesDataset(samples=120, noise=0.0)).take().double()
+    assert float(images.flatten(1).std(dim=1).min()) > 10
+    assert len({image.numpy().tobytes() for image in images}) == 120
 
 
 def test_shapes_stay_the_same_for_ever() -> None:
-    picture = open_source(ShapesDataset()).read(torch.tensor([3]))[0]
+    image = open_source(ShapesDataset()).read(torch.tensor([3]))[0]
     known = torch.tensor([[229, 245, 202], [37, 75, 50], [178, 212, 219]])
-    assert int((picture[[0, 16, 31], [0, 16, 31]].int() - known).abs().max()) <= 1
+    assert int((image[[0, 16, 31], [0, 16, 31]].int() - known).abs().max()) <= 1
 
 
 @pytest.mark.parametrize("changed", [{"data_seed": 1}, {"noise": 0.2}, {"samples": 120}])

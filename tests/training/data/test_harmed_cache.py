@@ -1,4 +1,4 @@
-"""A cache of decoded pictures that is damaged, cut short or full of something else: no such picture is ever used."""
+"""A cache of decoded images that is damaged, cut short or full of something else: no such image is ever used."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import pytest
 import torch
 
 from tests.training.data.conftest import MakeConfig
-from tests.training.data.test_picture_cache import FROM_CACHE, NEW, folder, opened, part, same, wish
-from training.config.dataset import ImageFolderDataset
-from training.data.cache_room import CacheWish
-from training.data.decoded import DAMAGED
-from training.data.kept import KeptData
-from training.data.resident import Notice
+from tests.training.data.test_image_cache import FROM_CACHE, NEW, folder, opened, part, same, wish
+from training.config.sections.data.dataset import ImageFolderDataset
+from training.data.batching.resident import Notice
+from training.data.images.cache_room import CacheWish
+from training.data.images.decoded import DAMAGED
+from training.data.prepared import PreparedData
 from training.data.source import Opening, silent
 from training.data.sources import open_source
 
@@ -37,15 +37,15 @@ def turn_a_bit(path: Path, place: int) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from training.config.dataset import ImageFolderDataset
-from training.data import decode_many, picture_file
-from training.data.cache_room import CacheWish
+from training.config.sections.data.dataset import ImageFolderDataset
+from training.data.images import decode_many, image_file
+from training.data.images.cache_room import CacheWish
 from training.data.source import Opening
 from training.data.sources import image_folder, open_source
 
 folder, home, last, share = sys.argv[1:]
-decode_many._PIECE_BYTES = 5 * 768  # pieces of five pictures
-write, written = picture_file._write, []
+decode_many._PIECE_BYTES = 5 * 768  # pieces of five images
+write, written = image_file._write, []
 
 def write_and_die(stream, offset, data):
     written.append(data)
@@ -54,7 +54,7 @@ def write_and_die(stream, offset, data):
         os.kill(os.getpid(), signal.SIGKILL)
     write(stream, offset, data)
 
-picture_file._write = write_and_die
+image_file._write = write_and_die
 open_source(ImageFolderDataset(path=folder), Opening(cache=CacheWish("on", Path(home), 10**9)))
 """
 
@@ -117,11 +117,11 @@ def test_each_run_hears_of_the_damage_it_meets(
     loader = {"mode": "streamed", "workers": workers, "cache": "on", "cache_folder": str(wish.home)}
     dataset = {"kind": "image_folder", "path": str(folder)}
     config = make_config(dataset=dataset, loader=loader, loop={"batch_size": 4})
-    kept = KeptData(clock=lambda: time.time() + 60)  # so that no file was written just now
+    kept = PreparedData(clock=lambda: time.time() + 60)  # so that no file was written just now
 
     def heard() -> list[Notice]:
         with kept.prepare(config, torch.device("cpu"), silent) as data:
-            for window in data.train_windows(1):
+            for window in data.steps(1):
                 list(window)
             return data.take_notices()
 

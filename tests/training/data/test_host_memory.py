@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from training.data.host_memory import control_groups, host_memory
+from training.system.host_memory import control_groups, host_memory
 
 
 def group(folder: Path, files: dict[str, str]) -> None:
@@ -59,7 +59,7 @@ def test_a_system_without_groups_has_none(tmp_path: Path) -> None:
 def test_a_limit_on_the_process_is_the_narrowest_bound() -> None:
     code = (
         "import resource\n"
-        "from training.data.host_memory import host_memory\n"
+        "from training.system.host_memory import host_memory\n"
         "import psutil\n"
         "limit = psutil.Process().memory_info().vms + 10**8\n"
         "resource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from tests.training.data.conftest import idx_bytes, write_idx
-from training.config.dataset import IdxDataset
+from training.config.sections.data.dataset import IdxDataset
 from training.data.source import Source
 from training.data.sources import open_source
 from training.errors import InputError
@@ -24,19 +24,19 @@ def opened(folder: Path) -> Source:
     return open_source(IdxDataset(path=str(folder)))
 
 
-def test_pictures_labels_and_parts(idx_folder: Path) -> None:
+def test_images_labels_and_parts(idx_folder: Path) -> None:
     source = opened(idx_folder)
     assert source.shape == (1, 6, 5)
     assert source.classes == ("0", "1", "2")
     assert {part: len(rows) for part, rows in source.parts.items()} == {"train": 60, "test": 12}
     train = np.random.default_rng(60).integers(0, 256, (60, 6, 5), dtype=np.uint8)
     test = np.random.default_rng(12).integers(0, 256, (12, 6, 5), dtype=np.uint8)
-    pictures = source.read(torch.tensor([71, 0, 59, 60]))
-    assert pictures.dtype == torch.uint8
-    assert np.array_equal(pictures[..., 0].numpy(), np.stack([test[11], train[0], train[59], test[0]]))
+    images = source.read(torch.tensor([71, 0, 59, 60]))
+    assert images.dtype == torch.uint8
+    assert np.array_equal(images[..., 0].numpy(), np.stack([test[11], train[0], train[59], test[0]]))
     assert source.targets.tolist() == [*(i % 3 for i in range(60)), *(i % 3 for i in range(12))]
     whole = source.take()
-    assert torch.equal(whole[[71, 0, 59, 60]], pictures)
+    assert torch.equal(whole[[71, 0, 59, 60]], images)
     assert torch.equal(source.read(torch.arange(72)), whole)  # it reads its files again
 
 
@@ -49,7 +49,7 @@ def test_gzip_changes_nothing(tmp_path: Path) -> None:
     assert set(plain.parts) == {"train"}
 
 
-def test_it_travels_to_a_worker_without_its_pictures(idx_folder: Path) -> None:
+def test_it_travels_to_a_worker_without_its_images(idx_folder: Path) -> None:
     source = opened(idx_folder)
     sent = pickle.dumps(source)
     assert len(sent) < 10_000
@@ -95,11 +95,11 @@ def unknown_class(folder: Path) -> None:
         (lambda f: (f / "t10k-labels-idx1-ubyte.gz").unlink(), "t10k-labels", "has no file"),
         (lambda f: (f / IMAGES).write_bytes(b""), IMAGES, "is empty"),
         (lambda f: (f / IMAGES).write_bytes(b"hello, this is text"), IMAGES, "not an idx file"),
-        (lambda f: (f / IMAGES).write_bytes((f / LABELS).read_bytes()), IMAGES, "does not hold pictures"),
+        (lambda f: (f / IMAGES).write_bytes((f / LABELS).read_bytes()), IMAGES, "does not hold images"),
         (lambda f: (f / LABELS).write_bytes((f / IMAGES).read_bytes()), LABELS, "does not hold labels"),
         (lambda f: (f / IMAGES).write_bytes((f / IMAGES).read_bytes()[:-1]), IMAGES, "promises 1800 bytes, but 1799"),
         (lambda f: (f / IMAGES).write_bytes((f / IMAGES).read_bytes() + b"x"), IMAGES, "promises 1800 bytes, but 1801"),
-        (lambda f: (f / IMAGES).write_bytes(idx_bytes(np.zeros((0, 6, 5), np.uint8))), IMAGES, "holds no pictures"),
+        (lambda f: (f / IMAGES).write_bytes(idx_bytes(np.zeros((0, 6, 5), np.uint8))), IMAGES, "holds no images"),
         (lambda f: (f / LABELS).write_bytes(idx_bytes(np.zeros(59, np.uint8))), LABELS, "59 labels"),
         (cut_gzip, IMAGES, "cut off"),
         (flip_gzip, IMAGES, "damaged"),

@@ -13,9 +13,9 @@ import pytest
 import torch
 from PIL import Image
 
-from tests.training.data.conftest import fill_class, picture
-from training.config.dataset import ImageFolderDataset
-from training.data import decode_many
+from tests.training.data.conftest import fill_class, image
+from training.config.sections.data.dataset import ImageFolderDataset
+from training.data.images import decode_many
 from training.data.source import Opening, Source
 from training.data.sources import open_source
 from training.errors import InputError, TrainingError
@@ -30,14 +30,14 @@ def reasons(source: Source) -> dict[str, str]:
     return {skipped.path: skipped.reason for skipped in source.skipped}
 
 
-def test_classes_pictures_and_order(image_folder: Path) -> None:
+def test_classes_images_and_order(image_folder: Path) -> None:
     source = opened(image_folder)
     assert source.classes == ("apple", "bear", "crow")
     assert source.shape == (3, 16, 16)
     assert source.targets.tolist() == [0] * 12 + [1] * 12 + [2] * 12
     assert list(source.parts) == ["train"]
     assert source.skipped == ()
-    assert np.array_equal(source.read(torch.tensor([13]))[0].numpy(), np.asarray(picture(101)))
+    assert np.array_equal(source.read(torch.tensor([13]))[0].numpy(), np.asarray(image(101)))
     assert any("16 × 16" in note for note in source.notes)
 
 
@@ -53,7 +53,7 @@ def test_kept_or_read_again_the_pixels_are_the_same(image_folder: Path) -> None:
     assert torch.equal(kept.read(some), read.read(some))
 
 
-def test_it_travels_to_a_worker_without_its_pictures(image_folder: Path) -> None:
+def test_it_travels_to_a_worker_without_its_images(image_folder: Path) -> None:
     source = opened(image_folder, image_size=256)
     sent = pickle.dumps(source)
     assert len(sent) < 10_000
@@ -98,10 +98,10 @@ def test_everything_people_leave_in_folders(image_folder: Path) -> None:
     (apple / "Thumbs.db").write_bytes(b"\xd0\xcf")
     (apple / "._001.png").write_bytes(b"resource fork")
     (apple / "empty.jpg").write_bytes(b"")
-    (apple / "text.jpg").write_text("not a picture")
+    (apple / "text.jpg").write_text("not an image")
     (apple / "notes.txt").write_text("notes")
     whole = apple / "whole.jpg"
-    picture(3, (16, 16)).save(whole)
+    image(3, (16, 16)).save(whole)
     (apple / "cut.jpg").write_bytes(whole.read_bytes()[:300])
     (image_folder / "loose.png").write_bytes((apple / "001.png").read_bytes())
     (image_folder / "hollow").mkdir()
@@ -111,8 +111,8 @@ def test_everything_people_leave_in_folders(image_folder: Path) -> None:
     (bear / "lost.png").symlink_to("nowhere.png")
     os.mkfifo(bear / "pipe.png")
     fill_class(image_folder / "single ñandú", 1)
-    picture(9).save(bear / "name with späces and accénts.gif")
-    picture(9).convert("CMYK").save(bear / "cmyk.jpg")
+    image(9).save(bear / "name with späces and accénts.gif")
+    image(9).convert("CMYK").save(bear / "cmyk.jpg")
     fill_class(bear / "deeper" / "still", 2)
     source = opened(image_folder)
     assert source.classes == ("apple", "bear", "crow", "single ñandú")
@@ -124,11 +124,11 @@ def test_everything_people_leave_in_folders(image_folder: Path) -> None:
         "apple/._001.png": "hidden",
         "apple/Thumbs.db": "system",
         "apple/empty.jpg": "empty",
-        "apple/text.jpg": "not a picture",
+        "apple/text.jpg": "not an image",
         "apple/notes.txt": r"(.txt)",
         "apple/cut.jpg": "damaged",
         "loose.png": "not inside a class folder",
-        "hollow": "without a picture",
+        "hollow": "without an image",
         "bear/loop": "link back",
         "bear/itself": "link that leads nowhere",
         "bear/lost.png": "link that leads nowhere",
@@ -167,7 +167,7 @@ def test_a_name_that_is_no_text(image_folder: Path) -> None:
 
 
 def test_different_sizes_become_128_squares(image_folder: Path) -> None:
-    picture(5, (40, 20)).save(image_folder / "crow" / "011.png")
+    image(5, (40, 20)).save(image_folder / "crow" / "011.png")
     source = opened(image_folder)
     assert source.shape == (3, 128, 128)
     assert any("scaled and centre-cropped to 128 × 128" in note for note in source.notes)
@@ -176,7 +176,7 @@ def test_different_sizes_become_128_squares(image_folder: Path) -> None:
 def test_an_odd_one_that_the_probe_missed_is_noticed(tmp_path: Path) -> None:
     fill_class(tmp_path / "a", 150)
     fill_class(tmp_path / "b", 3)
-    picture(5, (40, 20)).save(tmp_path / "a" / "001.png")
+    image(5, (40, 20)).save(tmp_path / "a" / "001.png")
     source = opened(tmp_path, check=False)
     assert source.shape == (3, 16, 16)
     assert opened(tmp_path).shape == (3, 128, 128)
@@ -189,7 +189,7 @@ def test_size_and_colour_as_asked(image_folder: Path) -> None:
 
 
 @pytest.mark.parametrize("side", [7, 600])
-def test_tiny_and_huge_pictures_do_not_keep_their_size(tmp_path: Path, side: int) -> None:
+def test_tiny_and_huge_images_do_not_keep_their_size(tmp_path: Path, side: int) -> None:
     for name in ("a", "b"):
         fill_class(tmp_path / name, 1, size=(side, side))
     assert opened(tmp_path).shape == (3, 128, 128)
@@ -234,7 +234,7 @@ def refused(folder: Path, **settings: Any) -> str:
 def test_folders_that_are_no_dataset(tmp_path: Path) -> None:
     assert "not a folder" in refused(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
-    assert "no picture" in refused(tmp_path / "empty")
+    assert "no image" in refused(tmp_path / "empty")
     fill_class(tmp_path / "one" / "cat", 3)
     assert "one class only (cat)" in refused(tmp_path / "one")
     fill_class(tmp_path / "flat", 3)
@@ -269,5 +269,5 @@ def test_progress_is_told(image_folder: Path) -> None:
     told: list[tuple[str, float | None]] = []
     dataset = ImageFolderDataset(path=str(image_folder))
     open_source(dataset, Opening(report_progress=lambda text, fraction: told.append((text, fraction))))
-    assert told[0] == ("listing the pictures", None)
-    assert told[-1] == ("decoding 36 of 36 pictures", 1.0)
+    assert told[0] == ("listing the images", None)
+    assert told[-1] == ("decoding 36 of 36 images", 1.0)

@@ -1,4 +1,4 @@
-"""Pictures with a table: classes, labels or values by the row, whatever the table leaves out."""
+"""Images with a table: classes, labels or values by the row, whatever the table leaves out."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from tests.training.data.conftest import MakeConfig, picture
-from training.config.pictures import ImageTableDataset
+from tests.training.data.conftest import MakeConfig, image
+from training.config.sections.data.images import ImageTableDataset
 from training.data import prepare
-from training.data.cache_room import CacheWish
+from training.data.images.cache_room import CacheWish
 from training.data.inspect import inspect_dataset
 from training.data.source import Opening, Source
 from training.data.sources import open_source
@@ -23,10 +23,10 @@ NAMES = [f"{number:02}.png" for number in range(12)]
 
 
 def write(folder: Path, header: str, rows: Sequence[str]) -> Path:
-    """A table, and the twelve pictures that it may name, in ``folder``/pictures."""
+    """A table, and the twelve images that it may name, in ``folder``/images."""
     (folder / "pictures").mkdir(parents=True, exist_ok=True)
     for number, name in enumerate(NAMES):
-        picture(number).save(folder / "pictures" / name)
+        image(number).save(folder / "pictures" / name)
     (folder / "table.csv").write_text("\n".join([header, *rows]) + "\n")
     return folder / "table.csv"
 
@@ -43,7 +43,7 @@ def test_classes_by_the_row(tmp_path: Path) -> None:
     assert (source.classes, source.target) == (("cat", "dog"), "class")
     assert source.targets.tolist() == [0, 0, 0, 1, 0, 0]
     assert [source.name(row) for row in range(6)] == [NAMES[number] for number in order]
-    assert np.array_equal(source.read(torch.tensor([2]))[0].numpy(), np.asarray(picture(11)))
+    assert np.array_equal(source.read(torch.tensor([2]))[0].numpy(), np.asarray(image(11)))
     assert "predicts the last column, 'animal'; dataset.targets chooses another" in source.notes
 
 
@@ -102,13 +102,13 @@ def test_what_cannot_be_used_is_left_out_with_its_reason(tmp_path: Path) -> None
     assert len(source.targets) == 11
     assert {skipped.path: skipped.reason for skipped in source.skipped} == {
         "nowhere.png": "row 2: there is no such file",
-        "../table.csv": "row 3: lies outside of the folder of the pictures",
-        "/etc/hostname": "row 4: lies outside of the folder of the pictures",
+        "../table.csv": "row 3: lies outside of the folder of the images",
+        "/etc/hostname": "row 4: lies outside of the folder of the images",
         "the table": "row 5: names no file",
         "01.png": "row 6: has no value in column 'kind'",
         "00.png": "row 7: the same file as in row 1",
-        "notes.txt": "row 8: not a picture format that can be read (.txt)",
-        "07.png": "not a picture in a format that can be read",
+        "notes.txt": "row 8: not an image format that can be read (.txt)",
+        "07.png": "not an image in a format that can be read",
     }
 
 
@@ -149,15 +149,15 @@ def test_tables_that_will_not_do(tmp_path: Path) -> None:
     rows = [f"{name},{'ab'[number % 2]}" for number, name in enumerate(NAMES)]
     with pytest.raises(InputError, match=r"dataset\.targets: the table has no column 'kint'; did you mean 'kind'"):
         opened(write(tmp_path, "file,kind", rows), targets=["kint"])
-    with pytest.raises(InputError, match="no column of the table holds names of pictures"):
+    with pytest.raises(InputError, match="no column of the table holds names of images"):
         opened(write(tmp_path, "number,kind", [f"{number},a" for number in range(12)]))
-    with pytest.raises(InputError, match=r"names no picture that is there .*row 1: there is no such file"):
+    with pytest.raises(InputError, match=r"names no image that is there .*row 1: there is no such file"):
         opened(write(tmp_path, "file,kind", ["x.png,a", "y.png,b"]))
     with pytest.raises(InputError, match="no column to predict"):
         opened(write(tmp_path, "file", NAMES))
 
 
-def test_labels_are_those_of_the_training_pictures(tmp_path: Path, make_config: MakeConfig) -> None:
+def test_labels_are_those_of_the_training_images(tmp_path: Path, make_config: MakeConfig) -> None:
     rows = [
         f"{name},{'a b' if number % 2 else 'b'},{'val' if number < 3 else 'train'}" for number, name in enumerate(NAMES)
     ]
@@ -177,7 +177,7 @@ def test_the_fingerprint_knows_files_and_labels(tmp_path: Path) -> None:
     first = opened(write(tmp_path, "file,kind", rows)).fingerprint
     assert opened(write(tmp_path, "file,kind", rows)).fingerprint == first
     assert opened(write(tmp_path, "file,kind", [rows[0].replace("a", "b"), *rows[1:]])).fingerprint != first
-    picture(99).save(tmp_path / "pictures" / "03.png")
+    image(99).save(tmp_path / "pictures" / "03.png")
     (tmp_path / "table.csv").write_text("\n".join(["file,kind", *rows]) + "\n")
     assert opened(tmp_path / "table.csv").fingerprint != first
 

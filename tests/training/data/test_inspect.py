@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from tests.training.data.conftest import MakeConfig, picture
-from tests.training.data.pairs_of_pictures import sample, write_pairs
+from tests.training.data.conftest import MakeConfig, image
+from tests.training.data.pairs_of_images import sample, write_pairs
 from training.core import counter_rng
-from training.data import decode, prepare
-from training.data import pictures as pictures_module
+from training.data import prepare
+from training.data.images import decode
+from training.data.images import images as images_module
 from training.data.inspect import _one_of_each_class, inspect_dataset
 from training.errors import InputError
 
@@ -59,7 +60,7 @@ def test_a_folder_is_listed_and_only_what_is_shown_is_decoded(
         opened.append(path)
         return decode.outcome(path, form)
 
-    monkeypatch.setattr(pictures_module, "outcome", counted)
+    monkeypatch.setattr(images_module, "outcome", counted)
     report = inspect_dataset(make_config(dataset={"kind": "image_folder", "path": str(image_folder)}), samples=5)
     assert len(opened) == len(report["thumbnails"]) == 5
     assert sum(report["samples"].values()) == 36
@@ -69,7 +70,7 @@ def test_a_folder_is_listed_and_only_what_is_shown_is_decoded(
     first = report["thumbnails"][0]
     assert first["pixels_base64"] == first["original_base64"]
     number = {"apple": 0, "bear": 100, "crow": 200}[first["label"]] + first["index"] % 12
-    assert np.array_equal(pixels(first, "original_base64"), np.asarray(picture(number)))
+    assert np.array_equal(pixels(first, "original_base64"), np.asarray(image(number)))
 
 
 def test_broken_files_are_passed_over(make_config: MakeConfig, image_folder: Path) -> None:
@@ -96,32 +97,32 @@ def test_samples_are_shown_in_turns_of_one_of_each_class() -> None:
     assert shown == [index for turn in turns for index in turn]
 
 
-def test_masks_come_with_their_pictures_and_are_moved_alike(make_config: MakeConfig, tmp_path: Path) -> None:
+def test_masks_come_with_their_images_and_are_moved_alike(make_config: MakeConfig, tmp_path: Path) -> None:
     dataset = {"kind": "segmentation", "path": str(write_pairs(tmp_path)), "flip": True, "ignore_index": 2}
     config = make_config(dataset=dataset, model={"kind": "unet"}, objective={"kind": "segmentation"})
     report = json.loads(json.dumps(inspect_dataset(config, samples=12)))
     assert len(report["thumbnails"]) == 12
     counts, mirrored = np.zeros(256, int), 0
     for thumbnail in report["thumbnails"]:
-        picture_of, mask = sample(thumbnail["index"])
+        image_of, mask = sample(thumbnail["index"])
         assert thumbnail["label"] == f"{thumbnail['index']:03}"
-        assert np.array_equal(pixels(thumbnail, "original_base64"), picture_of)
+        assert np.array_equal(pixels(thumbnail, "original_base64"), image_of)
         shown = {"width": 26, "height": 20, "channels": 1}
         original = pixels(thumbnail | shown, "original_mask_base64")[..., 0]
         assert np.array_equal(original, np.where(mask == 2, 255, mask))
         varied = pixels(thumbnail | shown, "mask_base64")[..., 0]
         flipped = not np.array_equal(varied, original)
         assert np.array_equal(varied, original[:, ::-1] if flipped else original)
-        assert np.array_equal(pixels(thumbnail, "pixels_base64"), picture_of[:, ::-1] if flipped else picture_of)
+        assert np.array_equal(pixels(thumbnail, "pixels_base64"), image_of[:, ::-1] if flipped else image_of)
         counts += np.bincount(original.ravel(), minlength=256)
         mirrored += flipped
     assert 0 < mirrored < 12
     assert report["place_counts"] == counts[:2].tolist()
 
 
-def test_labels_and_values_stand_below_their_pictures(make_config: MakeConfig, tmp_path: Path) -> None:
+def test_labels_and_values_stand_below_their_images(make_config: MakeConfig, tmp_path: Path) -> None:
     for number in range(10):
-        picture(number).save(tmp_path / f"{number}.png")
+        image(number).save(tmp_path / f"{number}.png")
     rows = [f"{number}.png,{'red big' if number % 2 else ''},{number / 3},{-number}" for number in range(10)]
     (tmp_path / "table.csv").write_text("\n".join(["file,labels,x,y", *rows]))
     dataset = {"kind": "image_table", "path": str(tmp_path / "table.csv")}
@@ -171,7 +172,7 @@ def test_what_is_shown_is_what_is_trained_on(make_config: MakeConfig) -> None:
         mean, std = (
             torch.tensor(numbers).view(3, 1, 1) for numbers in (data.normalisation.mean, data.normalisation.std)
         )
-        for batch in (batch for window in data.train_windows(1) for batch in window):
+        for batch in (batch for window in data.steps(1) for batch in window):
             for index, inputs in zip(batch.indices.tolist(), batch.inputs, strict=True):
                 if index in shown:
                     trained = ((inputs * std + mean) * 255).permute(1, 2, 0).numpy()

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 import torch
 
-from tests.training.data.conftest import MakeConfig, fill_class, picture
-from tests.training.data.pairs_of_pictures import write_pairs
+from tests.training.data.conftest import MakeConfig, fill_class, image
+from tests.training.data.pairs_of_images import write_pairs
 from training.config import RunConfig
-from training.data import Data, kept
-from training.data.host_memory import HostMemory
-from training.data.kept import KeptData, state_of_files
+from training.data import Data
+from training.data import prepared as kept
+from training.data.prepared import PreparedData, state_of_files
 from training.errors import ConfigError
+from training.system.host_memory import HostMemory
 
 CPU = torch.device("cpu")
 GIGABYTE = 1 << 30
@@ -31,7 +32,7 @@ class Room:
         self.free = 8 * GIGABYTE
         self.ahead = 60.0
         self.told: list[str] = []
-        self.kept = KeptData(
+        self.kept = PreparedData(
             lambda: HostMemory(16 * GIGABYTE, self.free, "that this computer has"), lambda: time.time() + self.ahead
         )
 
@@ -43,11 +44,11 @@ class Room:
 
 
 def batches(data: Data) -> list[torch.Tensor]:
-    return [batch.inputs for window in data.train_windows(1) for batch in window]
+    return [batch.inputs for window in data.steps(1) for batch in window]
 
 
 @pytest.fixture
-def pictures(image_folder: Path, make_config: MakeConfig) -> RunConfig:
+def images(image_folder: Path, make_config: MakeConfig) -> RunConfig:
     return make_config(
         dataset={"kind": "image_folder", "path": str(image_folder), "rotation": 20.0}, loop={"batch_size": 5}
     )
@@ -55,10 +56,10 @@ def pictures(image_folder: Path, make_config: MakeConfig) -> RunConfig:
 
 @pytest.mark.parametrize("mode", ["resident", "streamed"])
 def test_the_next_run_gets_the_very_same_samples_also_after_the_first_is_closed(
-    pictures: RunConfig, mode: str, make_config: MakeConfig
+    images: RunConfig, mode: str, make_config: MakeConfig
 ) -> None:
     room = Room()
-    config = pictures.model_copy(update={"loader": pictures.loader.model_copy(update={"mode": mode})})
+    config = images.model_copy(update={"loader": images.loader.model_copy(update={"mode": mode})})
     first, reused = room.prepare(config)
     assert not reused
     seen = batches(first)
@@ -81,9 +82,9 @@ def test_the_next_run_gets_the_very_same_samples_also_after_the_first_is_closed(
     room.kept.drop()
 
 
-def test_what_was_done_for_the_first_run_is_not_said_of_the_second(pictures: RunConfig, tmp_path: Path) -> None:
+def test_what_was_done_for_the_first_run_is_not_said_of_the_second(images: RunConfig, tmp_path: Path) -> None:
     cache = {"mode": "streamed", "cache": "on", "cache_folder": str(tmp_path / "cache")}
-    config = pictures.model_copy(update={"loader": pictures.loader.model_copy(update=cache)})
+    config = images.model_copy(update={"loader": images.loader.model_copy(update=cache)})
     time.sleep(0.1)  # files of this very moment are not kept in a cache
     room = Room()
     said = [room.prepare(config)[0].report["batches"]["reason"] for _ in range(3)]
@@ -93,36 +94,36 @@ def test_what_was_done_for_the_first_run_is_not_said_of_the_second(pictures: Run
     room.kept.drop()
 
 
-def test_a_file_that_changed_came_or_went_is_noticed(pictures: RunConfig, image_folder: Path) -> None:
+def test_a_file_that_changed_came_or_went_is_noticed(images: RunConfig, image_folder: Path) -> None:
     room = Room()
-    room.prepare(pictures)
-    before = room.prepare(pictures)[0].source.fingerprint
+    room.prepare(images)
+    before = room.prepare(images)[0].source.fingerprint
     file = image_folder / "bear" / "003.png"
     status = file.stat()
-    picture(77).save(file)
+    image(77).save(file)
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))  # somebody hides it
-    data, reused = room.prepare(pictures)
+    data, reused = room.prepare(images)
     assert not reused
     assert data.source.fingerprint != before
     fill_class(image_folder / "crow" / "more", 1)
-    data, reused = room.prepare(pictures)
+    data, reused = room.prepare(images)
     assert not reused
     assert data.report["samples"]["train"] + data.report["samples"]["validation"] == 37
     file.unlink()
-    data, reused = room.prepare(pictures)
+    data, reused = room.prepare(images)
     assert not reused
     assert data.report["samples"]["train"] + data.report["samples"]["validation"] == 36
-    assert room.prepare(pictures)[1]
+    assert room.prepare(images)[1]
 
 
 def test_a_path_that_means_another_folder_now_is_another_dataset(
-    pictures: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    images: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, seed in (("here", 0), ("there", 900)):
         for label in ("a", "b"):
             fill_class(tmp_path / name / "data" / label, 10, seed=seed)
     monkeypatch.setattr(kept, "state_of_files", lambda path, before: 0)  # as like as two folders may look
-    config = pictures.model_copy(update={"dataset": pictures.dataset.model_copy(update={"path": "data"})})
+    config = images.model_copy(update={"dataset": images.dataset.model_copy(update={"path": "data"})})
     room = Room()
     found = []
     for name in ("here", "there"):
@@ -134,33 +135,33 @@ def test_a_path_that_means_another_folder_now_is_another_dataset(
     assert found[0] != found[1]
 
 
-def test_files_written_just_now_are_read_again(pictures: RunConfig) -> None:
+def test_files_written_just_now_are_read_again(images: RunConfig) -> None:
     """The clock of a file system ticks slowly: what is written twice within a tick looks the same."""
     room = Room()
     room.ahead = 0.0
-    room.prepare(pictures)
+    room.prepare(images)
     assert room.kept.size == 0
-    assert not room.prepare(pictures)[1]
+    assert not room.prepare(images)[1]
 
 
 def test_another_dataset_or_another_way_of_loading_lets_go_of_the_first(
-    pictures: RunConfig, make_config: MakeConfig
+    images: RunConfig, make_config: MakeConfig
 ) -> None:
     room = Room()
     spiral = make_config(dataset={"kind": "spiral", "samples": 90})
-    room.prepare(pictures)
+    room.prepare(images)
     assert room.kept.size == 36 * 16 * 16 * 3
     assert not room.prepare(spiral)[1]
     assert room.kept.size == 90 * 2 * 4
     streamed = spiral.model_copy(update={"loader": spiral.loader.model_copy(update={"mode": "streamed"})})
     assert not room.prepare(streamed)[1]
     assert room.prepare(streamed)[1]
-    assert not room.prepare(pictures)[1]
+    assert not room.prepare(images)[1]
 
 
-def test_data_that_cannot_be_used_leaves_nothing_behind(pictures: RunConfig, make_config: MakeConfig) -> None:
+def test_data_that_cannot_be_used_leaves_nothing_behind(images: RunConfig, make_config: MakeConfig) -> None:
     room = Room()
-    room.prepare(pictures)
+    room.prepare(images)
     with pytest.raises(Exception, match="leaves none to validate on"):
         room.prepare(make_config(dataset={"kind": "spiral", "samples": 30, "validation_fraction": 0.001}))
     assert room.kept.size == 0
@@ -189,13 +190,13 @@ DROPPED = """
 import sys, time
 import psutil, torch
 from training.config import parse_config
-from training.data.kept import KeptData, state_of_files
+from training.data.prepared import PreparedData, state_of_files
 from training.errors import ConfigError
 from training.data.source import silent
-from training.process import tune_process
+from training.system.process import tune_process
 
 tune_process()
-kept = KeptData(clock=lambda: time.time() + 60)
+kept = PreparedData(clock=lambda: time.time() + 60)
 folder = sys.argv[1]
 config = parse_config({"dataset": {"kind": "image_folder", "path": folder, "image_size": 512}, "loader": {"cache": "off"}})
 with kept.prepare(config, torch.device("cpu"), silent):
@@ -255,13 +256,13 @@ def test_a_changed_validation_text_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["table", "masks"])
-def test_pictures_and_masks_are_looked_at_wherever_they_lie(tmp_path: Path, make_config: MakeConfig, kind: str) -> None:
+def test_images_and_masks_are_looked_at_wherever_they_lie(tmp_path: Path, make_config: MakeConfig, kind: str) -> None:
     """Also those beside a table that names no folder, and masks as well as images."""
     sections: dict[str, Any] = {}
     changed = tmp_path / "03.png"
     if kind == "table":
         for number in range(10):
-            picture(number).save(tmp_path / f"{number:02}.png")
+            image(number).save(tmp_path / f"{number:02}.png")
         rows = [f"{number:02}.png,{'ab'[number % 2]}" for number in range(10)]
         (tmp_path / "table.csv").write_text("\n".join(["file,kind", *rows]))
         sections["dataset"] = {"kind": "image_table", "path": str(tmp_path / "table.csv"), "targets": ["kind"]}

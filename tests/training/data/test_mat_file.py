@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.training.data.mat_files import mat
-from training.data.mat_file import read_arrays, read_list
+from training.data.arrays.mat_file import read_arrays, read_list
 from training.errors import InputError
 
 # scipy 1.17.1, savemat(..., do_compression=False and True) of a list of texts, bytes, floats and whole numbers.

@@ -11,12 +11,12 @@ from training.data.normalise import Normalisation, measure
 from training.errors import InputError
 
 
-def pictures(n: int, channels: int = 3) -> torch.Tensor:
+def images(n: int, channels: int = 3) -> torch.Tensor:
     return torch.randint(0, 256, (n, 6, 5, channels), dtype=torch.uint8, generator=torch.Generator().manual_seed(n))
 
 
-def test_pictures_are_measured_per_channel_on_the_scale_of_0_to_1() -> None:
-    store = pictures(300)
+def test_images_are_measured_per_channel_on_the_scale_of_0_to_1() -> None:
+    store = images(300)
     store[..., 1] //= 3
     train = torch.arange(0, 300, 2)
     normalisation = measure(lambda some: store[some], train, sample_facts((3, 6, 5)))
@@ -41,7 +41,7 @@ def test_at_most_8192_evenly_spaced_samples_are_read() -> None:
 
     def reader(some: torch.Tensor) -> torch.Tensor:
         read.extend(some.tolist())
-        return pictures(len(some), 1)
+        return images(len(some), 1)
 
     measure(reader, torch.arange(100_000), sample_facts((1, 6, 5)))
     assert len(read) == len(set(read)) == 8192

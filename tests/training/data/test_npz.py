@@ -11,11 +11,11 @@ import torch
 from numpy.typing import NDArray
 
 from tests.training.data.conftest import MakeConfig
-from training.config.npz import NpzDataset, NpzPicturesDataset
+from training.config.sections.data.npz import NpzDataset, NpzImagesDataset
 from training.data import prepare
-from training.data.npz_file import NpzFile
+from training.data.arrays.npz_file import NpzFile
 from training.data.source import Opening
-from training.data.sources.npz import Arrays, open_npz, open_npz_pictures
+from training.data.sources.npz import Arrays, open_npz, open_npz_images
 from training.errors import ConfigError, InputError
 from training.facts import IGNORED
 
@@ -31,10 +31,10 @@ def vectors(folder: Path, settings: dict[str, Any] | None = None, **arrays: NDAr
     return open_npz(NpzDataset.model_validate({"path": str(folder / "a.npz"), **(settings or {})}), Opening())
 
 
-def pictures(folder: Path, settings: dict[str, Any] | None = None, **arrays: NDArray[Any]) -> Arrays:
+def images(folder: Path, settings: dict[str, Any] | None = None, **arrays: NDArray[Any]) -> Arrays:
     np.savez_compressed(folder / "a.npz", **arrays)  # type: ignore[arg-type]
-    dataset = NpzPicturesDataset.model_validate({"path": str(folder / "a.npz"), **(settings or {})})
-    return open_npz_pictures(dataset, Opening())
+    dataset = NpzImagesDataset.model_validate({"path": str(folder / "a.npz"), **(settings or {})})
+    return open_npz_images(dataset, Opening())
 
 
 @pytest.mark.parametrize(
@@ -58,19 +58,19 @@ def test_the_task_follows_from_the_targets(
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_pictures_of_any_order_are_channels_last(tmp_path: Path, channels: int) -> None:
+def test_images_of_any_order_are_channels_last(tmp_path: Path, channels: int) -> None:
     shown = PICTURES[..., :channels]
     forms = [shown, shown.transpose(0, 3, 1, 2)] + ([shown[..., 0]] if channels == 1 else [])
     for form in forms:
-        source = pictures(tmp_path, x=form, y=CLASSES)
+        source = images(tmp_path, x=form, y=CLASSES)
         assert (source.layout, source.shape) == ("image", (channels, 6, 5))
         assert np.array_equal(source.read(torch.arange(12)).numpy(), shown)
 
 
-def test_masks_ride_behind_the_picture(make_config: MakeConfig, tmp_path: Path) -> None:
+def test_masks_ride_behind_the_image(make_config: MakeConfig, tmp_path: Path) -> None:
     masks = DRAWN.integers(0, 3, (12, 6, 5), dtype=np.uint8)
     masks[:, 0, 0] = 255
-    source = pictures(tmp_path, x=PICTURES, y=masks)
+    source = images(tmp_path, x=PICTURES, y=masks)
     assert (source.target, source.classes, source.shape) == ("mask", ("0", "1", "2"), (3, 6, 5))
     assert np.array_equal(source.read(torch.tensor([3]))[0, ..., 3].numpy(), masks[3])
     config = make_config(
@@ -142,13 +142,13 @@ def test_what_cannot_be_used_is_said_in_a_sentence(
         vectors(tmp_path, settings, **arrays)
 
 
-def test_float_pictures_and_files_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_float_images_and_files_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match="holds float32, but pictures are whole numbers from 0 to 255; save them as uint8"
+        InputError, match="holds float32, but images are whole numbers from 0 to 255; save them as uint8"
     ):
-        pictures(tmp_path, x=PICTURES.astype(np.float32), y=CLASSES)
-    with pytest.raises(InputError, match=r"\(12, 6, 5, 7\); pictures are \(N, H, W\)"):
-        pictures(tmp_path, x=np.zeros((12, 6, 5, 7), np.uint8), y=CLASSES)
+        images(tmp_path, x=PICTURES.astype(np.float32), y=CLASSES)
+    with pytest.raises(InputError, match=r"\(12, 6, 5, 7\); images are \(N, H, W\)"):
+        images(tmp_path, x=np.zeros((12, 6, 5, 7), np.uint8), y=CLASSES)
     (tmp_path / "a.npz").write_bytes(b"nothing of the kind")
     with pytest.raises(InputError, match=r"is no \.npz file"):
         NpzFile(tmp_path / "a.npz")

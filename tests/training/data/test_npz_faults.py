@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 from tests.training.data.conftest import MakeConfig
 from training.cli import main
-from training.config.npz import NpzDataset, NpzPicturesDataset
-from training.data import npz_file, prepare
-from training.data.host_memory import HostMemory
-from training.data.npz_file import NpzFile
+from training.config.sections.data.npz import NpzDataset, NpzImagesDataset
+from training.data import prepare
+from training.data.arrays import npz_file
+from training.data.arrays.npz_file import NpzFile
 from training.data.source import Opening
-from training.data.sources.npz import Arrays, open_npz, open_npz_pictures
-from training.data.targets import target_facts
+from training.data.sources.npz import Arrays, open_npz, open_npz_images
+from training.data.tables.targets import target_facts
 from training.errors import InputError
+from training.system.host_memory import HostMemory
 
 CPU = torch.device("cpu")
 ROWS = np.random.default_rng(0).normal(size=(20, 3))
@@ -133,7 +134,7 @@ def test_inputs_that_are_no_plain_numbers_are_refused(tmp_path: Path) -> None:
         opened(tmp_path, x=ROWS.astype(complex), y=CLASSES)
 
 
-def test_pictures_without_height_are_refused_on_the_command_line(
+def test_images_without_height_are_refused_on_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     np.savez(tmp_path / "a.npz", x=np.zeros((20, 0, 4, 3), np.uint8), y=CLASSES)
@@ -196,7 +197,7 @@ def test_a_class_in_held_back_masks_only_is_refused(tmp_path: Path) -> None:
 
     def masked(y_val: NDArray[np.uint8]) -> Arrays:
         np.savez(tmp_path / "a.npz", x=shown, y=masks, x_val=shown, y_val=y_val)
-        return open_npz_pictures(NpzPicturesDataset.model_validate({"path": str(tmp_path / "a.npz")}), Opening())
+        return open_npz_images(NpzImagesDataset.model_validate({"path": str(tmp_path / "a.npz")}), Opening())
 
     source = masked(planted(masks, (2, 1, 1), 255))
     assert source.fit(source.parts["train"]).classes == ("0", "1", "2")

@@ -32,7 +32,7 @@ def sections(path: Path, **settings: Any) -> dict[str, Any]:
 
 
 def trained(data: Data) -> list[torch.Tensor]:
-    return [batch.inputs for window in data.train_windows(1) for batch in window]
+    return [batch.inputs for window in data.steps(1) for batch in window]
 
 
 def with_cell(column: list[str], row: int, cell: str) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.training.data.conftest import MakeConfig
-from training.config.tables import RankingDataset
+from training.config.sections.data.tables import RankingDataset
 from training.data import prepare
 from training.data.source import Opening
 from training.data.sources.ranking import Queries, open_ranking

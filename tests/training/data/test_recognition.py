@@ -10,16 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
-from tests.training.data.conftest import picture
+from tests.training.data.conftest import image
 from tests.training.data.test_harmed_cache import KILLED, turn_a_bit
-from tests.training.data.test_picture_cache import FROM_CACHE, NEW, folder, opened, part, same, settle, wish
-from training.data import picture_cache
-from training.data.cache_room import LOCK, CacheWish
-from training.data.decoded import DAMAGED
-from training.data.file_lock import FileLock
-from training.data.picture_file import RECORD
-from training.data.resident import Notice
+from tests.training.data.test_image_cache import FROM_CACHE, NEW, folder, opened, part, same, settle, wish
+from training.data.batching.resident import Notice
+from training.data.images import image_cache as picture_cache
+from training.data.images.cache_room import LOCK, CacheWish
+from training.data.images.decoded import DAMAGED
+from training.data.images.image_file import RECORD
 
 __all__ = ["folder", "wish"]
 
@@ -69,12 +69,12 @@ def test_the_same_content_is_not_decoded_again(
     assert part(wish, "pixels-*").read_bytes() == pixels
 
 
-def test_one_of_the_same_length_is_another_picture(folder: Path, wish: CacheWish) -> None:
+def test_one_of_the_same_length_is_another_image(folder: Path, wish: CacheWish) -> None:
     opened(folder, wish)
     path = folder / "apple" / "000.png"
-    picture(900).save(path.with_suffix(".bmp"))
+    image(900).save(path.with_suffix(".bmp"))
     opened(folder, wish)
-    picture(901).save(path.with_suffix(".bmp"))  # which is as long: nothing in it is compressed
+    image(901).save(path.with_suffix(".bmp"))  # which is as long: nothing in it is compressed
     settle()
     source = opened(folder, wish)
     assert source.supply.startswith("1 of 37 were decoded now")
@@ -114,11 +114,11 @@ def test_the_records_of_a_folder_that_is_touched_ever_again_stay_few(
 
 
 @pytest.mark.parametrize("known", [0, 4])
-def test_pictures_that_are_added_to_many_records_make_no_cache_unreadable(
+def test_images_that_are_added_to_many_records_make_no_cache_unreadable(
     folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch, known: int
 ) -> None:
     """``known`` of those that were touched last are known by content, so that it is written to already."""
-    monkeypatch.setattr(picture_cache, "_SPARE", 0)  # 36 pictures may have 144 records
+    monkeypatch.setattr(picture_cache, "_SPARE", 0)  # 36 images may have 144 records
     opened(folder, wish)
     files = sorted(folder.glob("*/*.png"))
     for count in (36, 36, 36 - known):
@@ -128,7 +128,7 @@ def test_pictures_that_are_added_to_many_records_make_no_cache_unreadable(
         opened(folder, wish)
     for path in files[36 - known :]:
         path.touch()
-    picture(902).save(files[0])
+    image(902).save(files[0])
     settle()
     assert opened(folder, wish).supply.startswith("1 of 36 were decoded now and are kept")
     again = opened(folder, wish)
@@ -136,14 +136,12 @@ def test_pictures_that_are_added_to_many_records_make_no_cache_unreadable(
     assert same(again, folder)
 
 
-def test_where_no_room_is_left_for_new_pictures_known_ones_are_noted_all_the_same(
-    folder: Path, wish: CacheWish
-) -> None:
+def test_where_no_room_is_left_for_new_images_known_ones_are_noted_all_the_same(folder: Path, wish: CacheWish) -> None:
     opened(folder, wish)
     pixels = part(wish, "pixels-*").read_bytes()
     full = CacheWish("on", wish.home, 36 * (768 + RECORD.itemsize))
     (folder / "apple" / "000.png").touch()
-    picture(903).save(folder / "apple" / "new.png")
+    image(903).save(folder / "apple" / "new.png")
     settle()
     source = opened(folder, full)
     assert source.supply.startswith("they are not kept in the cache: they take ")

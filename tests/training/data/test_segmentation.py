@@ -1,4 +1,4 @@
-"""Pictures with masks: paired by name, read as indices or colours, and moved together wherever they go."""
+"""Images with masks: paired by name, read as indices or colours, and moved together wherever they go."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import torch
 from PIL import Image, ImageOps
 
 from tests.training.data.conftest import MakeConfig
-from tests.training.data.pairs_of_pictures import COLORS, sample, save_mask, write_pairs
-from training.config.pictures import SegmentationDataset
+from tests.training.data.pairs_of_images import COLORS, sample, save_mask, write_pairs
+from training.config.sections.data.images import SegmentationDataset
 from training.data import prepare
-from training.data.cache_room import CacheWish
+from training.data.images.cache_room import CacheWish
 from training.data.source import Opening, Source
 from training.data.sources import open_source
 from training.data.splits import split_source
@@ -77,7 +77,7 @@ def test_a_mask_may_have_an_ending_of_its_own(tmp_path: Path) -> None:
     assert len(opened(tmp_path).targets) == 18
 
 
-def test_scaled_pictures_are_antialiased_and_masks_are_not(tmp_path: Path) -> None:
+def test_scaled_images_are_antialiased_and_masks_are_not(tmp_path: Path) -> None:
     source = opened(write_pairs(tmp_path), image_size=[12, 10])
     assert source.shape == (3, 12, 10)
     picture, mask = sample(3)
@@ -149,11 +149,11 @@ def test_what_does_not_fit_together_is_left_out_with_its_reason(tmp_path: Path) 
         "train/images/000.png": "has no mask of its name in train/masks",
         "train/masks/001.png": "a mask without an image",
         "train/images/002.png": "has 26 × 20 pixels, but its mask 10 × 10",
-        "train/images/003.png": "its mask 003.png: not a picture in a format that can be read",
-        "train/images/004.png": "not a picture in a format that can be read",
+        "train/images/003.png": "its mask 003.png: not an image in a format that can be read",
+        "train/images/004.png": "not an image in a format that can be read",
         "train/images/005.png": "has no mask of its name in train/masks",
         "train/masks/005.png": "empty file",
-        "train/masks/readme.txt": "not a picture format that can be read (.txt)",
+        "train/masks/readme.txt": "not an image format that can be read (.txt)",
         "train/images/006.png": "its mask 006.tif holds no indices of 0 to 255",
     }
 
@@ -311,7 +311,7 @@ def test_streamed_batches_are_the_resident_ones(
     batches: list[list[Any]] = []
     for each in ({"mode": "resident"}, loader):
         with prepare(make_config(**sections, loader=each | {"cache": "off"}), torch.device("cpu")) as data:
-            batches.append([batch for window in data.train_windows(1) for batch in window])
+            batches.append([batch for window in data.steps(1) for batch in window])
     assert len(batches[0]) == 3
     for resident, streamed in zip(*batches, strict=True):
         assert torch.equal(resident.inputs, streamed.inputs)

@@ -13,10 +13,10 @@ import torchvision.datasets
 from tests.training.data import known_trees
 from tests.training.data.test_known_sets import packed, samples
 from tests.training.data.test_torchvision_set import opened, put, serve
-from training.config.torchvision_sets import TorchvisionDataset, TorchvisionSegmentationDataset
-from training.data.known import KNOWN_SETS, MASKED
+from training.config.sections.data.torchvision_sets import TorchvisionDataset, TorchvisionSegmentationDataset
 from training.data.source import Opening
 from training.data.sources import open_source
+from training.data.torchvision_sets import KNOWN_SETS, MASKED
 from training.errors import InputError
 
 

@@ -1,4 +1,4 @@
-"""Several processes at one cache of decoded pictures: nobody is given other pixels, and nobody decodes in vain."""
+"""Several processes at one cache of decoded images: nobody is given other pixels, and nobody decodes in vain."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from typing import Any
 
 import pytest
 import torch
+from filelock import FileLock
 
-from tests.training.data.conftest import fill_class, picture
-from tests.training.data.test_picture_cache import FROM_CACHE, NEW, folder, opened, part, same, settle, wish
-from training.config.dataset import ImageFolderDataset
-from training.data import file_lock, picture_cache
-from training.data.cache_room import LOCK, CacheWish, remove
-from training.data.file_lock import FileLock
-from training.data.picture_file import open_ordinary
-from training.data.resident import Notice
+from tests.training.data.conftest import fill_class, image
+from tests.training.data.test_image_cache import FROM_CACHE, NEW, folder, opened, part, same, settle, wish
+from training.config.sections.data.dataset import ImageFolderDataset
+from training.data.batching.resident import Notice
+from training.data.images import image_cache as picture_cache
+from training.data.images.cache_room import LOCK, CacheWish
 from training.data.source import Opening, Source
 from training.data.sources import open_source
 from training.errors import TrainingError
@@ -31,21 +30,21 @@ def test_another_process_that_makes_it_is_waited_for(
     folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened(folder, wish)
-    picture(505).save(folder / "apple" / "extra.png")
+    image(505).save(folder / "apple" / "extra.png")
     settle()
     monkeypatch.setattr(picture_cache, "_NO_WAIT", 0)
     other = FileLock(part(wish, LOCK))
-    assert other.taken
+    other.acquire()
     told: list[str] = []
 
     def hear(text: str, fraction: float | None) -> None:
         told.append(text)
         if "another run" in text:
-            other.close()
+            other.release()
 
     opening = Opening(cache=wish, report_progress=hear)
     source = open_source(ImageFolderDataset(path=str(folder)), opening)
-    assert "waiting for another run that decodes these pictures" in told
+    assert "waiting for another run that decodes these images" in told
     assert source.supply.startswith("1 of 37 were decoded now")
 
 
@@ -78,10 +77,10 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, work: Any) -> None:
     """Do ``work`` after the cache was looked into and before the right to add is got."""
     todo = [work]
 
-    def lock(path: Path) -> FileLock:
+    def lock(path: Path, timeout: float) -> FileLock:
         if todo:
             todo.pop()()
-        return FileLock(path)
+        return FileLock(path, timeout)
 
     monkeypatch.setattr(picture_cache, "FileLock", lock)
 
@@ -91,7 +90,7 @@ def test_what_another_added_in_the_last_moment_is_neither_overwritten_nor_decode
 ) -> None:
     opened(folder, wish)
     for number in range(3):
-        picture(60 + number).save(folder / "apple" / f"{number}-new.png")
+        image(60 + number).save(folder / "apple" / f"{number}-new.png")
     settle()
     others: list[Source] = []
     told: list[Notice] = []
@@ -121,31 +120,6 @@ def test_what_another_made_in_the_last_moment_is_taken(
     assert others[0].reading == source.reading == "cache"
     assert same(source, folder)
     assert same(others[0], folder)
-
-
-def test_a_lock_that_made_way_is_none(folder: Path, wish: CacheWish, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Opened, then removed with its cache; meanwhile another process holds the one that took its place."""
-    opened(folder, wish)
-    lock = part(wish, LOCK)
-    picture(5).save(folder / "apple" / "extra.png")
-    settle()
-    held: list[FileLock] = []
-
-    def open_and_lose(path: Path, flags: int) -> Any:
-        stream = open_ordinary(path, flags)
-        monkeypatch.setattr(file_lock, "open_ordinary", open_ordinary)
-        assert remove(lock.parent)
-        lock.parent.mkdir()
-        held.append(FileLock(lock))
-        return stream
-
-    monkeypatch.setattr(file_lock, "open_ordinary", open_and_lose)
-    source = opened(folder, wish)
-    assert held[0].taken
-    assert "another process is making the same cache" in source.supply
-    assert same(source, folder)
-    held[0].close()
-    assert opened(folder, wish).supply == NEW
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such permissions")

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from tests.training.data.conftest import fill_class, picture, write_idx
+from tests.training.data.conftest import fill_class, image, write_idx
 from tests.training.data.known_trees import pets
-from tests.training.data.pairs_of_pictures import write_pairs
+from tests.training.data.pairs_of_images import write_pairs
 from tests.training.data.text_sample import write_text
 from training.catalog import DATASETS
 from training.config import parse_config
-from training.config.idle import idle_settings
+from training.config.rules.inactive_settings import find_inactive
 from training.data import prepare
 from training.data.inspect import inspect_dataset
 
@@ -54,7 +54,7 @@ def _image_table(**settings: Any) -> Make:
     def make(folder: Path) -> dict[str, Any]:
         rows = []
         for number in range(20):
-            picture(number).save(folder / f"{number}.png")
+            image(number).save(folder / f"{number}.png")
             rows.append(f"{number}.png,{_WORDS[number % 5]},{'ab'[number % 2]}")
         (folder / "t.csv").write_text("\n".join(["file,part,kind", *rows]))
         return {"kind": "image_table", "path": str(folder / "t.csv"), "targets": ["kind"], **settings}
@@ -181,7 +181,7 @@ def test_a_setting_is_said_to_do_nothing_exactly_where_it_does_nothing(case: str
         "objective": {"kind": "ranking" if kind in ("ranking", "ranked") else _OBJECTIVES.get(kind, "classification")},
     }
     config = parse_config({"dataset": dataset, **others})
-    said = idle_settings(config, inspect_dataset(config)["given"])
+    said = find_inactive(config, inspect_dataset(config)["given"])
     splits = prepare(config, torch.device("cpu")).splits
     for name, value in _CHANGED.items():
         if name not in type(config.dataset).model_fields:

@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from tests.training.tiny import tiny
-from training.config.dataset import IdxDataset, ShapesDataset
-from training.config.dataset_section import DatasetSection
+from training.config.sections.data.dataset import IdxDataset, ShapesDataset
+from training.config.sections.data.dataset_section import DatasetSection
 from training.data.splits import split
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 from training.errors import InputError
-from training.runs.evaluation import read_evaluation
 from training.runs.folder import RunFolder, read_json
+from training.runs.records.evaluation import read_evaluation
 
 
 def shapes(fraction: float = 0.2, seed: int = 0) -> DatasetSection:

@@ -13,7 +13,7 @@ import torch
 
 from tests.training.data.conftest import MakeConfig
 from training.config import RunConfig
-from training.config.tables import TableDataset
+from training.config.sections.data.tables import TableDataset
 from training.data import Data, prepare
 from training.data.source import Opening
 from training.data.sources import open_source
@@ -230,9 +230,9 @@ def test_what_a_validation_row_says_changes_nothing_that_is_learnt(make_config: 
         other = planted(make_config, tmp_path / name, cell, number)
         assert other.facts == plain.facts
         assert other.normalisation == plain.normalisation
-        windows = [list(data.train_windows(1)) for data in (plain, other)]
+        windows = [list(data.steps(1)) for data in (plain, other)]
         assert len(windows[0]) == len(windows[1])
-        for first, second in zip(plain.train_windows(1), other.train_windows(1), strict=True):
+        for first, second in zip(plain.steps(1), other.steps(1), strict=True):
             for one, two in zip(first, second, strict=True):
                 assert torch.equal(one.inputs, two.inputs)
         batch = next(iter(other.evaluation_batches("validation"))).inputs
@@ -297,7 +297,7 @@ def test_streamed_is_resident_with_any_number_of_workers(make_config: MakeConfig
     def batches(**loader: Any) -> list[torch.Tensor]:
         loop = {"batch_size": 8}
         with prepared(make_config, tmp_path, content, loader=loader, loop=loop) as data:
-            made = [batch.inputs for window in data.train_windows(2) for batch in window]
+            made = [batch.inputs for window in data.steps(2) for batch in window]
             return made + [batch.targets for batch in data.evaluation_batches("validation")]
 
     resident = batches(mode="resident")

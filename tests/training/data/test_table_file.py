@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from training.data.table_file import UNNAMED, read_table, sort_of
+from training.data.tables.table_file import UNNAMED, read_table, sort_of
 from training.errors import InputError
 
 
@@ -109,8 +109,8 @@ def test_what_is_no_table_is_refused_in_a_sentence(tmp_path: Path, content: str 
 
 
 def test_a_table_larger_than_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from training.data import table_file
-    from training.data.host_memory import HostMemory
+    from training.data.tables import table_file
+    from training.system.host_memory import HostMemory
 
     monkeypatch.setattr(table_file, "host_memory", lambda: HostMemory(1000, 10, "this computer has"))
     with pytest.raises(InputError, match="needs about 88 bytes of memory, but 10 bytes are free"):

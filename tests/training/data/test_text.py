@@ -15,11 +15,11 @@ import torch
 
 from tests.training.data.text_sample import digest, opened, sentences, write_text
 from training.config import RunConfig
-from training.data import text_files
 from training.data.inspect import input_facts, inspect_dataset
 from training.data.prepare import prepare
 from training.data.sources.text import Text
-from training.data.vocabulary import UNKNOWN, vocabulary_of
+from training.data.texts import text_files
+from training.data.texts.vocabulary import UNKNOWN, vocabulary_of
 from training.errors import InputError
 from training.facts import DataFacts
 
@@ -260,7 +260,7 @@ def test_streamed_by_any_workers_is_resident_to_the_bit(settings: dict[str, Any]
                 **{**vars(input_facts(wanted)), "counts": data.facts.counts}
             )
             found = [*data.evaluation_batches("validation")]
-            found += [batch for window in data.train_windows(2) for batch in window]
+            found += [batch for window in data.steps(2) for batch in window]
             return [tensor for batch in found for tensor in (batch.inputs, batch.targets, batch.indices)]
 
     resident = batches(mode="resident")

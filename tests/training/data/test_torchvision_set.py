@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 import torch
 
-from tests.training.data.conftest import picture, write_idx
-from training.config.torchvision_sets import TorchvisionDataset
-from training.data.known import KNOWN_SETS
+from tests.training.data.conftest import image, write_idx
+from training.config.sections.data.torchvision_sets import TorchvisionDataset
 from training.data.source import Opening, Source
 from training.data.sources import open_source
+from training.data.torchvision_sets import KNOWN_SETS
 from training.errors import InputError, TrainingError
 
 
@@ -140,7 +140,7 @@ def test_a_download_that_ended_in_between_goes_on(
     folder, address = server
     files = mnist_files(tmp_path / "made")
     names = list(files)
-    monkeypatch.setattr("training.data.known.place.own_folder", lambda: tmp_path / "own")
+    monkeypatch.setattr("training.data.torchvision_sets.place.own_folder", lambda: tmp_path / "own")
     raw = tmp_path / "own" / "MNIST" / "raw"
     put(raw, {name: files[name] for name in names[:come]})
     with pytest.raises(InputError, match=rf"MNIST is not whole in .*raw\..* put {', '.join(names[come:])} there"):
@@ -170,7 +170,7 @@ def test_a_folder_without_a_test_part_is_used_unless_it_is_asked_for(
 def test_nothing_is_fetched_for_a_preview_or_against_the_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: pytest.fail("something was fetched"))
+    monkeypatch.setattr("pooch.retrieve", lambda *_, **__: pytest.fail("something was fetched"))
     with pytest.raises(InputError, match=r"MNIST is not in .* yet") as caught:
         opened("MNIST", tmp_path, check=False)
     assert "downloaded (11.6 MB) when the run starts" in caught.value.advice
@@ -192,23 +192,23 @@ def test_a_damaged_archive_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.M
 
 
 def cifar(labels: int) -> tuple[dict[str, bytes], np.ndarray, np.ndarray]:
-    """The files of a small CIFAR-10 (one label) or CIFAR-100 (two), its pictures (n, 32, 32, 3) and classes in their order."""
+    """The files of a small CIFAR-10 (one label) or CIFAR-100 (two), its images (n, 32, 32, 3) and classes in their order."""
     generator = np.random.default_rng(labels)
     names = (
         [*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin"]
         if labels == 1
         else ["train.bin", "test.bin"]
     )
-    files, pictures, classes = {}, [], []
+    files, images, classes = {}, [], []
     for name in names:
         planes = generator.integers(0, 256, (8, 3, 32, 32), dtype=np.uint8)
         own = generator.integers(0, 10, (8, labels), dtype=np.uint8)
         files[name] = np.concatenate([own, planes.reshape(8, -1)], axis=1).tobytes()
-        pictures.append(planes.transpose(0, 2, 3, 1))
+        images.append(planes.transpose(0, 2, 3, 1))
         classes.append(own[:, -1])
     if labels == 2:
         files["fine_label_names.txt"] = "\n".join(f"fine{number}" for number in range(10)).encode()
-    return files, np.concatenate(pictures), np.concatenate(classes)
+    return files, np.concatenate(images), np.concatenate(classes)
 
 
 def archive(folder: str, files: dict[str, bytes]) -> bytes:
@@ -225,21 +225,21 @@ def archive(folder: str, files: dict[str, bytes]) -> bytes:
 def test_cifar_comes_in_its_binary_form(
     tmp_path: Path, server: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, name: str, labels: int
 ) -> None:
-    files, pictures, classes = cifar(labels)
+    files, images, classes = cifar(labels)
     known = KNOWN_SETS[name]
     packed = {known.files[0].name: archive(known.files[0].makes, files)}
     put(server[0], packed)
     serve(monkeypatch, name, packed, server[1])
     source = opened(name, tmp_path / "data")
     everything = torch.arange(len(classes))
-    assert np.array_equal(source.read(everything).numpy(), pictures)
+    assert np.array_equal(source.read(everything).numpy(), images)
     assert source.targets.tolist() == classes.tolist()
     assert source.parts["test"].tolist() == list(range(len(classes) - 8, len(classes)))
     assert source.classes[3] == ("cat" if labels == 1 else "fine3")
     sent = pickle.dumps(source)
     assert len(sent) < 10_000
     assert torch.equal(pickle.loads(sent).read(everything), source.read(everything))
-    assert np.array_equal(source.take().numpy(), pictures)
+    assert np.array_equal(source.take().numpy(), images)
     path = tmp_path / "data" / known.files[0].makes / ("test_batch.bin" if labels == 1 else "test.bin")
     path.write_bytes(path.read_bytes()[:-1] + b"\x07")
     with pytest.raises(TrainingError, match="was good when the run began, but has changed"):
@@ -249,14 +249,14 @@ def test_cifar_comes_in_its_binary_form(
         opened(name, tmp_path / "data")
 
 
-def test_an_archive_of_pictures_becomes_a_folder(
+def test_an_archive_of_images_becomes_a_folder(
     tmp_path: Path, server: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as packed:
         for number, kind in enumerate(("Forest", "River") * 4):
             data = io.BytesIO()
-            picture(number).save(data, "PNG")
+            image(number).save(data, "PNG")
             packed.writestr(f"2750/{kind}/{number}.png", data.getvalue())
     put(server[0], {"EuroSAT.zip": stream.getvalue()})
     serve(monkeypatch, "EuroSAT", {"EuroSAT.zip": stream.getvalue()}, server[1])

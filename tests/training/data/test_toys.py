@@ -13,7 +13,7 @@ from training.config import RunConfig
 from training.data.source import Source
 from training.data.sources import open_source
 from training.data.sources.toys import Ranked
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 
 
 def opened(kind: str, **settings: Any) -> Source:

@@ -11,7 +11,7 @@ import torch
 from tests.training.data.conftest import MakeConfig
 from tests.training.data.test_augment_draws import EVERYTHING
 from tests.training.data.test_batches import CPU, batches, same
-from training.config.problems import cross_problems
+from training.config.rules.problems import cross_problems
 from training.config.run import RunConfig
 from training.core.batch_plan import BatchPlan
 from training.data import Data, prepare
@@ -41,10 +41,10 @@ def test_streamed_is_resident_bit_for_bit(make_config: MakeConfig, settings: dic
         expected = batches(resident, 3)
         assert same(batches(streamed, 3), expected)
         assert same(batches(streamed, 3, start=2), expected[6:])
-        assert same(list(streamed.window_again(3, 1)), expected[3:6])
+        assert same(list(streamed.rebuild_step(3, 1)), expected[3:6])
 
 
-def test_pictures_from_files_are_mixed_alike(make_config: MakeConfig, image_folder: Path) -> None:
+def test_images_from_files_are_mixed_alike(make_config: MakeConfig, image_folder: Path) -> None:
     def made(loader: dict[str, Any]) -> Data:
         dataset = {"kind": "image_folder", "path": str(image_folder), **VARIED}
         return prepare(make_config(dataset=dataset, loop={"batch_size": 5}, loader=loader), CPU)
@@ -57,7 +57,7 @@ def test_a_window_holds_the_same_samples_however_it_is_cut(make_config: MakeConf
     config = shapes(make_config, VARIED)
     with prepare(config, CPU) as data, prepare(config, CPU) as finer:
         finer.cut(BatchPlan(len(data.splits["train"]), 5, 6), 10)
-        for window, cut in zip(data.train_windows(2), finer.train_windows(2), strict=True):
+        for window, cut in zip(data.steps(2), finer.steps(2), strict=True):
             whole, parts = list(window), list(cut)
             assert len(parts) > len(whole)
             for name in ("inputs", "targets", "indices"):
@@ -80,9 +80,9 @@ def test_a_batch_is_what_its_samples_and_their_partners_are_alone(make_config: M
     plain = {"flip": True, "crop_padding": 2}
     with prepare(shapes(make_config, plain), CPU) as data:
         alone = {
-            int(index): picture
+            int(index): image
             for batch in batches(data, 1)
-            for index, picture in zip(batch.indices, batch.inputs, strict=True)
+            for index, image in zip(batch.indices, batch.inputs, strict=True)
         }
         targets = data.source.targets
         train = data.splits["train"]

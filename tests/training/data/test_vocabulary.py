@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tokenizers import ByteLevelBPETokenizer, Tokenizer, pre_tokenizers
 
-from training.data.vocabulary import (
+from training.data.texts.vocabulary import (
     UNKNOWN,
     Vocabulary,
     all_bytes,

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from training.config.text import TextDataset
+from training.config.sections.data.text import TextDataset
 from training.data.source import Opening
 from training.data.sources.text import Text, open_text
 

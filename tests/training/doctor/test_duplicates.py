@@ -11,7 +11,7 @@ import pytest
 import torch
 from PIL import Image, ImageEnhance
 
-from tests.training.data.pairs_of_pictures import save_mask, write_pairs
+from tests.training.data.pairs_of_images import save_mask, write_pairs
 from training.config import RunConfig, parse_config
 from training.data import prepare
 from training.doctor.preflight import preflight
@@ -20,7 +20,7 @@ from training.events import Found
 
 
 def detailed(seed: int) -> Image.Image:
-    """A picture of (96, 80) with coarse and fine structure, as photographs have it: amplitude falls as frequency rises."""
+    """An image of (96, 80) with coarse and fine structure, as photographs have it: amplitude falls as frequency rises."""
     generator = np.random.default_rng(seed)
     whole = np.zeros((80, 96, 3))
     for cells in (2, 4, 8, 16, 32):
@@ -39,7 +39,7 @@ def jpeg(image: Image.Image, quality: int) -> bytes:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Twelve training and six validation pictures of either class, each another."""
+    """Twelve training and six validation images of either class, each another."""
     for part, count in (("train", 12), ("val", 6)):
         for number, name in enumerate(("cat", "dog")):
             (tmp_path / part / name).mkdir(parents=True)
@@ -63,7 +63,7 @@ def warnings(config: RunConfig, workspace: Path) -> list[Found]:
     return [each for each in found if "trained on" in each.title and each.level != "info"]
 
 
-def test_different_pictures_are_no_duplicates(folder: Path, tmp_path: Path) -> None:
+def test_different_images_are_no_duplicates(folder: Path, tmp_path: Path) -> None:
     assert warnings(config_of(folder), tmp_path) == []
 
 
@@ -73,14 +73,14 @@ def test_the_same_file_on_both_sides_is_named(folder: Path, tmp_path: Path) -> N
     (found,) = warnings(config_of(folder), tmp_path)
     assert found.level == "warning"
     assert found.title == (
-        "2 of 12 held-back samples are trained on, too, 1 of them with another target: val/cat/01.png and train/cat/07.png; "
+        "2 of 12 held-out samples are trained on, too, 1 of them with another target: val/cat/01.png and train/cat/07.png; "
         "val/dog/02.png and train/cat/08.png."
     )
     assert found.fix == {"dataset.duplicates": "drop_from_validation"}
 
 
 @pytest.mark.parametrize("change", ["quality", "size", "brightness"])
-def test_pictures_that_look_alike_are_found(folder: Path, tmp_path: Path, change: str) -> None:
+def test_images_that_look_alike_are_found(folder: Path, tmp_path: Path, change: str) -> None:
     copy = detailed(7)
     if change == "size":
         copy = copy.resize((192, 160), Image.Resampling.BICUBIC)
@@ -89,12 +89,12 @@ def test_pictures_that_look_alike_are_found(folder: Path, tmp_path: Path, change
     (folder / "val" / "cat" / "copy.jpg").write_bytes(jpeg(copy, 60))
     (found,) = warnings(config_of(folder), tmp_path)
     assert found.title == (
-        "1 of 13 held-back samples look almost like one that is trained on: val/cat/copy.jpg and train/cat/07.png."
+        "1 of 13 held-out samples look almost like one that is trained on: val/cat/copy.jpg and train/cat/07.png."
     )
     assert (found.level, found.fix) == ("warning", {})
 
 
-def test_blank_pictures_look_like_nothing(folder: Path, tmp_path: Path) -> None:
+def test_blank_images_look_like_nothing(folder: Path, tmp_path: Path) -> None:
     Image.new("RGB", (96, 80), (200, 200, 200)).save(folder / "train" / "cat" / "blank.png")
     Image.new("RGB", (96, 80), (90, 90, 90)).save(folder / "val" / "cat" / "blank.png")
     assert warnings(config_of(folder), tmp_path) == []
@@ -109,7 +109,7 @@ def test_streamed_or_resident_the_same_is_found(folder: Path, tmp_path: Path) ->
     assert len(warnings(config, tmp_path)) == 2
 
 
-def test_a_picture_with_another_mask_is_a_duplicate_all_the_same(tmp_path: Path) -> None:
+def test_a_image_with_another_mask_is_a_duplicate_all_the_same(tmp_path: Path) -> None:
     root = write_pairs(tmp_path / "pairs")
     (root / "val" / "images" / "012.png").write_bytes((root / "train" / "images" / "003.png").read_bytes())
     save_mask(root / "val" / "masks" / "012.png", np.zeros((20, 26), np.uint8))
@@ -133,7 +133,7 @@ def test_rows_of_a_table_that_are_alike(tmp_path: Path) -> None:
     dataset = {"kind": "table", "path": str(tmp_path / "table.csv"), "targets": ["kind"], "split_column": "part"}
     (found,) = warnings(made(dataset=dataset, model={"kind": "mlp"}), tmp_path)
     assert found.title == (
-        "2 of 8 held-back samples are trained on, too, 1 of them with another target: row 43 and row 7; row 46 and row 9."
+        "2 of 8 held-out samples are trained on, too, 1 of them with another target: row 43 and row 7; row 46 and row 9."
     )
     config = made(dataset=dataset | {"duplicates": "drop_from_validation"}, model={"kind": "mlp"})
     with prepare(config, torch.device("cpu")) as data:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.training.data.pairs_of_pictures import write_pairs
+from tests.training.data.pairs_of_images import write_pairs
 from tests.training.tiny import tiny, write_idx
 from training.config import apply_overrides, parse_config
 from training.doctor import preflight
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 from training.errors import TrainingError
 from training.events import Found
 
@@ -29,7 +29,7 @@ def test_a_good_run_has_only_good_findings(tmp_path: Path) -> None:
 def test_freezing_fresh_weights_is_warned_of(tmp_path: Path) -> None:
     found = preflight(tiny("optimizer.freeze=all_but_head", "optimizer.unfreeze_epoch=1"), tmp_path)
     [finding] = [item for item in found if item.level == "warning"]
-    assert finding.title == "What is frozen has fresh weights, and keeps them as long as it is."
+    assert finding.title == "What is frozen is randomly initialized, and stays so as long as it is frozen."
     assert "optimizer.freeze" in finding.advice
 
 
@@ -146,7 +146,7 @@ def test_a_single_class_that_is_left_is_nothing_to_learn(tmp_path: Path) -> None
 def test_a_class_of_what_nobody_named_may_be_left_out(tmp_path: Path) -> None:
     write_pairs(tmp_path / "pairs", classes="sky\nUnlabelled\ntree\n")
     [told] = [item for item in masked(tmp_path) if "dataset.ignore_index" in item.fix]
-    assert "The class Unlabelled is learnt" in told.title
+    assert "The class Unlabelled is learned" in told.title
     assert told.fix == {"dataset.ignore_index": 1}
     ignored = masked(tmp_path, "dataset.ignore_index=1")
     assert not [item for item in ignored if "dataset.ignore_index" in item.fix]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.training.tiny import tiny
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 from training.runs.folder import RunFolder
-from training.runs.manifest import digest, list_checkpoints
+from training.runs.records.manifest import digest, list_checkpoints
 from training.runs.set_aside import SET_ASIDE
 
 OFTEN = "loop.validate_every_steps=4"

@@ -11,10 +11,10 @@ from typing import Any
 import torch
 
 from training.checkpoints import load_state
-from training.engine.run import Hooks
+from training.engine.runs.run import Hooks
 from training.events import Event, Found
 from training.runs.folder import RunFolder, read_json
-from training.runs.manifest import MANIFEST, STATE, WEIGHTS, digest, read_manifest, seal
+from training.runs.records.manifest import MANIFEST, STATE, WEIGHTS, digest, read_manifest, seal
 
 HERE = socket.gethostname()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from training.engine.run import Hooks
+from training.engine.runs.run import Hooks
 from training.events import AttemptStarted, Event, Validated
 
 

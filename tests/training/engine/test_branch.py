@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 import torch
 
-from tests.training.tiny import tiny, tiny_pictures, write_idx
+from tests.training.tiny import tiny, tiny_images, write_idx
 from training.checkpoints import load_state
 from training.config import RunConfig
-from training.config.sheet import Part, branch_sheet
+from training.config.rules.resume_plan import Part, plan_branch
 from training.core.batch_plan import BatchPlan
 from training.engine.assemble import assemble
-from training.engine.restore import Branch
-from training.engine.run import Hooks, branch_run, resume_run, start_run
+from training.engine.recovery.restore import Branch
+from training.engine.runs.run import Hooks, branch_run, resume_run, start_run
 from training.engine.session import Session
 from training.errors import CheckpointError, InputError
 from training.events import Event, Found, PhaseChanged
 from training.runs.folder import RunFolder, create_run
-from training.runs.history import read_history
-from training.runs.manifest import WEIGHTS, verify
-from training.runs.series import read_series
+from training.runs.records.history import read_history
+from training.runs.records.manifest import WEIGHTS, verify
+from training.runs.records.series import read_series
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_the_best_of_a_branch_is_one_of_its_own_checkpoints(parent: RunFolder, t
 
 def test_a_skipped_first_step_keeps_the_branched_batch_norm_statistics(tmp_path: Path) -> None:
     data = write_idx(tmp_path / "data", samples=60, size=32)
-    config = tiny_pictures(
+    config = tiny_images(
         data,
         "model.kind=torchvision",
         "model.name=mobilenet_v3_small",
@@ -197,7 +197,7 @@ def test_the_sheet_is_right_about_sgd_too(sgd: RunFolder, tmp_path: Path, overri
 def compare_with_sheet(parent: RunFolder, before: RunConfig, after: RunConfig, workspace: Path) -> None:
     checkpoint = parent.checkpoints / "step-00000016"
     manifest = verify(checkpoint)
-    said = branch_sheet(before, after, manifest)  # as a window shows it, before anything is opened
+    said = plan_branch(before, after, manifest)  # as a window shows it, before anything is opened
     session = assemble(after, lambda text, fraction: None)
     fresh = session.training_state()
     torch.manual_seed(99)
@@ -211,7 +211,7 @@ def compare_with_sheet(parent: RunFolder, before: RunConfig, after: RunConfig, w
 
 def test_data_that_turns_out_to_differ_takes_the_place_away_and_says_so(tmp_path: Path) -> None:
     data = write_idx(tmp_path / "data")
-    config = tiny_pictures(data)
+    config = tiny_images(data)
     parent = RunFolder(Path(start_run(config, tmp_path)["folder"]))
     checkpoint = parent.checkpoints / "step-00000004"
     other = write_idx(tmp_path / "other", samples=200)

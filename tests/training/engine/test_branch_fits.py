@@ -11,23 +11,23 @@ import pytest
 import torch
 
 from tests.training.catalog.whole_way import train_and_resume
-from tests.training.tiny import tiny_pictures, write_idx
+from tests.training.tiny import tiny_images, write_idx
 from training.checkpoints import load_state
 from training.checkpoints.load import load_weights
 from training.config import RunConfig, parse_config
 from training.config.consent import agree
-from training.config.problems import alternatives
-from training.config.sheet import branch_sheet
+from training.config.rules.resume_plan import plan_branch
+from training.config.run import alternatives
 from training.engine.assemble import assemble
-from training.engine.environment import normalised_by
-from training.engine.restore import Branch
-from training.engine.run import branch_run, start_run
+from training.engine.recovery.restore import Branch
+from training.engine.runs.environment import normalised_by
+from training.engine.runs.run import branch_run, start_run
 from training.engine.session import Session
 from training.errors import CheckpointError
 from training.facts import DataFacts
 from training.models import make_model
 from training.runs.folder import RunFolder, create_run
-from training.runs.manifest import verify
+from training.runs.records.manifest import verify
 
 Section = dict[str, Any]
 MANIFEST: Section = {"step": 1, "epoch": 0, "data": {}}
@@ -116,7 +116,7 @@ def test_a_setting_of_a_network_is_refused_just_where_its_weights_do_not_fit(kin
     if (kind, name) in REFUSED_THOUGH_OF_ONE_SHAPE:
         assert fits
         fits = False
-    assert bool(branch_sheet(before, after, MANIFEST).refused) != fits
+    assert bool(plan_branch(before, after, MANIFEST).refused) != fits
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
@@ -165,18 +165,16 @@ def test_what_is_refused_does_not_fit_and_leaves_nothing(case: str, tmp_path: Pa
         load_weights(checkpoint, session_of(after).model)
 
 
-def test_pictures_varied_otherwise_go_on_where_the_checkpoint_stands(tmp_path: Path) -> None:
-    pictures = write_idx(tmp_path / "data")
+def test_images_varied_otherwise_go_on_where_the_checkpoint_stands(tmp_path: Path) -> None:
+    images = write_idx(tmp_path / "data")
     plateau = ("schedule.kind=plateau", "schedule.patience=0", "schedule.warmup_steps=0")
-    before = tiny_pictures(pictures, *plateau)
-    after = tiny_pictures(
-        pictures, *plateau, "dataset.erasing=0.3", "dataset.brightness=0.2", "dataset.cutmix_alpha=1.0"
-    )
+    before = tiny_images(images, *plateau)
+    after = tiny_images(images, *plateau, "dataset.erasing=0.3", "dataset.brightness=0.2", "dataset.cutmix_alpha=1.0")
     parent = RunFolder(Path(start_run(before, tmp_path)["folder"]))
     checkpoint = parent.checkpoints / "step-00000008"
     manifest, state = verify(checkpoint), load_state(checkpoint)
     assert state["plateau"]
-    said = branch_sheet(before, after, manifest)
+    said = plan_branch(before, after, manifest)
     assert said.continues
     session = session_of(after)
     branch = Branch(checkpoint, manifest, parent)
@@ -187,15 +185,15 @@ def test_pictures_varied_otherwise_go_on_where_the_checkpoint_stands(tmp_path: P
     assert branch_run(checkpoint, after, tmp_path)["step"] == 12
 
 
-def test_only_pictures_keep_the_spread_that_weights_know() -> None:
-    """Of numbers and text no weights know one: applied to them as to pictures, it would divide them by 255 as well."""
+def test_only_images_keep_the_spread_that_weights_know() -> None:
+    """Of numbers and text no weights know one: applied to them as to images, it would divide them by 255 as well."""
     model = {"kind": "user_file", "path": "net.py", "weights": "w.pth"}
     data: Section = {"data": {"mean": [0.5], "std": [0.2]}}
-    points, pictures = (
+    points, images = (
         parse_config({"dataset": {"kind": kind}, "model": model}, paths=False) for kind in ("moons", "shapes")
     )
     assert normalised_by(points, data) is None
-    assert normalised_by(pictures, data) == ((0.5,), (0.2,))
+    assert normalised_by(images, data) == ((0.5,), (0.2,))
 
 
 def test_a_network_of_ones_own_over_points_goes_on_from_known_weights_to_the_same_bits(tmp_path: Path) -> None:

@@ -11,16 +11,17 @@ from typing import Any
 import pytest
 
 from tests.training.tiny import tiny
-from training.checkpoints import keep, snapshot
+from training.checkpoints import manager as keep
+from training.checkpoints import snapshot
 from training.checkpoints.snapshot import Snapshot
 from training.checkpoints.write import write_checkpoint
 from training.config import RunConfig
-from training.engine import disk_waits
-from training.engine.run import Hooks, start_run
+from training.engine.recovery import disk_waits
+from training.engine.runs.run import Hooks, start_run
 from training.errors import TrainingError
 from training.events import CheckpointSaved, Event, Found, PhaseChanged, Validated
 from training.runs.folder import RunFolder
-from training.runs.manifest import list_checkpoints
+from training.runs.records.manifest import list_checkpoints
 
 KEPT = "checkpoints.keep_last=1000"
 

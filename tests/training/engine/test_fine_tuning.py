@@ -11,10 +11,10 @@ from torch import Tensor
 
 from tests.training.catalog.whole_way import train_and_resume
 from tests.training.stepping import take_step
-from tests.training.tiny import tiny, tiny_pictures, write_idx
+from tests.training.tiny import tiny, tiny_images, write_idx
 from training.config import RunConfig
 from training.engine.assemble import assemble
-from training.engine.run import branch_run, start_run
+from training.engine.runs.run import branch_run, start_run
 from training.engine.session import Session
 from training.errors import ConfigError, InputError
 from training.runs.folder import RunFolder
@@ -23,14 +23,14 @@ CPU = "precision.device=cpu"
 
 
 @pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_idx(tmp_path_factory.mktemp("data") / "idx", samples=80)
 
 
-def normed(pictures: Path, *more: str) -> RunConfig:
+def normed(images: Path, *more: str) -> RunConfig:
     """Seven convolutions, six batch norms whose scales the network itself keeps, and a head: 4 steps an epoch."""
-    return tiny_pictures(
-        pictures,
+    return tiny_images(
+        images,
         CPU,
         "model.kind=whitened_cnn",
         "model.channels=[4, 4, 4]",
@@ -55,8 +55,8 @@ def changed(before: dict[str, Tensor], after: dict[str, Tensor]) -> set[str]:
 HEAD = {"26.weight"}
 
 
-def test_all_but_the_head_stays_as_it_was(pictures: Path, tmp_path: Path) -> None:
-    last = train_and_resume(normed(pictures, "optimizer.freeze=all_but_head", "loop.epochs=1"), tmp_path, step=2)
+def test_all_but_the_head_stays_as_it_was(images: Path, tmp_path: Path) -> None:
+    last = train_and_resume(normed(images, "optimizer.freeze=all_but_head", "loop.epochs=1"), tmp_path, step=2)
     run = last.parent.parent
     assert changed(weights(run, 1), weights(run, 4)) == HEAD  # batch norms' statistics stay, too
 
@@ -64,9 +64,9 @@ def test_all_but_the_head_stays_as_it_was(pictures: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("optimizer", "step"), [("adamw", 2), ("adamw", 4), ("adamw", 6), ("sgd", 4), ("rmsprop", 4), ("muon", 4)]
 )
-def test_first_the_head_then_all(optimizer: str, step: int, pictures: Path, tmp_path: Path) -> None:
+def test_first_the_head_then_all(optimizer: str, step: int, images: Path, tmp_path: Path) -> None:
     settings = ("optimizer.freeze=all_but_head", "optimizer.unfreeze_epoch=1", f"optimizer.kind={optimizer}")
-    last = train_and_resume(normed(pictures, *settings), tmp_path, step=step)
+    last = train_and_resume(normed(images, *settings), tmp_path, step=step)
     run = last.parent.parent
     assert changed(weights(run, 1), weights(run, 4)) == HEAD
     everything = changed(weights(run, 4), weights(run, 8))
@@ -76,16 +76,16 @@ def test_first_the_head_then_all(optimizer: str, step: int, pictures: Path, tmp_
     assert len(fixed) == 7
 
 
-def test_the_first_stages_alone(pictures: Path, tmp_path: Path) -> None:
-    config = normed(pictures, "optimizer.freeze=stages", "optimizer.freeze_stages=3", "loop.epochs=1")
+def test_the_first_stages_alone(images: Path, tmp_path: Path) -> None:
+    config = normed(images, "optimizer.freeze=stages", "optimizer.freeze_stages=3", "loop.epochs=1")
     run = Path(start_run(config, tmp_path)["folder"])
     moved = changed(weights(run, 1), weights(run, 4))
     assert not any(int(name.split(".")[0]) < 9 for name in moved)
     assert {"9.weight", "11.running_var", "26.weight"} <= moved
 
 
-def test_too_many_stages_are_refused(pictures: Path) -> None:
-    config = normed(pictures, "optimizer.freeze=stages", "optimizer.freeze_stages=40")
+def test_too_many_stages_are_refused(images: Path) -> None:
+    config = normed(images, "optimizer.freeze=stages", "optimizer.freeze_stages=40")
     with pytest.raises(
         InputError, match=r"freeze_stages: this network has \d+ stages, so at most \d+ of them can stay"
     ):
@@ -122,7 +122,7 @@ def assembled(*settings: str) -> Session:
 
 def one_step(session: Session) -> list[Tensor]:
     before = [parameter.detach().clone() for parameter in session.parameters]
-    take_step(session, session.data.window_again(0, 0))
+    take_step(session, session.data.rebuild_step(0, 0))
     return [(now - then).detach() for now, then in zip(session.parameters, before, strict=True)]
 
 
@@ -135,10 +135,10 @@ def test_a_stages_step_is_as_much_smaller_as_its_rate() -> None:
         torch.testing.assert_close(scaled[index], factor * usual[index], rtol=1e-4, atol=1e-7)
 
 
-def test_a_branch_that_trains_all_begins_with_the_heads_weights(pictures: Path, tmp_path: Path) -> None:
-    first = start_run(normed(pictures, "optimizer.freeze=all_but_head", "loop.epochs=1"), tmp_path)
+def test_a_branch_that_trains_all_begins_with_the_heads_weights(images: Path, tmp_path: Path) -> None:
+    first = start_run(normed(images, "optimizer.freeze=all_but_head", "loop.epochs=1"), tmp_path)
     checkpoint = Path(first["last_checkpoint"])
-    second = branch_run(checkpoint, normed(pictures, "loop.epochs=2"), tmp_path)
+    second = branch_run(checkpoint, normed(images, "loop.epochs=2"), tmp_path)
     assert second["status"] == "completed", second["reason"]
     events = RunFolder(Path(second["folder"])).events_file.read_text()
     assert "because optimizer.freeze groups the weights otherwise" in events

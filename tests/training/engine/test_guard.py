@@ -17,16 +17,16 @@ from training.checkpoints.load import load_tensors
 from training.core.losses import Loss
 from training.data.sources.toys import Points
 from training.engine import assemble as assembly
-from training.engine import skips
 from training.engine.assemble import assemble
-from training.engine.record import Recorder
-from training.engine.replay import explain
-from training.engine.run import start_run
+from training.engine.recovery import nonfinite as skips
+from training.engine.recovery.replay import explain
+from training.engine.runs.run import start_run
 from training.engine.session import Session, rng_state
+from training.engine.step_logger import StepLogger
 from training.events import Found
 from training.runs.folder import RunFolder, create_run
-from training.runs.history import History, read_history
-from training.runs.series import read_series
+from training.runs.records.history import History, read_history
+from training.runs.records.series import read_series
 
 ALWAYS = ("loop.accumulation=3", "loop.batch_size=16", "loop.ema_decay=0.9", "loop.clip_norm=0.5")
 OPTIMIZERS = [
@@ -101,7 +101,7 @@ def train(session: Session, poisoned: set[int], left_out: bool) -> Session:
 
     handle = session.model.register_forward_pre_hook(poison)
     for epoch in range(2):
-        for window in session.data.train_windows(epoch):
+        for window in session.data.steps(epoch):
             batches = 0
             if left_out and session.progress.step in poisoned:
                 session.progress.count_step()  # the rate is a function of the attempted step
@@ -131,7 +131,7 @@ def outermost(monkeypatch: pytest.MonkeyPatch) -> int:
     """The number of the point for which ``Brittle`` fails, once in each epoch."""
     small_model(monkeypatch, Brittle(), dropout=0.2)
     with session_for().data as data:
-        points = torch.cat([batch.inputs for window in data.train_windows(0) for batch in window])
+        points = torch.cat([batch.inputs for window in data.steps(0) for batch in window])
         numbers = torch.cat([data.window_samples(0, number) for number in range(data.steps_per_epoch)])
     radii = points.square().sum(dim=1)
     largest, second = radii.topk(2).values.tolist()
@@ -283,7 +283,7 @@ def test_nothing_is_claimed_when_all_is_finite_again(streamed: Session) -> None:
 
 
 def test_a_look_that_fails_ends_nothing_and_leaves_nothing(streamed: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    window = next(streamed.data.train_windows(0))
+    window = next(streamed.data.steps(0))
     take_step(streamed, window)
     gradients = [parameter.grad for parameter in streamed.model.parameters()]
     before = {name: tensor.clone() for name, tensor in all_tensors(streamed).items()}
@@ -302,7 +302,7 @@ def test_a_look_that_fails_ends_nothing_and_leaves_nothing(streamed: Session, mo
 
 
 def test_reading_for_the_look_leaves_the_training_pass_alone(streamed: Session) -> None:
-    windows = streamed.data.train_windows(0)
+    windows = streamed.data.steps(0)
     seen = [next(iter(next(windows))).indices]
     explain(streamed, 1, 0, 0)
     seen += [next(iter(window)).indices for window in windows]
@@ -315,8 +315,10 @@ def test_steps_on_the_gpu_wait_for_nothing(tmp_path: Path, monkeypatch: pytest.M
     """Guard, clipping, logging and averaging on, one window poisoned."""
     small_model(monkeypatch)
     session = session_for("precision.device=cuda", "loader.mode=resident", *ALWAYS, "loop.batch_size=8")
-    recorder = Recorder(session, create_run(tmp_path, session.config), skips.SkipLog(session, lambda event: None))
-    windows = session.data.train_windows(0)
+    step_logger = StepLogger(
+        session, create_run(tmp_path, session.config), skips.NonFiniteLog(session, lambda event: None)
+    )
+    windows = session.data.steps(0)
     numbers: list[tuple[Tensor, Tensor]] = [take_step(session, next(windows))]
     torch.cuda.synchronize()
     poison = torch.tensor(math.nan, device="cuda")
@@ -327,13 +329,13 @@ def test_steps_on_the_gpu_wait_for_nothing(tmp_path: Path, monkeypatch: pytest.M
                 handle = session.model.register_forward_hook(lambda module, inputs, outputs: outputs * poison)
             lr = session.next_lr()
             numbers.append(take_step(session, window))
-            recorder.add(lr, window.samples, *numbers[-1])
+            step_logger.add(lr, window.samples, *numbers[-1])
             if step == 2:
                 handle.remove()
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    recorder.flush()
-    recorder.close()
+    step_logger.flush()
+    step_logger.close()
     norms = torch.stack([norm for _, norm in numbers])
     assert int((~norms.isfinite()).sum()) == 1
     assert session.ema is not None

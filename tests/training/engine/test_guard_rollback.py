@@ -20,17 +20,18 @@ from tests.training.tiny import tiny
 from training.checkpoints import load_state
 from training.checkpoints.load import load_tensors
 from training.control import Control
-from training.engine import fit, rollback
-from training.engine.hooks import Hooks
-from training.engine.record import Recorder
-from training.engine.run import resume_run, start_run
+from training.engine import fit
+from training.engine.recovery import rollback
+from training.engine.runs.hooks import Hooks
+from training.engine.runs.run import resume_run, start_run
 from training.engine.session import Session
 from training.engine.step import train_step
+from training.engine.step_logger import StepLogger
 from training.events import AttemptStarted, Completed, Event, Failed, Found
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
-from training.runs.manifest import list_checkpoints
-from training.runs.series import read_series
+from training.runs.records.history import read_history
+from training.runs.records.manifest import list_checkpoints
+from training.runs.records.series import read_series
 
 ROLL_BACK = ("loop.after_skips=roll_back", "loop.max_skipped_steps=5", "checkpoints.keep_last=2", "loop.ema_decay=0.9")
 Poisoned = Callable[[Session], bool]
@@ -159,10 +160,10 @@ def test_the_fourth_time_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_disk_that_fails_while_going_back_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def cut(_recorder: Recorder) -> None:
+    def cut(_step_logger: StepLogger) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(Recorder, "cut", cut)
+    monkeypatch.setattr(StepLogger, "rewind", cut)
     final = read_history(train(tmp_path, monkeypatch, fast_rates_fail).events_file).final
     assert isinstance(final, Failed)
     assert "series.bin cannot be written (Input/output error)" in final.reason

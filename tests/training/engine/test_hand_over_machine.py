@@ -13,13 +13,14 @@ from tests.training.engine.handing_over import HERE, findings, listening, rewrit
 from tests.training.tiny import tiny
 from training.checkpoints import load_state
 from training.config import RunConfig
-from training.engine import assemble, attempt, environment, run
-from training.engine.run import branch_run, resume_run, start_run
+from training.engine import assemble
+from training.engine.runs import attempt, environment, run
+from training.engine.runs.run import branch_run, resume_run, start_run
 from training.errors import ConfigError
 from training.events import Event
 from training.runs.folder import RunFolder, read_json
-from training.runs.history import read_history
-from training.runs.places import PLACES
+from training.runs.records.history import read_history
+from training.runs.relocation import PLACES
 
 
 def begun_elsewhere(config: RunConfig, workspace: Path, monkeypatch: pytest.MonkeyPatch, **facts: Any) -> RunFolder:
@@ -100,10 +101,10 @@ def test_a_run_cut_off_before_its_first_checkpoint_begins_again_on_what_there_is
     ("facts", "level", "words"),
     [
         ({"torch": "2.0.1"}, "warning", "torch 2.0.1 → "),
-        ({"instructions": OTHER_INSTRUCTIONS}, "warning", f"processor instructions {OTHER_INSTRUCTIONS} → "),
+        ({"instructions": OTHER_INSTRUCTIONS}, "warning", f"CPU instructions {OTHER_INSTRUCTIONS} → "),
         ({"optimizer": "foreach"}, "warning", "optimizer kernels foreach → fused"),
         ({"threads": 7}, "warning", "threads 7 → 1"),
-        ({"processor": "Another 3000"}, "info", "the processor Another 3000 → "),
+        ({"processor": "Another 3000"}, "info", "the CPU Another 3000 → "),
         ({"variables": {"MKL_CBWR": "AVX2"}}, "warning", "MKL_CBWR AVX2 → none (it chooses kernels"),
         ({"variables": {"KMP_BLOCKTIME": "7"}}, "info", "KMP_BLOCKTIME 7 → none"),
         ({"variables": {"NVIDIA_TF32_OVERRIDE": "0"}}, "info", "NVIDIA_TF32_OVERRIDE 0 → none"),  # a GPU's affair
@@ -115,6 +116,9 @@ def test_a_run_cut_off_before_its_first_checkpoint_begins_again_on_what_there_is
 def test_other_surroundings_are_told_by_what_they_mean(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, facts: dict[str, Any], level: str, words: str
 ) -> None:
+    monkeypatch.delenv(
+        "OPENBLAS_CORETYPE", raising=False
+    )  # one that chooses kernels of this machine would be told, too
     if "threads" in facts:  # the number is kept on resume: only a person's own choice can change it
         config, overrides = tiny("precision.threads=7"), ["precision.threads=1"]
     else:

@@ -12,17 +12,17 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from tests.training.tiny import tiny, tiny_pictures, write_idx
+from tests.training.tiny import tiny, tiny_images, write_idx
 from training.config import RunConfig
 from training.console import Console
 from training.core.batch_plan import BatchPlan
 from training.engine.device import ran_out_of_memory
-from training.engine.run import Hooks, resume_run, start_run
+from training.engine.runs.run import Hooks, resume_run, start_run
 from training.events import Event, Found
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
-from training.runs.manifest import list_checkpoints, read_manifest
-from training.runs.series import read_series
+from training.runs.records.history import read_history
+from training.runs.records.manifest import list_checkpoints, read_manifest
+from training.runs.records.series import read_series
 
 AUTOMATIC = "loop.on_out_of_memory=smaller_batches"
 
@@ -267,7 +267,7 @@ def test_what_goes_on_in_smaller_batches_is_the_run_that_began_with_them(
     data = write_idx(tmp_path / "data")
     read = [f"loader.mode={loader[0]}", f"loader.workers={loader[1]}", "loop.epochs=2"]
     install(Card(holds=10, first=1), monkeypatch)  # the window's first batch goes through, its second does not
-    adapted = start_run(tiny_pictures(data, AUTOMATIC, *read), tmp_path)
+    adapted = start_run(tiny_images(data, AUTOMATIC, *read), tmp_path)
     assert adapted["status"] == "completed"
     [finding] = findings(adapted)
     assert finding.level == "warning"
@@ -275,7 +275,7 @@ def test_what_goes_on_in_smaller_batches_is_the_run_that_began_with_them(
     assert "step 1 with batches of 20; the run goes on with batches of 10, 6 of them to a step" in finding.title
     assert RunFolder(Path(adapted["folder"])).config().loop.batch_size == 20
     install(None, monkeypatch)
-    small = start_run(tiny_pictures(data, "loop.batch_size=10", "loop.accumulation=6", *read), tmp_path)
+    small = start_run(tiny_images(data, "loop.batch_size=10", "loop.accumulation=6", *read), tmp_path)
     assert digests(adapted) == digests(small)
     assert series(adapted) == series(small)
     assert adapted["metrics"] == small["metrics"]

@@ -14,9 +14,9 @@ from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import dump_config
 from training.engine import device
 from training.engine.assemble import assemble
-from training.engine.environment import kept_choices
 from training.engine.ledger import _model_facts
-from training.engine.run import Hooks, resume_run, start_run
+from training.engine.runs.environment import kept_choices
+from training.engine.runs.run import Hooks, resume_run, start_run
 from training.engine.session import Session
 from training.events import CheckpointSaved
 from training.runs.folder import RunFolder
@@ -49,7 +49,7 @@ def small(*overrides: str, **sections: Any) -> RunConfig:
         pytest.param(CNN, "off", False, id="refused"),
     ],
 )
-def test_filters_and_pictures_lie_in_the_same_order(model: dict[str, object], asked: str, wanted: bool) -> None:
+def test_filters_and_images_lie_in_the_same_order(model: dict[str, object], asked: str, wanted: bool) -> None:
     config = parse_config(
         {
             "name": "order",
@@ -60,7 +60,7 @@ def test_filters_and_pictures_lie_in_the_same_order(model: dict[str, object], as
         }
     )
     session = assemble(config, lambda phase, fraction: None)
-    batch = next(iter(next(iter(session.data.train_windows(0)))))
+    batch = next(iter(next(iter(session.data.steps(0)))))
     order = torch.channels_last if wanted else torch.contiguous_format
     filters = [parameter for parameter in session.parameters if parameter.ndim == 4]
     assert all(parameter.is_contiguous(memory_format=order) for parameter in filters)
@@ -77,7 +77,7 @@ def test_moments_follow_the_weights_into_another_order(optimizer: str, lr: float
         return assemble(small("precision.channels_last=" + order, **settings), lambda phase, fraction: None)
 
     before, same, turned = session_in("on"), session_in("on"), session_in("off")
-    windows = [next(session.data.train_windows(0)) for session in (before, same, turned)]
+    windows = [next(session.data.steps(0)) for session in (before, same, turned)]
     take_step(before, windows[0])
     for session, window in zip((same, turned), windows[1:], strict=True):
         session.model.load_state_dict(before.model.state_dict())

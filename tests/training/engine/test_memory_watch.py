@@ -17,23 +17,23 @@ import pytest
 from tests.training.data.conftest import fill_class
 from tests.training.tiny import tiny
 from training.config import parse_config
-from training.data.host_memory import HostMemory
 from training.doctor import preflight
-from training.engine.run import Hooks, resume_run, start_run
+from training.engine.runs.run import Hooks, resume_run, start_run
 from training.events import Event, Found
 from training.runs.folder import RunFolder
-from training.runs.series import FLUSH_ROW, SeriesWriter, read_series
+from training.runs.records.series import FLUSH_ROW, SeriesWriter, read_series
+from training.system.host_memory import HostMemory
 
 MB = 10**6
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, look: Callable[[], HostMemory], often: bool = True) -> None:
     """Let runs and checks see ``look()`` where they ask the system; ``often``: at each flush."""
-    for module in ("training.engine.memory_watch", "training.doctor.memory"):
+    for module in ("training.engine.recovery.memory_watch", "training.doctor.memory"):
         monkeypatch.setattr(import_module(module), "host_memory", look)
-    watch = import_module("training.engine.memory_watch")
+    watch = import_module("training.engine.recovery.memory_watch")
     monkeypatch.setattr(watch, "LOOK_SECONDS", 0.0 if often else 1e9)
-    monkeypatch.setattr(import_module("training.engine.record"), "ROW_SECONDS", 0.0)
+    monkeypatch.setattr(import_module("training.engine.step_logger"), "ROW_SECONDS", 0.0)
 
 
 def having(total: int, available: int) -> HostMemory:
@@ -124,7 +124,7 @@ def vanish(record: dict[str, Any], held: int) -> RunFolder:
 def test_a_run_that_vanished_with_memory_nearly_full_is_told_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float, told: bool
 ) -> None:
-    monkeypatch.setattr(import_module("training.engine.record"), "ROW_SECONDS", 0.0)
+    monkeypatch.setattr(import_module("training.engine.step_logger"), "ROW_SECONDS", 0.0)
     folder = vanish(start_run(tiny(), tmp_path), int(share * psutil.virtual_memory().total))
     said: list[Event] = []
     resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))
@@ -141,7 +141,7 @@ def test_a_run_that_vanished_with_memory_nearly_full_is_told_so(
 
 
 def test_a_vanished_run_that_read_its_cache_may_have_lost_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("training.engine.record"), "ROW_SECONDS", 0.0)
+    monkeypatch.setattr(import_module("training.engine.step_logger"), "ROW_SECONDS", 0.0)
     for number, name in enumerate(("apple", "bear")):
         fill_class(tmp_path / "pictures" / name, 20, seed=100 * number)
     time.sleep(0.1)  # files of this very moment are not kept in a cache

@@ -12,7 +12,7 @@ from tests.training.engine.handing_over import rewrite_state, stopping
 from tests.training.tiny import tiny
 from training.checkpoints import load_state
 from training.cli import main
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 from training.runs.folder import RunFolder
 
 KINDS = {

@@ -12,10 +12,10 @@ import torch
 from tests.training.tiny import tiny
 from training.core import evaluation
 from training.engine.evaluate import evaluate as plain
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 from training.engine.session import Session
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
+from training.runs.records.history import read_history
 
 
 def test_a_validation_whose_loss_is_no_number_is_never_the_best(

@@ -9,10 +9,10 @@ import pytest
 
 from tests.training.tiny import tiny
 from training.config import RunConfig
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 from training.runs.folder import RunFolder
-from training.runs.manifest import read_manifest
-from training.runs.series import read_series
+from training.runs.records.manifest import read_manifest
+from training.runs.records.series import read_series
 
 FACTORS = [
     ("optimizer.head_lr_factor=10.0", "optimizer.layer_decay=0.8"),

@@ -16,11 +16,11 @@ from tests.training.catalog.task_samples import small
 from training.config.consent import agree
 from training.doctor.preflight import preflight
 from training.engine.assemble import assemble
-from training.engine.run import intend_resume, resume_run, start_run
+from training.engine.runs.run import intend_resume, resume_run, start_run
 from training.errors import ConfigError, InputError
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
-from training.runs.manifest import read_manifest
+from training.runs.records.history import read_history
+from training.runs.records.manifest import read_manifest
 
 TEACHER = '''
 import torch
@@ -195,7 +195,7 @@ def test_a_network_that_does_not_fit_the_data_is_refused(own: Own) -> None:
     own.write(TEACHER.replace("nn.Tanh()", "nn.Tan()"))
     assert own.refusal().startswith(f"{start}, line 12: cannot build the network: AttributeError")
     own.write(TEACHER)
-    assert own.refusal(teacher_inputs="imagenet").startswith("objective.teacher_inputs: imagenet is for pictures")
+    assert own.refusal(teacher_inputs="imagenet").startswith("objective.teacher_inputs: imagenet is for images")
 
 
 ODD = """

@@ -11,14 +11,15 @@ import pytest
 
 from tests.training.tiny import tiny
 from training.control import Command, send
-from training.data import Data, Window
-from training.engine import fit, record
-from training.engine.hooks import Hooks
-from training.engine.run import start_run
+from training.data import Data, MicroBatches
+from training.engine import fit
+from training.engine import step_logger as record
+from training.engine.runs.hooks import Hooks
+from training.engine.runs.run import start_run
 from training.errors import TrainingError
 from training.events import Event
 from training.runs.folder import RunFolder
-from training.runs.series import FLUSH_ROW, read_series
+from training.runs.records.series import FLUSH_ROW, read_series
 
 
 @pytest.fixture(autouse=True)
@@ -76,17 +77,17 @@ def test_a_pause_is_written_down_before_it_is_told(tmp_path: Path) -> None:
 
 
 def test_what_a_failed_run_did_last_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Data.train_windows
+    whole = Data.steps
 
-    def breaking(data: Data, epoch: int, first: int = 0) -> Iterator[Window]:
+    def breaking(data: Data, epoch: int, first: int = 0) -> Iterator[MicroBatches]:
         for number, window in enumerate(whole(data, epoch, first)):
             if (epoch, number) == (1, 3):
-                raise TrainingError("A picture is gone.")
+                raise TrainingError("An image is gone.")
             yield window
 
-    monkeypatch.setattr(Data, "train_windows", breaking)
+    monkeypatch.setattr(Data, "steps", breaking)
     failed = start_run(tiny("checkpoints.every_steps=100"), tmp_path)
-    assert (failed["status"], failed["reason"], failed["step"]) == ("failed", "A picture is gone.", 11)
+    assert (failed["status"], failed["reason"], failed["step"]) == ("failed", "An image is gone.", 11)
     series = read_series(folder_of(failed).series_file)
     assert series["step"].tolist() == list(range(1, 12))
     assert (series["loss"] > 0).all()

@@ -10,13 +10,13 @@ import pytest
 
 from tests.training.engine.going_back import OFTEN, state, steps, trained
 from tests.training.engine.stopping import stopping_at, stopping_at_once
-from training.engine.run import Hooks, resume_run
+from training.engine.runs.run import Hooks, resume_run
 from training.errors import InputError, RunBusyError
 from training.events import Event, PhaseChanged
 from training.runs.folder import RunFolder, claim, owner_of, release
-from training.runs.manifest import list_checkpoints
+from training.runs.records.manifest import list_checkpoints
+from training.runs.records.series import read_series
 from training.runs.rewind import clear, list_set_aside, restore
-from training.runs.series import read_series
 from training.runs.set_aside import SET_ASIDE
 
 

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.training.tiny import tiny
-from training.checkpoints import newest_good
-from training.engine import attempt
-from training.engine.run import Hooks, resume_run, start_run
+from training.engine.runs import attempt
+from training.engine.runs.run import Hooks, resume_run, start_run
 from training.errors import CheckpointError, InputError, TrainingError
 from training.events import Completed, Event, Found
 from training.runs.folder import RunFolder, owner_of
-from training.runs.history import read_history
-from training.runs.manifest import BEST, LAST, list_checkpoints, read_labels, read_manifest, write_labels
+from training.runs.records.history import read_history
+from training.runs.records.manifest import BEST, LAST, read_labels, read_manifest, write_labels
 
 
 def run_of_three_epochs(workspace: Path, *overrides: str) -> RunFolder:
@@ -71,16 +70,14 @@ def test_with_every_checkpoint_damaged_nothing_begins_from_scratch(tmp_path: Pat
     assert folder.series_file.read_bytes() == rows
 
 
-def test_a_lost_series_is_said_instead_of_training_from_scratch(tmp_path: Path) -> None:
+def test_a_lost_series_is_said_and_trained_on_from_the_newest_checkpoint(tmp_path: Path) -> None:
     folder = run_of_three_epochs(tmp_path)
     folder.series_file.unlink()
-    events = folder.events_file.read_bytes()
-    folder.events_file.unlink()  # which would tell how far the run had come
-    with pytest.raises(CheckpointError, match=r"series\.bin"):
-        resume_run(str(folder.path), tmp_path)
-    assert len(list_checkpoints(folder)) == 3
-    folder.events_file.write_bytes(events)
-    assert newest_good(folder, 24)[0] == folder.checkpoints / "step-00000024"
+    folder.events_file.unlink()
+    said: list[Event] = []
+    record = resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))
+    assert record["step"] == 24
+    assert any("series.bin was damaged" in event.title for event in said if isinstance(event, Found))
 
 
 def _edit(old: str, new: str) -> Callable[[RunFolder], None]:
@@ -159,17 +156,11 @@ def test_an_unexpected_fault_before_the_first_step_is_a_finding_not_a_traceback(
     assert "Traceback" in folder.log_file.read_text()
 
 
-def test_a_damaged_configuration_is_made_anew_and_said(tmp_path: Path) -> None:
+def test_a_damaged_configuration_is_named(tmp_path: Path) -> None:
     folder = run_of_three_epochs(tmp_path)
-    whole = folder.config_file.read_text()
-    folder.config_file.write_text(whole + "x = [")
-    said: list[Event] = []
-    resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))
-    assert folder.config_file.read_text() == whole
-    assert (folder.path / "config.damaged").read_text() == whole + "x = ["
-    assert [event.title for event in said if isinstance(event, Found)] == [
-        "config.toml was damaged and was made again from step-00000024."
-    ]
+    folder.config_file.write_text(folder.config_file.read_text() + "x = [")
+    with pytest.raises(InputError, match=r"config\.toml"):
+        resume_run(str(folder.path), tmp_path)
 
 
 def test_an_edited_configuration_is_refused_before_a_sheet_says_the_opposite(tmp_path: Path) -> None:

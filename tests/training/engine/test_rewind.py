@@ -13,16 +13,16 @@ from tests.training.engine.going_back import OFTEN, state, steps, trained
 from tests.training.engine.stopping import stopping_at, stopping_at_once
 from tests.training.tiny import tiny
 from training.cli import main
-from training.engine.run import Hooks, resume_run, start_run
+from training.engine.runs.run import Hooks, resume_run, start_run
 from training.errors import InputError
-from training.events import Event, Found, encode
+from training.events import Event, Found
 from training.runs import set_aside
-from training.runs.evaluation import read_evaluation
 from training.runs.folder import RunFolder, claim, release
-from training.runs.history import read_history
-from training.runs.manifest import LAST, list_checkpoints, read_labels, verify
+from training.runs.records.evaluation import read_evaluation
+from training.runs.records.history import read_history
+from training.runs.records.manifest import LAST, list_checkpoints, read_labels, verify
+from training.runs.records.series import STEP_ROW, SeriesWriter, read_series
 from training.runs.rewind import clear, finish_rewind, list_set_aside, look_beyond, restore, rewind
-from training.runs.series import STEP_ROW, SeriesWriter, read_series
 from training.runs.set_aside import SET_ASIDE
 from training.runs.workspace import teacher_checkpoint
 
@@ -198,29 +198,6 @@ def test_a_fault_after_the_way_back_has_begun_is_not_told_as_if_nothing_had_move
     assert (record["status"], record["step"], record["best"]["step"]) == ("interrupted", 16, 16)
     assert resume_run(folder.id, tmp_path)["status"] == "completed"
     assert len(list_set_aside(folder)) == 1
-
-
-def test_checkpoints_that_an_earlier_version_left_ahead_are_set_aside(tmp_path: Path) -> None:
-    """It cut the series and left what lay beyond in the list."""
-    folder = trained(tmp_path, OFTEN, "checkpoints.keep_last=9")
-    writer = SeriesWriter(folder.series_file, STEP_ROW)
-    writer.truncate(12)
-    writer.close()
-    began = read_history(folder.events_file).attempts[0]
-    line = json.loads(encode(began)) | {"attempt": 2, "step": 12}
-    with folder.events_file.open("a") as stream:
-        stream.write(json.dumps(line) + "\n")
-    before = state(folder)
-    assert steps(folder) == [24, 20, 16, 12, 8, 4]
-    assert main(["show", str(folder.path)]) == 0
-    hooks = stopping_at(16)
-    resume_run(str(folder.path), tmp_path, hooks=hooks)
-    assert [item.step for item in read_history(folder.events_file).attempts] == [0, 12, 12]
-    [aside] = list_set_aside(folder)
-    assert (aside.step, aside.reached) == (12, 24)
-    assert max(steps(folder)) == folder.status()["step"]
-    restore(folder, aside)
-    assert state(folder) == before
 
 
 def test_the_command_line_says_it_branches_restores_and_clears(

@@ -12,13 +12,13 @@ from tests.training.engine.handing_over import weights
 from tests.training.engine.stopping import stopping_after
 from tests.training.tiny import tiny
 from training.control import Command, send
-from training.engine.run import Hooks, resume_run, start_run
+from training.engine.runs.run import Hooks, resume_run, start_run
 from training.errors import InputError
 from training.events import Completed, Event, Found, Validated
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
-from training.runs.manifest import CheckpointInfo, list_checkpoints
-from training.runs.series import read_series
+from training.runs.records.history import read_history
+from training.runs.records.manifest import CheckpointInfo, list_checkpoints
+from training.runs.records.series import read_series
 
 
 def test_a_run_completes_and_keeps_its_books(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_files_that_are_left_out_are_named_by_the_run(tmp_path: Path) -> None:
         (tmp_path / "pets" / name).mkdir(parents=True)
         for number in range(6):
             Image.new("RGB", (12, 12), (40 * number, 90, 30)).save(tmp_path / "pets" / name / f"{number}.png")
-    (tmp_path / "pets" / "cat" / "broken.jpg").write_text("not a picture")
+    (tmp_path / "pets" / "cat" / "broken.jpg").write_text("not an image")
     said: list[Event] = []
     config = tiny(
         "dataset.kind=image_folder", f"dataset.path={tmp_path / 'pets'}", "model.kind=small_cnn", "loop.epochs=1"
@@ -215,7 +215,7 @@ def test_files_that_are_left_out_are_named_by_the_run(tmp_path: Path) -> None:
     assert "cat/broken.jpg" in finding.advice
 
 
-def test_pictures_without_class_folders_are_told_so(tmp_path: Path) -> None:
+def test_images_without_class_folders_are_told_so(tmp_path: Path) -> None:
     Image.new("RGB", (12, 12)).save(tmp_path / "one.png")
     config = tiny("dataset.kind=image_folder", f"dataset.path={tmp_path}", "model.kind=small_cnn")
     with pytest.raises(InputError, match="no class folders"):

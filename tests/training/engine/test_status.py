@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.training.tiny import tiny
-from training.engine import status
 from training.engine.assemble import assemble
-from training.engine.status import StatusBook
+from training.engine.runs import status
+from training.engine.runs.status import StatusBook
 from training.events import AttemptStarted, PhaseChanged, Stopped, Validated
 from training.runs.folder import create_run
 

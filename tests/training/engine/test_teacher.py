@@ -13,13 +13,13 @@ from tests.training.catalog.task_samples import small
 from training.cli import main
 from training.config import RunConfig
 from training.config.files import dump_config
-from training.config.objective import Distillation
+from training.config.sections.objective import Distillation
 from training.engine.assemble import assemble
-from training.engine.run import resume_run, start_run
+from training.engine.runs.run import resume_run, start_run
 from training.errors import ConfigError, InputError
-from training.export.material import load_material
+from training.export.bundle import load_bundle
 from training.runs.folder import RunFolder
-from training.runs.manifest import read_manifest
+from training.runs.records.manifest import read_manifest
 
 
 @pytest.fixture(scope="module")
@@ -41,16 +41,16 @@ def silent(text: str, fraction: float | None) -> None:
 def test_targets_hold_what_the_teacher_answers_to_the_samples_as_it_knows_them(taught: Path, tmp_path: Path) -> None:
     """The pupil's data is normalised by other numbers, since it has fewer training samples."""
     checkpoint = taught / "checkpoints" / "step-00000004"
-    material = load_material(checkpoint)
+    bundle = load_bundle(checkpoint)
     session = assemble(pupil(tmp_path, checkpoint, "dataset.validation_fraction=0.6"), silent)
     with session.data as data:
-        assert data.normalisation != material.normalisation
-        window = next(data.train_windows(0))
+        assert data.normalisation != bundle.normalisation
+        window = next(data.steps(0))
         for batch in window:
             assert batch.targets.dtype == torch.float32
             assert batch.targets.shape == (len(batch.indices), 1 + 3)
             assert torch.equal(batch.targets[:, 0].long(), data.source.targets[batch.indices])
-            wanted = material.logits(data.source.read(batch.indices))
+            wanted = bundle.logits(data.source.read(batch.indices))
             torch.testing.assert_close(batch.targets[:, 1:], wanted, rtol=1e-4, atol=1e-4)
         assert not any("teacher" in name for name in session.model.state_dict())
         names = {id(parameter) for parameter in session.model.parameters()}
@@ -59,10 +59,10 @@ def test_targets_hold_what_the_teacher_answers_to_the_samples_as_it_knows_them(t
 
 def test_the_same_normalisation_gives_the_teachers_own_bits(taught: Path, tmp_path: Path) -> None:
     checkpoint = taught / "checkpoints" / "step-00000004"
-    material = load_material(checkpoint)
+    bundle = load_bundle(checkpoint)
     with assemble(pupil(tmp_path, checkpoint), silent).data as data:
         batch = next(data.evaluation_batches("validation"))
-        assert torch.equal(batch.targets[:, 1:], material.logits(data.source.read(batch.indices)))
+        assert torch.equal(batch.targets[:, 1:], bundle.logits(data.source.read(batch.indices)))
 
 
 def test_a_runs_folder_stands_for_its_best_checkpoint_and_is_noted(taught: Path, tmp_path: Path) -> None:

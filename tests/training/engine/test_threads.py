@@ -8,10 +8,10 @@ import psutil
 import pytest
 
 from tests.training.known_facts import sample_facts
-from training.config.model import Mlp, SmallCnn
+from training.config.sections.model import Mlp, SmallCnn
 from training.engine.device import choose_threads
 from training.models import make_model
-from training.models.work import samples_at_once
+from training.models.flops import samples_at_once
 
 needs_cores = pytest.mark.skipif((psutil.cpu_count(logical=False) or 1) < 2, reason="needs two cores")
 

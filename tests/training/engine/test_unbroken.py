@@ -9,14 +9,14 @@ import pytest
 
 from tests.training.engine.handing_over import weights
 from tests.training.engine.stopping import stopping_after
-from tests.training.tiny import tiny, tiny_pictures, write_idx
-from training.engine.run import Hooks, branch_run, resume_run, start_run
+from tests.training.tiny import tiny, tiny_images, write_idx
+from training.engine.runs.run import Hooks, branch_run, resume_run, start_run
 from training.errors import CheckpointError, InputError
 from training.events import Event, Found, Stopped
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
-from training.runs.manifest import list_checkpoints, read_manifest
-from training.runs.series import read_series
+from training.runs.records.history import read_history
+from training.runs.records.manifest import list_checkpoints, read_manifest
+from training.runs.records.series import read_series
 
 
 def all_digests(record: dict[str, Any]) -> dict[str, str]:
@@ -36,7 +36,7 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Pat
 @pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
 def test_stop_and_resume_equal_an_unbroken_run(tmp_path: Path, optimizer: str, compute: str) -> None:
     data = write_idx(tmp_path / "data")
-    config = tiny_pictures(data, f"optimizer.kind={optimizer}", f"precision.compute={compute}")
+    config = tiny_images(data, f"optimizer.kind={optimizer}", f"precision.compute={compute}")
     whole = start_run(config, tmp_path)
     stopped = start_run(config, tmp_path, stopping_after(4))
     folder = RunFolder(Path(stopped["folder"]))
@@ -67,7 +67,7 @@ def test_batches_of_an_odd_number_of_bytes_resume_to_the_bit(tmp_path: Path) -> 
 
 
 def test_resume_from_each_checkpoint_gives_the_same_run(tmp_path: Path) -> None:
-    config = tiny_pictures(write_idx(tmp_path / "data"), "schedule.kind=plateau", "schedule.patience=0")
+    config = tiny_images(write_idx(tmp_path / "data"), "schedule.kind=plateau", "schedule.patience=0")
     whole = start_run(config, tmp_path)
     folder = RunFolder(Path(whole["folder"]))
     expected, rows = all_digests(whole), read_series(folder.series_file).tobytes()
@@ -87,7 +87,7 @@ def test_resume_from_each_checkpoint_gives_the_same_run(tmp_path: Path) -> None:
 def test_how_batches_are_prepared_changes_no_bit(tmp_path: Path) -> None:
     data = write_idx(tmp_path / "data")
     runs = [
-        start_run(tiny_pictures(data, *overrides), tmp_path)
+        start_run(tiny_images(data, *overrides), tmp_path)
         for overrides in (
             ("loader.mode=resident",),
             ("loader.mode=streamed", "loader.workers=0"),
@@ -100,7 +100,7 @@ def test_how_batches_are_prepared_changes_no_bit(tmp_path: Path) -> None:
 
 def test_extra_saving_and_looking_changes_no_bit(tmp_path: Path) -> None:
     data = write_idx(tmp_path / "data")
-    plain = start_run(tiny_pictures(data, "checkpoints.every_steps=none"), tmp_path)
+    plain = start_run(tiny_images(data, "checkpoints.every_steps=none"), tmp_path)
     hooks = Hooks()
 
     def watch(event: Event) -> None:
@@ -108,7 +108,7 @@ def test_extra_saving_and_looking_changes_no_bit(tmp_path: Path) -> None:
             hooks.control.validate = hooks.control.save = True
 
     hooks.watch = watch
-    busy = start_run(tiny_pictures(data, "checkpoints.every_steps=1", "loop.validate_every_steps=3"), tmp_path, hooks)
+    busy = start_run(tiny_images(data, "checkpoints.every_steps=1", "loop.validate_every_steps=3"), tmp_path, hooks)
     assert weights(busy) == weights(plain)
 
 
@@ -150,7 +150,7 @@ def test_a_damaged_checkpoint_is_refused_when_asked_for(tmp_path: Path, name: st
 
 def test_a_changed_dataset_is_refused_on_resume(tmp_path: Path) -> None:
     data = write_idx(tmp_path / "data")
-    stopped = start_run(tiny_pictures(data), tmp_path, stopping_after(2))
+    stopped = start_run(tiny_images(data), tmp_path, stopping_after(2))
     write_idx(tmp_path / "data", samples=200)
     with pytest.raises(InputError, match="not the one this run was trained on"):
         resume_run(stopped["folder"], tmp_path)

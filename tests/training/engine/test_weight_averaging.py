@@ -12,15 +12,15 @@ from torch.optim.swa_utils import SWALR, AveragedModel, get_swa_multi_avg_fn, up
 
 from tests.training.catalog.whole_way import export, train_and_resume
 from tests.training.stepping import take_step
-from tests.training.tiny import tiny, tiny_pictures, write_idx
+from tests.training.tiny import tiny, tiny_images, write_idx
 from training.engine.assemble import assemble
-from training.engine.run import start_run
-from training.engine.statistics import measure_statistics
+from training.engine.evaluate import measure_statistics
+from training.engine.runs.run import start_run
 from training.errors import ConfigError, InputError
 from training.optim.averaging import SWA
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
-from training.runs.manifest import read_manifest
+from training.runs.records.history import read_history
+from training.runs.records.manifest import read_manifest
 from training.schedules import make_run_schedule
 
 CPU = "precision.device=cpu"
@@ -70,7 +70,7 @@ def test_more_often_than_each_epoch(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_idx(tmp_path_factory.mktemp("data") / "idx", samples=80)
 
 
@@ -87,12 +87,12 @@ NORMED = (
 )
 
 
-def test_batch_norms_statistics_are_torchs_of_the_averaged_weights(pictures: Path) -> None:
-    session = assemble(tiny_pictures(pictures, *NORMED), lambda *_: None)
+def test_batch_norms_statistics_are_torchs_of_the_averaged_weights(images: Path) -> None:
+    session = assemble(tiny_images(images, *NORMED), lambda *_: None)
     theirs = AveragedModel(session.model, multi_avg_fn=get_swa_multi_avg_fn())
     steps = session.data.steps_per_epoch
     for step in range(steps):
-        take_step(session, session.data.window_again(0, step))
+        take_step(session, session.data.rebuild_step(0, step))
         if (step + 1) % 2 == 0:
             theirs.update_parameters(session.model)
     live = {name: buffer.clone() for name, buffer in session.model.named_buffers()}
@@ -101,7 +101,7 @@ def test_batch_norms_statistics_are_torchs_of_the_averaged_weights(pictures: Pat
     assert torch.equal(torch.get_rng_state(), generators)
     assert all(torch.equal(live[name], buffer) for name, buffer in session.model.named_buffers())
     assert all(module.training for module in session.model.modules())
-    update_bn((batch.inputs for step in range(steps) for batch in session.data.window_again(0, step)), theirs)
+    update_bn((batch.inputs for step in range(steps) for batch in session.data.rebuild_step(0, step)), theirs)
     assert isinstance(session.ema, SWA)
     ours = session.ema.shadow
     assert int(session.ema.count) == steps // 2
@@ -110,8 +110,8 @@ def test_batch_norms_statistics_are_torchs_of_the_averaged_weights(pictures: Pat
 
 
 @pytest.mark.parametrize("step", [3, 4])
-def test_with_statistics_a_resumed_run_is_the_same(step: int, pictures: Path, tmp_path: Path) -> None:
-    config = tiny_pictures(pictures, *NORMED, "checkpoints.every_steps=1", "loop.epochs=2", "checkpoints.keep_last=99")
+def test_with_statistics_a_resumed_run_is_the_same(step: int, images: Path, tmp_path: Path) -> None:
+    config = tiny_images(images, *NORMED, "checkpoints.every_steps=1", "loop.epochs=2", "checkpoints.keep_last=99")
     last = train_and_resume(config, tmp_path, step=step)
     assert load_file(last / "ema.safetensors")["4.num_batches_tracked"] == 4
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.training.tiny import tiny, tiny_pictures, write_idx
+from tests.training.tiny import tiny, tiny_images, write_idx
 from training.config import RunConfig
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 
 Train = Callable[[RunConfig], Path]
 CPU = "precision.device=cpu"
@@ -43,17 +43,17 @@ def spiral(train: Train) -> Path:
 
 
 @pytest.fixture(scope="session")
-def pictures(train: Train, idx_folder: Path) -> Path:
+def images(train: Train, idx_folder: Path) -> Path:
     """small_cnn, accumulation, augmentation, warm-up and cosine, dropout, averaged weights."""
-    return train(tiny_pictures(idx_folder, CPU))
+    return train(tiny_images(idx_folder, CPU))
 
 
 @pytest.fixture(scope="session")
 def resnet(train: Train, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """torchvision's resnet18 on grey pictures, one step."""
+    """torchvision's resnet18 on grey images, one step."""
     folder = write_idx(tmp_path_factory.mktemp("data") / "larger", samples=40, size=40)
     return train(
-        tiny_pictures(
+        tiny_images(
             folder,
             CPU,
             "model.kind=torchvision",

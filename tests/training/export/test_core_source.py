@@ -11,7 +11,7 @@ import pytest
 
 from tests.training.export.conftest import Train
 from tests.training.export.pasted import compare_pasted
-from tests.training.tiny import tiny, tiny_pictures, write_idx
+from tests.training.tiny import tiny, tiny_images, write_idx
 from training import core, models
 from training.config import RunConfig
 from training.export import export_checkpoint
@@ -25,7 +25,7 @@ def test_no_name_stands_for_two_things() -> None:
 
 def test_no_network_of_ours_has_a_name_that_scripts_take_along() -> None:
     taken = {name: module for module, name in NAMES}
-    for file in Path(models.__path__[0]).glob("*.py"):
+    for file in Path(models.__path__[0]).rglob("*.py"):
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
             assert {
                 name for name in defined_names(node) if taken.get(name, "").rpartition(".")[2] not in ("", file.stem)
@@ -38,9 +38,9 @@ def runs(place: Path) -> dict[str, RunConfig]:
         "one cycle": tiny(),
         "three phases": tiny("schedule.three_phase=true", "dataset.kind=blobs"),
         "plateau": tiny("schedule.kind=plateau", monitored, "loader.sampling=balanced"),
-        "wsd": tiny_pictures(write_idx(place / "images"), "schedule.kind=wsd", "dataset.cutmix_alpha=1.0"),
-        "muon": tiny_pictures(write_idx(place / "images"), "optimizer.kind=muon", "dataset.auto_augment=rand_augment"),
-        "whitened": tiny_pictures(write_idx(place / "images", size=12), *WHITENED),
+        "wsd": tiny_images(write_idx(place / "images"), "schedule.kind=wsd", "dataset.cutmix_alpha=1.0"),
+        "muon": tiny_images(write_idx(place / "images"), "optimizer.kind=muon", "dataset.auto_augment=rand_augment"),
+        "whitened": tiny_images(write_idx(place / "images", size=12), *WHITENED),
     }
 
 
@@ -67,4 +67,8 @@ def test_functions_of_a_script_are_ours(name: str, train: Train, tmp_path: Path)
 
 
 def test_every_module_of_core_has_its_place_in_the_order() -> None:
-    assert sorted(core.ORDER) == sorted(each.name for each in pkgutil.iter_modules(core.__path__))
+    assert sorted(core.ORDER) == sorted(
+        each.name.removeprefix("training.core.")
+        for each in pkgutil.walk_packages(core.__path__, "training.core.")
+        if not each.ispkg
+    )

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,14 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
+from tests.training.export.test_script import check_source
 from training.catalog.onnx_packages import ONNX_PACKAGES
 from training.cli import main
 from training.errors import CheckpointError, InputError, TrainingError
-from training.export import export_checkpoint
-from training.export.material import load_material
-from training.export.usage import weights
-from training.runs.manifest import digest
+from training.export import export_checkpoint, loader
+from training.export.bundle import load_bundle
+from training.export.source import render_source
+from training.runs.records.manifest import digest
 from training.serve import serve
 
 FORMATS = ("safetensors", "torch-export", "onnx")
@@ -35,8 +37,8 @@ def facts_in(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("to", FORMATS)
-@pytest.mark.parametrize("run", ["spiral", "pictures", pytest.param("resnet", marks=pytest.mark.slow)])
-def test_code_in_model_json_answers_like_the_checkpoint(
+@pytest.mark.parametrize("run", ["spiral", "images", pytest.param("resnet", marks=pytest.mark.slow)])
+def test_model_py_answers_like_the_checkpoint(
     run: str, to: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     checkpoint: Path = request.getfixturevalue(run)
@@ -44,24 +46,20 @@ def test_code_in_model_json_answers_like_the_checkpoint(
 
     assert result["format"] == to
     assert result["path"] == str(tmp_path / "out" / f"model{SUFFIX[to]}")
-    assert sorted(Path(file).name for file in result["files"]) == ["model.json", f"model{SUFFIX[to]}"]
+    assert {Path(file).name for file in result["files"]} == {"model.json", "model.py", f"model{SUFFIX[to]}"}
     json.dumps(result)
     facts = facts_in(tmp_path / "out")
     assert facts["file"]["sha256"] == digest(Path(result["path"]))
-    code = "\n".join(facts["python"])
-    assert "training" not in {
-        line.split()[1].partition(".")[0] for line in code.splitlines() if line.startswith(("import ", "from "))
-    }
-    elsewhere: dict[str, Any] = {}
-    exec(code, elsewhere)
-    model, facts = elsewhere["load_model"](tmp_path / "out")
-    material = load_material(checkpoint)
+    check_source(tmp_path / "out" / "model.py")
+    elsewhere = run_path(str(tmp_path / "out" / "model.py"))
+    model, facts = elsewhere["load_model"]()
+    bundle = load_bundle(checkpoint)
     generator = torch.Generator().manual_seed(7)
     if run == "spiral":
         samples = torch.randn((5, 2), generator=generator)
     else:
-        samples = torch.randint(0, 256, (5, *material.facts.shape), dtype=torch.uint8, generator=generator)
-    expected = material.logits(samples)
+        samples = torch.randint(0, 256, (5, *bundle.facts.shape), dtype=torch.uint8, generator=generator)
+    expected = bundle.logits(samples)
     found = torch.as_tensor(elsewhere["logits"](model, facts, samples))
     if to == "safetensors":
         assert torch.equal(found, expected)
@@ -70,33 +68,32 @@ def test_code_in_model_json_answers_like_the_checkpoint(
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
     best = expected.softmax(dim=1).max(dim=1)
     predicted = elsewhere["predict"](model, facts, samples)
-    assert [name for name, _ in predicted] == [material.facts.names[place] for place in best.indices.tolist()]
+    assert [name for name, _ in predicted] == [bundle.facts.names[place] for place in best.indices.tolist()]
     assert [chance for _, chance in predicted] == pytest.approx(best.values.tolist(), rel=1e-4)
 
 
-def test_weights_can_be_used_in_a_process_that_cannot_import_us(pictures: Path, tmp_path: Path) -> None:
-    export_checkpoint(pictures, "safetensors", tmp_path / "out")
-    (tmp_path / "use.py").write_text("\n".join(facts_in(tmp_path / "out")["python"]), encoding="utf-8")
-    picture = np.random.default_rng(0).integers(0, 256, (12, 12), dtype=np.uint8)
-    Image.fromarray(picture).save(tmp_path / "picture.png")
+def test_weights_can_be_used_in_a_process_that_cannot_import_us(images: Path, tmp_path: Path) -> None:
+    export_checkpoint(images, "safetensors", tmp_path / "out")
+    image = np.random.default_rng(0).integers(0, 256, (12, 12), dtype=np.uint8)
+    Image.fromarray(image).save(tmp_path / "image.png")
     code = (
         "import sys; sys.modules['training'] = None\n"
-        "import use\n"
-        "model, facts = use.load_model('out')\n"
-        "print(use.logits(model, facts, use.read_picture(facts, 'picture.png')).tolist())\n"
+        "from out.model import load_model, logits, read_image\n"
+        "model, facts = load_model()\n"
+        "print(logits(model, facts, read_image(facts, 'image.png')).tolist())\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    expected = load_material(pictures).logits(torch.from_numpy(picture).view(1, 1, 12, 12))
+    expected = load_bundle(images).logits(torch.from_numpy(image).view(1, 1, 12, 12))
     # Not to the bit: another process may use another number of threads.
     assert json.loads(done.stdout)[0] == pytest.approx(expected[0].tolist(), rel=1e-5)
 
 
-def test_model_json_says_what_the_weights_are(pictures: Path, resnet: Path, tmp_path: Path) -> None:
-    export_checkpoint(pictures, "safetensors", tmp_path / "averaged")
+def test_model_json_says_what_the_weights_are(images: Path, resnet: Path, tmp_path: Path) -> None:
+    export_checkpoint(images, "safetensors", tmp_path / "averaged")
     facts = facts_in(tmp_path / "averaged")
     exported = load_file(tmp_path / "averaged" / "model.safetensors")
-    averaged, raw = load_file(pictures / "ema.safetensors"), load_file(pictures / "model.safetensors")
+    averaged, raw = load_file(images / "ema.safetensors"), load_file(images / "model.safetensors")
     assert all(torch.equal(exported[name], averaged[name]) for name in averaged)
     assert not all(torch.equal(exported[name], raw[name]) for name in raw)
     assert facts["weights"]["averaged"] is True
@@ -108,15 +105,13 @@ def test_model_json_says_what_the_weights_are(pictures: Path, resnet: Path, tmp_
     }
     assert facts["source"]["step"] == 12
     assert facts["source"]["config"]["optimizer"]["kind"] == "adamw"
-    assert [layer["type"] for layer in facts["architecture"]["layers"]][-1] == "Linear"
+    assert facts["architecture"]["kind"] == "small_cnn"
 
     export_checkpoint(resnet, "torch-export", tmp_path / "resnet")
     facts = facts_in(tmp_path / "resnet")
     assert facts["weights"]["averaged"] is False
     assert facts["input"]["normalisation"]["done_by"] == "model"
     assert facts["architecture"]["name"] == "resnet18"
-    assert facts["architecture"]["replaced"][0]["name"] == "conv1"
-    assert facts["architecture"]["replaced"][0]["arguments"]["in_channels"] == 1
 
 
 def copy_of(checkpoint: Path, folder: Path) -> Path:
@@ -149,7 +144,7 @@ def test_named_file_gets_model_json_beside_it_and_can_be_exported_again(spiral: 
     out = tmp_path / "made on the way" / "net.safetensors"
     for _ in range(2):
         export_checkpoint(spiral, "safetensors", out)
-        assert sorted(path.name for path in out.parent.iterdir()) == ["model.json", "net.safetensors"]
+        assert sorted(path.name for path in out.parent.iterdir()) == ["model.json", "model.py", "net.safetensors"]
     notes = out.parent / "notes.txt"
     notes.write_text("mine")
     export_checkpoint(spiral, "safetensors", out)
@@ -196,7 +191,11 @@ def test_nothing_foreign_is_overwritten(spiral: Path, tmp_path: Path) -> None:
 def test_empty_folder_is_filled(spiral: Path, tmp_path: Path) -> None:
     (tmp_path / "chosen").mkdir()
     export_checkpoint(spiral, "safetensors", tmp_path / "chosen")
-    assert sorted(path.name for path in (tmp_path / "chosen").iterdir()) == ["model.json", "model.safetensors"]
+    assert sorted(path.name for path in (tmp_path / "chosen").iterdir()) == [
+        "model.json",
+        "model.py",
+        "model.safetensors",
+    ]
 
 
 @pytest.mark.parametrize("error", [1e-6, float("nan")])
@@ -206,8 +205,8 @@ def test_export_that_answers_otherwise_is_not_kept(
     earlier = tmp_path / "earlier"
     export_checkpoint(spiral, "safetensors", earlier)
     before = {path.name: path.read_bytes() for path in earlier.iterdir()}
-    right = weights.logits
-    monkeypatch.setattr(weights, "logits", lambda *given: right(*given) + error)
+    more = f"\nright = logits\n\n\ndef logits(*given):\n    return right(*given) + float('{error}')\n"
+    monkeypatch.setattr(loader, "render_source", lambda *given: render_source(*given) + more)
     for out in (earlier, tmp_path / "new" / "out"):
         with pytest.raises(TrainingError, match="differs by"):
             export_checkpoint(spiral, "safetensors", out)

@@ -1,11 +1,11 @@
-"""Every task and network in every format: the code in model.json gives the checkpoint's answers, in words that fit the task."""
+"""Every task and network in every format: model.py gives the checkpoint's answers, in words that fit the task."""
 
 from __future__ import annotations
 
-import json
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,10 @@ from tests.training.catalog.task_samples import small
 from training.config import consent
 from training.data.sources import open_source
 from training.data.splits import split_source
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 from training.errors import InputError
 from training.export import export_checkpoint
-from training.export.material import load_material
+from training.export.bundle import load_bundle
 
 FORMATS = ("safetensors", "torch-export", "onnx")
 TRACED = ("regression", "ranking", "segmentation", "language_model")
@@ -57,10 +57,10 @@ def test_answers_of_every_task(form: str, tmp_path: Path) -> None:
 
 
 def check_answers(kind: str, checkpoint: Path, to: str, out: Path) -> None:
-    facts, predicted, material = elsewhere(checkpoint, to, out)
-    expected = material.logits(material.samples())
-    shown = material.objective.predict(material.model(material.normalisation.apply(material.samples()))).detach()
-    names = material.facts.names
+    facts, predicted, bundle = elsewhere(checkpoint, to, out)
+    expected = bundle.logits(bundle.samples())
+    shown = bundle.objective.predict(bundle.model(bundle.normalisation.apply(bundle.samples()))).detach()
+    names = bundle.facts.names
     assert facts["output"]["shape"][1:] == list(expected.shape[1:]) or kind == "ranking"
     for number, answer in enumerate(predicted):
         if kind in ("classification", "binary"):
@@ -113,19 +113,17 @@ def test_networks_of_others(
 
 
 def elsewhere(checkpoint: Path, to: str, out: Path) -> tuple[dict[str, Any], list[Any], Any]:
-    """Export, then read by the code in model.json alone: its facts and predictions, and our own material."""
+    """Export, then read by its model.py alone: its facts and predictions, and our own bundle."""
     result = export_checkpoint(checkpoint, to, out)
     if to == "safetensors":
         assert result["max_difference"] == 0.0
-    facts = json.loads((out / "model.json").read_text(encoding="utf-8"))
-    code: dict[str, Any] = {}
-    exec("\n".join(facts["python"]), code)
-    model, facts = code["load_model"](out)
-    material = load_material(checkpoint)
-    samples = material.samples()
+    code = run_path(str(out / "model.py"))
+    model, facts = code["load_model"]()
+    bundle = load_bundle(checkpoint)
+    samples = bundle.samples()
     found = torch.as_tensor(code["logits"](model, facts, samples))
-    torch.testing.assert_close(found, material.logits(samples), rtol=1e-3, atol=1e-4)
-    return facts, code["predict"](model, facts, samples), material
+    torch.testing.assert_close(found, bundle.logits(samples), rtol=1e-3, atol=1e-4)
+    return facts, code["predict"](model, facts, samples), bundle
 
 
 def test_rows_are_read_as_in_training(tmp_path: Path) -> None:
@@ -148,8 +146,7 @@ def test_rows_are_read_as_in_training(tmp_path: Path) -> None:
     )
     checkpoint = Path(start_run(config, tmp_path)["last_checkpoint"])
     facts, _, _ = elsewhere(checkpoint, "safetensors", tmp_path / "out")
-    code: dict[str, Any] = {}
-    exec("\n".join(facts["python"]), code)
+    code = run_path(str(tmp_path / "out" / "model.py"))
     given = [
         {"size": None if s == "" else s, "colour": f" {c} ", "ripe": r, "code": float(k)} for s, c, r, k, _ in cells
     ]
@@ -162,7 +159,7 @@ def test_rows_are_read_as_in_training(tmp_path: Path) -> None:
     assert np.isnan(unknown[0][names.index("size")])
     assert unknown[0][names.index("size missing")] == 1.0
     assert unknown[0][names.index("colour")] == 0.0
-    model, _ = code["load_model"](tmp_path / "out")
+    model, _ = code["load_model"]()
     (answer,) = code["predict"](model, facts, unknown)
     assert list(answer) == ["price"]
     assert np.isfinite(list(answer.values())).all()
@@ -175,24 +172,24 @@ def test_rows_are_read_as_in_training(tmp_path: Path) -> None:
 def test_a_threshold_goes_along(tmp_path: Path) -> None:
     """What counts as a yes in the run's metrics is one for whoever uses the model."""
     record = start_run(small("binary", tmp_path / "data", "objective.threshold=0.9", *ONE_STEP), tmp_path)
-    facts, predicted, material = elsewhere(Path(record["last_checkpoint"]), "safetensors", tmp_path / "out")
-    chances = material.logits(material.samples()).sigmoid()[:, 0].tolist()
+    facts, predicted, bundle = elsewhere(Path(record["last_checkpoint"]), "safetensors", tmp_path / "out")
+    chances = bundle.logits(bundle.samples()).sigmoid()[:, 0].tolist()
     assert 0.5 < max(chances) < 0.9  # it matters
     for (name, chance), yes in zip(predicted, chances, strict=True):
-        assert (name, chance) == (material.facts.names[0], pytest.approx(1 - yes, rel=1e-4))
+        assert (name, chance) == (bundle.facts.names[0], pytest.approx(1 - yes, rel=1e-4))
     assert facts["output"]["threshold"] == 0.9
 
 
 def test_a_persons_own_file_in_the_folder_is_never_replaced(tmp_path: Path) -> None:
-    """An export of a network with code of its own writes more than one file: each is looked at."""
+    """An export writes more than one file: each is looked at."""
     record = start_run(small("regression", tmp_path / "data", "model.kind=tabular", *ONE_STEP), tmp_path)
     checkpoint, folder = Path(record["last_checkpoint"]), tmp_path / "mine"
     folder.mkdir()
-    (folder / "network.py").write_text("my own", encoding="utf-8")
-    with pytest.raises(InputError, match=r"network\.py: is there already and not part of an export"):
+    (folder / "model.py").write_text("my own", encoding="utf-8")
+    with pytest.raises(InputError, match=r"model\.py: is there already and not part of an export"):
         export_checkpoint(checkpoint, "safetensors", folder / "model.safetensors")
-    assert [path.name for path in folder.iterdir()] == ["network.py"]
-    assert (folder / "network.py").read_text(encoding="utf-8") == "my own"
+    assert [path.name for path in folder.iterdir()] == ["model.py"]
+    assert (folder / "model.py").read_text(encoding="utf-8") == "my own"
     for _ in range(2):  # what an export of ours wrote, the next of that name may replace
         export_checkpoint(checkpoint, "safetensors", tmp_path / "new" / "model.safetensors")
-    assert {path.name for path in (tmp_path / "new").iterdir()} == {"model.json", "model.safetensors", "network.py"}
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {"model.json", "model.safetensors", "model.py"}

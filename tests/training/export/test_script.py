@@ -18,14 +18,14 @@ from safetensors.torch import load_file
 from tests.training.export.comments import unknown_settings
 from tests.training.export.conftest import CPU, Train
 from tests.training.export.pasted import compare_pasted
-from tests.training.tiny import tiny, tiny_pictures
+from tests.training.tiny import tiny, tiny_images
 from training.errors import InputError, TrainingError
 from training.export import export_checkpoint, script
-from training.export.material import load_material
-from training.runs.evaluation import read_evaluation
+from training.export.bundle import load_bundle
 from training.runs.folder import RunFolder
-from training.runs.manifest import read_manifest
-from training.runs.series import read_series
+from training.runs.records.evaluation import read_evaluation
+from training.runs.records.manifest import read_manifest
+from training.runs.records.series import read_series
 
 SHAPES = ("dataset.kind=shapes", "dataset.samples=120", "model.kind=small_cnn", "model.channels=[4, 4]")
 
@@ -44,16 +44,21 @@ def export(checkpoint: Path, out: Path) -> Path:
 def train_by_script(file: Path, out: Path, *arguments: str, save: Any = None) -> None:
     """Run the script's ``main`` here; ``save`` takes the place of its own."""
     threads, random_state = torch.get_num_threads(), torch.get_rng_state()
-    argv, tf32 = sys.argv, torch.backends.cudnn.allow_tf32
+    argv, tf32, modules = sys.argv, torch.backends.cudnn.allow_tf32, set(sys.modules)
     names: dict[str, Any] = {"__name__": __name__, "__file__": str(file)}
-    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec", dont_inherit=True), names)
-    if save is not None:
-        names["replace_file"] = save(names["replace_file"])
-    sys.argv = [str(file), "--out", str(out), "--device", "cpu", *arguments]
+    sys.path.insert(0, str(file.parent))  # as Python itself does
     try:
+        exec(compile(file.read_text(encoding="utf-8"), str(file), "exec", dont_inherit=True), names)
+        if save is not None:
+            names["replace_file"] = save(names["replace_file"])
+        sys.argv = [str(file), "--out", str(out), "--device", "cpu", *arguments]
         names["main"]()
     finally:
         sys.argv = argv
+        sys.path.remove(str(file.parent))
+        for name in set(sys.modules) - modules:
+            if name.endswith(f"_of_{file.stem}"):
+                del sys.modules[name]  # another script has another
         torch.backends.cudnn.allow_tf32 = tf32
         torch.set_num_threads(threads)
         torch.set_rng_state(random_state)
@@ -92,7 +97,7 @@ def check_source(file: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("run", ["spiral", "pictures", "resnet"])
+@pytest.mark.parametrize("run", ["spiral", "images", "resnet"])
 def test_script_repeats_the_run(run: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     checkpoint: Path = request.getfixturevalue(run)
     file = export(checkpoint, tmp_path / "new folder" / "train.py")
@@ -113,7 +118,7 @@ def test_script_runs_as_a_program_of_its_own(spiral: Path, tmp_path: Path) -> No
     assert "--resume" in again.stderr
 
 
-@pytest.mark.parametrize("run", ["spiral", "pictures"])
+@pytest.mark.parametrize("run", ["spiral", "images"])
 def test_interrupted_script_goes_on_to_the_same_end(run: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     checkpoint: Path = request.getfixturevalue(run)
     file = export(checkpoint, tmp_path / "train.py")
@@ -203,7 +208,7 @@ def test_setting_that_was_emptied_stays_empty(train: Train, tmp_path: Path) -> N
 
 
 def test_given_validation_part_and_test_part(train: Train, idx_folder: Path, tmp_path: Path) -> None:
-    checkpoint = train(tiny_pictures(idx_folder, CPU, "dataset.validation=test", "loop.epochs=1"))
+    checkpoint = train(tiny_images(idx_folder, CPU, "dataset.validation=test", "loop.epochs=1"))
     train_by_script(export(checkpoint, tmp_path / "train.py"), tmp_path / "run")
     assert_same_run(checkpoint, tmp_path / "run")
 
@@ -232,8 +237,8 @@ def write_folder(root: Path) -> Path:
 
 @pytest.mark.parametrize("more", [(), ("dataset.validation=split", "dataset.color=grey"), ("dataset.image_size=10",)])
 def test_image_folder(more: tuple[str, ...], train: Train, tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / "pictures")
-    config = tiny_pictures(
+    folder = write_folder(tmp_path / "images")
+    config = tiny_images(
         folder,
         CPU,
         "dataset.kind=image_folder",
@@ -289,7 +294,7 @@ def test_every_optimizer(choice: tuple[str, ...], schedule: str, train: Train, t
 
 
 def test_muon_over_filters(idx_folder: Path, train: Train, tmp_path: Path) -> None:
-    checkpoint = train(tiny_pictures(idx_folder, CPU, "optimizer.kind=muon", "loop.epochs=1"))
+    checkpoint = train(tiny_images(idx_folder, CPU, "optimizer.kind=muon", "loop.epochs=1"))
     file = export(checkpoint, tmp_path / "train.py")
     check_source(file)
     train_by_script(file, tmp_path / "run")
@@ -311,7 +316,7 @@ def test_equal_averages(more: tuple[str, ...], train: Train, tmp_path: Path) -> 
 
 
 def test_equal_averages_with_a_test_part(idx_folder: Path, train: Train, tmp_path: Path) -> None:
-    config = tiny_pictures(idx_folder, CPU, "loop.ema_decay=none", "loop.swa_start=0.0", "loop.epochs=2")
+    config = tiny_images(idx_folder, CPU, "loop.ema_decay=none", "loop.swa_start=0.0", "loop.epochs=2")
     checkpoint = train(config)
     train_by_script(export(checkpoint, tmp_path / "train.py"), tmp_path / "run")
     assert_same_run(checkpoint, tmp_path / "run")
@@ -378,9 +383,9 @@ def test_every_schedule(choice: tuple[str, ...], train: Train, tmp_path: Path) -
 def test_script_that_would_train_otherwise_is_not_written(
     part: str, old: str, new: str, spiral: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = script.render(load_material(spiral), "train.py")
+    right = script.render(load_bundle(spiral), "train.py")
     assert old in right
-    monkeypatch.setattr(script, "render", lambda material, file: right.replace(old, new))
+    monkeypatch.setattr(script, "render", lambda *_: right.replace(old, new))
     with pytest.raises(TrainingError, match=f"The script's {part} would differ"):
         export_checkpoint(spiral, "script", tmp_path / "new" / "train.py")
     assert list(tmp_path.iterdir()) == []

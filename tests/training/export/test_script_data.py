@@ -14,14 +14,14 @@ import pytest
 
 from tests.training.catalog.task_samples import small as catalog_small
 from tests.training.catalog.test_every_dataset import small
-from tests.training.catalog.test_every_picture_dataset import config as picture_config
-from tests.training.catalog.test_every_picture_dataset import dataset as picture_dataset
-from tests.training.data.conftest import picture
-from tests.training.data.pairs_of_pictures import write_pairs
+from tests.training.catalog.test_every_image_dataset import config as image_config
+from tests.training.catalog.test_every_image_dataset import dataset as image_dataset
+from tests.training.data.conftest import image
+from tests.training.data.pairs_of_images import write_pairs
 from tests.training.export.conftest import Train
 from tests.training.export.test_script import assert_same_run, check_source, export, train_by_script, write_folder
 from tests.training.export.test_script_tasks import WORDS, assert_same_score
-from tests.training.tiny import tiny_pictures
+from tests.training.tiny import tiny_images
 from training.config import RunConfig, apply_overrides, parse_config
 from training.runs.folder import RunFolder, read_json
 
@@ -68,11 +68,11 @@ def test_arrays_with_parts_of_their_own(train: Train, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["classes", "labels", "values"])
-def test_pictures_of_a_table(kind: str, train: Train, tmp_path: Path) -> None:
-    sections = picture_dataset(kind, tmp_path / "data")
+def test_images_of_a_table(kind: str, train: Train, tmp_path: Path) -> None:
+    sections = image_dataset(kind, tmp_path / "data")
     text = (tmp_path / "data" / "table.csv").read_text()
     (tmp_path / "data" / "table.csv").write_text(text + "\nnot there.png,light,red,1,2\n./03.png,dark,red,1,2\n")
-    assert_repeated(train(picture_config(sections)), tmp_path)
+    assert_repeated(train(image_config(sections)), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -100,13 +100,13 @@ def test_rows_are_split_as_the_run_splits_them(settings: tuple[str, ...], train:
 
 
 def test_copies_are_left_out(idx_folder: Path, train: Train, tmp_path: Path) -> None:
-    """Of pictures in files by the files, of others by their pixels."""
+    """Of images in files by the files, of others by their pixels."""
     folder = tmp_path / "pictures"
     for number in range(24):
         place = folder / ("train" if number < 16 else "val") / ("light", "dark")[number % 2]
         place.mkdir(parents=True, exist_ok=True)
-        picture(number if number < 20 else number - 16).save(place / f"{number:02}.png")
-    sections = picture_dataset("classes", tmp_path / "data")
+        image(number if number < 20 else number - 16).save(place / f"{number:02}.png")
+    sections = image_dataset("classes", tmp_path / "data")
     for number in (3, 9, 14):
         (tmp_path / "data" / f"{number:02}.png").write_bytes((tmp_path / "data" / "00.png").read_bytes())
     folders = {"dataset": {"kind": "image_folder", "path": str(folder)}, "model": sections["model"]}
@@ -116,9 +116,9 @@ def test_copies_are_left_out(idx_folder: Path, train: Train, tmp_path: Path) -> 
     np.savez(tmp_path / "arrays" / "a.npz", x=np.concatenate([pixels, pixels[:20]]), y=np.arange(80) % 3)
     for name, config in (
         ("arrays", arrays),
-        ("folder", picture_config(folders)),
-        ("table", picture_config(sections)),
-        ("idx", tiny_pictures(idx_folder, "precision.device=cpu", "loop.epochs=1")),
+        ("folder", image_config(folders)),
+        ("table", image_config(sections)),
+        ("idx", tiny_images(idx_folder, "precision.device=cpu", "loop.epochs=1")),
     ):
         (tmp_path / name).mkdir(exist_ok=True)
         config = changed(config, "dataset.duplicates=drop_from_validation")
@@ -139,7 +139,7 @@ SEGMENTED: dict[str, tuple[str, str | None, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("way", SEGMENTED)
-def test_pictures_with_masks(way: str, train: Train, tmp_path: Path) -> None:
+def test_images_with_masks(way: str, train: Train, tmp_path: Path) -> None:
     mode, classes, settings = SEGMENTED[way]
     folder = write_pairs(tmp_path / "data", mode, classes, size=(18, 21))
     (folder / "train" / "images" / "broken.png").write_bytes(b"no picture")
@@ -148,9 +148,9 @@ def test_pictures_with_masks(way: str, train: Train, tmp_path: Path) -> None:
     for part in ("images", "masks"):  # a copy of what is trained on
         source = next((folder / "train" / part).glob("001.png"))
         (folder / "val" / part / "copy.png").write_bytes(source.read_bytes())
-    sections = picture_dataset("segmentation", tmp_path / "other")
+    sections = image_dataset("segmentation", tmp_path / "other")
     sections["dataset"] = {"kind": "segmentation", "path": str(folder)}
-    config = picture_config(sections)
+    config = image_config(sections)
     assert_repeated(train(changed(config, *(f"dataset.{setting}" for setting in settings))), tmp_path)
 
 
@@ -159,9 +159,9 @@ def test_arrays_with_masks(train: Train, tmp_path: Path) -> None:
     masks = draw.integers(0, 3, (24, 16, 16), dtype=np.uint8)
     masks[:, 0] = 255
     np.savez(tmp_path / "a.npz", x=draw.integers(0, 256, (24, 16, 16), dtype=np.uint8), y=masks)
-    sections = picture_dataset("segmentation", tmp_path / "other")
+    sections = image_dataset("segmentation", tmp_path / "other")
     sections["dataset"] = {"kind": "npz_pictures", "path": str(tmp_path / "a.npz"), "rotation": 10.0}
-    assert_repeated(train(picture_config(sections)), tmp_path)
+    assert_repeated(train(image_config(sections)), tmp_path)
 
 
 def test_classes_are_drawn_alike(train: Train, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_data_that_is_not_there_is_told_in_a_sentence(
 ) -> None:
     if kind in ("idx", "image_folder"):
         folder = idx_folder if kind == "idx" else write_folder(tmp_path / "images")
-        config = tiny_pictures(folder, "precision.device=cpu", f"dataset.kind={kind}", "schedule.warmup_steps=0")
+        config = tiny_images(folder, "precision.device=cpu", f"dataset.kind={kind}", "schedule.warmup_steps=0")
     else:
         config = small("table", tmp_path) if kind == "table" else catalog_small("language_model", tmp_path)
     file = export(train(config), tmp_path / "train.py")
@@ -230,8 +230,8 @@ def test_data_that_is_not_there_is_told_in_a_sentence(
         assert str(ended.value).startswith(str(place))
 
 
-def test_a_damaged_idx_file_is_told_in_a_sentence(pictures: Path, idx_folder: Path, tmp_path: Path) -> None:
-    file = export(pictures, tmp_path / "train.py")
+def test_a_damaged_idx_file_is_told_in_a_sentence(images: Path, idx_folder: Path, tmp_path: Path) -> None:
+    file = export(images, tmp_path / "train.py")
     name = "t10k-images-idx3-ubyte.gz"
     packed, folder = (idx_folder / name).read_bytes(), tmp_path / "damaged"
     shutil.copytree(idx_folder, folder)
@@ -249,7 +249,7 @@ def test_idx_files_are_read_by_the_names_that_they_have(train: Train, idx_folder
     for file in idx_folder.iterdir():
         name = file.name.removesuffix(".gz").replace("-idx", ".idx" if "images" in file.name else "-idx")
         (folder / name).write_bytes(gzip.decompress(file.read_bytes()))
-    checkpoint = train(tiny_pictures(folder, "precision.device=cpu", "loop.epochs=1"))
+    checkpoint = train(tiny_images(folder, "precision.device=cpu", "loop.epochs=1"))
     assert "'train-images.idx3-ubyte', 'train-labels-idx1-ubyte'" in assert_repeated(checkpoint, tmp_path)
     for file in folder.iterdir():  # packed since
         (folder / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))

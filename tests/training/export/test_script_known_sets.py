@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.training.catalog.test_every_picture_dataset import CNN, UNET
-from tests.training.catalog.test_every_picture_dataset import config as picture_config
+from tests.training.catalog.test_every_image_dataset import CNN, UNET
+from tests.training.catalog.test_every_image_dataset import config as image_config
 from tests.training.data.conftest import write_idx
 from tests.training.data.known_trees import OWN_FORMS, TREES, voc
 from tests.training.export.conftest import Train
 from tests.training.export.test_script_data import assert_repeated
-from training.export.material import load_material
-from training.export.script import export_script
 
 
 def mnist(root: Path) -> None:
@@ -46,16 +41,5 @@ def test_sets_that_torchvision_knows(name: str, train: Train, tmp_path: Path) ->
     dataset = {"kind": kind, "name": name, "path": str(tmp_path / "data"), "download": False, **settings}
     loop = {"max_steps": 2, "batch_size": 3, "validation_batch_size": 4}
     sections = {"model": CNN, **TASKS.get(name, {})}
-    config = picture_config({**sections, "dataset": {"crop_padding": 1, **dataset}, "loop": loop})
+    config = image_config({**sections, "dataset": {"crop_padding": 1, **dataset}, "loop": loop})
     assert_repeated(train(config), tmp_path)
-
-
-def test_what_a_gpu_decoded_is_told(pictures: Path, tmp_path: Path) -> None:
-    material = load_material(pictures)
-    loader = material.config.loader.model_copy(update={"decoder": "gpu"})
-    decoded = replace(material, config=material.config.model_copy(update={"loader": loader}))
-    for each, told in ((decoded, True), (material, False)):
-        result = export_script(partial(replace, each), tmp_path / "train.py")
-        head = ast.get_docstring(ast.parse((tmp_path / "train.py").read_text(encoding="utf-8"))) or ""
-        assert ("some pixels differ a little" in result["summary"]) is told
-        assert ("some pixels differ a little" in head) is told

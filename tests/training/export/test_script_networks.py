@@ -13,11 +13,11 @@ from safetensors.torch import save_file
 
 from tests.training.export.conftest import CPU, Train
 from tests.training.export.test_script import assert_same_run, check_source, export, train_by_script
-from tests.training.tiny import tiny, tiny_pictures, write_idx
+from tests.training.tiny import tiny, tiny_images, write_idx
 from training.config import consent
 from training.errors import InputError, TrainingError
 from training.export import script
-from training.export.material import load_material
+from training.export.bundle import load_bundle
 
 NETWORK = '''"""A network of one's own."""
 
@@ -83,44 +83,24 @@ def agreed(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[st
 def test_own_network_with_the_weights_of_another_run(own: tuple[str, ...], train: Train, tmp_path: Path) -> None:
     width = "model.arguments.width=12"
     first = train(tiny(*own, width))
-    text = repeats(first, tmp_path)
-    assert "only to be looked at" not in text
+    repeats(first, tmp_path)
+    assert NETWORK.strip() in (tmp_path / "network_of_train.py").read_text(encoding="utf-8")
     second = train(tiny(*own, width, f"model.weights={first}", "dataset.turns=1.0"))
     other = tmp_path / "second"
     assert "load_file(WEIGHTS)" in repeats(second, other)
-    material = load_material(second)
+    bundle = load_bundle(second)
     right = (other / "train.py").read_text(encoding="utf-8")
+    beside = script.render_beside(bundle, "train.py")
     with pytest.raises(TrainingError, match="The script's known weights would differ"):
-        script.prove_script(material, right.replace("FRESH = []", "FRESH = ['body.bias']"))
+        script.prove_script(bundle, right.replace("FRESH = []", "FRESH = ['body.bias']"), beside)
 
 
-def test_own_network_that_calls_something_as_a_script_does(
+def test_own_network_with_names_that_a_script_has_too(
     tmp_path: Path, train: Train, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = agreed(NETWORK.replace("SLOPE", "SEED"), tmp_path, monkeypatch)
-    with pytest.raises(InputError, match=r"model\.path: the file calls something SEED, and so does a script"):
-        export(train(tiny(*settings, "loop.max_steps=1")), tmp_path / "train.py")
-
-
-@pytest.mark.parametrize(
-    ("line", "clashes"),
-    [
-        ("def normal(x):\n    return x", False),  # of core, but not in this script
-        ("from torch import relu as integers", False),
-        ("def permutation(x):\n    return x", True),
-        ("from torch import relu as permutation", True),
-    ],
-)
-def test_own_network_with_a_name_of_core(
-    tmp_path: Path, train: Train, monkeypatch: pytest.MonkeyPatch, line: str, clashes: bool
-) -> None:
-    settings = agreed(f"{NETWORK}\n\n{line}\n", tmp_path, monkeypatch)
-    checkpoint = train(tiny(*settings, "loop.max_steps=1"))
-    if not clashes:
-        export(checkpoint, tmp_path / "train.py")
-        return
-    with pytest.raises(InputError, match=r"model\.path: the file calls something permutation, and so does a script"):
-        export(checkpoint, tmp_path / "train.py")
+    lines = "from torch import relu as permutation\n\n\ndef normal(x):\n    return x"
+    settings = agreed(f"{NETWORK.replace('SLOPE', 'SEED')}\n\n{lines}\n", tmp_path, monkeypatch)
+    export(train(tiny(*settings, "loop.max_steps=1")), tmp_path / "train.py")
 
 
 @pytest.mark.parametrize(
@@ -155,11 +135,11 @@ def test_zoo_with_the_weights_of_a_file(form: str, train: Train, tmp_path: Path)
         save_file(timm.create_model(name, num_classes=1000).state_dict(), path)
     folder = write_idx(tmp_path / "data", samples=24, size=32)
     settings = (f"model.kind={form}", f"model.name={name}", f"model.weights={path}", "optimizer.freeze=all_but_head")
-    text = repeats(train(tiny_pictures(folder, CPU, *settings, *ONE_STEP)), tmp_path)
+    text = repeats(train(tiny_images(folder, CPU, *settings, *ONE_STEP)), tmp_path)
     assert (": adapt_channels}" in text) == (form == "torchvision")
 
 
-def test_layer_that_whitens_is_made_from_the_training_pictures(train: Train, tmp_path: Path) -> None:
+def test_layer_that_whitens_is_made_from_the_training_images(train: Train, tmp_path: Path) -> None:
     folder = write_idx(tmp_path / "data", samples=60, size=12)
     whitened = ("model={kind='whitened_cnn', channels=[4, 4, 8]}", "schedule.warmup_steps=0", "loop.epochs=2")
-    repeats(train(tiny_pictures(folder, CPU, *whitened)), tmp_path)
+    repeats(train(tiny_images(folder, CPU, *whitened)), tmp_path)

@@ -13,18 +13,19 @@ import torch
 from torch import Tensor
 
 from tests.training.catalog.test_every_dataset import small
-from tests.training.catalog.test_every_picture_dataset import config as picture_config
-from tests.training.catalog.test_every_picture_dataset import dataset as picture_dataset
+from tests.training.catalog.test_every_image_dataset import config as image_config
+from tests.training.catalog.test_every_image_dataset import dataset as image_dataset
 from tests.training.export.conftest import CPU, Train
 from tests.training.export.test_script import export
 from tests.training.tiny import tiny
 from training.cli import main
 from training.config import RunConfig
-from training.core.prepared_reading import read_prepared
+from training.core.readers.prepared_reading import read_prepared
 from training.errors import InputError, TrainingError
-from training.export import export_checkpoint, prepared_tensors
-from training.export.material import load_material
-from training.export.prepared_tensors import PreparedTensors
+from training.export import export_checkpoint
+from training.export.bundle import load_bundle
+from training.export.listings import prepared_tensors
+from training.export.listings.prepared_tensors import PreparedTensors
 
 SHAPES = ("dataset.kind=shapes", "dataset.samples=60", "model.kind=small_cnn", "model.channels=[4, 4]")
 
@@ -42,13 +43,13 @@ def script_of(file: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", ["shapes", "npz", "ranking", "segmentation", "values", "labels"])
 def test_a_script_reads_what_the_source_gives(kind: str, train: Train, tmp_path: Path) -> None:
     if kind in ("segmentation", "values", "labels"):
-        config = picture_config(picture_dataset(kind, tmp_path / "data"))
+        config = image_config(image_dataset(kind, tmp_path / "data"))
     else:
         config = shapes() if kind == "shapes" else small(kind, tmp_path)
     checkpoint = train(config)
     script = script_of(export(checkpoint, tmp_path / "train.py"))
     samples, targets, parts = script["read_data"](script["DATA"])
-    prepared = load_material(checkpoint).prepared
+    prepared = load_bundle(checkpoint).prepared
     assert prepared is not None
     assert parts.keys() == prepared.splits.keys()
     assert all(torch.equal(parts[part], numbers) for part, numbers in prepared.splits.items())
@@ -154,15 +155,15 @@ def test_a_dataset_that_became_another_is_refused(train: Train, tmp_path: Path) 
 
 
 def test_nothing_is_left_where_a_sample_cannot_be_read(train: Train, tmp_path: Path) -> None:
-    sections = picture_dataset("classes", tmp_path / "data")
+    sections = image_dataset("classes", tmp_path / "data")
     sections["dataset"]["image_size"] = 160
     sections["loader"] = {"memory_limit_mb": 1, "cache": "off"}
-    checkpoint = train(picture_config(sections))
+    checkpoint = train(image_config(sections))
 
     def lose_an_image(words: str) -> None:
         next((tmp_path / "data").glob("*.png")).write_bytes(b"no image")
 
-    with pytest.raises(TrainingError, match="is not the picture it was"):
+    with pytest.raises(TrainingError, match="is not the image it was"):
         export_checkpoint(checkpoint, "script", tmp_path / "out" / "train.py", tell=lose_an_image)
     assert not (tmp_path / "out").exists()
 

@@ -17,8 +17,8 @@ from tests.training.export.test_script import assert_same_run, check_source, exp
 from training.config import RunConfig, apply_overrides, parse_config
 from training.errors import InputError, TrainingError
 from training.export import export_checkpoint, script
-from training.export.material import load_material
-from training.runs.manifest import read_manifest
+from training.export.bundle import load_bundle
+from training.runs.records.manifest import read_manifest
 
 WORDS = "It was a dark and stormy night; the rain fell in torrents, except at occasional intervals. "
 
@@ -144,16 +144,16 @@ def test_rows_of_a_table(
 @pytest.mark.parametrize("task", ["weighted", "one class ignored", "values", "labels", "yes or no"])
 def test_every_metric_is_the_runs(task: str, table: Path, train: Train) -> None:
     """The proof of an export compares them; so the right one must be written, and a wrong one be found."""
-    material = load_material(train(rows_config(table, *TASKS[task], "loop.max_steps=1")))
-    for name in {"loss", *material.config.objective.metrics} - {"top5_accuracy"}:
-        checkpoints = material.config.checkpoints.model_copy(update={"monitor": f"val/{name}"})
-        material = replace(material, config=material.config.model_copy(update={"checkpoints": checkpoints}))
-        text = script.render(material, "train.py")
-        script.prove_script(material, text)
+    bundle = load_bundle(train(rows_config(table, *TASKS[task], "loop.max_steps=1")))
+    for name in {"loss", *bundle.config.objective.metrics} - {"top5_accuracy"}:
+        checkpoints = bundle.config.checkpoints.model_copy(update={"monitor": f"val/{name}"})
+        bundle = replace(bundle, config=bundle.config.model_copy(update={"checkpoints": checkpoints}))
+        text = script.render(bundle, "train.py")
+        script.prove_script(bundle, text)
         assert f"improved = val_{'loss' if name == 'loss' else 'score'} " in text
         wrong = text.replace(".isnan()].mean().item()", ".isnan()].mean().item() + 1e-9")
         with pytest.raises(TrainingError, match="The script's loss or metric would differ"):
-            script.prove_script(material, wrong)
+            script.prove_script(bundle, wrong)
 
 
 @pytest.mark.parametrize("vocabulary", ["characters", "bytes"])

@@ -14,11 +14,11 @@ import torch
 from tests.training.export.conftest import CPU, Train
 from tests.training.export.test_script import assert_same_run, check_source, export, train_by_script
 from tests.training.export.test_script_tasks import assert_same_score
-from tests.training.tiny import tiny, tiny_pictures
+from tests.training.tiny import tiny, tiny_images
 from training.config import consent
 from training.errors import InputError, TrainingError
 from training.export import export_checkpoint, script
-from training.export.material import load_material
+from training.export.bundle import load_bundle
 
 OWN = '''"""A teacher of one's own."""
 
@@ -68,11 +68,11 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     )
 
 
-def test_checkpoint_teaches_pictures_that_are_varied_and_mixed(train: Train, idx_folder: Path, tmp_path: Path) -> None:
+def test_checkpoint_teaches_images_that_are_varied_and_mixed(train: Train, idx_folder: Path, tmp_path: Path) -> None:
     short = ("schedule.warmup_steps=0", "loop.epochs=1")
-    teacher = train(tiny_pictures(idx_folder, CPU, *short, "dataset.validation_fraction=0.4"))
+    teacher = train(tiny_images(idx_folder, CPU, *short, "dataset.validation_fraction=0.4"))
     mixing = ("dataset.mixup_alpha=0.4", "checkpoints.monitor=val/agreement")
-    checkpoint = train(tiny_pictures(idx_folder, *SHORT, *mixing, f"objective.teacher={teacher}"))
+    checkpoint = train(tiny_images(idx_folder, *SHORT, *mixing, f"objective.teacher={teacher}"))
     file = export(checkpoint, tmp_path / "exported" / "my-train.py")
     check_source(file)
     away = Path(shutil.move(file.parent, tmp_path / "away"))  # where nothing of the run lies
@@ -80,19 +80,16 @@ def test_checkpoint_teaches_pictures_that_are_varied_and_mixed(train: Train, idx
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert_same_run(checkpoint, tmp_path / "run")
-    assert "Agreement with teacher" in done.stdout
+    assert "Teacher agreement" in done.stdout
     assert_same_score(checkpoint, done.stdout)
 
 
-def test_own_network_teaches(
-    own: tuple[str, ...], train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_own_network_teaches(own: tuple[str, ...], train: Train, tmp_path: Path) -> None:
     told = ("objective.temperature=2.5", "objective.alpha=0.4", "precision.compute=bf16")
     checkpoint = train(tiny(*SHORT, *own, *told))
     file = export(checkpoint, tmp_path / "learn.py")
     check_source(file)
     check_source(file.with_name("teacher_of_learn.py"))
-    monkeypatch.syspath_prepend(str(file.parent))
     train_by_script(file, tmp_path / "run")
     assert_same_run(checkpoint, tmp_path / "run")
 
@@ -104,19 +101,20 @@ def test_own_network_teaches(
 
 def test_script_that_would_learn_otherwise_is_not_written(taught: Path, train: Train, tmp_path: Path) -> None:
     checkpoint = train(tiny(*SHORT, f"objective.teacher={taught}"))
-    material = load_material(checkpoint)
-    right, teacher = script.render(material, "train.py"), script.render_teacher(material, "train.py")
-    script.prove_script(material, right, teacher)
+    bundle = load_bundle(checkpoint)
+    (teacher,) = script.render_beside(bundle, "train.py")
+    right = script.render(bundle, "train.py", [teacher])
+    script.prove_script(bundle, right, [teacher])
     for old, new, part in (
         ("/ their_std", "* their_std", "teacher"),
         ("alpha * temperature**2", "alpha * temperature", "loss or metric"),
     ):
         assert old in right
         with pytest.raises(TrainingError, match=f"The script's {part} would differ"):
-            script.prove_script(material, right.replace(old, new), teacher)
+            script.prove_script(bundle, right.replace(old, new), [teacher])
     other = teacher._replace(text=teacher.text.replace("nn.ReLU()", "nn.Tanh()"))
     with pytest.raises(TrainingError, match="The script's teacher would differ"):
-        script.prove_script(material, right, other)
+        script.prove_script(bundle, right, [other])
 
 
 def test_teacher_that_is_gone_or_in_the_way(taught: Path, train: Train, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import torch
 from tests.training.export.conftest import CPU, Train
 from tests.training.export.test_script import export, train_by_script
 from tests.training.export.test_script_tasks import FEATURES, rows_config, table  # noqa: F401  # a fixture
-from tests.training.tiny import tiny, tiny_pictures
+from tests.training.tiny import tiny, tiny_images
 from training.config import RunConfig
 
 
@@ -76,7 +76,7 @@ def test_nearly_every_line_is_executed(
 ) -> None:
     runs: dict[str, RunConfig] = {
         "spiral": tiny(CPU),
-        "pictures": tiny_pictures(idx_folder, CPU),
+        "pictures": tiny_images(idx_folder, CPU),
         "table": rows_config(table, FEATURES),
     }
     file = export(train(runs[kind]), tmp_path / "train.py")

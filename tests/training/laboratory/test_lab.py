@@ -17,17 +17,16 @@ from tests.training.tiny import write_idx
 from training.cli import main
 from training.config import parse_config
 from training.config.diff import diff
-from training.data.idx_file import IdxFile
-from training.laboratory.chart import Curve, line_drawing, smoothed
+from training.data.arrays.idx_file import IdxFile
+from training.laboratory.chart import Curve, line_drawing, smooth
 from training.laboratory.child import Ended
-from training.laboratory.plan import device_overrides, step_config
+from training.laboratory.plan import device_overrides, step_config, write_share
 from training.laboratory.record import KILLED_SERIES, RECORD
-from training.laboratory.share import write_share
 from training.laboratory.steps import STEPS
 from training.presets import preset_text
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
-from training.runs.series import read_series
+from training.runs.records.history import read_history
+from training.runs.records.series import read_series
 from training.toml_text import read_toml
 
 
@@ -97,15 +96,15 @@ def test_a_share_that_shows_nothing_is_told_of_at_once(
     assert capsys.readouterr().err.startswith("[1/7]")
 
 
-def test_a_share_is_the_first_pictures_of_each_class(tmp_path: Path) -> None:
+def test_a_share_is_the_first_images_of_each_class(tmp_path: Path) -> None:
     data = write_idx(tmp_path / "data", samples=240)
     folder = write_share(data, 0.25, tmp_path / "out")
     for prefix, count in (("train", 60), ("t10k", 16)):
         labels = IdxFile(folder / f"{prefix}-labels-idx1-ubyte", dimensions=1).take()
-        pictures = IdxFile(folder / f"{prefix}-images-idx3-ubyte", dimensions=3).take()
+        images = IdxFile(folder / f"{prefix}-images-idx3-ubyte", dimensions=3).take()
         whole = IdxFile(data / f"{prefix}-images-idx3-ubyte.gz", dimensions=3).take()
         assert np.bincount(labels).tolist() == [count // 4] * 4
-        assert np.array_equal(pictures, whole[:count])  # the classes come in turns there
+        assert np.array_equal(images, whole[:count])  # the classes come in turns there
     assert write_share(data, 0.25, tmp_path / "out") == folder
     assert write_share(data, 0.5, tmp_path / "out") != folder
 
@@ -153,8 +152,8 @@ def test_no_spike_is_lost_where_a_curve_has_more_points_than_the_drawing() -> No
 
 def test_an_average_begins_unbiased_and_passes_over_what_is_no_number() -> None:
     values = np.array([4.0, 4.0, np.nan, 4.0])
-    assert smoothed(values).tolist() == [4.0] * 4
-    long = smoothed(np.array([2.0, 0.0] * 500))
+    assert smooth(values).tolist() == [4.0] * 4
+    long = smooth(np.array([2.0, 0.0] * 500))
     assert long[0] == 2.0
     assert abs(long[-1] - 1.0) < 0.1
 

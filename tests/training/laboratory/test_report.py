@@ -17,7 +17,7 @@ import pytest
 
 from tests.training.commands import Captured, json_line
 from training.cli import main
-from training.engine.run import Hooks, resume_run, start_run
+from training.engine.runs.run import Hooks, resume_run, start_run
 from training.events import EpochEnded, Event
 from training.laboratory import runner
 from training.laboratory.child import Ended
@@ -26,9 +26,9 @@ from training.laboratory.record import KILLED_SERIES, RECORD, Kill, LabRecord
 from training.laboratory.steps import STEPS
 from training.presets import load_preset
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
-from training.runs.manifest import WEIGHTS, digest, list_checkpoints
-from training.runs.series import read_series
+from training.runs.records.history import read_history
+from training.runs.records.manifest import WEIGHTS, digest, list_checkpoints
+from training.runs.records.series import read_series
 
 pytestmark = pytest.mark.slow  # seven runs are trained first
 

@@ -11,16 +11,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from training.config.optimizer import AdamW, Muon
-from training.config.text import Gpt as GptSettings
+from training.config.sections.data.text import Gpt as GptSettings
+from training.config.sections.optimizer import AdamW, Muon
 from training.errors import InputError
 from training.facts import DataFacts
 from training.models.factory import make_model
+from training.models.flops import step_flops
 from training.models.generate import generate
-from training.models.gpt import Gpt, TiedLinear, apply_rotary, rotation
-from training.models.stages import stages
+from training.models.networks.gpt import Gpt, TiedLinear, apply_rotary, rotation
+from training.models.networks.stages import stages
 from training.models.summary import summarise
-from training.models.work import step_work
 from training.optim.configured_groups import parameter_groups
 
 CONTEXT, TOKENS = 12, 11
@@ -234,7 +234,7 @@ def test_work_counts_every_place_and_the_tied_head() -> None:
         model = gpt(tie_weights=tie_weights)
         weights = 2 * 12 * 8 * 8 + TOKENS * 8  # of each block 4 width^2 in attention, 8 width^2 in the MLP
         attention = 2 * 2 * CONTEXT * 8  # for each place: of each block two products with every place, of the width
-        assert step_work(model, facts, batch_size=3) == 6 * 3 * (weights + attention) * CONTEXT
+        assert step_flops(model, facts, batch_size=3) == 6 * 3 * (weights + attention) * CONTEXT
 
 
 def test_summary_lists_the_layers() -> None:

@@ -11,17 +11,17 @@ from torch import Tensor, nn
 from tests.training.known_facts import sample_facts
 from tests.training.tiny import tiny
 from training.config.describe import describe
-from training.config.model import Mlp, SmallCnn
-from training.config.model_section import ModelSection, Norm
-from training.config.problems import alternatives
-from training.config.user_file import UserFile
-from training.config.zoo import NamedWeights
+from training.config.run import alternatives
+from training.config.sections.model import Mlp, SmallCnn
+from training.config.sections.model_section import ModelSection, Norm
+from training.config.sections.pretrained import NamedWeights
+from training.config.sections.user_file import UserFile
 from training.doctor import preflight
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 from training.errors import InputError
 from training.events import Found
 from training.models import make_model
-from training.models.norms import make_norm
+from training.models.networks.norms import make_norm
 
 KINDS: tuple[Norm, ...] = ("batch", "group", "layer")
 
@@ -33,12 +33,12 @@ def by_hand(values: Tensor, over: tuple[int, ...]) -> Tensor:
     return ((exact - exact.mean(over, keepdim=True)) / spread).float()
 
 
-def test_of_pictures() -> None:
-    pictures = torch.randn(4, 48, 5, 6) * 3 + 1
-    outcome = {kind: make_norm(kind, 48, sides=2)[0](pictures) for kind in KINDS}
-    torch.testing.assert_close(outcome["batch"], by_hand(pictures, (0, 2, 3)))
-    torch.testing.assert_close(outcome["layer"], by_hand(pictures, (1, 2, 3)))
-    grouped = by_hand(pictures.view(4, 6, 8, 5, 6), (2, 3, 4))
+def test_of_images() -> None:
+    images = torch.randn(4, 48, 5, 6) * 3 + 1
+    outcome = {kind: make_norm(kind, 48, sides=2)[0](images) for kind in KINDS}
+    torch.testing.assert_close(outcome["batch"], by_hand(images, (0, 2, 3)))
+    torch.testing.assert_close(outcome["layer"], by_hand(images, (1, 2, 3)))
+    grouped = by_hand(images.view(4, 6, 8, 5, 6), (2, 3, 4))
     torch.testing.assert_close(outcome["group"], grouped.view(4, 48, 5, 6))
 
 

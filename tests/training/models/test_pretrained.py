@@ -14,26 +14,26 @@ from safetensors.torch import load_file, save, save_file
 from torch import Tensor, nn
 
 from tests.training.known_facts import sample_facts
-from tests.training.tiny import tiny_pictures, write_idx
+from tests.training.tiny import tiny_images, write_idx
 from training.config import RunConfig, parse_config
 from training.config.files import config_data
-from training.config.model import Model
-from training.config.zoo import TimmModel, TorchvisionModel, TorchvisionSegmentation
+from training.config.sections.model import Model
+from training.config.sections.pretrained import TimmModel, TorchvisionModel, TorchvisionSegmentation
 from training.data.source import silent
 from training.doctor import preflight
-from training.engine.run import branch_run, resume_run, start_run
+from training.engine.runs.run import branch_run, resume_run, start_run
 from training.errors import ConfigError, InputError
 from training.export import export_checkpoint
 from training.facts import DataFacts
 from training.models import make_model
-from training.models.download import weights_folder
-from training.models.pretrained import Beginning, begin
-from training.models.torchvision_weights import named_weights
 from training.models.transfer import adapt_channels, interpolate_positions
-from training.models.weights import read_weights, tensors_of
+from training.models.zoo.download import weights_folder
+from training.models.zoo.pretrained import Beginning, begin
+from training.models.zoo.torchvision_weights import named_weights
+from training.models.zoo.weights import read_weights, tensors_of
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
-from training.runs.manifest import read_manifest
+from training.runs.records.history import read_history
+from training.runs.records.manifest import read_manifest
 
 FIVE = DataFacts("image", (3, 32, 32), "class", tuple("abcde"))
 GREY = DataFacts("image", (1, 32, 32), "class", tuple("xyz"))
@@ -201,7 +201,7 @@ def offline(*_arguments: object, **_settings: object) -> None:
     "config", [TorchvisionModel(pretrained="DEFAULT"), TimmModel(pretrained="a1_in1k"), TimmModel(pretrained="DEFAULT")]
 )
 def test_offline_says_what_to_put_where(config: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("urllib.request.urlopen", offline)
+    monkeypatch.setattr("pooch.retrieve", offline)
     with pytest.raises(
         InputError, match=r"could not be downloaded \(Name or service not known\)\. Put https://"
     ) as error:
@@ -210,13 +210,13 @@ def test_offline_says_what_to_put_where(config: Model, monkeypatch: pytest.Monke
 
 
 def test_published_weights_that_are_on_this_computer(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
-    monkeypatch.setattr("urllib.request.urlopen", offline)
+    monkeypatch.setattr("pooch.retrieve", offline)
     place = weights_folder() / "resnet18-f37072fd.pth"
     place.parent.mkdir(parents=True)
     shutil.copy(file, place)
     with pytest.raises(InputError, match=r"resnet18-f37072fd\.pth is damaged; delete it"):
         named_weights("resnet18", "DEFAULT", silent)  # the name holds the beginning of another digest
-    monkeypatch.setattr("training.models.download.file_digest", lambda path: "f37072fd" + "0" * 56)
+    monkeypatch.setattr("training.models.zoo.download.digest", lambda path: "f37072fd" + "0" * 56)
     weights = named_weights("resnet18", "IMAGENET1K_V1", silent)
     assert (weights.name, weights.file) == ("resnet18 IMAGENET1K_V1", place)
     assert weights.mean == (0.485, 0.456, 0.406)
@@ -255,8 +255,8 @@ def test_timm_takes_a_file_by_its_own_rules(tmp_path: Path) -> None:
 # ----------------------------------------------------------------------------------------------------- whole runs
 
 
-def pictures(tmp_path: Path, *overrides: str) -> RunConfig:
-    base = tiny_pictures(
+def images(tmp_path: Path, *overrides: str) -> RunConfig:
+    base = tiny_images(
         write_idx(tmp_path / "data", samples=40, size=32),
         "loop.epochs=1",
         "loop.accumulation=1",
@@ -276,9 +276,9 @@ def pictures(tmp_path: Path, *overrides: str) -> RunConfig:
 @pytest.mark.slow
 def test_a_run_begins_with_them_and_goes_on_without(tmp_path: Path) -> None:
     """From another run's folder; told, kept, and never looked for again."""
-    first = start_run(pictures(tmp_path), tmp_path / "runs")
+    first = start_run(images(tmp_path), tmp_path / "runs")
     parent = Path(first["folder"])
-    config = pictures(tmp_path, f"weights={parent}")
+    config = images(tmp_path, f"weights={parent}")
     [found] = [item for item in preflight(config, tmp_path) if "tensors taken" in item.title]
     assert found.level == "ok"
     record = start_run(config, tmp_path / "runs")
@@ -308,9 +308,9 @@ def test_normalisation_follows_the_weights(tmp_path: Path, file: Path) -> None:
     save_file(tensors, tmp_path / "weights.safetensors")
     means = []
     for normalise in ("weights", "data"):
-        config = pictures(tmp_path, f"weights={tmp_path / 'weights.safetensors'}", f"normalise={normalise}")
+        config = images(tmp_path, f"weights={tmp_path / 'weights.safetensors'}", f"normalise={normalise}")
         record = start_run(config, tmp_path / "runs")
         means.append(read_manifest(Path(record["last_checkpoint"]))["data"]["mean"])
-    fresh = start_run(pictures(tmp_path), tmp_path / "runs")
+    fresh = start_run(images(tmp_path), tmp_path / "runs")
     assert means[0] == [sum((0.485, 0.456, 0.406)) / 3]
     assert means[1] == read_manifest(Path(fresh["last_checkpoint"]))["data"]["mean"]

@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from tests.training.known_facts import sample_facts
-from training.config.model import Mlp, SmallCnn
-from training.config.zoo import TorchvisionModel
+from training.config.sections.model import Mlp, SmallCnn
+from training.config.sections.pretrained import TorchvisionModel
 from training.errors import InputError
 from training.models import make_model
 
@@ -18,7 +18,7 @@ SMALL = [SmallCnn(), SmallCnn(channels=(3, 5), hidden=7, dropout=0.5), Mlp(), Ml
 @pytest.mark.parametrize("side", [4, 5, 28, 33])
 @pytest.mark.parametrize("channels", [1, 3, 7])
 @pytest.mark.parametrize("config", SMALL, ids=str)
-def test_logits_for_any_picture(config: SmallCnn | Mlp, channels: int, side: int) -> None:
+def test_logits_for_any_image(config: SmallCnn | Mlp, channels: int, side: int) -> None:
     model = make_model(config, sample_facts((channels, side, side + 1)), 11, seed=0)
     assert model(torch.randn(3, channels, side, side + 1)).shape == (3, 11)
 
@@ -34,8 +34,8 @@ def test_mlp_takes_any_shape(shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     ("shape", "sentence"),
     [
-        ((2,), "small_cnn needs pictures, but these samples have the shape 2; choose mlp"),
-        ((1, 3, 28), "small_cnn needs pictures of at least 4 x 4 pixels, but these have 3 x 28"),
+        ((2,), "small_cnn needs images, but these samples have the shape 2; choose mlp"),
+        ((1, 3, 28), "small_cnn needs images of at least 4 x 4 pixels, but these have 3 x 28"),
     ],
 )
 def test_small_cnn_says_what_it_cannot_take(shape: tuple[int, ...], sentence: str) -> None:
@@ -49,12 +49,12 @@ def test_pool_before_relu_equals_relu_before_pool() -> None:
     textbook = nn.Sequential(*(model[index] for index in (0, 2, 1, 3, 5, 4, *range(6, len(model)))))
     kinds = [type(module).__name__ for module in textbook]
     assert kinds[:6] == ["Conv2d", "ReLU", "MaxPool2d", "Conv2d", "ReLU", "MaxPool2d"]
-    pictures = torch.randn(9, 3, 16, 16)
+    images = torch.randn(9, 3, 16, 16)
     gradients = []
     outputs = []
     for network in (model, textbook):
         model.zero_grad()
-        outputs.append(network(pictures))
+        outputs.append(network(images))
         outputs[-1].square().sum().backward()
         gradients.append([parameter.grad.clone() for parameter in model.parameters()])  # type: ignore[union-attr]
     assert torch.equal(*outputs)
@@ -84,7 +84,7 @@ def test_callers_random_state_is_left_alone(config: SmallCnn | TorchvisionModel)
 
 def test_dropout_acts_only_while_training() -> None:
     model = make_model(SmallCnn(dropout=0.5), sample_facts((1, 8, 8)), 3, seed=0)
-    pictures = torch.randn(4, 1, 8, 8)
-    assert not torch.equal(model(pictures), model(pictures))
+    images = torch.randn(4, 1, 8, 8)
+    assert not torch.equal(model(images), model(images))
     model.eval()
-    assert torch.equal(model(pictures), model(pictures))
+    assert torch.equal(model(images), model(images))

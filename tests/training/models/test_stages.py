@@ -7,7 +7,7 @@ import torch
 import torchvision
 from torch import nn
 
-from training.models.stages import stages
+from training.models.networks.stages import stages
 
 
 def built(name: str) -> nn.Module:

@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from tests.training.known_facts import sample_facts
-from training.config.model import Mlp, SmallCnn
-from training.config.zoo import TorchvisionModel
+from training.config.sections.model import Mlp, SmallCnn
+from training.config.sections.pretrained import TorchvisionModel
 from training.models import make_model, summarise
 
 

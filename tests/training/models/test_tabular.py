@@ -7,12 +7,12 @@ import math
 import pytest
 import torch
 
-from training.config.model import Mlp
-from training.config.tabular import Tabular
+from training.config.sections.data.tabular import Tabular
+from training.config.sections.model import Mlp
 from training.errors import InputError
 from training.facts import DataFacts
 from training.models import make_model
-from training.models.tabular import EmbeddedFeatures, embedding_size
+from training.models.networks.tabular import EmbeddedFeatures, embedding_size
 
 FACTS = DataFacts("vector", (4,), "class", ("no", "yes"), columns=("a", "colour", "b", "size"), categories=(0, 4, 0, 3))
 ROWS = torch.tensor([[0.5, 1, -2.0, 0], [1.5, 0, 0.25, 2], [-1.0, 3, 4.0, 1]])

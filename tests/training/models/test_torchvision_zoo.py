@@ -8,11 +8,11 @@ import torchvision
 from torch import nn
 
 from tests.training.known_facts import sample_facts
-from training.config.torchvision_names import CLASSIFICATION_MODELS
-from training.config.zoo import TorchvisionModel
+from training.config.sections.data.torchvision_names import CLASSIFICATION_MODELS
+from training.config.sections.pretrained import TorchvisionModel
 from training.errors import InputError
 from training.models import make_model
-from training.models.hollow import forward_hollow
+from training.models.meta_forward import forward_meta
 
 # Tried with colors and in gray, one of each family: the others are the same code with more layers, and take longer.
 SMALLEST = {
@@ -56,7 +56,7 @@ def test_every_network_gives_logits(name: str, monkeypatch: pytest.MonkeyPatch) 
     side = side_for(name)
     for channels in (1, 3) if name in SMALLEST else (1,):
         model = make_model(TorchvisionModel(name=name), sample_facts((channels, side, side)), 7, seed=0)
-        assert forward_hollow(model, sample_facts((channels, side, side))).shape == (2, 7)
+        assert forward_meta(model, sample_facts((channels, side, side))).shape == (2, 7)
         assert next(m for m in model.modules() if isinstance(m, nn.Conv2d)).in_channels == channels
 
 
@@ -89,10 +89,10 @@ def test_first_convolution_keeps_its_settings() -> None:
         ("alexnet", (3, 28, 28), "at least 63 x 63 pixels, but these have 28 x 28"),
         pytest.param("densenet121", (3, 28, 28), "at least 29 x 29 pixels, but these have 28 x 28", marks=SLOW),
         pytest.param("vgg11", (1, 31, 200), "at least 32 x 32 pixels, but these have 31 x 200", marks=SLOW),
-        ("vit_b_16", (3, 28, 28), "square pictures with a side divisible by 16, but these have 28 x 28"),
-        ("vit_b_16", (3, 32, 48), "square pictures with a side divisible by 16, but these have 32 x 48"),
-        ("maxvit_t", (3, 32, 32), "square pictures with a side divisible by 224, but these have 32 x 32"),
-        ("resnet18", (2,), "needs pictures, but these samples have the shape 2"),
+        ("vit_b_16", (3, 28, 28), "square images with a side divisible by 16, but these have 28 x 28"),
+        ("vit_b_16", (3, 32, 48), "square images with a side divisible by 16, but these have 32 x 48"),
+        ("maxvit_t", (3, 32, 32), "square images with a side divisible by 224, but these have 32 x 32"),
+        ("resnet18", (2,), "needs images, but these samples have the shape 2"),
     ],
 )
 def test_sizes_that_do_not_suit_are_refused(name: str, shape: tuple[int, ...], sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""U-Net: an answer of the picture's own size, whatever that is."""
+"""U-Net: an answer of the image's own size, whatever that is."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import torch
 
-from training.config.model import UNet as UNetSettings
+from training.config.sections.model import UNet as UNetSettings
 from training.errors import InputError
 from training.facts import DataFacts
 from training.models.factory import make_model
-from training.models.stages import stages
+from training.models.networks.stages import stages
 
 
 def facts(channels: int, height: int, width: int) -> DataFacts:
@@ -28,10 +28,10 @@ def test_any_size_comes_back(size: tuple[int, int], settings: dict[str, Any]) ->
 
 def test_a_size_that_cannot_be_halved_is_padded_evenly_with_the_mean() -> None:
     model = make_model(UNetSettings(depth=2, width=4, norm="none"), facts(1, 9, 11), 2, seed=0)
-    picture = torch.randn(1, 1, 9, 11)
+    image = torch.randn(1, 1, 9, 11)
     padded = torch.zeros(1, 1, 12, 12)
-    padded[..., 1:10, 0:11] = picture
-    assert torch.equal(model(picture), model(padded)[..., 1:10, 0:11])
+    padded[..., 1:10, 0:11] = image
+    assert torch.equal(model(image), model(padded)[..., 1:10, 0:11])
 
 
 def test_the_channels_double_with_each_level() -> None:
@@ -44,7 +44,7 @@ def test_the_channels_double_with_each_level() -> None:
     assert convolutions == [*down, *up, (8, 5)]
 
 
-def test_its_stages_go_from_the_picture_to_the_answer() -> None:
+def test_its_stages_go_from_the_image_to_the_answer() -> None:
     cut = stages(make_model(UNetSettings(depth=2, width=4), facts(3, 16, 16), 3, seed=0))
     order = ["down", "deepest", "rise", "head"]
     places = [order.index(name.partition(".")[0]) for stage in cut for name in stage]
@@ -52,6 +52,6 @@ def test_its_stages_go_from_the_picture_to_the_answer() -> None:
     assert cut[-1] == ["head.weight", "head.bias"]
 
 
-def test_only_pictures_are_taken() -> None:
-    with pytest.raises(InputError, match="unet needs pictures"):
+def test_only_images_are_taken() -> None:
+    with pytest.raises(InputError, match="unet needs images"):
         make_model(UNetSettings(), DataFacts("vector", (4,), "class", ("a", "b")), 2, seed=0)

@@ -14,9 +14,9 @@ from training.cli import main
 from training.config import RunConfig, load_config
 from training.config.consent import agree
 from training.config.files import dump_config
-from training.config.user_file import UserFile
+from training.config.sections.user_file import UserFile
 from training.doctor.preflight import preflight
-from training.engine.run import resume_run, start_run
+from training.engine.runs.run import resume_run, start_run
 from training.errors import ConfigError, InputError, TrainingError
 from training.export import export_checkpoint
 from training.facts import DataFacts
@@ -139,7 +139,7 @@ def test_nothing_is_run_without_consent(tmp_path: Path) -> None:
         make_model(model.model_copy(update={"trusted": None}), FACTS, 3, 0)
     assert not trace.exists()
     agree(str(model.trusted), "network.py")
-    with pytest.raises(InputError, match="build asks for features, which pictures do not have"):
+    with pytest.raises(InputError, match="build asks for features, which images do not have"):
         make_model(model, FACTS, 3, 0)
     (tmp_path / "network.py").write_text(text + "\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="has changed since you agreed to run it"):
@@ -193,7 +193,7 @@ HEAD = "import torch\nfrom torch import nn\n"
             "def build(classes):\n    return nn.Sequential(nn.Flatten(), nn.LazyLinear(classes))\n",
             "1 is a LazyLinear, whose size is not known before it has seen samples; use Linear",
         ),
-        ("def build(classes, context): ...\n", "build asks for context, which pictures do not have"),
+        ("def build(classes, context): ...\n", "build asks for context, which images do not have"),
     ],
 )
 def test_faults_are_told_by_line_and_reason(tmp_path: Path, text: str, sentence: str) -> None:

@@ -17,14 +17,14 @@ from tests.training.known_facts import sample_facts
 from tests.training.stepping import take_step
 from training.checkpoints.load import load_weights
 from training.config import RunConfig, apply_overrides, parse_config
-from training.config.model import WhitenedCnn
-from training.config.model_section import Norm
+from training.config.sections.model import WhitenedCnn
+from training.config.sections.model_section import Norm
 from training.control import Control
 from training.engine.assemble import assemble
-from training.engine.run import Hooks, resume_run, start_run
+from training.engine.runs.run import Hooks, resume_run, start_run
 from training.errors import InputError
+from training.export.bundle import load_bundle
 from training.export.formats import export_model
-from training.export.material import load_material
 from training.models import fit_to_samples, make_model
 from training.presets import preset_text
 from training.runs.folder import RunFolder
@@ -34,8 +34,8 @@ NETWORK = WhitenedCnn(channels=(6, 8, 10))
 
 
 @pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two classes of 12 x 12 colour pictures, 24 to train and 8 to judge; the judging ones are of other colours."""
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two classes of 12 x 12 colour images, 24 to train and 8 to judge; the judging ones are of other colours."""
     folder = tmp_path_factory.mktemp("pictures")
     generator = np.random.default_rng(0)
     for part, count in (("train", 24), ("val", 8)):
@@ -48,10 +48,10 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def preset(pictures: Path, *overrides: str) -> RunConfig:
+def preset(images: Path, *overrides: str) -> RunConfig:
     """The preset as it comes, but tiny and on the processor."""
     data: dict[str, Any] = read_toml(preset_text("cifar10"), "cifar10")
-    data["dataset"]["path"] = str(pictures)
+    data["dataset"]["path"] = str(images)
     data["model"]["channels"] = [6, 8, 10]
     tiny = ["precision.device=cpu", "precision.compute=fp32", "loop.epochs=3", "loop.batch_size=8"]
     apply_overrides(data, [*tiny, "loop.validation_batch_size=8", "checkpoints.every_steps=2", *overrides])
@@ -63,15 +63,15 @@ def quiet(_text: str, _share: float | None) -> None:
 
 
 @pytest.mark.parametrize("shape", [(3, 32, 32), (1, 9, 9), (3, 20, 33), (3, 64, 64)])
-def test_logits_for_any_picture(shape: tuple[int, int, int]) -> None:
+def test_logits_for_any_image(shape: tuple[int, int, int]) -> None:
     model = make_model(NETWORK, sample_facts(shape), 7, seed=0)
     assert model(torch.randn(3, *shape)).shape == (3, 7)
 
 
-def test_smaller_pictures_and_points_are_refused() -> None:
-    with pytest.raises(InputError, match="whitened_cnn needs pictures of at least 9 x 9 pixels"):
+def test_smaller_images_and_points_are_refused() -> None:
+    with pytest.raises(InputError, match="whitened_cnn needs images of at least 9 x 9 pixels"):
         make_model(NETWORK, sample_facts((3, 8, 30)), 7, seed=0)
-    with pytest.raises(InputError, match="whitened_cnn needs pictures"):
+    with pytest.raises(InputError, match="whitened_cnn needs images"):
         make_model(NETWORK, sample_facts((2,)), 7, seed=0)
 
 
@@ -118,18 +118,18 @@ def test_other_norms_need_no_batch_and_have_a_bias_alone(norm: Norm) -> None:
     assert len(biases) == 6 + 1
 
 
-def test_whitening_looks_at_training_pictures_alone_and_two_steps_leave_it(pictures: Path) -> None:
-    with assemble(preset(pictures), quiet).data as data:
+def test_whitening_looks_at_training_images_alone_and_two_steps_leave_it(images: Path) -> None:
+    with assemble(preset(images), quiet).data as data:
         samples = torch.cat(list(data.training_samples(1000)))
         assert samples.shape == (24, 3, 12, 12)
     model = make_model(NETWORK, sample_facts((3, 12, 12)), 2, seed=0)
     fit_to_samples(model, NETWORK, lambda _count: [samples])
 
-    session = assemble(preset(pictures), quiet)
+    session = assemble(preset(images), quiet)
     with session.data as data:
         before = {name: tensor.clone() for name, tensor in session.model.state_dict().items()}
         assert torch.equal(before["0.weight"], model.state_dict()["0.weight"])
-        windows = data.train_windows(0)
+        windows = data.steps(0)
         for _ in range(2):
             take_step(session, next(windows))
         after = session.model.state_dict()
@@ -146,12 +146,10 @@ def whitened(config: RunConfig) -> torch.Tensor:
     return session.model.state_dict()["0.weight"].contiguous()
 
 
-def test_whitening_gives_the_same_bits_however_pictures_are_read(
-    pictures: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("training.data.batches.LOOKED_AT", 5 * 3 * 12 * 12)  # five at a time, and four
+def test_whitening_gives_the_same_bits_however_images_are_read(images: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.data.batching.batches.LOOKED_AT", 5 * 3 * 12 * 12)  # five at a time, and four
     here = ["precision.threads=1", "precision.channels_last=off"]
-    expected = whitened(preset(pictures, "loader.mode=resident", *here))
+    expected = whitened(preset(images, "loader.mode=resident", *here))
     assert expected.abs().max() > 0
     for other in (
         ["loader.mode=streamed", "loader.workers=0"],
@@ -160,13 +158,13 @@ def test_whitening_gives_the_same_bits_however_pictures_are_read(
         ["loop.batch_size=4", "loop.accumulation=2"],
         ["precision.channels_last=on"],
     ):
-        assert torch.equal(whitened(preset(pictures, *here, *other)), expected), other
+        assert torch.equal(whitened(preset(images, *here, *other)), expected), other
 
 
-def test_whitening_never_holds_more_than_a_few_pictures(pictures: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.data.batches.LOOKED_AT", 5 * 3 * 12 * 12)
+def test_whitening_never_holds_more_than_a_few_images(images: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.data.batching.batches.LOOKED_AT", 5 * 3 * 12 * 12)
     alive: list[weakref.ref[torch.Tensor]] = []
-    with assemble(preset(pictures), quiet).data as data:
+    with assemble(preset(images), quiet).data as data:
 
         def watched(count: int) -> Iterator[torch.Tensor]:
             for some in map(torch.clone, data.training_samples(count)):
@@ -177,21 +175,19 @@ def test_whitening_never_holds_more_than_a_few_pictures(pictures: Path, monkeypa
 
         fit_to_samples(make_model(NETWORK, sample_facts((3, 12, 12)), 2, seed=0), NETWORK, watched)
     assert len(alive) == 5
-    with assemble(preset(pictures), quiet).data as data:
-        monkeypatch.setattr("training.data.batches.LOOKED_AT", 1)
+    with assemble(preset(images), quiet).data as data:
+        monkeypatch.setattr("training.data.batching.batches.LOOKED_AT", 1)
         assert [len(some) for some in data.training_samples(3)] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_the_preset_trains_and_a_resumed_run_is_the_unbroken_one(
-    pictures: Path, tmp_path: Path, streamed: bool
-) -> None:
+def test_the_preset_trains_and_a_resumed_run_is_the_unbroken_one(images: Path, tmp_path: Path, streamed: bool) -> None:
     mode = "loader.mode=streamed" if streamed else "loader.mode=resident"
-    whole = start_run(preset(pictures), tmp_path / "whole")
+    whole = start_run(preset(images), tmp_path / "whole")
     assert whole["status"] == "completed", whole["reason"]
     hooks = Hooks(control=Control())
     hooks.watch = lambda event: setattr(hooks.control, "stop", hooks.control.stop or event.kind == "validated")
-    stopped = start_run(preset(pictures, mode), tmp_path / "broken", hooks=hooks)
+    stopped = start_run(preset(images, mode), tmp_path / "broken", hooks=hooks)
     assert stopped["status"] == "stopped"
     resumed = resume_run(stopped["folder"], tmp_path / "broken")
     assert resumed["status"] == "completed"
@@ -209,13 +205,13 @@ def _weights(record: dict[str, Any], averaged: bool) -> dict[str, torch.Tensor]:
 
 
 @pytest.fixture(scope="module")
-def checkpoint(pictures: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    record = start_run(preset(pictures, "loop.epochs=1"), tmp_path_factory.mktemp("workspace"))
+def checkpoint(images: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    record = start_run(preset(images, "loop.epochs=1"), tmp_path_factory.mktemp("workspace"))
     assert RunFolder(Path(record["folder"])).status()["status"] == "completed"
     return Path(record["last_checkpoint"])
 
 
 @pytest.mark.parametrize("to", ["safetensors", "torch-export", pytest.param("onnx", marks=pytest.mark.slow)])
 def test_it_can_be_exported(checkpoint: Path, tmp_path: Path, to: str) -> None:
-    outcome = export_model(lambda: load_material(checkpoint), to, tmp_path / "out")
+    outcome = export_model(lambda: load_bundle(checkpoint), to, tmp_path / "out")
     assert outcome["max_difference"] < 1e-3

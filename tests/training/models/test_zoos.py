@@ -12,14 +12,14 @@ from torch import nn
 
 from tests.training.known_facts import sample_facts
 from training.config import parse_config
-from training.config.timm_names import TIMM_MODELS
-from training.config.torchvision_names import SEGMENTATION_MODELS
-from training.config.zoo import TimmModel, TorchvisionSegmentation
+from training.config.sections.data.torchvision_names import SEGMENTATION_MODELS
+from training.config.sections.pretrained import TimmModel, TorchvisionSegmentation
+from training.config.sections.timm_names import TIMM_MODELS
 from training.errors import ConfigError, InputError
 from training.facts import DataFacts
 from training.models import make_model
-from training.models.hollow import forward_hollow
-from training.models.norms import refuse_single_samples
+from training.models.meta_forward import forward_meta
+from training.models.networks.norms import refuse_single_samples
 
 
 def masks(channels: int, side: int = 32) -> DataFacts:
@@ -40,7 +40,7 @@ def test_every_segmentation_network_answers_for_each_pixel(name: str, monkeypatc
         monkeypatch.setattr(nn.init, init, lambda tensor, *args, **kwargs: tensor)  # weights do not matter here
     for channels in (1, 3):
         model = make_model(TorchvisionSegmentation(name=name), masks(channels), 4, seed=0)
-        assert forward_hollow(model, masks(channels)).shape == (2, 4, 32, 40)
+        assert forward_meta(model, masks(channels)).shape == (2, 4, 32, 40)
         assert next(m for m in model.modules() if isinstance(m, nn.Conv2d)).in_channels == channels
 
 
@@ -50,11 +50,11 @@ def test_a_segmentation_network_answers_as_torchvisions_own() -> None:
         weights=None, weights_backbone=None, num_classes=4
     )
     theirs.load_state_dict(model.state_dict())
-    pictures = torch.rand(2, 3, 32, 40)
-    assert torch.equal(model(pictures), theirs.eval()(pictures)["out"])
+    images = torch.rand(2, 3, 32, 40)
+    assert torch.equal(model(images), theirs.eval()(images)["out"])
 
 
-def test_single_samples_and_small_pictures_are_refused() -> None:
+def test_single_samples_and_small_images_are_refused() -> None:
     deeplab = make_model(TorchvisionSegmentation(name="deeplabv3_mobilenet_v3_large"), masks(3), 4, seed=0).train()
     with pytest.raises(
         InputError, match=r"loop\.batch_size: the batch norm of this network cannot take batches of a single"
@@ -94,14 +94,14 @@ def test_networks_of_timm(name: str) -> None:
         (
             TimmModel(name="vit_tiny_patch16_224"),
             (3, 8, 8),
-            r"model\.name: vit_tiny_patch16_224 cannot .* pictures of 8 x 8",
+            r"model\.name: vit_tiny_patch16_224 cannot .* images of 8 x 8",
         ),
         (
             TimmModel(name="vgg11", drop_path_rate=0.1),
             (3, 32, 32),
             r"model\.drop_path_rate: vgg11 has no residual branches",
         ),
-        (TimmModel(), (4,), "resnet18 needs pictures, but these samples have the shape 4"),
+        (TimmModel(), (4,), "resnet18 needs images, but these samples have the shape 4"),
     ],
 )
 def test_what_timm_cannot_do(config: TimmModel, shape: tuple[int, ...], sentence: str) -> None:
@@ -111,6 +111,6 @@ def test_what_timm_cannot_do(config: TimmModel, shape: tuple[int, ...], sentence
 
 def test_without_timm_one_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "timm", None)
-    monkeypatch.delitem(sys.modules, "training.models.timm_zoo", raising=False)
+    monkeypatch.delitem(sys.modules, "training.models.zoo.timm_zoo", raising=False)
     with pytest.raises(InputError, match=r"model\.kind: timm is not installed .* install it with: pip install timm"):
         make_model(TimmModel(), sample_facts((3, 32, 32)), 2, seed=0)

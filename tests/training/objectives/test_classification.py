@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from tests.training.known_facts import class_facts
 from tests.training.objectives.passes import evaluate_batches
-from training.config.objective import Classification
+from training.config.sections.objective import Classification
 from training.objectives import make_objective
 
 CPU = torch.device("cpu")

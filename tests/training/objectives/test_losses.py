@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tests.training.objectives.passes import evaluate_batches
-from training.config.objective import (
+from training.config.sections.objective import (
     Binary,
     Classification,
     Distillation,
@@ -190,7 +190,7 @@ def certain(mask: Tensor, wrong: Tensor, count: int) -> Tensor:
 
 
 def test_dice_by_hand() -> None:
-    """Picture 1: ground 1 and road 3 pixels, one road pixel called ground: Dice 2*1/(1+2) and 2*2/(3+2). Picture 2: all
+    """Image 1: ground 1 and road 3 pixels, one road pixel called ground: Dice 2*1/(1+2) and 2*2/(3+2). Image 2: all
     ground, two called road: 2*2/(4+2); road is not there and does not count."""
     mask = torch.tensor([[[0, 1], [1, 1]], [[0, 0], [0, 0]]])
     wrong = torch.tensor([[[-1, 0], [-1, -1]], [[1, 1], [-1, -1]]])
@@ -202,7 +202,7 @@ def test_dice_by_hand() -> None:
     assert smoothed.item() == pytest.approx((first + second) / 2, rel=1e-12)
 
 
-def test_ignored_pixels_are_left_out_of_dice_and_pictures_without_any_class_out_of_the_mean() -> None:
+def test_ignored_pixels_are_left_out_of_dice_and_images_without_any_class_out_of_the_mean() -> None:
     mask = torch.tensor([[[0, 1], [1, 1]], [[IGNORED, IGNORED], [IGNORED, IGNORED]]])
     mask[0, 1, 1] = IGNORED
     wrong = torch.full((2, 2, 2), -1)

@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from tests.training.objectives.passes import evaluate_batches
-from training.config.metrics import metric
-from training.config.objective import (
+from training.config.rules.metrics import metric
+from training.config.sections.objective import (
     Binary,
     Classification,
     Distillation,

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from tests.training.stepping import set_lr
-from training.config.optimizer import Adafactor, Adam, AdamW, Sgd
-from training.models.stages import stages
+from training.config.sections.optimizer import Adafactor, Adam, AdamW, Sgd
+from training.models.networks.stages import stages
 from training.optim.functional import find_functional
 from training.optim.optimizers import cycle_momentum, make_optimizer
 

@@ -7,9 +7,9 @@ import torch
 import torchvision
 from torch import nn
 
-from training.config.optimizer import AdamW, Muon, Sgd
+from training.config.sections.optimizer import AdamW, Muon, Sgd
 from training.errors import InputError
-from training.models.stages import stages
+from training.models.networks.stages import stages
 from training.optim import make_optimizer, parameter_groups
 from training.optim.configured_groups import describe_groups
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from training.config.optimizer import Adam, AdamW, OptimizerSection, Sgd
+from training.config.sections.optimizer import Adam, AdamW, OptimizerSection, Sgd
 from training.core.clip import clip_value_and_norm
 from training.optim import Guard, make_guard, make_optimizer
 from training.optim.averaging import EMA

@@ -11,10 +11,10 @@ from torch import nn
 
 from tests.training.optim.test_guard import STEPS, MakeGuard, assert_same_bits, batch, host_guard, net, train
 from training.catalog import OPTIMIZERS
-from training.config.optimizer import Adafactor, OptimizerSection, RMSprop
+from training.config.sections.optimizer import Adafactor, OptimizerSection, RMSprop
 from training.core.clip import clip_value_and_norm
 from training.core.guard import FiniteGuard
-from training.models.stages import stages
+from training.models.networks.stages import stages
 from training.optim import make_guard, make_optimizer
 from training.optim.functional import DeviceAdafactor
 from training.optim.guard import DeviceGuard

@@ -8,7 +8,7 @@ from torch import nn
 from torch.utils._foreach_utils import _get_fused_kernels_supported_devices
 
 from tests.training.stepping import set_lr
-from training.config.optimizer import (
+from training.config.sections.optimizer import (
     Adafactor,
     Adagrad,
     Adam,
@@ -20,7 +20,7 @@ from training.config.optimizer import (
     RMSprop,
     Sgd,
 )
-from training.models.stages import stages
+from training.models.networks.stages import stages
 from training.optim import cycle_momentum, implementation, make_optimizer
 from training.optim.muon import orthogonal
 from training.optim.optimizers import FUSED_DEVICES, load_optimizer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,11 @@ import pytest
 from tests.training.commands import Captured
 from training.cli import main
 from training.config import parse_config
-from training.config.schedule import OneCycle
+from training.config.sections.schedule import OneCycle
 from training.errors import InputError
 from training.presets import PRESETS, Preset, load_preset, preset_text
 from training.schedules import make_schedule
+from training.system.resources import find_resources
 from training.toml_text import read_toml
 
 NAMES = [row.name for row in PRESETS]
@@ -22,7 +22,9 @@ NAMES = [row.name for row in PRESETS]
 
 def test_every_file_has_its_row_and_every_row_its_file() -> None:
     there = sorted(
-        item.name.removesuffix(".toml") for item in files("training.presets").iterdir() if ".toml" in item.name
+        item.name.removesuffix(".toml")
+        for item in find_resources("training", "presets").iterdir()
+        if ".toml" in item.name
     )
     assert there == sorted(NAMES)
     assert len({row.title for row in PRESETS}) == len(PRESETS)

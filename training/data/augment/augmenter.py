@@ -1,23 +1,23 @@
-"""``Augmenter``: variation of training pictures, as ``[dataset]`` asks."""
+"""``Augmenter``: variation of training images, as ``[dataset]`` asks."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from training.config.dataset_section import DatasetSection
-from training.config.image_section import ImageSection
+from training.config.sections.data.dataset_section import DatasetSection
+from training.config.sections.data.image_section import ImageSection
 from training.data.augment.draws import Draws
 from training.data.augment.mixing import draw_partners, mix, mix_targets
 from training.data.augment.steps import steps
 
 
 class Augmenter:
-    """Varies a batch of pictures, each for itself.
+    """Varies a batch of images, each for itself.
 
-    What is drawn depends on the run's seed, the epoch and the number of the sample alone, so a picture is varied the same
-    in whatever batch, process or resumed run it turns up. With ``mask`` the last channel of the pictures holds the class of
-    each pixel (255: none), which moves with the picture and never changes colour.
+    What is drawn depends on the run's seed, the epoch and the number of the sample alone, so an image is varied the same
+    in whatever batch, process or resumed run it turns up. With ``mask`` the last channel of the images holds the class of
+    each pixel (255: none), which moves with the image and never changes colour.
     """
 
     def __init__(self, config: DatasetSection, seed: int, *, mask: bool = False) -> None:
@@ -33,31 +33,31 @@ class Augmenter:
         self.mixes = any(self._alphas.values())
         """Whether each sample is mixed with another one: ``partners``, ``mix``."""
         self.identity = not self._steps
-        """Whether pictures stay as they are; what ``erase`` and ``mix`` do later is not asked here."""
+        """Whether images stay as they are; what ``erase`` and ``mix`` do later is not asked here."""
 
-    def __call__(self, pictures: Tensor, indices: Tensor, epoch: int, numbers: Tensor | None = None) -> Tensor:
-        """``pictures`` uint8 (B, H, W, C) of the samples ``indices``, int64 (B,) on the CPU; ``numbers`` are the same on the
-        device of the pictures, where they are at hand.
+    def __call__(self, images: Tensor, indices: Tensor, epoch: int, numbers: Tensor | None = None) -> Tensor:
+        """``images`` uint8 (B, H, W, C) of the samples ``indices``, int64 (B,) on the CPU; ``numbers`` are the same on the
+        device of the images, where they are at hand.
 
         Returns uint8; float32 on the same scale of 0 to 255 where rotation is the last thing that is done.
         """
-        numbers = indices.to(pictures.device) if numbers is None else numbers
+        numbers = indices.to(images.device) if numbers is None else numbers
         draws = Draws(self._seed, epoch, indices, numbers)
         for step in self._steps:
             arguments = step.settings(self._config)
-            if step.takes != "geometry" and pictures.dtype != torch.uint8:
-                pictures = pictures.round().to(torch.uint8)
+            if step.takes != "geometry" and images.dtype != torch.uint8:
+                images = images.round().to(torch.uint8)
             if not self.mask or step.takes == "pixels":
-                pictures = step.function(pictures, draws, **arguments)
+                images = step.function(images, draws, **arguments)
             elif step.takes == "colors":
-                colors = step.function(pictures[..., :-1].contiguous(), draws, **arguments)
-                pictures = torch.cat([colors, pictures[..., -1:]], dim=3)
+                colors = step.function(images[..., :-1].contiguous(), draws, **arguments)
+                images = torch.cat([colors, images[..., -1:]], dim=3)
             else:
-                pictures = step.function(pictures, draws, mask=True, **arguments)
-        return pictures
+                images = step.function(images, draws, mask=True, **arguments)
+        return images
 
     def erase(self, inputs: Tensor, indices: Tensor, epoch: int, color: Tensor | float = 0.0) -> Tensor:
-        """What is done to normalised pictures (B, H, W, C), without their mask: parts become ``color`` (C,)."""
+        """What is done to normalised images (B, H, W, C), without their mask: parts become ``color`` (C,)."""
         for step in self._last:
             inputs = step.function(inputs, self._draws(indices, epoch), color=color, **step.settings(self._config))
         return inputs
@@ -68,7 +68,7 @@ class Augmenter:
         return train[draw_partners(self._seed, epoch, places, len(train))]
 
     def mix(self, own: Tensor, others: Tensor, indices: Tensor, epoch: int) -> tuple[Tensor, Tensor]:
-        """Float pictures (B, H, W, C) of ``indices`` mixed with their partners', and their own share, float32 (B,)."""
+        """Float images (B, H, W, C) of ``indices`` mixed with their partners', and their own share, float32 (B,)."""
         return mix(own, others, self._draws(indices, epoch), **self._alphas)
 
     def mix_targets(self, own: Tensor, others: Tensor, share: Tensor, classes: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""RandAugment and TrivialAugment: random operations of a fixed list, each picture its own."""
+"""RandAugment and TrivialAugment: random operations of a fixed list, each image its own."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ TRANSLATION_OPERATIONS = (2, 3)
 ROTATION_OPERATION = 4
 FIRST_COLOR_OPERATION = 5
 COLOR_CHANGES: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (
-    lambda pictures, strengths: adjust_brightness(pictures, 1.0 + strengths),
-    lambda pictures, strengths: adjust_saturation(pictures, 1.0 + strengths),
-    lambda pictures, strengths: adjust_contrast(pictures, 1.0 + strengths),
-    lambda pictures, strengths: adjust_sharpness(pictures, 1.0 + strengths),
+    lambda images, strengths: adjust_brightness(images, 1.0 + strengths),
+    lambda images, strengths: adjust_saturation(images, 1.0 + strengths),
+    lambda images, strengths: adjust_contrast(images, 1.0 + strengths),
+    lambda images, strengths: adjust_sharpness(images, 1.0 + strengths),
     posterize,
-    lambda pictures, strengths: solarize(pictures, strengths * 255.0),
-    lambda pictures, strengths: autocontrast(pictures),
-    lambda pictures, strengths: equalize(pictures),
+    lambda images, strengths: solarize(images, strengths * 255.0),
+    lambda images, strengths: autocontrast(images),
+    lambda images, strengths: equalize(images),
 )
 """Operations 5 to 12; 0 to 4 are shear and translation along x and y and rotation, 13 changes nothing."""
 SIGNED_OPERATIONS = 9
@@ -46,7 +46,7 @@ OPERATIONS = 14
 
 
 def rand_augment(
-    pictures: Tensor,
+    images: Tensor,
     draws: Draws,
     *,
     num_ops: int,
@@ -56,27 +56,27 @@ def rand_augment(
 ) -> Tensor:
     """torchvision's RandAugment (Cubuk et al. 2020) of uint8 (B, H, W, C): ``num_ops`` operations of strength
     ``magnitude``, 0 to 30, one after the other."""
-    _, height, width, _ = pictures.shape
+    _, height, width, _ = images.shape
     share = magnitude / (BINS - 1)
     limits = (0.3, 0.3, 150 / 331 * width, 150 / 331 * height, 30.0, 0.9, 0.9, 0.9, 0.9, 4.0)
     strengths = torch.full((len(draws.indices),), share, dtype=torch.float64)
     for number in range(num_ops):
         stream = f"auto augment {number}"
-        pictures = _one_operation(pictures, draws, stream, strengths, limits, padding_mode, mask)
-    return pictures
+        images = _one_operation(images, draws, stream, strengths, limits, padding_mode, mask)
+    return images
 
 
 def trivial_augment_wide(
-    pictures: Tensor, draws: Draws, *, padding_mode: str = "reflection", mask: bool = False
+    images: Tensor, draws: Draws, *, padding_mode: str = "reflection", mask: bool = False
 ) -> Tensor:
     """torchvision's TrivialAugmentWide (Müller and Hutter 2021) of uint8 (B, H, W, C): one operation of any strength."""
     limits = (0.99, 0.99, 32.0, 32.0, 135.0, 0.99, 0.99, 0.99, 0.99, 6.0)
     strengths = draw_whole(draws, "auto augment strength", BINS).double() / (BINS - 1)
-    return _one_operation(pictures, draws, "auto augment 0", strengths, limits, padding_mode, mask)
+    return _one_operation(images, draws, "auto augment 0", strengths, limits, padding_mode, mask)
 
 
 def _one_operation(
-    pictures: Tensor,
+    images: Tensor,
     draws: Draws,
     stream: str,
     strengths: Tensor,
@@ -84,14 +84,14 @@ def _one_operation(
     padding_mode: str,
     mask: bool,
 ) -> Tensor:
-    """An operation for each picture, of ``strengths`` (B,) from 0 to 1; ``limits`` are the largest of operations 0 to 9."""
+    """An operation for each image, of ``strengths`` (B,) from 0 to 1; ``limits`` are the largest of operations 0 to 9."""
     chosen = draw_whole(draws, stream, OPERATIONS)
     sign = torch.where(draw_uniform(draws, f"{stream} sign") < 0.5, -1.0, 1.0)
-    return apply_operations(pictures, chosen, strengths, sign, limits, padding_mode, mask)
+    return apply_operations(images, chosen, strengths, sign, limits, padding_mode, mask)
 
 
 def apply_operations(
-    pictures: Tensor,
+    images: Tensor,
     chosen: Tensor,
     strengths: Tensor,
     sign: Tensor,
@@ -99,30 +99,30 @@ def apply_operations(
     padding_mode: str = "reflection",
     mask: bool = False,
 ) -> Tensor:
-    """Operation ``chosen`` (B,) for each of the pictures; the other tensors are float64 (B,), all on the CPU."""
-    _, height, width, _ = pictures.shape
+    """Operation ``chosen`` (B,) for each of the images; the other tensors are float64 (B,), all on the CPU."""
+    _, height, width, _ = images.shape
     # Solarize's threshold falls from 1 to 0; the last operations know no strength.
     most = torch.tensor([*limits, 0.0, 0.0, 0.0, 0.0], dtype=torch.float64)[chosen] * strengths
     signed = torch.where(chosen < SIGNED_OPERATIONS, most * sign, most)
-    changed = pictures.clone()
+    changed = images.clone()
     places = (chosen < FIRST_COLOR_OPERATION).nonzero().flatten()
     if len(places):
-        here = places.to(pictures.device)
+        here = places.to(images.device)
         frame = _frame(chosen[places], signed[places], height, width)
         turned = partial(warp, padding_mode=padding_mode, mask=mask)
-        changed.index_copy_(0, here, by_parts(turned, pictures.index_select(0, here), frame))
-    colors = slice(0, pictures.shape[3] - 1) if mask else slice(None)
+        changed.index_copy_(0, here, by_parts(turned, images.index_select(0, here), frame))
+    colors = slice(0, images.shape[3] - 1) if mask else slice(None)
     for number, change in enumerate(COLOR_CHANGES, FIRST_COLOR_OPERATION):
         places = (chosen == number).nonzero().flatten()
         if len(places) == 0:
             continue
-        here = places.to(pictures.device)
+        here = places.to(images.device)
         amounts = signed[places]
         if change is posterize:
             amounts = (8 - amounts).round()
         elif number == FIRST_COLOR_OPERATION + 5:
             amounts = 1.0 - strengths[places]
-        some = pictures.index_select(0, here)[..., colors].contiguous()
+        some = images.index_select(0, here)[..., colors].contiguous()
         changed[here, ..., colors] = by_parts(change, some, amounts)
     return changed
 

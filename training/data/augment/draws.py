@@ -1,4 +1,4 @@
-"""What is drawn for the samples of a batch, on the CPU whatever device the pictures are on."""
+"""What is drawn for the samples of a batch, on the CPU whatever device the images are on."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch import Tensor
 from training.core.counter_rng import uniform
 
 VALUES_AT_ONCE = 1 << 20
-"""Numbers of a picture that the processor changes at a time: 4 MB as float32."""
+"""Numbers of an image that the processor changes at a time: 4 MB as float32."""
 
 
 class Draws(NamedTuple):
     """Numbers drawn for a batch's samples, each a function of (seed, stream, epoch, sample) alone.
 
     ``indices`` are the samples' int64 numbers (B,) on the CPU: what is drawn from them says which samples an operation
-    takes, and a GPU would have to be waited for to know it. ``numbers`` are the same on the device of the pictures.
+    takes, and a GPU would have to be waited for to know it. ``numbers`` are the same on the device of the images.
     """
 
     seed: int
@@ -57,26 +57,26 @@ def each(function: Callable[[float], float], values: Tensor) -> Tensor:
     return torch.tensor([function(value) for value in values.tolist()], dtype=torch.float64)
 
 
-def per_picture(values: Tensor, pictures: Tensor) -> Tensor:
-    """``values`` (B,) as float32 (B, 1, 1, 1) beside ``pictures`` (B, H, W, C)."""
-    return values.to(pictures.device, torch.float32).view(-1, 1, 1, 1)
+def per_image(values: Tensor, images: Tensor) -> Tensor:
+    """``values`` (B,) as float32 (B, 1, 1, 1) beside ``images`` (B, H, W, C)."""
+    return values.to(images.device, torch.float32).view(-1, 1, 1, 1)
 
 
-def by_parts(change: Callable[..., Tensor], pictures: Tensor, *values: Tensor | None) -> Tensor:
-    """``change(pictures, *values)``, on the CPU for a few pictures at a time: their float copies stay in its cache, and
-    the memory for them is used again. Each picture becomes the same whatever others are beside it."""
-    count = max(1, VALUES_AT_ONCE // math.prod(pictures.shape[1:]))
-    if pictures.device.type != "cpu" or len(pictures) <= count:
-        return change(pictures, *values)
-    parts = [[None] * len(pictures) if some is None else some.split(count) for some in (pictures, *values)]
+def by_parts(change: Callable[..., Tensor], images: Tensor, *values: Tensor | None) -> Tensor:
+    """``change(images, *values)``, on the CPU for a few images at a time: their float copies stay in its cache, and
+    the memory for them is used again. Each image becomes the same whatever others are beside it."""
+    count = max(1, VALUES_AT_ONCE // math.prod(images.shape[1:]))
+    if images.device.type != "cpu" or len(images) <= count:
+        return change(images, *values)
+    parts = [[None] * len(images) if some is None else some.split(count) for some in (images, *values)]
     return torch.cat([change(*part) for part in zip(*parts, strict=False)])
 
 
-def put(pictures: Tensor, places: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
-    """``pictures`` with ``change`` made to those at ``places``, int64 on the CPU; they themselves stay as they are."""
+def put(images: Tensor, places: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
+    """``images`` with ``change`` made to those at ``places``, int64 on the CPU; they themselves stay as they are."""
     if len(places) == 0:
-        return pictures
-    if len(places) == len(pictures):
-        return change(pictures)
-    here = places.to(pictures.device)
-    return pictures.index_copy(0, here, change(pictures.index_select(0, here)))
+        return images
+    if len(places) == len(images):
+        return change(images)
+    here = places.to(images.device)
+    return images.index_copy(0, here, change(images.index_select(0, here)))

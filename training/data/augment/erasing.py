@@ -1,4 +1,4 @@
-"""Erasing: a random rectangle of a picture becomes the mean colour."""
+"""Erasing: a random rectangle of an image becomes the mean colour."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ ERASED_SHARE = (0.02, 0.33)
 ERASED_RATIO = (1 / 3.3, 1 / 0.3)
 
 
-def erase(pictures: Tensor, draws: Draws, *, probability: float, color: Tensor | float = 0.0) -> Tensor:
-    """torchvision's RandomErasing with its defaults, of some of the pictures (B, H, W, C).
+def erase(images: Tensor, draws: Draws, *, probability: float, color: Tensor | float = 0.0) -> Tensor:
+    """torchvision's RandomErasing with its defaults, of some of the images (B, H, W, C).
 
-    ``color`` (C,) goes where a picture is erased: after normalisation 0, the mean of the training samples.
+    ``color`` (C,) goes where an image is erased: after normalisation 0, the mean of the training samples.
     """
-    _, height, width, _ = pictures.shape
+    _, height, width, _ = images.shape
     chosen = draw_uniform(draws, "erasing") < probability
     places = chosen.nonzero().flatten()
     if len(places) == 0:
-        return pictures
+        return images
     found = draw_rectangles(
         draws_at(draws, places), "erasing", (height, width), ERASED_SHARE, ERASED_RATIO, whole=False
     )
     fits = (found[:, 2] < height) & (found[:, 3] < width)  # what found no place stays whole
-    here = places[fits].to(pictures.device)
-    inside = rectangle_masks(found[fits].to(pictures.device), height, width).unsqueeze(3)
-    color = torch.as_tensor(color, dtype=pictures.dtype, device=pictures.device)
-    return pictures.index_copy(0, here, torch.where(inside, color, pictures.index_select(0, here)))
+    here = places[fits].to(images.device)
+    inside = rectangle_masks(found[fits].to(images.device), height, width).unsqueeze(3)
+    color = torch.as_tensor(color, dtype=images.dtype, device=images.device)
+    return images.index_copy(0, here, torch.where(inside, color, images.index_select(0, here)))
 
 
 def rectangle_masks(rectangles: Tensor, height: int, width: int) -> Tensor:

@@ -1,6 +1,6 @@
-"""Where each pixel of a varied picture comes from, as 3 x 3 matrices: float64 (B, 3, 3) on the CPU.
+"""Where each pixel of a varied image comes from, as 3 x 3 matrices: float64 (B, 3, 3) on the CPU.
 
-A matrix takes a place in the new picture to its place in the old one. Places are counted in pixels from the picture's
+A matrix takes a place in the new image to its place in the old one. Places are counted in pixels from the image's
 middle, x to the right and y down. The formulas are torchvision's. Sums and products are written out one by one: a matrix
 product may round differently with the size of the batch.
 """
@@ -40,7 +40,7 @@ def affine_frame(
 
 
 def perspective_frame(corners: Tensor, height: int, width: int) -> Tensor:
-    """The picture's corner pixels go to ``corners``, float64 (B, 4, 2): x and y of the pixels that shall show the corners
+    """The image's corner pixels go to ``corners``, float64 (B, 4, 2): x and y of the pixels that shall show the corners
     top left, top right, bottom right, bottom left, counted from 0 at the top left pixel.
 
     torchvision solves eight equations; this is their closed form (Heckbert, "Fundamentals of texture mapping and image

@@ -1,4 +1,4 @@
-"""Turning, affine maps, perspective and resized crop, drawn for each picture and made in one look-up."""
+"""Turning, affine maps, perspective and resized crop, drawn for each image and made in one look-up."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from training.data.augment.rectangles import draw_rectangles
 from training.data.augment.warp import rotate, warp
 
 
-def turn(pictures: Tensor, draws: Draws, *, degrees: float) -> Tensor:
-    """Turn each picture by up to ``degrees`` either way; float32 on the scale of 0 to 255."""
+def turn(images: Tensor, draws: Draws, *, degrees: float) -> Tensor:
+    """Turn each image by up to ``degrees`` either way; float32 on the scale of 0 to 255."""
     turns = uniform(draws.seed, "rotation", draws.epoch, draws.numbers).double() * 2 - 1
-    return rotate(pictures, turns * math.radians(degrees))
+    return rotate(images, turns * math.radians(degrees))
 
 
 def deform(
-    pictures: Tensor,
+    images: Tensor,
     draws: Draws,
     *,
     crop_scale: float = 1.0,
@@ -40,16 +40,16 @@ def deform(
     Their results are composed before anything is looked up, so that pixels are interpolated once and not three times.
     ``crop_scale`` is the smallest share of the area that is kept, ``crop_ratio`` how far width by height may be from 1;
     ``degrees``, ``translate`` (share of a side), ``scale`` (around 1) and ``shear`` (degrees) are drawn up to that much either
-    way. Half of the pictures get a perspective, of up to ``distortion``.
+    way. Half of the images get a perspective, of up to ``distortion``.
     """
-    _, height, width, _ = pictures.shape
+    _, height, width, _ = images.shape
     crop = frame = None
     if crop_scale < 1.0:
         limits = (1 / crop_ratio, crop_ratio)
         crop = draw_rectangles(draws, "resized crop", (height, width), (crop_scale, 1.0), limits, whole=True)
     if degrees or translate or scale or shear:
         frame = _affine(draws, height, width, degrees, translate, scale, shear)
-    places = torch.arange(len(pictures))
+    places = torch.arange(len(images))
     if distortion:
         seen = draw_uniform(draws, "perspective") < 0.5
         sharp = perspective_frame(_corners(draws, height, width, distortion), height, width)
@@ -59,7 +59,7 @@ def deform(
         frame = sharp if frame is None else compose(frame, sharp)
     frame, crop = (some if some is None else some[places] for some in (frame, crop))
     change = partial(warp, padding_mode=padding_mode, mask=mask)
-    return put(pictures, places, lambda some: by_parts(change, some, frame, crop))
+    return put(images, places, lambda some: by_parts(change, some, frame, crop))
 
 
 def _affine(

@@ -21,7 +21,7 @@ from training.data.augment.draws import Draws, by_parts, draw_between, draw_unif
 
 
 def jitter_color(
-    pictures: Tensor,
+    images: Tensor,
     draws: Draws,
     *,
     brightness: float = 0.0,
@@ -29,7 +29,7 @@ def jitter_color(
     saturation: float = 0.0,
     hue: float = 0.0,
 ) -> Tensor:
-    """torchvision's ColorJitter of uint8 (B, H, W, C), in an order of its own for each picture.
+    """torchvision's ColorJitter of uint8 (B, H, W, C), in an order of its own for each image.
 
     A factor is drawn from 1 - amount (at least 0) to 1 + amount, the shift of the hue from -``hue`` to ``hue``.
     """
@@ -46,26 +46,26 @@ def jitter_color(
     ranks = torch.stack([draw_uniform(draws, f"order of colour {place}") for place in range(len(changes))], 1)
     order = torch.sort(ranks, dim=1, stable=True).indices
     for turn in order.unbind(1):
-        changed = torch.empty_like(pictures)
+        changed = torch.empty_like(images)
         for number, (made, amounts) in enumerate(changes):
             places = (turn == number).nonzero().flatten()
-            here = places.to(pictures.device)
-            changed.index_copy_(0, here, by_parts(made, pictures.index_select(0, here), amounts[places]))
-        pictures = changed
-    return pictures
+            here = places.to(images.device)
+            changed.index_copy_(0, here, by_parts(made, images.index_select(0, here), amounts[places]))
+        images = changed
+    return images
 
 
-def turn_grey(pictures: Tensor, draws: Draws, *, probability: float) -> Tensor:
+def turn_grey(images: Tensor, draws: Draws, *, probability: float) -> Tensor:
     """torchvision's RandomGrayscale of uint8 (B, H, W, C)."""
-    return put(pictures, (draw_uniform(draws, "grayscale") < probability).nonzero().flatten(), rgb_to_grayscale)
+    return put(images, (draw_uniform(draws, "grayscale") < probability).nonzero().flatten(), rgb_to_grayscale)
 
 
-def blur(pictures: Tensor, draws: Draws, *, probability: float, sigma: float) -> Tensor:
+def blur(images: Tensor, draws: Draws, *, probability: float, sigma: float) -> Tensor:
     """torchvision's GaussianBlur of uint8 (B, H, W, C) for some, each with a width drawn from 0.1 to ``sigma`` pixels.
 
-    The kernel reaches three times ``sigma`` to each side, as far as the picture does.
+    The kernel reaches three times ``sigma`` to each side, as far as the image does.
     """
     places = (draw_uniform(draws, "blur") < probability).nonzero().flatten()
     sigmas = draw_between(draws, "blur sigma", min(0.1, sigma), sigma)[places]
-    radius = min(math.ceil(3 * sigma), *(side - 1 for side in pictures.shape[1:3]))
-    return put(pictures, places, lambda some: by_parts(partial(gaussian_blur, radius=radius), some, sigmas))
+    radius = min(math.ceil(3 * sigma), *(side - 1 for side in images.shape[1:3]))
+    return put(images, places, lambda some: by_parts(partial(gaussian_blur, radius=radius), some, sigmas))

@@ -1,4 +1,4 @@
-"""Random rectangles inside a picture, for resized crops and for erasing."""
+"""Random rectangles inside an image, for resized crops and for erasing."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def draw_rectangles(
 ) -> Tensor:
     """int64 (B, 4): top, left, height and width, drawn as torchvision's RandomResizedCrop and RandomErasing do.
 
-    ``size`` is the picture's height and width, ``scale`` the rectangle's share of its area, ``ratio`` the bounds of width by
+    ``size`` is the image's height and width, ``scale`` the rectangle's share of its area, ``ratio`` the bounds of width by
     height, uniform in its logarithm. A rectangle that does not fit is drawn again, ten times at most; after that it is
-    all of the picture that ``ratio`` allows, in the middle. ``whole`` says that it may be as high or wide as the picture.
+    all of the image that ``ratio`` allows, in the middle. ``whole`` says that it may be as high or wide as the image.
     """
     height, width = size
     room = 0 if whole else 1

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from training.config.dataset_section import DatasetSection
-from training.config.image_section import ImageSection
+from training.config.sections.data.dataset_section import DatasetSection
+from training.config.sections.data.image_section import ImageSection
 from training.data.augment.auto import rand_augment, trivial_augment_wide
 from training.data.augment.erasing import erase
 from training.data.augment.geometry import deform, turn
@@ -17,7 +17,7 @@ from training.data.augment.shift import shift_and_flip, shift_and_flip_zero_padd
 
 
 class Step(NamedTuple):
-    """``function(pictures, draws, **arguments)``. ``arguments`` maps each of its names to the setting that decides it.
+    """``function(images, draws, **arguments)``. ``arguments`` maps each of its names to the setting that decides it.
 
     ``takes`` says what it works on: "pixels" moves whole ones, whatever they hold; "geometry" moves a mask, too; "colors"
     wants bytes and no mask; "inputs" are what the model gets, normalised.
@@ -47,7 +47,7 @@ _PADDING = {"padding_mode": "padding_mode"}
 
 
 def steps(config: DatasetSection, mask: bool) -> list[Step]:
-    """What is done to a picture, first to last; as torchvision's recipes order it. Nothing where nothing is asked for."""
+    """What is done to an image, first to last; as torchvision's recipes order it. Nothing where nothing is asked for."""
     if not isinstance(config, ImageSection):
         return []
     found: list[Step] = []

@@ -1,4 +1,4 @@
-"""Pictures seen through a frame and a crop: one look-up for turning, scaling, shearing, perspective and resized crop."""
+"""Images seen through a frame and a crop: one look-up for turning, scaling, shearing, perspective and resized crop."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ _NEAREST_HORIZON = 1e-3
 
 
 def warp(
-    pictures: Tensor,
+    images: Tensor,
     frame: Tensor | None,
     crop: Tensor | None = None,
     padding_mode: str = "reflection",
     mask: bool = False,
 ) -> Tensor:
-    """The uint8 pictures (B, H, W, C) cut to ``crop`` and scaled back, then through ``frame``; bilinear, rounded to uint8.
+    """The uint8 images (B, H, W, C) cut to ``crop`` and scaled back, then through ``frame``; bilinear, rounded to uint8.
 
     ``crop`` int64 (B, 4) is top, left, height and width in pixels, ``frame`` float64 (B, 3, 3) as ``frames`` makes it.
     What comes in from outside is the reflection of what is inside, or black where ``padding_mode`` is "zeros". With ``mask``
     the last channel holds classes: each pixel gets that of the nearest one, outside 255.
     """
-    _, height, width, _ = pictures.shape
-    device = pictures.device
+    _, height, width, _ = images.shape
+    device = images.device
     x = (torch.arange(width, device=device) - (width - 1) / 2).view(1, 1, -1)
     y = (torch.arange(height, device=device) - (height - 1) / 2).view(1, -1, 1)
     if frame is not None:
@@ -42,12 +42,12 @@ def warp(
         # The edge of the crop repeats, as when the crop is cut out and scaled.
         x = torch.minimum(torch.maximum(left + ((x + 0.5) * (columns / width) - 0.5), left), left + columns - 1)
         y = torch.minimum(torch.maximum(top + ((y + 0.5) * (rows / height) - 0.5), top), top + rows - 1)
-    size = (len(pictures), height, width)
+    size = (len(images), height, width)
     grid = torch.stack(
         [((x + 0.5) * (2 / width) - 1).expand(size), ((y + 0.5) * (2 / height) - 1).expand(size)],
         dim=3,
     )
-    colors = pictures[..., :-1] if mask else pictures
+    colors = images[..., :-1] if mask else images
     planes = functional.grid_sample(
         colors.permute(0, 3, 1, 2).to(torch.float32, memory_format=torch.contiguous_format),
         grid,
@@ -60,26 +60,26 @@ def warp(
     warped = planes.round_().to(torch.uint8).permute(0, 2, 3, 1)
     if not mask:
         return warped.contiguous()
-    classes = _nearest(pictures[..., -1], x.expand(size), y.expand(size))
+    classes = _nearest(images[..., -1], x.expand(size), y.expand(size))
     if outside is not None:
         classes = classes.masked_fill(outside, 255)
     return torch.cat([warped, classes.unsqueeze(3)], dim=3)
 
 
-def rotate(pictures: Tensor, angles: Tensor) -> Tensor:
-    """Turn each picture (B, H, W, C) by its angle, float64 (B,) in radians, about the centre; float32, bilinear.
+def rotate(images: Tensor, angles: Tensor) -> Tensor:
+    """Turn each image (B, H, W, C) by its angle, float64 (B,) in radians, about the centre; float32, bilinear.
 
-    What turns in from outside is the picture's reflection: black corners would be a feature to learn.
+    What turns in from outside is the image's reflection: black corners would be a feature to learn.
     """
-    _, height, width, _ = pictures.shape
+    _, height, width, _ = images.shape
     cosine, sine = torch.cos(angles).float().view(-1, 1, 1), torch.sin(angles).float().view(-1, 1, 1)
-    # In pixels, so that a picture that is not square turns without shearing. Products and sums one by one: a matrix
+    # In pixels, so that an image that is not square turns without shearing. Products and sums one by one: a matrix
     # product may round differently with the size of the batch.
-    x = (torch.arange(width, device=pictures.device) - (width - 1) / 2).view(1, 1, -1)
-    y = (torch.arange(height, device=pictures.device) - (height - 1) / 2).view(1, -1, 1)
+    x = (torch.arange(width, device=images.device) - (width - 1) / 2).view(1, 1, -1)
+    y = (torch.arange(height, device=images.device) - (height - 1) / 2).view(1, -1, 1)
     grid = torch.stack([(x * cosine - y * sine) * (2 / width), (x * sine + y * cosine) * (2 / height)], dim=3)
     turned = functional.grid_sample(
-        pictures.permute(0, 3, 1, 2).to(torch.float32, memory_format=torch.contiguous_format),
+        images.permute(0, 3, 1, 2).to(torch.float32, memory_format=torch.contiguous_format),
         grid,
         mode="bilinear",
         padding_mode="reflection",

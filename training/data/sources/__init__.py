@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from training import catalog
-from training.config.dataset_section import DatasetSection
+from training.config.sections.data.dataset_section import DatasetSection
 from training.data.source import Opening, Source
 
 

@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.config.dataset import IdxDataset
-from training.data.idx_file import IdxFile
-from training.data.source import AtHand, Opening, Skipped
+from training.config.sections.data.dataset import IdxDataset
+from training.data.arrays.idx_file import IdxFile
+from training.data.source import AtHand, Opening, gather_rows
 from training.errors import InputError
 from training.facts import Layout
 
@@ -21,7 +21,7 @@ MNIST_FILES = (("train", "train"), ("test", "t10k"))
 
 
 class Idx(AtHand):
-    """Grey pictures from up to two pairs of files: train-* and, if there, t10k-* as the part "test".
+    """Grey images from up to two pairs of files: train-* and, if there, t10k-* as the part "test".
 
     Plain files are read by number; gzipped ones are unpacked into memory.
     """
@@ -30,7 +30,6 @@ class Idx(AtHand):
 
     def __init__(self, folder: Path, prefixes: tuple[tuple[str, str], ...] = MNIST_FILES) -> None:
         """``prefixes`` are each part with that of its files' names."""
-        self.skipped: tuple[Skipped, ...] = ()
         self.parts: dict[str, Tensor] = {}
         self._files: list[IdxFile] = []
         labels: list[NDArray[np.uint8]] = []
@@ -45,22 +44,22 @@ class Idx(AtHand):
                 raise InputError(
                     f"{folder} has no file {missing} (or {missing}.gz).", "Choose the folder that holds it."
                 )
-            pictures, classes = IdxFile(images_file, dimensions=3), IdxFile(labels_file, dimensions=1).take()
-            if len(pictures) != len(classes):
+            images, classes = IdxFile(images_file, dimensions=3), IdxFile(labels_file, dimensions=1).take()
+            if len(images) != len(classes):
                 raise InputError(
-                    f"{images_file.name} holds {len(pictures)} pictures, but {labels_file.name} holds {len(classes)} labels.",
+                    f"{images_file.name} holds {len(images)} images, but {labels_file.name} holds {len(classes)} labels.",
                     "Use the two files that belong together.",
                 )
-            digest.update(f"{part} {pictures.shape}".encode())
-            pictures.add_to(digest)
+            digest.update(f"{part} {images.shape}".encode())
+            images.add_to(digest)
             digest.update(classes.data)
-            self._files.append(pictures)
+            self._files.append(images)
             labels.append(classes)
-            self.parts[part] = torch.arange(total, total + len(pictures))
-            total += len(pictures)
+            self.parts[part] = torch.arange(total, total + len(images))
+            total += len(images)
         if len(self._files) == 2 and self._files[0].shape[1:] != self._files[1].shape[1:]:
             raise InputError(
-                f"the pictures in {self._files[0].path.name} and {self._files[1].path.name} differ in size.",
+                f"the images in {self._files[0].path.name} and {self._files[1].path.name} differ in size.",
                 "Use the files of one dataset.",
             )
         self.shape: tuple[int, ...] = (1, *self._files[0].shape[1:])
@@ -79,18 +78,7 @@ class Idx(AtHand):
 
     def read(self, indices: Tensor) -> Tensor:
         """uint8 (n, rows, columns, 1)."""
-        wanted = indices.numpy()
-        first = self._files[0]
-        if len(self._files) == 1:
-            return torch.from_numpy(first.rows(wanted)).unsqueeze(-1)
-        pictures = np.empty((len(wanted), *self.shape[1:]), dtype=np.uint8)
-        in_first = wanted < len(first)
-        pictures[in_first] = first.rows(wanted[in_first])
-        pictures[~in_first] = self._files[1].rows(wanted[~in_first] - len(first))
-        return torch.from_numpy(pictures).unsqueeze(-1)
-
-    def name(self, index: int) -> str:
-        return f"sample {index}"
+        return torch.from_numpy(gather_rows(self._files, indices.numpy())).unsqueeze(-1)
 
     def take(self) -> Tensor:
         arrays = [file.take() for file in self._files]
@@ -116,5 +104,5 @@ def _notes(folder: Path, files: list[Path], seen: Tensor) -> tuple[str, ...]:
     notes = [f"read {', '.join(file.name for file in files)} in {folder}"]
     absent = [str(number) for number, count in enumerate(seen.tolist()) if count == 0]
     if absent:
-        notes.append(f"no training picture is labelled {', '.join(absent)}")
+        notes.append(f"no training image is labelled {', '.join(absent)}")
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""``image_folder``: pictures in class subfolders, as they come from a camera, a scraper or another program."""
+"""``image_folder``: images in class subfolders, as they come from a camera, a scraper or another program."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from training.config.dataset import ImageFolderDataset
-from training.data.folder import Listing, list_folder, picture_suffixes
-from training.data.pictures import Opened, Pictures, choose_form, open_pictures
+from training.config.sections.data.dataset import ImageFolderDataset
+from training.data.images.folder import Listing, image_suffixes, list_folder
+from training.data.images.images import Images, Opened, choose_form, open_images
 from training.data.source import Opening
 from training.errors import InputError
 
 
-class ImageFolder(Pictures):
-    """Pictures whose folder names their class."""
+class ImageFolder(Images):
+    """Images whose folder names their class."""
 
     def __init__(self, opened: Opened) -> None:
         super().__init__(opened)
@@ -31,31 +31,31 @@ def open_image_folder(dataset: ImageFolderDataset, opening: Opening) -> ImageFol
     listing = list_folder(Path(dataset.path), opening.report_progress)
     if not listing.paths:
         _classes(listing, [])  # explains that there is nothing
-    size = None if dataset.image_size is None else (dataset.image_size, dataset.image_size)
-    return ImageFolder(open_pictures(listing, choose_form(listing, size, dataset.color), opening))
+    return ImageFolder(open_images(listing, choose_form(listing, dataset.image_size, dataset.color), opening))
 
 
 def _classes(listing: Listing, owners: list[int]) -> tuple[str, ...]:
-    """Names of the classes that have training pictures, sorted; raises InputError when they make no dataset.
+    """Names of the classes that have training images, sorted; raises InputError when they make no dataset.
 
     Nothing is learnt from samples here: a person named the classes by making the folders, and of each class at least one
-    picture trains whatever the split.
+    image trains whatever the split.
     """
     filled = {listing.groups[owner] for owner in set(owners)}
     trained = sorted(name for part, name in filled if part == "train")
     root = listing.root
     if not filled:
-        if any(path.is_file() and path.suffix.lower() in picture_suffixes() for path in root.iterdir()):
+        if any(path.is_file() and path.suffix.lower() in image_suffixes() for path in root.iterdir()):
             raise InputError(
-                f"{root} holds pictures but no class folders.",
-                "Put the pictures of each class into a subfolder named after it, or choose the folder right above.",
+                f"{root} holds images but no class folders.",
+                "Put the images of each class into a subfolder named after it, or choose the folder right above.",
             )
-        reasons = f" ({len(listing.skipped)} entries left out, first: {_first(listing)})" if listing.skipped else ""
+        first = "".join(f"{skipped.path}: {skipped.reason}" for skipped in listing.skipped[:1])
+        reasons = f" ({len(listing.skipped)} files skipped, first: {first})" if first else ""
         raise InputError(
-            f"{root} holds no picture that can be read{reasons}.", "Choose a folder with one subfolder per class."
+            f"{root} holds no image that can be read{reasons}.", "Choose a folder with one subfolder per class."
         )
     if len(trained) < 2:
-        what = f"pictures of one class only ({trained[0]})" if trained else "no training picture"
+        what = f"images of one class only ({trained[0]})" if trained else "no training image"
         raise InputError(
             f"{root} holds {what}; a classifier needs at least two classes, one subfolder each.",
             "If the class folders lie deeper, choose the folder right above them.",
@@ -63,11 +63,7 @@ def _classes(listing: Listing, owners: list[int]) -> tuple[str, ...]:
     foreign = sorted({name for part, name in filled if part != "train"} - set(trained))
     if foreign:
         raise InputError(
-            f"{root}: {', '.join(foreign[:5])} in the validation or test part has no training pictures.",
+            f"{root}: {', '.join(foreign[:5])} in the validation or test part has no training images.",
             "Add some to the training part, or remove that folder.",
         )
     return tuple(trained)
-
-
-def _first(listing: Listing) -> str:
-    return f"{listing.skipped[0].path}: {listing.skipped[0].reason}"

@@ -1,35 +1,40 @@
-"""``image_table``: pictures, and a table that says of each what there is to learn."""
+"""``image_table``: images, and a table that says of each what there is to learn."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+import polars as pl
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.config.pictures import ImageTableDataset
-from training.config.tables import MISSING_MARKS
-from training.data.columns import dense_codes, given_parts, number_rows, predicts_last, require_numbers, target_kind
-from training.data.folder import Listing, look_up, picture_suffixes
-from training.data.pictures import Opened, Pictures, choose_form, open_pictures
+from training.config.sections.data.images import ImageTableDataset
+from training.config.sections.data.tables import MISSING_MARKS
+from training.core.readers.table_reading import group_numbers
+from training.data.images.folder import Listing, image_suffixes, look_up
+from training.data.images.images import Images, Opened, choose_form, open_images
 from training.data.source import Opening
-from training.data.sources.table import require_trained_classes
-from training.data.table_file import read_table, require_columns, sort_of
+from training.data.tables.columns import (
+    dense_codes,
+    given_parts,
+    number_rows,
+    predicts_last,
+    require_numbers,
+    target_kind,
+)
+from training.data.tables.table_file import read_table, require_columns, sort_of
+from training.data.tables.targets import require_trained_classes
 from training.errors import InputError
 from training.facts import Target
-from training.reading import visible
-
-if TYPE_CHECKING:
-    import polars as pl
+from training.system.untrusted import escape_unprintable
 
 _LIKELY = ("file", "filename", "file_name", "image", "image_path", "path", "picture", "img")
 _LOOKED_AT = 200
-_ADVICE = "Look at the column of the files (dataset.file_column) and at the folder of the pictures (dataset.images)."
+_ADVICE = "Look at the column of the files (dataset.file_column) and at the folder of the images (dataset.images)."
 
 
 @dataclass(frozen=True)
@@ -42,8 +47,8 @@ class Labels:
     groups: Tensor | None
 
 
-class ImageTable(Pictures):
-    """Pictures whose classes, labels or values stand in a table."""
+class ImageTable(Images):
+    """Images whose classes, labels or values stand in a table."""
 
     def __init__(self, opened: Opened, labels: Labels) -> None:
         good = torch.from_numpy(opened.good)
@@ -52,10 +57,7 @@ class ImageTable(Pictures):
         self.targets = labels.targets[good]
         self.groups = None if labels.groups is None else labels.groups[good]
         self.parts: dict[str, Tensor] = opened.parts()
-        told = hashlib.sha256(repr((labels.target, labels.names, list(self.parts))).encode())
-        for each in (self.targets, *self.parts.values()):
-            told.update(each.numpy().tobytes())
-        super().__init__(opened, told.digest())
+        super().__init__(opened, self.digest_of(labels.target, labels.names))
 
     def fit(self, train: Tensor) -> Self:
         if self.target == "class":
@@ -76,16 +78,16 @@ def open_image_table(dataset: ImageTableDataset, opening: Opening) -> ImageTable
     file_column, targets = find_image_roles(frame, dataset)
     listing, rows = _list(frame, file_column, targets, dataset)
     if not listing.paths:
-        first = f" ({listing.skipped[0].path}: {listing.skipped[0].reason})" if listing.skipped else ""
-        raise InputError(f"{visible(str(path), 300)} names no picture that is there{first}.", _ADVICE)
+        raise InputError(
+            f"{escape_unprintable(str(path), 300)} names no image that is there{listing.first_skipped}.", _ADVICE
+        )
     frame = frame[rows]
     labels = _labels(frame, rows, targets, dataset)
     if not dataset.targets:
         listing.notes.append(predicts_last(targets[0]))
-    size = None if dataset.image_size is None else (dataset.image_size, dataset.image_size)
-    opened = open_pictures(listing, choose_form(listing, size, dataset.color), opening)
+    opened = open_images(listing, choose_form(listing, dataset.image_size, dataset.color), opening)
     if "train" not in opened.parts():
-        raise InputError(f"{visible(str(path), 300)}: no picture to train on can be read.", _ADVICE)
+        raise InputError(f"{escape_unprintable(str(path), 300)}: no image to train on can be read.", _ADVICE)
     return ImageTable(opened, labels)
 
 
@@ -99,37 +101,33 @@ def find_image_roles(frame: pl.DataFrame, dataset: ImageTableDataset) -> tuple[s
         require_columns(setting, [name] if name else [], frame.columns)
     require_columns("targets", dataset.targets, frame.columns)
     file_column = dataset.file_column or _file_column(frame)
-    return file_column, dataset.targets or _last_free(frame, file_column, dataset)
+    taken = {file_column, dataset.split_column, dataset.group_column}
+    targets = dataset.targets or tuple(name for name in frame.columns if name not in taken)[-1:]
+    if not targets:
+        raise InputError("dataset.targets: the table has no column to predict.", "Add one, or choose another table.")
+    return file_column, targets
 
 
 def _file_column(frame: pl.DataFrame) -> str:
-    """The column whose texts end like picture files; else the one that is called so."""
+    """The column whose texts end like image files; else the one that is called so."""
     for name in frame.columns:
         column = frame.get_column(name)
         if sort_of(column) == "text":
             some = [str(text).lower() for text in column.drop_nulls().head(_LOOKED_AT).to_list()]
-            if 2 * sum(PurePosixPath(text).suffix in picture_suffixes() for text in some) > len(some):
+            if 2 * sum(PurePosixPath(text).suffix in image_suffixes() for text in some) > len(some):
                 return name
     likely = next((name for name in frame.columns if name.lower() in _LIKELY), None)
     if likely is None:
         raise InputError(
-            "dataset.file_column: no column of the table holds names of pictures.", "Name the column that does."
+            "dataset.file_column: no column of the table holds names of images.", "Name the column that does."
         )
     return likely
-
-
-def _last_free(frame: pl.DataFrame, file_column: str, dataset: ImageTableDataset) -> tuple[str, ...]:
-    taken = {file_column, dataset.split_column, dataset.group_column}
-    free = [name for name in frame.columns if name not in taken]
-    if not free:
-        raise InputError("dataset.targets: the table has no column to predict.", "Add one, or choose another table.")
-    return (free[-1],)
 
 
 def _list(
     frame: pl.DataFrame, file_column: str, targets: tuple[str, ...], dataset: ImageTableDataset
 ) -> tuple[Listing, NDArray[np.int64]]:
-    """The pictures of the table's rows in their order, and the rows (from 0) of those that are there."""
+    """The images of the table's rows in their order, and the rows (from 0) of those that are there."""
     listing = Listing(Path(dataset.images) if dataset.images else Path(dataset.path).parent)
     parts = ["train"] * frame.height
     if dataset.split_column:
@@ -148,7 +146,9 @@ def _list(
     seen: dict[PurePosixPath, int] = {}
     for row, cell in enumerate(frame.get_column(file_column).to_list()):
         name = "" if cell is None else f"{cell}{dataset.file_ending}".replace("\\", "/")
-        reason = next((f"has no value in column '{visible(of, 60)}'" for of, empty in gaps if empty[row]), "")
+        reason = next(
+            (f"has no value in column '{escape_unprintable(of, 60)}'" for of, empty in gaps if empty[row]), ""
+        )
         if not name:
             reason = "names no file"
         elif (file := PurePosixPath(name)) in seen:  # a.png is ./a.png, too
@@ -160,17 +160,12 @@ def _list(
             listing.skip(name or "the table", f"row {row + 1:,}: {reason}")
             continue
         seen[PurePosixPath(name)] = row
-        listing.add(name, status)
-        listing.owners[-1] = numbers[parts[row]]
+        listing.add(name, status, numbers[parts[row]])
         rows.append(row)
     return listing, np.array(rows, dtype=np.int64)
 
 
 def _labels(frame: pl.DataFrame, rows: NDArray[np.int64], names: tuple[str, ...], dataset: ImageTableDataset) -> Labels:
-    import polars as pl
-
-    from training.core.table_reading import group_numbers
-
     groups = group_numbers(frame.get_column(dataset.group_column)) if dataset.group_column else None
     if dataset.label_separator != "none":
         if len(names) > 1:

@@ -12,13 +12,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.config.npz import NpzDataset, NpzPicturesDataset
-from training.data.npz_file import NpzFile
-from training.data.source import AtHand, Opening, Skipped
-from training.data.sources.table import require_trained_classes
+from training.config.sections.data.npz import NpzDataset, NpzImagesDataset
+from training.data.arrays.npz_file import NpzFile
+from training.data.source import AtHand, Opening, gather_rows
+from training.data.tables.targets import require_trained_classes
 from training.errors import InputError
 from training.facts import IGNORED_PIXEL, Layout, Target
-from training.reading import visible
+from training.system.untrusted import escape_unprintable
 
 _PARTS = {"train": ("train",), "validation": ("val", "valid", "validation"), "test": ("test",)}
 _CHANNELS = (1, 3, 4)
@@ -41,7 +41,7 @@ Parts = list[Part]
 
 
 class Arrays(AtHand):
-    """Samples of up to three parts, one behind the other; ``inputs`` are vectors (n, F), or uint8 pictures (n, H, W, C) with
+    """Samples of up to three parts, one behind the other; ``inputs`` are vectors (n, F), or uint8 images (n, H, W, C) with
     ``masks`` (n, H, W) if those are to be learnt."""
 
     def __init__(
@@ -66,7 +66,6 @@ class Arrays(AtHand):
         self.classes = names
         self.targets = targets
         self.parts: dict[str, Tensor] = {}
-        self.skipped: tuple[Skipped, ...] = ()
         self.notes = tuple(notes)
         self.fingerprint = fingerprint
         total = 0
@@ -89,16 +88,10 @@ class Arrays(AtHand):
 
     def read(self, indices: Tensor) -> Tensor:
         """float32 (n, F), or uint8 (n, H, W, C), with the mask as one channel more."""
-        samples = _rows(self._inputs, indices.numpy())
+        samples = gather_rows(self._inputs, indices.numpy())
         if self._masks:
-            samples = np.concatenate([samples, _rows(self._masks, indices.numpy())[..., None]], axis=-1)
+            samples = np.concatenate([samples, gather_rows(self._masks, indices.numpy())[..., None]], axis=-1)
         return torch.from_numpy(samples if self.layout == "image" else _float32(samples))
-
-    def name(self, index: int) -> str:
-        return f"sample {index}"
-
-    def take(self) -> Tensor:
-        return self.read(torch.arange(len(self.targets)))
 
 
 def open_npz(dataset: NpzDataset, opening: Opening) -> Arrays:
@@ -113,18 +106,18 @@ def open_npz(dataset: NpzDataset, opening: Opening) -> Arrays:
     return _arrays(dataset.task, parts, file, opening)
 
 
-def open_npz_pictures(dataset: NpzPicturesDataset, opening: Opening) -> Arrays:
+def open_npz_images(dataset: NpzImagesDataset, opening: Opening) -> Arrays:
     file, parts = open_parts(dataset, opening)
     for number, part in enumerate(parts):
         if part.inputs.dtype != np.uint8:
             raise InputError(
-                f"dataset.inputs: holds {part.inputs.dtype}, but pictures are whole numbers from 0 to 255; save them as uint8."
+                f"dataset.inputs: holds {part.inputs.dtype}, but images are whole numbers from 0 to 255; save them as uint8."
             )
         parts[number] = part._replace(inputs=_channels_last(part.inputs))
     return _arrays(dataset.task, parts, file, opening)
 
 
-def open_parts(dataset: NpzDataset | NpzPicturesDataset, opening: Opening) -> tuple[Path, Parts]:
+def open_parts(dataset: NpzDataset | NpzImagesDataset, opening: Opening) -> tuple[Path, Parts]:
     """The file, and the arrays of each of its parts."""
     path = Path(dataset.path)
     opening.report_progress(f"reading {path.name}", None)
@@ -146,7 +139,7 @@ def open_parts(dataset: NpzDataset | NpzPicturesDataset, opening: Opening) -> tu
         for setting, array, called in zip(("inputs", "targets"), (inputs, targets), both, strict=True):
             if not array.size:
                 raise InputError(
-                    f"dataset.{setting}: array '{visible(called, 60)}' has the shape {_words(array)}, so it holds nothing.",
+                    f"dataset.{setting}: array '{escape_unprintable(called, 60)}' has the shape {_words(array)}, so it holds nothing.",
                     "Choose another array, or leave it out of the file.",
                 )
         if not inputs.ndim or not targets.ndim or len(inputs) != len(targets):
@@ -159,16 +152,16 @@ def open_parts(dataset: NpzDataset | NpzPicturesDataset, opening: Opening) -> tu
     return path, parts
 
 
-def _channels_last(pictures: NDArray[Any]) -> NDArray[Any]:
+def _channels_last(images: NDArray[Any]) -> NDArray[Any]:
     """(N, H, W, C) of (N, H, W), (N, H, W, C) or (N, C, H, W)."""
-    if pictures.ndim == 3:
-        return pictures[..., None]
-    if pictures.ndim == 4 and pictures.shape[3] in _CHANNELS:
-        return pictures
-    if pictures.ndim == 4 and pictures.shape[1] in _CHANNELS:
-        return pictures.transpose(0, 2, 3, 1)
+    if images.ndim == 3:
+        return images[..., None]
+    if images.ndim == 4 and images.shape[3] in _CHANNELS:
+        return images
+    if images.ndim == 4 and images.shape[1] in _CHANNELS:
+        return images.transpose(0, 2, 3, 1)
     raise InputError(
-        f"dataset.inputs: has the shape {_words(pictures)}; pictures are (N, H, W), (N, H, W, C) or (N, C, H, W) with 1, 3 or "
+        f"dataset.inputs: has the shape {_words(images)}; images are (N, H, W), (N, H, W, C) or (N, C, H, W) with 1, 3 or "
         "4 channels."
     )
 
@@ -205,7 +198,7 @@ def _has_gaps(part: Part) -> bool:
         row = _first_row(np.isinf(values))
         if row is not None:
             raise InputError(
-                f"dataset.inputs: array '{visible(part.arrays[0], 60)}' holds a number that is infinite or too large for "
+                f"dataset.inputs: array '{escape_unprintable(part.arrays[0], 60)}' holds a number that is infinite or too large for "
                 f"float32 in row {first + row:,}, counted from 0.",
                 "Correct it, save NaN where it is not known, or leave that sample out.",
             )
@@ -230,7 +223,7 @@ def _target(task: str, parts: list[NDArray[Any]], sides: tuple[int, ...] | None)
         if odd is not None or not as_mask:
             wrong = first if odd is None else odd
             raise InputError(
-                f"dataset.targets: {_words(wrong)} {wrong.dtype}; a mask is uint8 (N, H, W), as its picture."
+                f"dataset.targets: {_words(wrong)} {wrong.dtype}; a mask is uint8 (N, H, W), as its image."
             )
         return "mask"
     if first.dtype.kind not in "fiubU" or first.ndim > 2:
@@ -274,7 +267,7 @@ def _values(parts: Parts, target: Target) -> tuple[tuple[str, ...], Tensor]:
                 break
             row -= len(part.targets)
         raise InputError(
-            f"dataset.targets: array '{visible(part.arrays[1], 60)}' holds a number that is missing or infinite, or too large "
+            f"dataset.targets: array '{escape_unprintable(part.arrays[1], 60)}' holds a number that is missing or infinite, or too large "
             f"for float32, in row {row:,}, counted from 0; correct it, or leave that sample out."
         )
     if target == "labels" and not ((values == 0) | (values == 1)).all():
@@ -284,17 +277,6 @@ def _values(parts: Parts, target: Target) -> tuple[tuple[str, ...], Tensor]:
     word = "label" if target == "labels" else "value"
     names = tuple(f"{word} {number}" for number in range(1, values.shape[1] + 1))
     return names, torch.from_numpy(values)
-
-
-def _rows(parts: list[NDArray[Any]], indices: NDArray[np.int64]) -> NDArray[Any]:
-    """The samples of those numbers, counted through all parts."""
-    made = np.empty((len(indices), *parts[0].shape[1:]), np.result_type(*parts))
-    start = 0
-    for part in parts:
-        here = (indices >= start) & (indices < start + len(part))
-        made[here] = part[indices[here] - start]
-        start += len(part)
-    return made
 
 
 def _pieces(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:

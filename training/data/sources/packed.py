@@ -1,17 +1,19 @@
-"""``Packed``: small pictures that lie in a few files, all of which are read at once."""
+"""``Packed``: small images that lie in a few files, all of which are read at once."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.data.source import AtHand, Skipped
+from training.data.source import AtHand
 from training.errors import InputError, TrainingError
 from training.facts import Layout
 
@@ -29,41 +31,43 @@ class Content:
     digest: str
 
 
-class Reader(Protocol):
-    """The files of a set; sent to worker processes by pickle."""
+Parts = dict[str, tuple[NDArray[np.uint8], NDArray[np.int64]]]
+"""Of each part the images and labels."""
 
-    @property
-    def place(self) -> Path: ...
 
-    def read(self) -> Content:
-        """Raises InputError, which names the file."""
-        ...
+def gather_parts(parts: Parts, by_part: bool = False) -> Content:
+    """All parts behind one another; the digest is of the images and then the labels of all, or of one part after the other."""
+    images, labels = (np.concatenate(each) for each in zip(*parts.values(), strict=True))
+    digest = hashlib.sha256()
+    for array in (array for part in parts.values() for array in part) if by_part else (images, labels):
+        digest.update(np.ascontiguousarray(array).data)
+    return Content(images, labels, {part: len(each) for part, (_, each) in parts.items()}, digest.hexdigest())
 
 
 class Packed(AtHand):
-    """What ``reader`` reads, of one of ``classes`` each. Kept in memory, and read again by each process that needs it."""
+    """What ``read`` finds in ``place``, of one of ``classes`` each. Kept in memory, and read again by each process that needs
+    it. ``read`` raises InputError, which names the file; it is sent to worker processes by pickle."""
 
     layout: Layout = "image"
 
-    def __init__(self, reader: Reader, classes: tuple[str, ...], check: bool) -> None:
+    def __init__(self, read: Callable[[Path], Content], place: Path, classes: tuple[str, ...], check: bool) -> None:
         """Raises InputError."""
-        content = reader.read()
-        self._reader = reader
+        content = read(place)
+        self._read, self._place = read, place
         _, height, width, channels = content.pixels.shape
         self.shape: tuple[int, ...] = (channels, height, width)
-        self.skipped: tuple[Skipped, ...] = ()
         self.targets = torch.from_numpy(content.labels)
         lowest, highest = int(self.targets.min()), int(self.targets.max())
         if lowest < 0 or highest >= len(classes):
             wrong = lowest if lowest < 0 else highest
-            raise InputError(f"{reader.place} has a class {wrong}, but there are {len(classes)} classes.", _AGAIN)
+            raise InputError(f"{place} has a class {wrong}, but there are {len(classes)} classes.", _AGAIN)
         self.classes = classes
         self.parts: dict[str, Tensor] = {}
         first = 0
         for part, count in content.counts.items():
             self.parts[part] = torch.arange(first, first + count)
             first += count
-        self.notes: tuple[str, ...] = (f"read from {reader.place}",)
+        self.notes: tuple[str, ...] = (f"read from {place}",)
         self._digest = content.digest
         self.fingerprint = self._digest if check else ""
         self._pixels: NDArray[np.uint8] | None = content.pixels
@@ -72,7 +76,7 @@ class Packed(AtHand):
         """uint8 (n, H, W, C). Raises TrainingError where the files are not what they were."""
         if self._pixels is None:
             try:
-                content = self._reader.read()
+                content = self._read(self._place)
             except InputError as error:
                 raise self._changed() from error
             if content.digest != self._digest:
@@ -81,10 +85,7 @@ class Packed(AtHand):
         return torch.from_numpy(np.ascontiguousarray(self._pixels[indices.numpy()]))
 
     def _changed(self) -> TrainingError:
-        return TrainingError(f"{self._reader.place} was good when the run began, but has changed.", _AGAIN)
-
-    def name(self, index: int) -> str:
-        return f"sample {index}"
+        return TrainingError(f"{self._place} was good when the run began, but has changed.", _AGAIN)
 
     def take(self) -> Tensor:
         whole = self.read(torch.arange(len(self.targets)))

@@ -8,14 +8,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from training.config.tables import RankingDataset
-from training.data.columns import dense_codes, find_roles, given_parts, require_numbers
-from training.data.features import Features, encode
-from training.data.source import AtHand, Opening, Skipped
+from training.config.sections.data.tables import RankingDataset
+from training.data.source import AtHand, Opening
 from training.data.sources.table import load, without_gaps
-from training.errors import InputError, counted
+from training.data.tables.columns import dense_codes, find_roles, given_parts, require_numbers
+from training.data.tables.features import Features, encode
+from training.errors import InputError, pluralize
 from training.facts import Layout, Target
-from training.reading import visible
+from training.system.untrusted import escape_unprintable
 
 _NONE = -1
 """A place that no row fills."""
@@ -40,7 +40,6 @@ class Queries(AtHand):
     ) -> None:
         self.classes = (target,)
         self.parts = parts
-        self.skipped: tuple[Skipped, ...] = ()
         self.notes = notes
         self.fingerprint = fingerprint
         self._rows = rows  # int64 (queries, items)
@@ -75,9 +74,6 @@ class Queries(AtHand):
     def name(self, index: int) -> str:
         return f"query {self._queries[index]}"
 
-    def take(self) -> Tensor:
-        return self.read(torch.arange(len(self.targets)))
-
 
 def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
     frame, fingerprint, notes = load(dataset, opening)
@@ -88,7 +84,7 @@ def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
     frame, rows, more = without_gaps(frame, roles.targets)
     query, texts = dense_codes(frame.get_column(dataset.query_column))
     if not bool(query.all()):
-        name = visible(dataset.query_column, 60)
+        name = escape_unprintable(dataset.query_column, 60)
         raise InputError(f"dataset.query_column: some rows have nothing in column '{name}'; name their query.")
     places, kept, cut = _places(query, dataset.max_items)
     if not len(kept):
@@ -100,7 +96,7 @@ def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
         more.append(f"{'1 query' if alone == 1 else f'{alone:,} queries'} of a single row left out")
     if cut:
         more.append(
-            f"of longer queries only the first {dataset.max_items} rows are used ({counted(cut, 'row')} left out)"
+            f"of longer queries only the first {dataset.max_items} rows are used ({pluralize(cut, 'row')} left out)"
         )
     ranks = frame.get_column(roles.targets[0]).to_numpy().astype(np.float32)
     parts = {"train": torch.arange(len(kept))}
@@ -144,7 +140,7 @@ def _parts_of_queries(rows: dict[str, Tensor], places: Tensor, name: str) -> dic
     same = (numbers[places.clamp(min=0)] == first.unsqueeze(1)) | (places == _NONE)
     if not bool(same.all()):
         raise InputError(
-            f"dataset.split_column: column '{visible(name, 60)}' puts rows of one query into two parts; keep a query together."
+            f"dataset.split_column: column '{escape_unprintable(name, 60)}' puts rows of one query into two parts; keep a query together."
         )
     parts = {part: (first == number).nonzero().flatten() for number, part in enumerate(rows)}
     return {part: indices for part, indices in parts.items() if len(indices)}

@@ -1,4 +1,4 @@
-"""``segmentation``: pictures, and masks that say for each pixel what it shows."""
+"""``segmentation``: images, and masks that say for each pixel what it shows."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.config.pictures import SegmentationDataset
-from training.data.class_list import ClassList, read_class_list
-from training.data.decode import MAX_BYTES, Unusable, open_picture
-from training.data.folder import Listing, shown
-from training.data.mask_folder import list_pairs
-from training.data.masks import MaskForm, NoMask, indices
-from training.data.pictures import Opened, Pictures, choose_form, open_pictures
+from training.config.sections.data.images import SegmentationDataset
+from training.data.images.decode import MAX_BYTES, Unusable, open_image
+from training.data.images.folder import Listing, shown
+from training.data.images.images import Images, Opened, choose_form, open_images
+from training.data.images.mask_folder import list_pairs
+from training.data.images.masks import ClassList, MaskForm, NoMask, indices, read_class_list
 from training.data.source import Opening
 from training.errors import InputError
 from training.facts import IGNORED_PIXEL, Target
-from training.reading import open_file
+from training.system.untrusted import open_file
 
 CLASS_LIST = "classes.txt"
 _PROBED = 64
@@ -44,8 +43,8 @@ class Seen:
         return Seen(self.values, self.highest[rows], self.white[rows])
 
 
-class Segmentation(Pictures):
-    """Pictures with a class number for each pixel, one more channel behind the others."""
+class Segmentation(Images):
+    """Images with a class number for each pixel, one more channel behind the others."""
 
     target: Target = "mask"
 
@@ -129,9 +128,8 @@ def open_segmentation(dataset: SegmentationDataset, opening: Opening) -> Segment
         raise InputError("dataset.ignore_index: it leaves no class to learn.", "Choose another index, or none.")
     if len(learnt) < len(classes.names) and ignored is not None:
         listing.notes.append(f"{classes.names[ignored]} ({ignored}) is ignored")
-    size = (dataset.image_size[0], dataset.image_size[-1]) if dataset.image_size else None
-    form = choose_form(listing, size, dataset.color, mask)
-    opened = open_pictures(listing, form, opening)
+    form = choose_form(listing, dataset.image_size, dataset.color, mask)
+    opened = open_images(listing, form, opening)
     return Segmentation(opened, learnt, f"{mask} {learnt}", seen, dataset.unknown == "ignore")
 
 
@@ -179,7 +177,7 @@ def _classes_in(listing: Listing, ignored: int | None, opening: Opening) -> tupl
 def _values(mask: Path) -> set[int]:
     """All indices that occur; a mask that cannot be read has none here, and is left out with a reason later."""
     try:
-        with open_file(mask, MAX_BYTES) as stream, open_picture(stream) as image:
+        with open_file(mask, MAX_BYTES) as stream, open_image(stream) as image:
             return set(np.unique(indices(image)).tolist())
     except (NoMask, Unusable, OSError, ValueError, SyntaxError):  # SyntaxError: Pillow's word for a broken PNG
         return set()

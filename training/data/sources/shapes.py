@@ -1,18 +1,18 @@
-"""``shapes``: small pictures of circles, squares, triangles, stars, crosses and rings, drawn when they are read."""
+"""``shapes``: small images of circles, squares, triangles, stars, crosses and rings, drawn when they are read."""
 
 from __future__ import annotations
 
 import hashlib
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from training.config.dataset import ShapesDataset
+from training.config.sections.data.dataset import ShapesDataset
 from training.core import counter_rng
-from training.data.source import AtHand, Opening, Skipped
+from training.data.source import Opening
+from training.data.sources.toys import MadeData
 from training.facts import Layout
 
 _CLASSES = ("circle", "square", "triangle", "star", "cross", "ring")
@@ -20,34 +20,23 @@ _PIXELS_AT_ONCE = 1 << 18  # keeps the temporaries of one piece inside the proce
 
 
 @dataclass(frozen=True)
-class Shapes(AtHand):
-    """Pictures whose every pixel is a function of (seed, number), the classes taking turns.
+class Shapes(MadeData):
+    """Images whose every pixel is a function of (seed, number), the classes taking turns.
 
     Per pixel only additions, products, square roots, minima and maxima are used: IEEE 754 gives those one result each, so a
-    picture is the same in whatever company it is drawn.
+    image is the same in whatever company it is drawn.
     """
 
-    samples: int
     side: int
     noise: float
     seed: int
 
     layout: Layout = "image"
     classes: tuple[str, ...] = _CLASSES
-    skipped: tuple[Skipped, ...] = ()
-    notes: tuple[str, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
         return (3, self.side, self.side)
-
-    @cached_property
-    def targets(self) -> Tensor:
-        return torch.arange(self.samples) % len(_CLASSES)
-
-    @cached_property
-    def parts(self) -> dict[str, Tensor]:
-        return {"train": torch.arange(self.samples)}
 
     @property
     def fingerprint(self) -> str:
@@ -55,19 +44,13 @@ class Shapes(AtHand):
 
     def read(self, indices: Tensor) -> Tensor:
         """uint8 (n, side, side, 3)."""
-        pictures = torch.empty((len(indices), self.side, self.side, 3), dtype=torch.uint8)
+        images = torch.empty((len(indices), self.side, self.side, 3), dtype=torch.uint8)
         piece = max(1, _PIXELS_AT_ONCE // self.side**2)
         for kind in range(len(_CLASSES)):
             places = (indices % len(_CLASSES) == kind).nonzero().flatten()
             for some in places.split(piece):
-                pictures[some] = _draw(kind, indices[some], self).permute(0, 2, 3, 1)
-        return pictures
-
-    def name(self, index: int) -> str:
-        return f"sample {index}"
-
-    def take(self) -> Tensor:
-        return self.read(torch.arange(self.samples))
+                images[some] = _draw(kind, indices[some], self).permute(0, 2, 3, 1)
+        return images
 
 
 def open_shapes(dataset: ShapesDataset, opening: Opening) -> Shapes:
@@ -92,7 +75,7 @@ def _draw(kind: int, indices: Tensor, shapes: Shapes) -> Tensor:
 
     cosine, sine = _direction(draw("gradient", 0, 1))
     along = (0.5 + 0.7 * ((pixel.view(1, 1, -1) - 0.5) * cosine + (pixel.view(1, -1, 1) - 0.5) * sine)).unsqueeze(1)
-    # Light shape on dark ground or the other way round, so that there is something to see in every picture.
+    # Light shape on dark ground or the other way round, so that there is something to see in every image.
     dark = draw("dark", 0, 1) < 0.5
     hue = draw("hue", 0, 1)
     ink = _color(hue, draw("ink", 0.45, 0.95), torch.where(dark, draw("ink light", 0.7, 1), draw("ink dark", 0.2, 0.6)))
@@ -105,10 +88,10 @@ def _draw(kind: int, indices: Tensor, shapes: Shapes) -> Tensor:
         for end in ("near", "far")
     ]
     ground = grounds[0] + (grounds[1] - grounds[0]) * along
-    picture = ground + (ink - ground) * cover
+    image = ground + (ink - ground) * cover
     if shapes.noise > 0:  # its standard deviation is half of ``noise``: at 1 little can be seen
-        picture += _speckle(indices, side, shapes.seed) * (0.5 * shapes.noise * math.sqrt(6))
-    return (picture.clamp_(0, 1) * 255 + 0.5).to(torch.uint8)
+        image += _speckle(indices, side, shapes.seed) * (0.5 * shapes.noise * math.sqrt(6))
+    return (image.clamp_(0, 1) * 255 + 0.5).to(torch.uint8)
 
 
 def _direction(turn: Tensor) -> tuple[Tensor, Tensor]:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+import polars as pl
 import torch
 from torch import Tensor
 
-from training.config.tables import TableDataset, TableSection
-from training.data.columns import dense_codes, find_roles, given_parts, number_rows, require_numbers, target_kind
-from training.data.features import Features, encode
-from training.data.source import AtHand, Opening, Skipped
-from training.data.table_file import read_table
-from training.errors import InputError, counted
+from training.config.sections.data.tables import TableDataset, TableSection
+from training.core.readers.table_reading import group_numbers
+from training.data.source import AtHand, Opening
+from training.data.tables.columns import dense_codes, find_roles, given_parts, number_rows, require_numbers, target_kind
+from training.data.tables.features import Features, encode
+from training.data.tables.table_file import read_table
+from training.data.tables.targets import require_trained_classes
+from training.errors import InputError, pluralize
 from training.facts import Layout, Target
-from training.reading import visible
-
-if TYPE_CHECKING:
-    import polars as pl
+from training.system.untrusted import escape_unprintable
 
 LOOKED_AT = 200_000
 """Rows that a preview reads."""
@@ -48,7 +48,6 @@ class Table(AtHand):
         self.targets = targets
         self.parts = parts
         self.groups = groups
-        self.skipped: tuple[Skipped, ...] = ()
         self.notes = notes
         self.fingerprint = fingerprint
         self._rows = rows
@@ -75,13 +74,8 @@ class Table(AtHand):
     def name(self, index: int) -> str:
         return f"row {int(self._rows[index]) + 1:,}"
 
-    def take(self) -> Tensor:
-        return self._features.read(torch.arange(len(self.targets)))
-
 
 def open_table(dataset: TableDataset, opening: Opening) -> Table:
-    from training.core.table_reading import group_numbers
-
     frame, fingerprint, notes = load(dataset, opening)
     roles = find_roles(frame, dataset)
     target = target_kind(frame, roles.targets, dataset.task)
@@ -112,36 +106,25 @@ def load(dataset: TableSection, opening: Opening) -> tuple[pl.DataFrame, str, li
     rows = None if opening.check else LOOKED_AT
     frame = read_table(path, dataset.missing_marks, dataset.separator, rows)
     looked = [f"only the first {LOOKED_AT:,} rows are looked at here"] if frame.height == rows else []
-    return frame, _fingerprint(path) if opening.check else "", looked
+    if not opening.check:
+        return frame, "", looked
+    with path.open("rb") as file:
+        return frame, hashlib.file_digest(file, "sha256").hexdigest(), looked
 
 
 def without_gaps(frame: pl.DataFrame, targets: tuple[str, ...]) -> tuple[pl.DataFrame, Tensor, list[str]]:
     """The rows whose target is known, their numbers in the file (int64, from 0), and what there is to say."""
-    import polars as pl
-
     known = frame.select(pl.all_horizontal(pl.col(name).is_not_null() for name in targets)).to_series()
     rows = torch.from_numpy(known.arg_true().to_numpy().astype(np.int64))
     if len(rows) == frame.height:
         return frame, rows, []
     if not len(rows):
-        raise InputError(f"dataset.targets: no row has a value in column '{visible(targets[0], 60)}'; choose another.")
-    first = int(known.arg_min() or 0) + 1
-    gaps = f"{counted(frame.height - len(rows), 'row')} without a target left out, the first is row {first:,}"
-    return frame.filter(known), rows, [gaps]
-
-
-def require_trained_classes(names: tuple[str, ...], targets: Tensor, train: Tensor) -> None:
-    """Raise InputError when a class has no training sample, or there is only one."""
-    counts = torch.bincount(targets[train], minlength=len(names)).tolist()
-    absent = [name for name, count in zip(names, counts, strict=True) if not count]
-    if len(names) < 2:
-        raise InputError(f"The target has one class only ({names[0]}); a classifier needs at least two.")
-    if absent:
-        more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
         raise InputError(
-            f"No training sample belongs to class {', '.join(absent[:3])}{more}, which only held-back samples have.",
-            "Add samples of it to the training part, or remove it.",
+            f"dataset.targets: no row has a value in column '{escape_unprintable(targets[0], 60)}'; choose another."
         )
+    first = int(known.arg_min() or 0) + 1
+    gaps = f"{pluralize(frame.height - len(rows), 'row')} without a target left out, the first is row {first:,}"
+    return frame.filter(known), rows, [gaps]
 
 
 def _targets(frame: pl.DataFrame, names: tuple[str, ...], target: Target) -> tuple[tuple[str, ...], Tensor]:
@@ -151,8 +134,3 @@ def _targets(frame: pl.DataFrame, names: tuple[str, ...], target: Target) -> tup
         return known, codes - 1
     require_numbers(frame, names)
     return names, number_rows(frame, names)
-
-
-def _fingerprint(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

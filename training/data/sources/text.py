@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.config.text import TextDataset
-from training.core.text_reading import count_trained
+from training.config.sections.data.text import TextDataset
+from training.core.readers.text_reading import count_trained
 from training.data.source import AtHand, Opening, ReportProgress, Skipped
-from training.data.text_files import TextFiles, find_text, split_pieces
-from training.data.vocabulary import (
+from training.data.texts.text_files import TextFiles, find_text, split_pieces
+from training.data.texts.vocabulary import (
     Characters,
     Vocabulary,
     all_bytes,
@@ -25,7 +25,7 @@ from training.data.vocabulary import (
 )
 from training.errors import InputError
 from training.facts import Layout, Target
-from training.reading import visible
+from training.system.untrusted import escape_unprintable
 
 _PREVIEW = 4 << 20
 """Bytes of the text that a preview reads."""
@@ -288,7 +288,9 @@ class _Reader:
         if not count:
             return []
         late = np.flatnonzero((first >= self._cut) & (first != _NEVER)).tolist()
-        which = ", ".join(f"'{visible(chr(point))}'" for point in late[:_NAMED]) + (", ..." if late[_NAMED:] else "")
+        which = ", ".join(f"'{escape_unprintable(chr(point))}'" for point in late[:_NAMED]) + (
+            ", ..." if late[_NAMED:] else ""
+        )
         return [
             f"{count:,} character{'s' if count > 1 else ''} of the validation text never come{'' if count > 1 else 's'} in the "
             f"training text{f' ({which})' if late else ''}: they count as unknown."

@@ -1,59 +1,50 @@
-"""``torchvision``: datasets that torchvision knows by name, fetched once or found where torchvision put them."""
+"""``torchvision`` and ``torchvision_segmentation``: datasets that torchvision knows by name, fetched once or found where torchvision put them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from training.config.dataset import ImageFolderDataset
-from training.config.torchvision_sets import TorchvisionDataset
-from training.data.known import KNOWN_SETS, KnownSet
-from training.data.known.cars import cars
-from training.data.known.faces import faces
-from training.data.known.fer import Fer
-from training.data.known.lists import LISTS, asked_for
-from training.data.known.place import AGAIN, bring, root_of
-from training.data.known.qmnist import Qmnist
-from training.data.known.records import Cifar, Stl
-from training.data.known.semeion import Semeion
-from training.data.known.small import EMNIST_CLASSES
-from training.data.known.svhn import Svhn
-from training.data.known.usps import Usps
+import numpy as np
+import torch
+
+from training.config.sections.data.dataset import ImageFolderDataset
+from training.config.sections.data.torchvision_sets import TorchvisionDataset, TorchvisionSegmentationDataset
+from training.data.images.folder import Listing, look_up
+from training.data.images.images import Images, Opened, choose_form, open_images
+from training.data.images.masks import UNKNOWN, MaskForm
 from training.data.source import Opening
 from training.data.sources.idx import IDX_FORMS, MNIST_FILES, Idx, find_idx
 from training.data.sources.image_folder import ImageFolder, open_image_folder
-from training.data.sources.image_table import ImageTable, Labels
-from training.data.sources.listed import ListedPictures, open_listed, open_rows
-from training.data.sources.packed import Packed, Reader
+from training.data.sources.packed import Packed
+from training.data.sources.segmentation import Segmentation
+from training.data.torchvision_sets import KNOWN_SETS, MASKED, KnownSet
+from training.data.torchvision_sets.arrays import READERS, read_cifar100_names
+from training.data.torchvision_sets.list_files import Listed
+from training.data.torchvision_sets.lists import LISTS, MASK_LISTS, faces
+from training.data.torchvision_sets.place import AGAIN, bring, root_of
+from training.data.torchvision_sets.small import EMNIST_CLASSES
 from training.errors import InputError
+from training.facts import IGNORED_PIXEL
 
-_READERS: dict[str, Callable[[Path], Reader]] = {
-    "svhn": Svhn,
-    "usps": Usps,
-    "qmnist": Qmnist,
-    "semeion": Semeion,
-    "fer": Fer,
-}
+if TYPE_CHECKING:
+    from training.data.sources.image_table import ImageTable
 
 
 def open_torchvision_set(
     dataset: TorchvisionDataset, opening: Opening
-) -> Idx | Packed | ImageFolder | ListedPictures | ImageTable:
+) -> Idx | Packed | ImageFolder | ListedImages | ImageTable:
     known = KNOWN_SETS[dataset.name]
     if known.form == "idx":
         return _open_idx(dataset, known, opening)
     place = bring(dataset, known, opening)
     if known.form == "folder":
         return _open_folder(dataset, known, place, opening)
-    if known.form == "cars":
-        return open_listed(cars(place), place, dataset.image_size, opening)
     if known.form == "faces":
         return _open_faces(dataset, place, opening)
     if known.form == "list":
-        listed = LISTS[dataset.name](place, **asked_for(LISTS[dataset.name], dataset))
-        listed.classes = listed.classes or known.classes
+        listed = LISTS[dataset.name](place, dataset)
         return open_listed(listed, place, dataset.image_size, opening)
-    opening.report_progress(f"reading {dataset.name}", None)
     return _open_packed(dataset, known, place, opening)
 
 
@@ -94,7 +85,7 @@ def idx_files(dataset: TorchvisionDataset) -> tuple[tuple[str, str], ...]:
 
 
 def idx_folder(root: Path, known: KnownSet, prefix: str) -> Path | None:
-    """Where the training pictures lie, packed or not; ``gzip`` is what the archive of EMNIST makes."""
+    """Where the training images lie, packed or not; ``gzip`` is what the archive of EMNIST makes."""
     folders = (root / known.folder, root / Path(known.folder).name, root)
     for place in (within for folder in folders for within in (folder, folder / "gzip")):
         if any(place.glob(f"{prefix}-images*idx3-ubyte*")):
@@ -120,21 +111,92 @@ def _imagenet() -> tuple[str, ...]:
 
 
 def _open_faces(dataset: TorchvisionDataset, place: Path, opening: Opening) -> ImageTable:
+    from training.data.sources.image_table import ImageTable, Labels  # with polars, which no other set needs
+
     listed, signs = faces(place)
     opened, rows = open_rows(listed, place, dataset.image_size, opening)
     if "train" not in opened.parts():
-        raise InputError(f"{place} holds no picture to train on that can be read.", AGAIN)
+        raise InputError(f"{place} holds no image to train on that can be read.", AGAIN)
     return ImageTable(opened, Labels("labels", listed.classes, signs[rows], None))
 
 
 def _open_packed(dataset: TorchvisionDataset, known: KnownSet, place: Path, opening: Opening) -> Packed:
-    reader: Reader
-    classes = known.classes
-    if known.form != "records":
-        reader = _READERS[known.form](place)
-    elif dataset.name == "STL10":
-        reader = Stl(place / known.files[0].makes)
-    else:
-        reader = Cifar(place / known.files[0].makes, fine=not classes)
-        classes = classes or reader.names()
-    return Packed(reader, classes, opening.check)
+    opening.report_progress(f"reading {dataset.name}", None)
+    folder = place / known.files[0].makes
+    classes = known.classes or read_cifar100_names(folder)
+    return Packed(READERS[dataset.name], folder, classes, opening.check)
+
+
+_ADVICE = "Delete the set, and get it again."
+
+
+class ListedImages(Images):
+    """The good ones of ``numbers``, the class of each image of the listing."""
+
+    def __init__(self, opened: Opened, classes: tuple[str, ...], numbers: list[int]) -> None:
+        self.classes = classes
+        self.targets = torch.tensor(numbers, dtype=torch.int64)[torch.from_numpy(opened.good)]
+        self.parts = opened.parts()
+        super().__init__(opened, self.digest_of(classes))
+        if "train" not in self.parts or len(np.unique(self.targets[self.parts["train"]])) < 2:
+            first = f" ({self.skipped[0].path}: {self.skipped[0].reason})" if self.skipped else ""
+            raise InputError(f"{opened.listing.root} holds no images of two classes to train on{first}.", _ADVICE)
+
+
+def open_listed(listed: Listed, place: Path, side: int | None, opening: Opening) -> ListedImages:
+    """``side`` of the square that each image becomes; None as ``choose_form`` does."""
+    opened, numbers = open_rows(listed, place, side, opening)
+    return ListedImages(opened, listed.classes, numbers)
+
+
+def open_rows(listed: Listed, place: Path, side: int | None, opening: Opening) -> tuple[Opened, list[int]]:
+    """The images that are there, and the number that each has in its row."""
+    opening.report_progress("listing the images", None)
+    parts = list(dict.fromkeys(part for part, _, _ in listed.rows))
+    listing = Listing(place, groups=[(part, "") for part in parts])
+    numbers: list[int] = []
+    for part, number, path in listed.rows:
+        reason, status = look_up(place, path)
+        if status is None or reason:
+            listing.skip(path, reason)
+            continue
+        listing.add(path, status, parts.index(part))
+        numbers.append(number)
+    return open_images(listing, choose_form(listing, side), opening), numbers
+
+
+_TRIMAP = MaskForm((UNKNOWN, 0, 1, IGNORED_PIXEL))
+"""Of the pets: 1 is the animal, 2 what is behind it, 3 the outline, which is neither."""
+
+_LEARNT = (7, 8, 11, 12, 13, 17, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 31, 32, 33)
+_STREETS = MaskForm(tuple(_LEARNT.index(label) if label in _LEARNT else IGNORED_PIXEL for label in range(34)))
+"""Of Cityscapes: the labels that its makers judge by; the others are ignored."""
+
+
+def mask_form(dataset: TorchvisionSegmentationDataset) -> MaskForm:
+    """What the masks' values mean."""
+    own = {"OxfordIIITPet": _TRIMAP, "Cityscapes": _STREETS}
+    return own.get(dataset.name) or MaskForm.of(len(MASKED[dataset.name].classes))
+
+
+def open_torchvision_masks(dataset: TorchvisionSegmentationDataset, opening: Opening) -> Segmentation:
+    known = MASKED[dataset.name]
+    place = bring(dataset, known, opening)
+    opening.report_progress("listing the images", None)
+    listing, masks = Listing(place), Listing(place)
+    parts: list[str] = []
+    for part, image, mask in MASK_LISTS[dataset.name](place, dataset):
+        (reason, status), (missing, mask_status) = look_up(place, image), look_up(place, mask)
+        if status is None or mask_status is None or reason or missing:
+            listing.skip(image, reason or f"its mask {mask}: {missing}")
+            continue
+        if part not in parts:
+            parts.append(part)
+            listing.groups.append((part, ""))
+        listing.add(image, status, parts.index(part))
+        masks.groups = listing.groups
+        masks.add(mask, mask_status)
+    listing.masks = masks
+    form = mask_form(dataset)
+    opened = open_images(listing, choose_form(listing, dataset.image_size, mask=form), opening)
+    return Segmentation(opened, known.classes, f"{form} {known.classes}", None, False)

@@ -11,30 +11,21 @@ from functools import cached_property, partial
 import torch
 from torch import Tensor
 
-from training.config.dataset import SpiralDataset
-from training.config.toys import BlobsDataset, CirclesDataset, MoonsDataset, RankedDataset
+from training.config.sections.data.toys import BlobsDataset, CirclesDataset, MoonsDataset, RankedDataset, SpiralDataset
 from training.core import counter_rng
-from training.core.toys import make_blobs, make_circles, make_moons, make_spiral
-from training.data.made_room import MADE_AT_ONCE
-from training.data.source import AtHand, Opening, Skipped
+from training.core.readers.toys import make_blobs, make_circles, make_moons, make_spiral
+from training.data.placement import MADE_AT_ONCE
+from training.data.source import AtHand, Opening
 from training.facts import Layout, Target
 
 _GRADES = 5
 
 
 @dataclass(frozen=True)
-class Points(AtHand):
-    """float32 vectors, made by ``make(numbers)``; sample n is of class n mod C."""
+class MadeData(AtHand):
+    """Each of ``samples`` is a function of its number; the classes take turns."""
 
     samples: int
-    classes: tuple[str, ...]
-    make: Callable[[Tensor], Tensor]
-    fingerprint: str
-    shape: tuple[int, ...] = (2,)
-
-    layout: Layout = "vector"
-    skipped: tuple[Skipped, ...] = ()
-    notes: tuple[str, ...] = ()
 
     @cached_property
     def targets(self) -> Tensor:
@@ -44,11 +35,20 @@ class Points(AtHand):
     def parts(self) -> dict[str, Tensor]:
         return {"train": torch.arange(self.samples)}
 
+
+@dataclass(frozen=True)
+class Points(MadeData):
+    """float32 vectors, made by ``make(numbers)``; sample n is of class n mod C."""
+
+    classes: tuple[str, ...]
+    make: Callable[[Tensor], Tensor]
+    fingerprint: str
+    shape: tuple[int, ...] = (2,)
+
+    layout: Layout = "vector"
+
     def read(self, indices: Tensor) -> Tensor:
         return self.make(indices)
-
-    def name(self, index: int) -> str:
-        return f"sample {index}"
 
     def take(self) -> Tensor:
         return _make_all(self.read, self.samples, self.shape)
@@ -81,12 +81,11 @@ def open_blobs(dataset: BlobsDataset, opening: Opening) -> Points:
 
 
 @dataclass(frozen=True)
-class Ranked(AtHand):
+class Ranked(MadeData):
     """Queries of 2 to ``items`` items, NaN where there are fewer. An item's utility is w . x with features from N(0, 1) and
     the same hidden w, of length 1, for all; plus ``noise`` times N(0, 1). Its grade is 0 to 4 by the fifth of N(0, 1) in
     which the utility lies. Without noise the order by w . x is the best there is."""
 
-    samples: int
     items: int
     features: int
     noise: float
@@ -95,8 +94,6 @@ class Ranked(AtHand):
     layout: Layout = "list"
     target: Target = "ranks"
     classes: tuple[str, ...] = ("grade",)
-    skipped: tuple[Skipped, ...] = ()
-    notes: tuple[str, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -123,10 +120,6 @@ class Ranked(AtHand):
         share = 0.5 * (1 + torch.erf(utility / math.sqrt(2)))  # of N(0, 1) that is smaller
         grades = (share * _GRADES).floor().clamp(0, _GRADES - 1).float()
         return grades.masked_fill(self._absent(queries), float("nan"))
-
-    @cached_property
-    def parts(self) -> dict[str, Tensor]:
-        return {"train": torch.arange(self.samples)}
 
     @property
     def fingerprint(self) -> str:

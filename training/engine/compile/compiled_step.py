@@ -10,17 +10,17 @@ import torch
 from torch import Tensor
 
 from training.checkpoints.snapshot import tensors_in
-from training.data import Batch, Window
+from training.data import Batch, MicroBatches
 from training.engine.compile.compiled_graph import CompiledGraph
 from training.engine.compile.compiler import as_without, compiling, keep_work, refuse_without_compiler, standing_still
 from training.engine.compile.cuda_graph import Recorded
 from training.engine.compile.step_graph import Held, StepGraph
 from training.engine.device import TINY_MODEL, ran_out_of_memory
-from training.engine.memory import batches_that_fit, step_message, step_shortage
-from training.engine.replay import preserve_state
+from training.engine.recovery.memory import batches_that_fit, step_message, step_shortage
+from training.engine.recovery.replay import preserve_state
 from training.engine.session import Session
 from training.engine.step import train_step
-from training.models.user_file import CheckedModel
+from training.models.own.user_file import CheckedModel
 
 Key = tuple[torch.Size, tuple[int, ...]]
 """Shape and strides of a batch's inputs: compiled code fits only those it was made for."""
@@ -65,7 +65,7 @@ def compile_parts(session: Session, recorded: bool, report_progress: Callable[[s
 
 def _example(session: Session) -> Batch:
     """The first batch, as the steps will get it."""
-    return next(iter(session.data.window_again(session.progress.epoch, 0)))
+    return next(iter(session.data.rebuild_step(session.progress.epoch, 0)))
 
 
 def _used(session: Session, batch: Batch) -> set[int]:
@@ -151,7 +151,7 @@ class CompiledStep:
 
         return Recorded(computed, self._held, *others)
 
-    def __call__(self, session: Session, window: Window, lr: float) -> tuple[Tensor, Tensor]:
+    def __call__(self, session: Session, window: MicroBatches, lr: float) -> tuple[Tensor, Tensor]:
         """As ``train_step``."""
         if not self._fits(window):
             return self._as_ever(session, window, lr)
@@ -165,7 +165,6 @@ class CompiledStep:
         loss, norm = self._whole(window)
         if not self._graph.averages:
             session.update_average(norm < math.inf)
-        session.lap("step")
         return loss, norm
 
     def remember(self) -> None:
@@ -180,12 +179,12 @@ class CompiledStep:
     def _copies(self) -> list[Tensor]:
         return [tensor.to("cpu", copy=True) for tensor in tensors_in(self._held)]
 
-    def _fits(self, window: Window) -> bool:
+    def _fits(self, window: MicroBatches) -> bool:
         if self._session.progress.batch_size:
             return False
         return not self._wholes or (window.batches == 1 and window.samples in self._wholes)
 
-    def _as_ever(self, session: Session, window: Window, lr: float) -> tuple[Tensor, Tensor]:
+    def _as_ever(self, session: Session, window: MicroBatches, lr: float) -> tuple[Tensor, Tensor]:
         if self._behind:
             session.remember_state()
         try:
@@ -194,9 +193,8 @@ class CompiledStep:
             self.remember()
 
     @torch.no_grad()
-    def _whole(self, window: Window) -> tuple[Tensor, Tensor]:
+    def _whole(self, window: MicroBatches) -> tuple[Tensor, Tensor]:
         batch = next(iter(window))
-        self._session.lap("data")
         try:
             loss, norm = self._wholes[window.samples](batch.inputs, batch.targets)
         except BaseException:
@@ -211,7 +209,7 @@ class CompiledStep:
         self._before = None
         return loss, norm
 
-    def _parts(self, window: Window) -> tuple[Tensor, Tensor]:
+    def _parts(self, window: MicroBatches) -> tuple[Tensor, Tensor]:
         """The gradients of each micro-batch by the graph, and what follows as in ``core.step``."""
         session, graph = self._session, self._graph
         scaler, objective = session.numerics.scaler, session.objective
@@ -221,9 +219,7 @@ class CompiledStep:
             self._weight.copy_(weight) if isinstance(weight, Tensor) else self._weight.fill_(weight)
         total = torch.zeros(())
         for batch in window:
-            session.lap("data")
             total = total + self._add(batch)
-            session.lap("step")
         for parameter, gradient in zip(graph.weights, graph.gradients, strict=True):
             parameter.grad = gradient
         scaler.unscale_(session.optimizer)
@@ -232,7 +228,6 @@ class CompiledStep:
         scaler.update()
         session.optimizer.zero_grad(set_to_none=True)  # the sums are the graph's
         session.update_average(stepped)
-        session.lap("step")
         return total, norm
 
     def _add(self, batch: Batch) -> Tensor:

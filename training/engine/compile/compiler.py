@@ -7,10 +7,12 @@ import hashlib
 import logging
 import os
 import re
+import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +22,6 @@ import torch
 from platformdirs import user_cache_path
 from torch import nn
 
-from training.engine.compile.compile_cache import make_room, note_use
 from training.engine.device import ran_out_of_memory
 from training.errors import InputError
 
@@ -29,6 +30,8 @@ logger = logging.getLogger(__name__)
 OFF = {"precision.compile": "off"}
 
 _CACHE = "TORCHINDUCTOR_CACHE_DIR"
+_FOLDER = re.compile("[0-9a-f]{8}")
+_MONTH = 30 * 86400.0  # seconds
 
 _HOW_TO_GET = {
     "linux": "install g++ (on Debian and Ubuntu the package g++, on Fedora gcc-c++)",
@@ -41,16 +44,29 @@ def keep_work(device: torch.device) -> Path:
     """Where compiled code is kept, so that the next start is quick; several processes may use it at a time.
 
     ``$TORCHINDUCTOR_CACHE_DIR`` where that is set, else in the user's cache folder: a folder for each version of torch and
-    of the compiler, since torch takes what another version of g++ has made for the same. Those that nobody uses any more are
-    deleted.
+    of the compiler, since torch takes what another version of g++ has made for the same. Those that nobody used for a month
+    are deleted.
     """
     made_by = hashlib.sha256(f"{torch.__version__} {compiler_facts(device)}".encode()).hexdigest()[:8]
     folder = user_cache_path("Trainwright", appauthor=False) / "compiled" / made_by
-    chosen = Path(os.environ.setdefault(_CACHE, str(folder)))
+    from torch._inductor.runtime.cache_dir_utils import default_cache_dir
+
+    if os.environ.get(_CACHE) in (None, default_cache_dir()):  # which inductor sets when it is imported
+        os.environ[_CACHE] = str(folder)
+    chosen = Path(os.environ[_CACHE])
     if chosen == folder:
-        make_room(folder)
-        note_use(folder)
+        with suppress(OSError):  # of which torch will tell
+            folder.mkdir(parents=True, exist_ok=True)
+            os.utime(folder)  # when it was used last
+            _remove_unused(folder.parent)
     return chosen
+
+
+def _remove_unused(home: Path) -> None:
+    for folder in home.iterdir():
+        unused = abs(time.time() - folder.lstat().st_mtime)  # a clock that was wrong keeps nothing for ever
+        if unused > _MONTH and _FOLDER.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def refuse_without_compiler(device: torch.device) -> None:
@@ -67,7 +83,7 @@ def refuse_without_compiler(device: torch.device) -> None:
             )
     elif cpp_compiler() is None:
         raise InputError(
-            "precision.compile: no C++ compiler was found, which compiling for the processor needs. "
+            "precision.compile: no C++ compiler was found, which compiling for the CPU needs. "
             f"{_how_to_get()}, or use --set precision.compile=off.",
             fix=OFF,
         )

@@ -121,7 +121,7 @@ class StepGraph:
         return loss, norm
 
     def part(self, held: Held, inputs: Tensor, targets: Tensor, weight: Tensor) -> tuple[Tensor]:
-        """A micro-batch of a window of ``weight`` (``Window.weight``): its share of the loss; its gradients are added up."""
+        """A micro-batch of a window of ``weight`` (``MicroBatches.weight``): its share of the loss; its gradients are added up."""
         gradients, loss, buffers = self._differentiate(held, inputs, targets, weight)
         for total, gradient in zip(held["gradients"], gradients, strict=True):
             total.add_(gradient)

@@ -1,4 +1,4 @@
-"""The code in every ``model.json`` that uses the exported model without Trainwright.
+"""What the ``model.py`` beside an export is made of: one module for each format, and what all of them read and answer.
 
-Each module stands alone, imports nothing of ours, and is what the exports themselves are proven with.
+Their functions stand alone, and each export is proven by its own copy of them.
 """

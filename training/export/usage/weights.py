@@ -1,4 +1,4 @@
-"""Use weights exported by Trainwright, without Trainwright: torch, safetensors and, for their networks, torchvision or timm."""
+"""Use exported weights without Trainwright."""
 
 import json
 import sys
@@ -8,56 +8,36 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file
+from torch import nn
 
-from training.export.usage.answers import answers
-
-Facts = dict[str, Any]
+from training.export.usage.samples import answers
 
 
-def load_model(folder: str | Path) -> tuple[torch.nn.Module, Facts]:
-    """The model in evaluation mode and the facts of model.json; ``folder`` holds all files of the export."""
-    facts = json.loads((Path(folder) / "model.json").read_text(encoding="utf-8"))
-    model = _build(facts["architecture"], Path(folder))
+def make_model() -> nn.Module:
+    """The network with any weights: each export has its own."""
+    raise NotImplementedError
+
+
+def load_model() -> tuple[nn.Module, dict[str, Any]]:
+    """The model in evaluation mode, and the facts in model.json."""
+    folder = Path(__file__).parent
+    facts = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    model = make_model()
     state = model.state_dict()  # with the version marks that some networks look for
-    state.update(load_file(Path(folder) / facts["file"]["name"]))
+    state.update(load_file(folder / facts["file"]["name"]))
     model.load_state_dict(state)
     return model.eval(), facts
 
 
-def _build(architecture: dict[str, Any], folder: Path) -> Any:
-    """The network with any weights."""
-    builder, arguments = architecture.get("builder", "torch.nn"), architecture.get("arguments", {})
-    if builder == "torch.nn.Sequential":
-        return torch.nn.Sequential(*(_build(layer, folder) for layer in architecture["layers"]))
-    if builder == "torch.nn":
-        return getattr(torch.nn, architecture["type"])(**arguments)
-    if builder == "file":
-        parts: list[Any] = []
-        for part in architecture["parts"]:
-            made = _build(part, folder)
-            parts += [getattr(made, name) for name in part["attributes"]] if "attributes" in part else [made]
-        return getattr(_code(folder / architecture["file"]), architecture["call"])(*parts, **arguments)
-    if builder == "timm.create_model":
-        import timm
-
-        return timm.create_model(architecture["name"], **arguments)
-    import torchvision
-
-    model: torch.nn.Module = torchvision.models.get_model(architecture["name"], weights=None, **arguments)
-    for layer in architecture["replaced"]:
-        model.set_submodule(layer["name"], getattr(torch.nn, layer["type"])(**layer["arguments"]))
-    return model
+def load_code(name: str) -> Any:
+    """The Python file ``name`` beside this one, with the network that a person wrote: it is run."""
+    path = Path(__file__).with_name(name)
+    module = sys.modules["network"] = ModuleType("network")  # dataclasses look their module up
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), vars(module))
+    return module
 
 
-def _code(path: Path) -> Any:
-    """The network's own code, which is part of the export: it is run. Nothing is written beside it."""
-    code = ModuleType("network")
-    sys.modules["network"] = code  # dataclasses look their module up
-    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), code.__dict__)
-    return code
-
-
-def normalise(facts: Facts, samples: torch.Tensor) -> torch.Tensor:
+def normalize_samples(facts: dict[str, Any], samples: torch.Tensor) -> torch.Tensor:
     """What the model takes, from samples (n, *shape) as the data holds them: uint8 pixels, float32 values (NaN where one is
     missing) or whole numbers of tokens."""
     step = facts["input"]["normalisation"]
@@ -72,13 +52,13 @@ def normalise(facts: Facts, samples: torch.Tensor) -> torch.Tensor:
 
 
 @torch.inference_mode()
-def logits(model: torch.nn.Module, facts: Facts, samples: Any) -> torch.Tensor:
-    """The model's scores of samples, a tensor or array; ``answers`` says what they mean."""
-    scores: torch.Tensor = model(normalise(facts, torch.as_tensor(samples)))
-    spread = facts["output"]["spread"]  # values were learnt with zero mean and unit spread
+def logits(model: nn.Module, facts: dict[str, Any], samples: Any) -> torch.Tensor:
+    """The model's scores of samples (n, *shape), a tensor or array in the dtype that ``facts["input"]`` names."""
+    scores: torch.Tensor = model(normalize_samples(facts, torch.as_tensor(samples)))
+    spread = facts["output"]["spread"]  # values were learned with zero mean and unit std
     return scores if spread is None else scores * torch.tensor(spread["std"]) + torch.tensor(spread["mean"])
 
 
-def predict(model: torch.nn.Module, facts: Facts, samples: Any) -> list[Any]:
+def predict(model: nn.Module, facts: dict[str, Any], samples: Any) -> list[Any]:
     """What the model says of each sample, in the form of ``answers``."""
     return answers(facts, logits(model, facts, samples).numpy())

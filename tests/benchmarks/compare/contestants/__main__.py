@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from training.process import tune_process
+from training.system.process import tune_process
 
 OURS = ("ours", "ours_own")
 TUNED = ("floor", "floor_compiled")

@@ -38,16 +38,16 @@ class Timing(Callback):
 
     order = 100
 
-    def __init__(self, clock: Clock, keeper: ClipAndKeep) -> None:
+    def __init__(self, clock: Clock, manager: ClipAndKeep) -> None:
         super().__init__()
-        self.clock, self.keeper = clock, keeper
+        self.clock, self.manager = clock, manager
 
     def before_fit(self) -> None:
         self.clock.start()
 
     def after_epoch(self) -> None:
-        loss, right = self.learn.recorder.values[-1][-2:]
-        self.clock.steps = len(self.keeper.kept)
+        loss, right = self.learn.step_logger.values[-1][-2:]
+        self.clock.steps = len(self.manager.kept)
         self.clock.validated(float(loss), float(right))
 
 
@@ -55,8 +55,8 @@ def train(task: Task, clock: Clock) -> None:
     torch.manual_seed(0)
     data = DataLoaders(task.loader("train"), task.loader("validation"), device=torch.device("cpu"))
     settings: dict[str, Any] = {"fused": True} if task.fused else {}
-    keeper = ClipAndKeep(task.clip_norm)
-    callbacks: list[Callback] = [keeper, Timing(clock, keeper)]
+    manager = ClipAndKeep(task.clip_norm)
+    callbacks: list[Callback] = [manager, Timing(clock, manager)]
     if task.accumulation > 1:
         callbacks.append(GradientAccumulation(task.batch_size * task.accumulation))
     learner = Learner(

@@ -16,7 +16,7 @@ from training.config import RunConfig
 from training.config.files import dump_config, parse_config
 from training.events import Completed
 from training.runs.folder import RunFolder
-from training.runs.history import read_history
+from training.runs.records.history import read_history
 
 
 def run(folder: Path) -> dict[str, Any]:

@@ -18,20 +18,20 @@ import torch
 from torch import Tensor, nn
 
 from tests.training.stepping import take_step
-from tests.training.tiny import tiny, tiny_pictures, write_idx
+from tests.training.tiny import tiny, tiny_images, write_idx
 from training.cli import main
 from training.config import RunConfig, save_config
 from training.doctor import preflight
 from training.engine import assemble as assembly
 from training.engine.assemble import assemble
 from training.engine.compile import compile_session, compiled_step, compiler
-from training.engine.hooks import Hooks
-from training.engine.run import resume_run, start_run
+from training.engine.runs.hooks import Hooks
+from training.engine.runs.run import resume_run, start_run
 from training.engine.session import Session
 from training.errors import InputError
 from training.runs.folder import RunFolder
-from training.runs.manifest import read_manifest
-from training.runs.series import read_series
+from training.runs.records.manifest import read_manifest
+from training.runs.records.series import read_series
 
 WHOLE = ("dataset.samples=320", "loop.ema_decay=0.9", "precision.threads=1")  # 256 to train on: eight batches of 32
 
@@ -71,7 +71,7 @@ def train(session: Session, steps: int) -> tuple[list[tuple[float, float]], dict
     """Losses and norms, and all that was changed."""
     seen: list[tuple[float, float]] = []
     while len(seen) < steps:
-        for window in session.data.train_windows(session.progress.epoch):
+        for window in session.data.steps(session.progress.epoch):
             loss, norm = take_step(session, window)
             seen.append((loss.item(), norm.item()))
         session.progress.end_epoch()
@@ -105,10 +105,10 @@ def test_compiled_steps_are_the_eager_ones_up_to_rounding(monkeypatch: pytest.Mo
         assert torch.allclose(ours[name], kept[name], rtol=1e-4, atol=1e-6), name
     weights = {name: tensor.clone() for name, tensor in ours.items() if name != "dropout"}
     assert session.compiled is not None
-    window = next(session.data.train_windows(0))
+    window = next(session.data.steps(0))
     batch = next(iter(window))
     batch.inputs[3, 1] = math.nan
-    window._stream = iter([batch])
+    window.stream = iter([batch])
     _, norm = session.compiled(session, window, session.next_lr())
     assert not norm.isfinite()
     now = {**session.model.state_dict(), **{f"average {n}": t for n, t in session.ema.shadow.items()}}  # type: ignore[union-attr]
@@ -264,9 +264,9 @@ def test_the_reason_is_the_fault_and_not_that_there_was_one() -> None:
 @pytest.mark.slow
 def test_gathered_windows_and_the_network_alone_are_the_same_up_to_rounding(tmp_path: Path) -> None:
     folder = write_idx(tmp_path / "idx")
-    right, kept = train(assemble(tiny_pictures(folder), lambda *_: None), 24)
+    right, kept = train(assemble(tiny_images(folder), lambda *_: None), 24)
     for way in ("step", "model"):
-        session = assemble(tiny_pictures(folder, f"precision.compile={way}"), lambda *_: None)
+        session = assemble(tiny_images(folder, f"precision.compile={way}"), lambda *_: None)
         compile_session(session, lambda *_: None)
         assert (session.compiled is not None, session.forward is not None) == (way == "step", way == "model")
         made, ours = train(session, 24)

@@ -13,7 +13,7 @@ from tests.training.stepping import take_step
 from training.config import RunConfig
 from training.engine.assemble import assemble
 from training.engine.compile import compile_session, compiler
-from training.engine.run import start_run
+from training.engine.runs.run import start_run
 
 needs_compiler = pytest.mark.skipif(compiler.cpp_compiler() is None, reason="no C++ compiler here")
 
@@ -34,7 +34,7 @@ def steps(config: RunConfig) -> tuple[list[tuple[float, float]], dict[str, torch
     assert (session.compiled is not None) == (config.precision.compile == "step")
     with session.data as data:
         seen = []
-        for window in data.train_windows(0):
+        for window in data.steps(0):
             loss, norm = take_step(session, window)
             seen.append((loss.item(), norm.item()))
         return seen, {name: tensor.clone() for name, tensor in session.model.state_dict().items()}
@@ -85,7 +85,7 @@ def test_loss_and_weight_are_one_graph_without_a_look_at_any_number(form: str, t
     session = assemble(small(form.partition(",")[0], tmp_path, *FORMS[form], "model.dropout=0.0"), lambda *_: None)
     objective = session.objective
     with session.data as data:
-        batch = next(iter(next(data.train_windows(0))))
+        batch = next(iter(next(data.steps(0))))
     outputs = session.model(batch.inputs).detach()
 
     def loss(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:

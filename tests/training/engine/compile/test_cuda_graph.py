@@ -12,8 +12,8 @@ from tests.training.engine.compile.test_compiled import WHOLE, digests, train
 from tests.training.tiny import tiny
 from training.engine.assemble import assemble
 from training.engine.compile import compile_session, cuda_graph
-from training.engine.hooks import Hooks
-from training.engine.run import resume_run, start_run
+from training.engine.runs.hooks import Hooks
+from training.engine.runs.run import resume_run, start_run
 from training.errors import InputError
 
 SETTINGS = pytest.mark.parametrize(

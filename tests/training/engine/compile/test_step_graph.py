@@ -113,12 +113,3 @@ def test_what_is_loaded_takes_the_place_of_what_was_held(way: tuple[str, ...]) -
     assert train(ours, steps=9) == first[0]
     for name, tensor in numbers(ours).items():
         assert torch.equal(tensor, first[1][name]), name
-
-
-@pytest.mark.parametrize(("way", "batches"), [((), 1), (("loop.accumulation=3", "loop.batch_size=16"), 3)], ids=str)
-def test_a_profile_hears_of_each_batch_when_it_is_computed(way: tuple[str, ...], batches: int) -> None:
-    ours = session_for(True, *way)
-    laps: list[str] = []
-    ours.lap = laps.append
-    train(ours, steps=1)
-    assert laps == [*["data", "step"] * batches, *["step"] * (batches > 1)]

@@ -22,14 +22,14 @@ from tests.training.engine.compile.uncompiled import (
 )
 from tests.training.tiny import tiny
 from training.checkpoints.snapshot import tensors_in
-from training.data import Window
+from training.data import MicroBatches
 from training.engine.assemble import assemble
 from training.engine.compile import compile_session, compiled_step
-from training.engine.hooks import Hooks
-from training.engine.run import resume_run, start_run
+from training.engine.runs.hooks import Hooks
+from training.engine.runs.run import resume_run, start_run
 from training.engine.session import Session
 from training.errors import TrainingError
-from training.runs.manifest import read_manifest
+from training.runs.records.manifest import read_manifest
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def test_a_step_that_runs_out_of_memory_leaves_nothing_behind(
     monkeypatch.setattr(Direct, "__call__", exhausted)
     calls = -1 if not way else 0
     assert ours.compiled is not None
-    window = next(ours.data.train_windows(0, 3))
+    window = next(ours.data.steps(0, 3))
     with pytest.raises(torch.OutOfMemoryError):
         ours.compiled(ours, window, ours.next_lr())
     ours.guard(lambda: None, torch.tensor(math.nan))
@@ -96,7 +96,7 @@ def test_a_run_stopped_after_it_went_on_in_smaller_batches_resumes_to_the_same_b
     step, forward = compiled_step.CompiledStep.__call__, compiled_step.CompiledModel.__call__
 
     def make_step(
-        made: compiled_step.CompiledStep, session: Session, window: Window, lr: float
+        made: compiled_step.CompiledStep, session: Session, window: MicroBatches, lr: float
     ) -> tuple[Tensor, Tensor]:
         runs_out_once(session)
         return step(made, session, window, lr)

@@ -94,7 +94,7 @@ def train(session: Session, poisoned: frozenset[int] = frozenset(), steps: int =
 
     seen: list[tuple[float, float]] = []
     while True:
-        for window in session.data.train_windows(session.progress.epoch, session.progress.window):
+        for window in session.data.steps(session.progress.epoch, session.progress.window):
             hook = session.model.register_forward_pre_hook(poison) if session.progress.step in poisoned else None
             loss, norm = take_step(session, window)
             if hook is not None:

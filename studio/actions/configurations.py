@@ -1,0 +1,37 @@
+"""Configurations that come in from the disk, and go out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from studio.state.context import AppContext
+from training.errors import TrainingError
+
+_FILTER = "Run configuration (*.toml)"
+
+
+def ask_and_open(context: AppContext, parent: QWidget) -> None:
+    """Let the person pick a TOML file and open it."""
+    chosen, _ = QFileDialog.getOpenFileName(parent, "Open a configuration", str(Path.home()), _FILTER)
+    if chosen and context.open_config(chosen):
+        context.show_page("setup")
+
+
+def ask_and_save(context: AppContext, parent: QWidget) -> None:
+    """Let the person name a TOML file and write the draft to it."""
+    name = str(context.draft.value("name")).strip() or "run"
+    safe = "".join(letter if letter.isalnum() or letter in " -_." else "_" for letter in name)
+    chosen, _ = QFileDialog.getSaveFileName(
+        parent, "Save the configuration", str(Path.home() / f"{safe}.toml"), _FILTER
+    )
+    if not chosen:
+        return
+    path = Path(chosen) if chosen.lower().endswith(".toml") else Path(f"{chosen}.toml")
+    try:
+        context.draft.save_file(path)
+    except TrainingError as error:
+        context.notifier.notify(str(error), "danger", title="The configuration was not saved")
+        return
+    context.notifier.notify(f"Saved as {path.name}.", "success")

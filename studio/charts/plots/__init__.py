@@ -1,0 +1,1 @@
+"""Plots and what is drawn in them."""

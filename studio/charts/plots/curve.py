@@ -1,0 +1,132 @@
+"""One curve: its samples, the two lines that draw it, and the dot that stands for a line of one sample."""
+
+import math
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QColor
+
+from studio.charts.plots.markers import Marker
+from studio.charts.plots.plot_canvas import CurveItem
+from studio.charts.plots.shared_x import span_extents
+from studio.charts.plots.value_scale import ValueScale
+from studio.charts.series import Series
+from studio.theme import Palette
+from studio.theme.theme import mix
+
+Floats = NDArray[np.float64]
+Line = tuple[Floats, Floats]
+
+_RAW_SHARE = 0.34  # of the curve's color in the raw line, while the smoothed one is what is read
+_FADED_SHARE = 0.42  # of the curve's color in one that is faded
+_SMOOTH_POINTS = 400
+_DOT = 7  # pixels
+_FEW_POINTS = 600  # up to here a thin line is worth the time that antialiasing takes
+_SHORT_WAY = 40
+"""Heights of the plot: up to here a wide line is worth it. One that goes up and down 400 times takes 17 ms, or 1.4."""
+
+
+class Curve:
+    """A noisy curve is a thin line, with a wide smoothed one over it on demand; any other is one wide line. A faded one lies
+    behind the others."""
+
+    def __init__(self, color_index: int, *, is_noisy: bool = True, is_faded: bool = False) -> None:
+        self.color_index = color_index
+        self.is_faded = is_faded
+        self.series = Series(may_be_smoothed=is_noisy)
+        self.raw_item = CurveItem()
+        self.smooth_item = CurveItem()
+        self.dot_item = pg.ScatterPlotItem(size=_DOT, pen=None)
+        self.is_noisy = is_noisy
+        for item in self.items if is_faded else ():
+            item.setZValue(-1)
+
+    @property
+    def items(self) -> tuple[pg.GraphicsObject, ...]:
+        """What a plot has to hold to show the curve."""
+        return self.raw_item, self.smooth_item, self.dot_item
+
+    def lines(self, first: float, last: float, pixels: int, scale: ValueScale) -> tuple[Line, Line]:
+        """The raw and the smoothed line between two positions, as they are to be drawn."""
+        raw = scale.scale_values(*self.series.raw.view(first, last, pixels))
+        smooth = self.series.smooth_view(first, last, min(pixels, _SMOOTH_POINTS))
+        return raw, scale.scale_values(*smooth) if smooth is not None else (np.empty(0), np.empty(0))
+
+    def draw(self, raw: Line, smooth: Line, bounds: QRectF) -> None:
+        """Hand lines to the plot that shows `bounds`."""
+        is_fine = len(raw[0]) <= _FEW_POINTS if self.is_noisy else _way(raw[1], bounds) <= _SHORT_WAY
+        self.raw_item.set_line(*raw, bounds, antialias=is_fine)
+        # What is empty is not painted: it would cost as much as a line.
+        if len(smooth[0]) or self.smooth_item.isVisible():
+            self.smooth_item.set_line(*smooth, bounds, antialias=True)
+            self.smooth_item.setVisible(len(smooth[0]) > 0)
+        alone = len(self.series) == 1
+        if alone or self.dot_item.isVisible():
+            self.dot_item.setData(*(raw if alone else (np.empty(0), np.empty(0))))
+            self.dot_item.setVisible(alone)
+
+    def dress(self, palette: Palette, device_pixel_ratio: float) -> None:
+        """Take on a theme's colors."""
+        color = curve_color(palette, self.color_index, is_faded=self.is_faded)
+        wide = 2 * device_pixel_ratio  # pyqtgraph counts a pen's width in device pixels
+        self.smooth_item.setPen(pg.mkPen(color, width=wide))
+        self.dot_item.setBrush(color)
+        if self.series.is_smoothed:
+            color = mix(QColor(palette.surface), color, _RAW_SHARE)
+        # Wide lines are dear where they zigzag, and noise is drawn as zigzag.
+        self.raw_item.setPen(pg.mkPen(color, width=1 if self.is_noisy else wide))
+
+
+def curve_color(palette: Palette, index: int, *, is_faded: bool = False) -> QColor:
+    """A curve's color by its number. Mixed, not transparent: transparent lines take three times as long."""
+    color = QColor(palette.curves[index % len(palette.curves)])
+    return mix(QColor(palette.surface), color, _FADED_SHARE) if is_faded else color
+
+
+def _way(heights: Floats, bounds: QRectF) -> float:
+    """How far a line goes up and down, in heights of the plot; what is broken counts nothing."""
+    return float(np.nansum(np.abs(np.diff(heights)))) / bounds.height()
+
+
+class CurveSet(dict[str, Curve]):
+    """Curves by name, in the order in which they are drawn."""
+
+    def extent(self) -> tuple[float, float] | None:
+        """The first and the last position of any; None while all are empty."""
+        return span_extents([extent for curve in self.values() if (extent := curve.series.extent) is not None])
+
+    def truncate(self, x: float) -> None:
+        """Drop samples beyond ``x``; what is faded is of another stretch, and stays."""
+        for curve in self.values():
+            if not curve.is_faded:
+                curve.series.truncate(x)
+
+    def clear_samples(self) -> None:
+        """Drop all samples; the curves stay."""
+        for curve in self.values():
+            curve.series.clear()
+
+    def nearest_position(self, x: float) -> float:
+        """The position of a sample that is closest to ``x``."""
+        samples = [curve.series.nearest(x) for curve in self.values()]
+        return min((sample[0] for sample in samples if sample), key=lambda at: abs(at - x), default=x)
+
+    def lines(self, first: float, last: float, pixels: int, scale: ValueScale) -> list[tuple[Line, Line]]:
+        """Each curve's raw and smoothed line as they are to be drawn; ``scale`` is fitted to them."""
+        scale.hides_values = False
+        found = [(curve, curve.lines(first, last, pixels, scale)) for curve in self.values()]
+        noisy = [raw[1] for curve, (raw, _) in found if curve.is_noisy]
+        scale.fit_to([raw[1] for curve, (raw, _) in found if not curve.is_noisy], noisy)
+        return [lines for _, lines in found]
+
+    def height_of(self, marker: Marker, scale: ValueScale) -> float:
+        """Where a marker stands: on a curve, or near the upper edge."""
+        if marker.kind in ("event", "resume"):
+            return scale.near_top()
+        filled = [curve.series for curve in self.values() if len(curve.series) and not curve.is_faded]
+        # The best checkpoint is chosen by a validation figure, which is the later curve where there are two.
+        series = filled[-1 if marker.kind == "best" else 0] if filled else Series()
+        sample = series.nearest(marker.x, smoothed=True)
+        return scale.height(sample[1] if sample else math.nan)

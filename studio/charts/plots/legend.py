@@ -1,0 +1,160 @@
+"""The line above a plot: its title, its curves with their colors and values, and where the cursor stands."""
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QComboBox, QSizePolicy, QWidget
+
+from studio.charts.plots.curve import curve_color
+from studio.theme import SPACING, theme
+from studio.widgets import ElidedLabel, SteadyLabel, hbox, label
+
+
+class Swatch(QWidget):
+    """A short stroke in a curve's color."""
+
+    def __init__(self, color_index: int, *, is_faded: bool = False) -> None:
+        super().__init__()
+        self._color_index, self._is_faded = color_index, is_faded
+        self.setFixedSize(QSize(14, 14))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(curve_color(theme().palette, self._color_index, is_faded=self._is_faded))
+        painter.drawRoundedRect(QRectF(1, 5.5, 12, 3), 1.5, 1.5)
+
+
+class LegendEntry(QWidget):
+    """Swatch, name, value. That of a faded curve is its swatch and name, and takes no room while there is none."""
+
+    def __init__(self, name: str, color_index: int, *, is_faded: bool = False) -> None:
+        super().__init__()
+        self._name, self.is_faded = name, is_faded
+        self._value = SteadyLabel()
+        self._word = label(name, "caption")
+        self.setToolTip(name)
+        hbox(Swatch(color_index, is_faded=is_faded), self._word, self._value, parent=self, spacing=5)
+        if is_faded:
+            self._value.hide()
+            self.hide()
+
+    def set_worded(self, worded: bool) -> None:
+        """Show the name, or only the color and the value: half a word says nothing, and the figure is worth more."""
+        self._word.setVisible(worded)
+
+    def word_width(self) -> int:
+        """What is saved where the name is not shown."""
+        return self._word.sizeHint().width() + 5
+
+    def words_width(self) -> int:
+        """What it takes to show all of it."""
+        if self.isHidden():
+            return 0
+        value = 0 if self.is_faded else 5 + self._value.maximumWidth()
+        return 14 + 5 + self._word.sizeHint().width() + value
+
+    def set_value(self, text: str) -> None:
+        """What the curve is at the cursor, or last."""
+        if self.is_faded:
+            self.setVisible(bool(text))
+            self.setAccessibleName(self._name)
+        elif text != self._value.text():
+            self._value.setText(text)
+            self.setAccessibleName(f"{self._name}: {text}")
+
+
+class Legend(QWidget):
+    """Title at the left, then one entry for each curve, the cursor's position at the right.
+
+    Signals: `title_chosen(key)`, where there are several titles to choose from.
+    """
+
+    title_chosen = Signal(str)
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._entries: dict[str, LegendEntry] = {}
+        self._row = hbox(parent=self, spacing=SPACING.l)
+        self._title = label(title, "section")
+        if not title:  # setVisible(True) would show it as a window of its own, for a blink
+            self._title.hide()
+        self._row.addWidget(self._title)
+        self._choice = QComboBox()
+        self._choice.setProperty("titleChoice", True)
+        self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self._choice.setToolTip("Choose another metric")
+        self._choice.hide()
+        self._choice.currentIndexChanged.connect(self._on_chosen)
+        self._row.addWidget(self._choice)
+        self._note = ElidedLabel("", Qt.TextElideMode.ElideRight)
+        self._note.setProperty("role", "caption")
+        self._note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._note.hide()  # an empty one would take room from the entries
+        self._row.addStretch(1)
+        self._row.addWidget(self._note, 100)
+        # The plots decide how wide a board can get, not these words: in a small window their end is cut.
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_words()
+
+    def _fit_words(self) -> None:
+        titles = [each for each in (self._title, self._choice) if each.isVisibleTo(self)]
+        wanted = sum(each.sizeHint().width() + SPACING.l for each in titles)
+        entries = [entry for entry in self._entries.values() if not entry.isHidden()]
+        wanted += sum(entry.words_width() + SPACING.l for entry in entries)
+        room = self.width() + SPACING.l
+        for is_faded in (False, True):  # the words of what has no figure go last
+            for entry in entries:
+                if entry.is_faded is is_faded:
+                    entry.set_worded(wanted <= room)
+                    wanted -= entry.word_width() if wanted > room else 0
+
+    def add_entry(self, key: str, name: str, color_index: int, *, is_faded: bool = False) -> None:
+        """Append a curve; without a name it has no entry."""
+        if name:
+            self._entries[key] = LegendEntry(name, color_index, is_faded=is_faded)
+            self._row.insertWidget(self._row.count() - 2, self._entries[key])
+
+    def set_titles(self, titles: Mapping[str, str], current: str) -> None:
+        """Let the person choose among quantities, by their keys; a single one is the title."""
+        with QSignalBlocker(self._choice):
+            self._choice.clear()
+            for key, text in titles.items():
+                self._choice.addItem(text, key)
+            self._choice.setCurrentIndex(max(self._choice.findData(current), 0))
+        self._choice.setAccessibleName("Quantity shown")
+        self._title.setText(titles[current])
+        self._title.setVisible(len(titles) == 1)
+        self._choice.setVisible(len(titles) > 1)
+        self._fit_words()
+
+    def _on_chosen(self) -> None:
+        self._title.setText(self._choice.currentText())
+        self.title_chosen.emit(self._choice.currentData())
+
+    def set_value(self, key: str, text: str) -> None:
+        """The value beside a curve's name."""
+        if key in self._entries:
+            before = self._entries[key].words_width()
+            self._entries[key].set_value(text)
+            if self._entries[key].words_width() != before:
+                self._fit_words()
+                self._settle()
+
+    def _settle(self) -> None:
+        """Give all their room now: layouts within layouts take a turn of events each, and words are cut meanwhile."""
+        for entry in self._entries.values():
+            if (inner := entry.layout()) is not None:
+                inner.activate()
+        self._row.activate()
+
+    def set_note(self, text: str) -> None:
+        """What stands at the right."""
+        if text != self._note.text():
+            self._note.setText(text)
+            self._note.setVisible(bool(text))

@@ -1,0 +1,157 @@
+"""pyqtgraph's plot, dressed by the theme: quiet axes, a faint grid, the mouse moves only along x."""
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QMouseEvent
+from PySide6.QtWidgets import QGraphicsItem, QGridLayout, QWidget
+
+from studio.charts.ticks import log_labels, log_ticks, tick_labels
+from studio.theme import Palette, font
+from studio.widgets import label
+
+Floats = NDArray[np.float64]
+
+AXIS_WIDTH = 66  # one width for all, so that plots above each other line up; room for 1.002e-12
+
+
+class ValueAxis(pg.AxisItem):
+    """An axis whose numbers are short."""
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        if self.logMode:
+            return log_labels(values, spacing)
+        return tick_labels([value * scale for value in values], spacing * scale)
+
+    def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float | None, list[float]]]:
+        if self.logMode:
+            ticks = log_ticks(minVal, maxVal, self.geometry().height() or size)  # `size` is in device pixels
+            return [(ticks.step, ticks.at)]
+        levels: list[tuple[float | None, list[float]]] = super().tickValues(minVal, maxVal, size)
+        # Only ordinary major ticks get a line: minor ones are noise at this size.
+        return [level for level in levels[:1] if level[1]]
+
+
+class CurveItem(pg.PlotCurveItem):
+    """A curve that is told its bounds: finding them out at each redraw takes as long as drawing."""
+
+    def __init__(self) -> None:
+        self._bounds = QRectF()
+        super().__init__()
+        # Qt needs ten times longer for one wide path than for its segments one by one.
+        self.setSegmentedLineMode("on")
+
+    def set_line(self, xs: Floats, ys: Floats, bounds: QRectF, *, antialias: bool) -> None:
+        """Draw ys over xs, NaN breaking the line; `bounds` is what the plot shows."""
+        if bounds != self._bounds:
+            self.prepareGeometryChange()
+            self._bounds = bounds
+        has_gaps = bool(np.isnan(ys).any())
+        connect = "finite" if has_gaps else "all"
+        self.setData(xs, ys, connect=connect, skipFiniteCheck=not has_gaps, antialias=antialias)
+
+    def boundingRect(self) -> QRectF:
+        return self._bounds
+
+
+class PlotCanvas(pg.PlotWidget):
+    """Signals: `pointed(x | None)` under the mouse; `fit_wanted()` on a double click; `moved_by_hand(first, last)`."""
+
+    pointed = Signal(object)
+    fit_wanted = Signal()
+    moved_by_hand = Signal(float, float)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        axes = {side: ValueAxis(side) for side in ("left", "bottom")}
+        super().__init__(parent=parent, axisItems=axes)
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setObjectName("canvas")
+        self.setMinimumHeight(90)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        plot = self.getPlotItem()
+        plot.setMenuEnabled(False)
+        plot.hideButtons()
+        plot.disableAutoRange()
+        plot.setContentsMargins(0, 2, 2, 0)
+        plot.getViewBox().setMouseEnabled(x=True, y=False)
+        plot.getViewBox().sigRangeChangedManually.connect(self._on_moved)
+        self.getAxis("left").setWidth(AXIS_WIDTH)
+        for axis in axes.values():
+            axis.enableAutoSIPrefix(False)
+            axis.setZValue(-1)  # the grid belongs to the axes, and below the curves
+            axis.setStyle(tickLength=0, tickTextOffset=7, autoExpandTextSpace=False)
+            axis.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)  # texts are dear and seldom change
+        self.scene().sigMouseMoved.connect(self._on_mouse_moved)
+
+    def dress(self, palette: Palette) -> None:
+        """Take on a theme's colors."""
+        self.setBackground(QColor(palette.surface))
+        small = font("caption")
+        small.setPixelSize(max(10, small.pixelSize() - 1))
+        for side in ("left", "bottom"):
+            axis = self.getAxis(side)
+            axis.setPen(pg.mkPen(QColor(palette.border), width=1))
+            axis.setTextPen(pg.mkPen(QColor(palette.muted)))
+            axis.setTickFont(small)
+        self.getAxis("left").setGrid(150)
+        self.getAxis("bottom").setGrid(90)
+
+    def show_range(self, first: float, last: float, bottom: float, top: float) -> None:
+        """Show exactly this part of the plane."""
+        view = self.getViewBox()
+        if view.viewRange() != [[first, last], [bottom, top]]:
+            view.setRange(xRange=(first, last), yRange=(bottom, top), padding=0, disableAutoRange=True)
+
+    def pixels(self) -> int:
+        """How many device-independent pixels the x range is drawn on."""
+        return max(50, round(self.getViewBox().width()))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.pointed.emit(None)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        super().mouseDoubleClickEvent(event)
+        self.fit_wanted.emit()
+
+    def _on_mouse_moved(self, position: object) -> None:
+        view = self.getViewBox()
+        inside = view.sceneBoundingRect().contains(position)
+        self.pointed.emit(view.mapSceneToView(position).x() if inside else None)
+
+    def _on_moved(self, *_: object) -> None:
+        (first, last), _y = self.getViewBox().viewRange()
+        self.moved_by_hand.emit(first, last)
+
+
+class PlotArea(QWidget):
+    """Empty at first. Words and canvas take the same room."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.canvas = PlotCanvas()
+        policy = self.canvas.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.canvas.setSizePolicy(policy)
+        self.canvas.hide()
+        self.words = label("No data yet", "caption")
+        self.words.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.addWidget(self.canvas, 0, 0)
+        grid.addWidget(self.words, 0, 0, Qt.AlignmentFlag.AlignCenter)
+
+    def take_words_back(self) -> None:
+        """Data came, and will be drawn soon: what the words say is not true any more."""
+        if not self.words.isHidden():
+            self.words.hide()
+
+    def show_drawing(self, on: bool) -> None:
+        """The canvas, or the words."""
+        self.words.setVisible(not on)
+        if self.canvas.isHidden() == on:
+            self.canvas.setVisible(on)
+            # Qt paints at once where a widget was hidden, and where one is shown only with its next events: until then
+            # the curve would be seen through the hole that the words leave.
+            self.canvas.viewport().update()

@@ -1,0 +1,110 @@
+"""The y axis: linear or logarithmic, and which part of it is shown."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_FEWEST = 50  # samples of a noisy curve from which on its spikes can be told from the rest
+_COMMON = (5.0, 95.0)  # percentiles: between them lies what most steps do
+_FAR = 3.0
+"""Heights of what most steps do: a curve that reaches no further beyond it is shown whole, as are slow descents."""
+_SMALLEST_SPAN = 1e-300
+"""Of what is drawn. A plot of less has a height of 0, or more pixels to a unit than there are numbers for."""
+_SMALLEST_LOG_SPAN = 0.012  # decades: the numbers beside an axis of less have too many digits for the room there
+
+
+class ValueScale:
+    """Turns values into heights in the plot, and keeps a range that is seldom changed: each new one rebuilds the axis.
+
+    Single spikes of noisy curves, the first steps among them, lie beyond the range until `shows_spikes`: one of them
+    would press all other steps flat. A logarithmic axis has room for them.
+
+    `hides_values` says whether the last `scaled` had to leave out values that have no logarithm, `spike` the furthest
+    value that the last `fit_to` left out of the range.
+    """
+
+    def __init__(self, *, from_zero: bool = False) -> None:
+        self._from_zero = from_zero
+        self.is_log = False
+        self.hides_values = False
+        self.shows_spikes = False
+        self.spike: float | None = None
+        self.bottom, self.top = 0.0, 1.0
+        self._is_chosen = False
+
+    def forget_range(self) -> None:
+        """Choose afresh at the next `fit_to`."""
+        self._is_chosen = False
+
+    def scale_values(self, xs: Floats, ys: Floats) -> tuple[Floats, Floats]:
+        """The points as they are drawn; on a logarithmic axis those at 0 and below are left out."""
+        if not self.is_log:
+            return xs, ys
+        shown = ~(ys <= 0)  # gaps stay: NaN compares false
+        self.hides_values |= not bool(shown.all())
+        return xs[shown], np.log10(ys[shown])
+
+    def height(self, value: float) -> float:
+        """Where a value lies, moved into the range; the bottom for one that cannot be drawn."""
+        if self.is_log:
+            value = math.log10(value) if value > 0 else math.nan
+        return min(max(value, self.bottom), self.top) if math.isfinite(value) else self.bottom
+
+    def note(self) -> str:
+        """What cannot be seen as it stands, in a few words; "" for nothing. The figure first, as the end may be cut."""
+        if self.spike is not None:
+            return f"Up to {self.spike:.3g}: press Fit"
+        return "Values of 0 and below cannot be shown on a log scale" if self.hides_values else ""
+
+    def near_top(self) -> float:
+        """A height just below the upper edge."""
+        return self.top - 0.06 * (self.top - self.bottom)
+
+    def fit_to(self, steady: list[Floats], noisy: list[Floats]) -> None:
+        """Make sure that everything drawn is seen but the spikes of the noisy curves; keep the range while it all fits and
+        fills half of it."""
+        whole = _finite([*steady, *noisy])
+        if len(whole) == 0:
+            self.spike = None
+            return
+        hides = not self.is_log and not self.shows_spikes
+        self._show(_finite([*steady, *(_without_spikes(each) for each in noisy)]) if hides else whole)
+        low, high = float(whole.min()), float(whole.max())
+        self.spike = high if high > self.top else low if low < self.bottom else None
+
+    def _show(self, heights: Floats) -> None:
+        low, high = float(heights.min()), float(heights.max())
+        if self._from_zero and not self.is_log:
+            low, high = min(low, 0.0), max(high, 0.0)
+        if self.is_log:
+            span = max(high - low or 1.0, _SMALLEST_LOG_SPAN)
+        else:
+            span = max(high - low or abs(high) or 1.0, _SMALLEST_SPAN)
+        if self._is_chosen and self.bottom <= low and high <= self.top and span > 0.5 * (self.top - self.bottom):
+            return
+        self._is_chosen = True
+        self.bottom, self.top = low - 0.08 * span, high + 0.12 * span
+
+
+def _finite(drawn: list[Floats]) -> Floats:
+    heights = np.concatenate([np.empty(0), *drawn])
+    return heights[np.isfinite(heights)]
+
+
+def _without_spikes(heights: Floats) -> Floats:
+    """What of a noisy curve has to be seen."""
+    heights = heights[np.isfinite(heights)]
+    if len(heights) < _FEWEST:
+        return heights
+    low, high = (float(edge) for edge in np.percentile(heights, _COMMON))
+    common = high - low
+    if common == 0:
+        return heights
+    if heights.max() > high + _FAR * common:
+        heights = heights[heights <= high + common]
+    if heights.min() < low - _FAR * common:
+        heights = heights[heights >= low - common]
+    return heights

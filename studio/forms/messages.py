@@ -1,0 +1,115 @@
+"""What a form says about values and faults. No Qt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from studio.state.drafts.setting_specs import kinds, specs
+from studio.widgets import format_number
+from training import catalog
+from training.config.describe import FieldSpec
+from training.config.run import SECTIONS
+from training.errors import Problem
+
+_NAMED = ("dataset", "model", "objective")  # sections whose kinds other sections' sentences name
+
+
+KindOf = Callable[[str], str]
+"""What is chosen in a section: ``Draft.kind``."""
+
+
+def as_sentence(message: str, kind_of: KindOf | None = None) -> str:
+    """A problem's message as a sentence of its own: it stands under the field, so the field's name is not repeated."""
+    message = with_titles(message, kind_of)
+    return message[:1].upper() + message[1:]
+
+
+def with_titles(message: str, kind_of: KindOf | None = None) -> str:
+    """``message`` with settings called as the forms call them: files name them by dotted keys, ``dataset.task``. What is to be
+    typed on the command line stays as it is. ``kind_of`` tells titles apart that each kind has of its own."""
+
+    def title(found: re.Match[str]) -> str:
+        key, verb, choice = found.groups()
+        by_kind = _settings().get(key, {})
+        if len({spec.title for spec in by_kind.values()}) == 1:
+            chosen = next(iter(by_kind.values()))
+        elif not (kind_of and by_kind) or (kind := kind_of(key.partition(".")[0])) not in by_kind:
+            return found[0]
+        else:
+            chosen = by_kind[kind]
+        return chosen.title + (f"{verb}{format_value(choice, chosen)}" if choice else "")
+
+    return re.sub(r"(?<![\w./])(?<!--set )([a-z]+\.[a-z_]+)(?![\w/=])(?:( to | is )(\w+))?", title, message)
+
+
+@cache
+def _settings() -> Mapping[str, Mapping[str, FieldSpec]]:
+    """The settings by dotted key and the kind of their section."""
+    found: dict[str, dict[str, FieldSpec]] = {}
+    for section in SECTIONS:
+        for kind in kinds(section) or ("",):
+            for spec in specs(section, kind).values():
+                found.setdefault(f"{section}.{spec.name}", {})[kind] = spec
+    return found
+
+
+def kind_sentence(section: str, message: str) -> str:
+    """The same about a kind: files call kinds by their names, people by their titles."""
+    titles = {entry.kind: entry.title for each in _NAMED for entry in catalog.entries(each)}
+    own = {entry.kind: entry.title for entry in catalog.entries(section)}
+    facts, choose, advice = message.partition("; choose ")
+    facts = re.sub(r"^\w+|(?<=but )\w+|(?<=which )\w+", lambda word: titles.get(word[0], word[0]), facts)
+    advice = re.sub(r"\w+", lambda word: own.get(word[0], word[0]), advice)
+    return as_sentence(facts + choose + advice)
+
+
+def with_title(title: str, message: str) -> str:
+    """A problem's message where the field cannot be seen."""
+    if not title:
+        return as_sentence(message)
+    first = message.partition(" ")[0]
+    return f"{title}: {message if first[1:].lower() != first[1:] else message[:1].lower() + message[1:]}"  # U-Net, GPT
+
+
+def problem_sentence(problem: Problem, spec: FieldSpec, value: Any) -> str:
+    """What stands under the field. An empty path needs other words than the general rule has for text."""
+    if spec.path and value == "":
+        return f"Choose a {'file or folder' if spec.path == 'any' else spec.path}."
+    if spec.editor not in ("int", "float", "numbers"):
+        return as_sentence(problem.message)
+    message = re.sub(r"(?<![\w.])(-?\d+)\.0(?!\d)", r"\1", problem.message)  # 1.0 as the form writes it: 1
+    position = problem.path.split(".")[2:]
+    if position and position[0].isdigit():
+        return f"Number {int(position[0]) + 1} {message}"
+    return as_sentence(message)
+
+
+def format_value(value: Any, spec: FieldSpec) -> str:
+    """A value as the form would show it, for tool tips."""
+    if value is None or value == "":
+        return spec.placeholder or "nothing"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, list):
+        return ", ".join(format_value(item, spec) for item in value) or "nothing"
+    if value in spec.choices:
+        return spec.label(value)
+    return format_number(value) if isinstance(value, int | float) else str(value)
+
+
+def allowed_range(spec: FieldSpec) -> str:
+    """The bounds in words, for the explanation; "" when there are none worth naming."""
+    if spec.editor not in ("int", "float"):
+        return ""
+    low, high = spec.minimum, spec.maximum
+    if high is not None and high >= 1e5:
+        high = None  # a bound that only keeps out nonsense (a million, 2^31) says nothing a person needs
+    parts = []
+    if low is not None:
+        parts.append(f"{'above' if spec.exclusive_minimum else 'at least'} {format_number(low)}")
+    if high is not None:
+        parts.append(f"{'below' if spec.exclusive_maximum else 'at most'} {format_number(high)}")
+    return f"Allowed: {' and '.join(parts)}." if parts else ""

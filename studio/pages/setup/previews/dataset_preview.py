@@ -1,0 +1,195 @@
+"""What is in the dataset: samples as the model sees them, classes, what was left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
+
+from studio.charts.histogram import Histogram
+from studio.charts.scatter import Scatter
+from studio.pages.setup.previews.engine_query import EngineQuery
+from studio.pages.setup.previews.images import class_color, thumbnails
+from studio.pages.setup.previews.text_card import TextCard
+from studio.state.formats import format_size
+from studio.theme import SPACING
+from studio.widgets import Bar, BarList, Card, KeyValueTable, Segmented, StatusPill, ThumbnailGrid, label, vbox
+
+_MOST_HISTOGRAMS = 6
+_PART_TITLES = {"train": "for training", "validation": "for validation", "test": "for testing"}
+
+
+class DatasetPreview(QWidget):
+    """Shows the answer of an inspection."""
+
+    def __init__(self, question: EngineQuery) -> None:
+        super().__init__()
+        self._question = question
+        self._report: Mapping[str, Any] = {}
+        self._samples = self._build_samples()
+        self._classes = Card("Classes", "chart")
+        self.bars = BarList(max_rows=10)
+        self.bars.setAccessibleName("Training samples of each class")
+        self._classes.add(self.bars)
+        self._values = Card("Target distribution", "chart")
+        self.histograms = [Histogram() for _ in range(_MOST_HISTOGRAMS)]
+        for histogram in self.histograms:
+            self._values.add(histogram)
+        self._facts_card = Card("Facts", "info")
+        self._facts = KeyValueTable()
+        self._notes = label("", "help", wrap=True)
+        self._facts_card.add(self._facts, self._notes)
+        self._left_out = Card("Skipped files", "warning", collapsible=True)
+        self._left_out_count = StatusPill("", "warning")
+        self._left_out.add_action(self._left_out_count)
+        self.left_out_list = _word_list()
+        self._left_out.add(self.left_out_list)
+        vbox(
+            self._samples,
+            TextCard(question),
+            self._left_out,
+            self._classes,
+            self._values,
+            self._facts_card,
+            parent=self,
+            spacing=SPACING.l,
+        )
+        question.changed.connect(self._update)
+        self._update()
+
+    def _build_samples(self) -> Card:
+        card = Card("Samples", "image")
+        self.variation = Segmented([("varied", "Augmented"), ("original", "Original")])
+        self.variation.setAccessibleName("Which version of the samples")
+        self.variation.current_changed.connect(self._show_images)
+        card.add_action(self.variation)
+        self.grid = ThumbnailGrid(tile=66, max_rows=4)
+        self.grid.setProperty("flat", True)
+        self._scatter = Scatter()
+        self._summary = label("", "help", wrap=True)
+        card.add(self.grid, self._scatter, self._summary)
+        return card
+
+    def _update(self) -> None:
+        report = self._question.answer
+        if report is None or report is self._report:
+            return
+        self._report = report
+        self._summary.setText(size_sentence(report))
+        has_images = "thumbnails" in report
+        self.grid.setVisible(has_images)
+        self.variation.setVisible(has_images)
+        points = report.get("points", {})
+        self._scatter.setVisible(bool(points))
+        self._samples.setVisible(has_images or bool(points))
+        if has_images:
+            self._show_images()
+        else:
+            self._scatter.set_points(points.get("x", ()), points.get("y", ()), points.get("label", ()))
+        self._show_classes(report)
+        self._show_values(report)
+        self._show_left_out(report)
+        self._facts.set_rows(fact_rows(report))
+        self._notes.setText("\n".join(self._question.notes))
+        self._notes.setVisible(bool(self._question.notes))
+
+    def _show_images(self) -> None:
+        self.grid.set_thumbnails(thumbnails(self._report, varied=self.variation.current() == "varied"))
+
+    def _show_classes(self, report: Mapping[str, Any]) -> None:
+        names, masked = report["classes"], report.get("target") == "mask"
+        counts = report.get("place_counts", ()) if masked else report["counts"]["train"]
+        self._classes.setVisible(len(counts) == len(names))  # values to predict are not counted
+        if len(counts) != len(names):
+            return
+        total = sum(counts) or 1
+        what = "labels" if report.get("target") == "labels" else "classes"
+        self._classes.set_title(what.capitalize())
+        self._classes.set_subtitle(
+            "Colors in the images above, and the share of their pixels"
+            if masked
+            else f"Training samples of each of the {len(names)} {what}"
+        )
+        self.bars.set_bars(
+            [
+                Bar(
+                    str(name),
+                    count,
+                    text=f"{count / total:.1%}" if masked else "",
+                    tooltip=f"{name}: {count:,} ({count / total:.1%})",
+                    tone="accent" if count else "danger",
+                    color=class_color(number) if masked else "",
+                )
+                for number, (name, count) in enumerate(zip(names, counts, strict=True))
+            ]
+        )
+
+    def _show_values(self, report: Mapping[str, Any]) -> None:
+        histograms = report.get("histograms", ())
+        self._values.setVisible(bool(histograms))
+        for number, shown in enumerate(self.histograms):
+            shown.setVisible(number < len(histograms))
+            if number < len(histograms):
+                found = histograms[number]
+                shown.set_counts(found["name"], found["low"], found["high"], found["counts"])
+        more = len(report["classes"]) - len(histograms)
+        self._values.set_subtitle(f"The first {len(histograms)}, and {more} more" if histograms and more else "")
+
+    def _show_left_out(self, report: Mapping[str, Any]) -> None:
+        skipped, total = report.get("skipped", ()), int(report.get("skipped_total", 0))
+        self._left_out.setVisible(total > 0)
+        self._left_out_count.set_status(f"{total:,} file{'s' if total != 1 else ''}", "warning")
+        self.left_out_list.clear()
+        for item in skipped:
+            row = QListWidgetItem(f"{item['path']}\n{item['reason']}")
+            row.setToolTip(f"{item['path']}: {item['reason']}")
+            self.left_out_list.addItem(row)
+        if total > len(skipped):
+            self.left_out_list.addItem(f"and {total - len(skipped):,} more")
+        height = self.left_out_list.sizeHintForRow(0) if total else 0
+        self.left_out_list.setFixedHeight(min(max(len(skipped), 1), 4) * max(height, 20) + 8)
+
+
+def _word_list() -> QListWidget:
+    words = QListWidget()
+    words.setProperty("flat", True)
+    words.setAccessibleName("Skipped files and why")
+    words.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    words.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+    words.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
+    return words
+
+
+def size_sentence(report: Mapping[str, Any]) -> str:
+    """How many samples each part has."""
+    parts = [f"{count:,} {_PART_TITLES.get(part, part)}" for part, count in report["samples"].items()]
+    return ", ".join(parts) + "."
+
+
+def fact_rows(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Shape, normalization and how batches will be made."""
+    shape = [int(side) for side in report["shape"]]
+    if len(shape) == 3:
+        color = {1: "grayscale", 3: "RGB"}.get(shape[0], f"{shape[0]} channels")
+        rows = [("Input shape", f"{shape[2]} × {shape[1]} pixels, {color}")]
+    elif len(shape) == 2:
+        rows = [("Query shape", f"up to {shape[0]} items of {shape[1]} number{'s' if shape[1] != 1 else ''}")]
+    elif report.get("layout") == "tokens":
+        rows = [("Input shape", f"{shape[0]:,} tokens and the one that follows")]
+        counts = report.get("token_counts", {}).items()
+        rows += [(f"Tokens {_PART_TITLES[part]}", f"{count:,}") for part, count in counts]
+    else:
+        rows = [("Input shape", f"{shape[0]} number{'s' if shape[0] != 1 else ''}")]
+    rows.append(("Samples", size_sentence(report).rstrip(".")))
+    normalisation = report.get("normalisation")
+    if normalisation:
+        rows.append(("Mean", ", ".join(f"{value:.3f}" for value in normalisation["mean"])))
+        rows.append(("Standard deviation", ", ".join(f"{value:.3f}" for value in normalisation["std"])))
+    if report.get("bytes"):
+        rows.append(("Size in memory", format_size(int(report["bytes"]))))
+    batches = report.get("batches")
+    if batches:
+        rows.append(("Batches", f"{batches['mode'].capitalize()}: {batches['reason']}"))
+    return rows

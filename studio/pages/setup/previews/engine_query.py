@@ -1,0 +1,232 @@
+"""A question to the engine that is asked again, a moment after what it depends on has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from studio.engine.client import Ticket
+from studio.engine.host import Done, Failed, Progress
+from studio.engine.messages import Refusal, problems_from
+from studio.forms.messages import as_sentence, with_titles
+from studio.state.drafts.draft import Draft
+from training.config import RunConfig
+from training.errors import Problem
+
+DEBOUNCE = 400  # milliseconds of rest after the last edit
+
+About = Callable[[Draft], tuple[object, object]]
+"""Which data an answer is of, and what is learned of it."""
+
+
+Ask = Callable[[Mapping[str, Any], Done, Failed, Progress], Ticket]
+"""One of the host's questions: ``inspect_dataset``, ``summarise_model``."""
+
+
+class EngineQuery(QObject):
+    """Keeps one answer in step with the draft.
+
+    ``sections`` must be right before it is asked; ``depends_on`` gives what the answer depends on, so that another
+    learning rate does not read the dataset again. While a new answer is on its way the old one stays, and `busy` is on; one
+    that is of other data, or of another target, goes at once (``about``). A refused question is asked again after any change,
+    which may be what it takes.
+
+    Signals: `changed()` for answer, refusal, busy and progress alike.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        ask: Ask,
+        draft: Draft,
+        sections: tuple[str, ...],
+        depends_on: Callable[[RunConfig], object],
+        about: About,
+        parent: QObject | None = None,
+        *,
+        delay: int = DEBOUNCE,
+    ) -> None:
+        super().__init__(parent)
+        self.answer: dict[str, Any] | None = None
+        self.table: dict[str, Any] | None = None  # of a dataset that is one; also while its columns' roles are refused
+        self.notes: list[str] = []  # of the answer, with settings called as the forms call them
+        self.refusal = ""
+        self.problems: tuple[Problem, ...] = ()  # the settings that the refusal is about
+        self.busy = False
+        self.unread = False  # the draft has moved away from the answer, or from the refusal
+        self.progress: tuple[str, float | None] = ("", None)
+        self._ask = ask
+        self._draft = draft
+        self._sections = sections
+        self._depends_on = depends_on
+        self._about = about
+        self._shown = about(draft)
+        self._key: object = None  # what the answer, or the one on its way, depends on
+        self._asked: RunConfig | None = None
+        self._refused = False  # by the engine
+        self._serial = 0
+        self._settling = False
+        self._ticket: Ticket | None = None
+        self._active = False
+        self._timer = QTimer(self, singleShot=True, interval=delay)
+        self._timer.timeout.connect(self._ask_now)
+        draft.changed.connect(self.follow)
+        draft.looked_again.connect(self._look_again)
+
+    def set_active(self, active: bool) -> None:
+        """Ask only while somebody can see the answer."""
+        self._active = active
+        if active:
+            self._look_again()
+        elif self._timer.isActive():
+            # Not asked yet: a run that begins now would have to share its cores with the answer.
+            self._timer.stop()
+            self._key = None
+            self.busy = False
+            self.changed.emit()
+
+    @property
+    def in_step(self) -> bool:
+        """Whether what is shown was asked with the draft as it stands: its signals come before the question follows it."""
+        config = self._draft.usable_config(*self._sections)
+        key = None if config is None else self._depends_on(config)
+        return not self.unread and not self.busy and key == self._key
+
+    @Slot()
+    def _look_again(self) -> None:
+        if self._refused:
+            self._key = None  # what was wrong may have been put right elsewhere
+        self.follow()
+
+    def settle(self, change: Callable[[], None]) -> None:
+        """Carry out a change of the draft that says no more than what the answer found, if it is an answer to that draft."""
+        self._settling = settles = self.answer is not None and self.in_step
+        try:
+            change()
+        finally:
+            self._settling = False
+        config = self._draft.usable_config(*self._sections)
+        if settles and config is not None:
+            self._key, self._asked, self._shown = self._depends_on(config), config, self._about(self._draft)
+
+    def ask_again(self) -> None:
+        """Ask although nothing changed (the files may have)."""
+        self._key = None
+        self.follow()
+
+    def follow(self) -> None:
+        """See whether the draft has moved away from the answer."""
+        if not self._active or self._settling:
+            return
+        self._forget_other_data()
+        config = self._draft.usable_config(*self._sections)
+        if config is None:
+            self._drop("Fix the highlighted fields to see a preview.")
+            return
+        key = self._depends_on(config)
+        if key != self._key:
+            self.problems, self.refusal = (), ""  # those of another question
+        if key != self._key or (self._refused and config != self._asked):
+            if key != self._key:  # and not only asked once more
+                self.unread = True
+            self._key, self._asked = key, config
+            self._forget_ticket()
+            self._timer.start()
+            self.busy = True
+            self.changed.emit()
+
+    def _forget_other_data(self) -> None:
+        """Show nothing of data, or of a target, that is no longer chosen. A table stays while its file does: what its columns
+        are for is what is being asked."""
+        about = self._about(self._draft)
+        if about == self._shown:
+            return
+        same_data, self._shown = about[0] == self._shown[0], about
+        self.answer, self.notes = None, []
+        self._key = None  # asked for once more, even where the data turns out to be the same, named otherwise
+        self.unread = True
+        if self.table is not None:
+            columns = [{**column, "role": ""} for column in self.table["columns"]]
+            self.table = {**self.table, "columns": columns} if same_data else None
+        self.changed.emit()
+
+    def _ask_now(self) -> None:
+        config = self._draft.usable_config(*self._sections)
+        if config is None:
+            return
+        self._asked = config
+        self._serial += 1
+        serial = self._serial
+        self.progress = ("", None)
+
+        def done(answer: dict[str, Any]) -> None:
+            if serial == self._serial:
+                refused = answer.get("refused", "")
+                self.problems, self._refused = problems_from(answer), bool(refused)
+                self.answer, self.refusal = (None, self._without_setting(refused)) if refused else (answer, "")
+                self.notes = [with_titles(str(note), self._draft.kind) for note in answer.get("notes", ())]
+                self.table = answer.get("table")
+                self._finish()
+
+        def failed(refusal: Refusal) -> None:
+            if serial == self._serial:
+                self.answer, self.table, self.refusal = None, None, self._without_path(refusal)
+                self.problems, self._refused = settings_blamed(refusal, config), True
+                self._finish()
+
+        def progress(text: str, fraction: float | None) -> None:
+            if serial == self._serial:
+                self.progress = (text, fraction)
+                self.changed.emit()
+
+        self._ticket = self._ask(config.model_dump(mode="json"), done, failed, progress)
+
+    def _finish(self) -> None:
+        self._ticket = None
+        self.busy = self.unread = False
+        self.changed.emit()
+
+    def _drop(self, why: str) -> None:
+        self._timer.stop()
+        self._forget_ticket()
+        self._key, self.problems, self.unread = None, (), False
+        if self.answer is not None or self.refusal != why or self.busy:
+            self.answer, self.refusal, self.busy = None, why, False
+            self.changed.emit()
+
+    def _forget_ticket(self) -> None:
+        self._serial += 1  # an answer on its way is no longer ours
+        if self._ticket is not None:
+            self._ticket.cancel()
+            self._ticket = None
+
+    def _without_path(self, refusal: Refusal) -> str:
+        """The refusal for a reader who looks at the very panel: the dotted path of the setting says nothing to them."""
+        if len(refusal.problems) == 1:
+            return as_sentence(f"{refusal.problems[0].message} {refusal.advice}".strip(), self._draft.kind)
+        return with_titles(str(refusal), self._draft.kind)
+
+    def _without_setting(self, sentence: str) -> str:
+        """``dataset.targets: the table has`` as ``The table has``, for the same reader."""
+        path, colon, message = sentence.partition(": ")
+        return as_sentence(message if colon and " " not in path else sentence, self._draft.kind)
+
+
+_PLACES = ("dataset", "model")  # sections whose file or folder a sentence may begin with
+
+
+def settings_blamed(refusal: Refusal, config: RunConfig) -> tuple[Problem, ...]:
+    """Those that ``refusal`` names. Where it begins with a file or folder instead, the setting that says so; a network of one's
+    own that is given arguments may be right but for them, so they are marked in its place."""
+    if refusal.problems:
+        return refusal.problems
+    places = {section: str(getattr(getattr(config, section), "path", None) or "") for section in _PLACES}
+    begun = [section for section, place in places.items() if place and refusal.message.startswith(place)]
+    if not begun:
+        return ()
+    section = max(begun, key=lambda each: len(places[each]))  # the file of a network may lie in the folder of the data
+    names = [f"arguments.{name}" for name in getattr(getattr(config, section), "arguments", {})] or ["path"]
+    return tuple(Problem(f"{section}.{name}", str(refusal)) for name in names)

@@ -1,0 +1,129 @@
+"""What is known about the run that is being prepared: the answers of the engine, and what follows from them."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from studio.engine.host import EngineHost
+from studio.pages.setup.previews.engine_query import DEBOUNCE, EngineQuery
+from studio.pages.setup.previews.run_length import RunLength, run_length
+from studio.state.drafts.draft import Draft
+from studio.state.drafts.recipes import place
+from studio.state.formats import kind_title
+from training.config import RunConfig
+from training.config.fields import join_names
+from training.config.rules.optimizer_state import GROUPING
+from training.config.rules.task import task_problems
+from training.errors import ConfigError, Problem
+from training.schedules import make_schedule
+from training.system.untrusted import escape_unprintable
+
+_LONGEST = 60  # letters of what is being read
+
+
+def _dataset_key(config: RunConfig) -> object:
+    return (config.dataset, config.seed)
+
+
+def _data_chosen(draft: Draft) -> tuple[object, object]:
+    """Where the data lies, and what is to be learned of it, as far as the form tells."""
+    data = draft.data()
+    return place(data), [data["dataset"].get(name) for name in ("targets", "task", "label_separator", "query_column")]
+
+
+def _network_chosen(draft: Draft) -> tuple[object, object]:
+    return (*_data_chosen(draft), draft.kind("model")), draft.kind("objective")
+
+
+def _model_key(config: RunConfig) -> object:
+    optimizer = config.optimizer  # how it groups the parameters is part of the answer
+    grouping = [getattr(optimizer, name, None) for name in GROUPING]
+    return (config.dataset, config.model, config.objective, optimizer.kind == "muon", grouping)
+
+
+class PreviewModel(QObject):
+    """Signals: `changed()` when anything known has changed, the draft included."""
+
+    changed = Signal()
+
+    def __init__(self, engine: EngineHost, draft: Draft, parent: QObject, *, delay: int = DEBOUNCE) -> None:
+        super().__init__(parent)
+        self.draft = draft
+        self.dataset = EngineQuery(
+            partial(engine.ask, "inspect_dataset"), draft, ("dataset",), _dataset_key, _data_chosen, self, delay=delay
+        )
+        built_of = ("dataset", "model", "objective")
+        self.model = EngineQuery(
+            partial(engine.ask, "summarise_model"), draft, built_of, _model_key, _network_chosen, self, delay=delay
+        )
+        self._set_problems: tuple[Problem, ...] = ()
+        for question in (self.dataset, self.model):
+            question.changed.connect(self._on_changed)
+        draft.changed.connect(self._on_changed)
+
+    def set_active(self, active: bool) -> None:
+        """Ask only while the page can be seen."""
+        self.dataset.set_active(active)
+        self.model.set_active(active)
+
+    def ask_again(self) -> None:
+        """Look at the files again."""
+        self.dataset.ask_again()
+        self.model.ask_again()
+
+    def find_awaited(self) -> str:
+        """What Start waits for: whoever chose a column of a file should have seen what it holds. Data that is made on the spot is
+        what the form says."""
+        config = self.draft.usable_config("dataset")
+        if config is None or not self.dataset.unread or not hasattr(config.dataset, "path"):
+            return ""
+        targets, place = getattr(config.dataset, "targets", ()), config.dataset.path
+        what = join_names(list(targets)) if isinstance(targets, tuple) else ""
+        what = what or (Path(place).name if place else kind_title("dataset", config.dataset.kind))
+        return f"Reading the preview of {escape_unprintable(what, _LONGEST)} …"
+
+    @property
+    def samples(self) -> int | None:
+        """How many samples are trained on; None while the dataset has not been read."""
+        return None if self.dataset.answer is None else int(self.dataset.answer["samples"]["train"])
+
+    def length(self) -> RunLength | None:
+        """How long the run will be; None while the settings that decide it are wrong."""
+        config = self.draft.usable_config("loop")
+        return run_length(config, self.samples) if config is not None else None
+
+    def _on_changed(self) -> None:
+        self._mark_settings()
+        self.changed.emit()
+
+    def _mark_settings(self) -> None:
+        """What can only be said once the data was looked at: whether the schedule fits the run and the task the target, and
+        what the engine refused to read or to build."""
+        found: tuple[Problem, ...] = ()
+        length = self.length()
+        config = self.draft.usable_config("schedule", "optimizer", "loop")
+        if config is not None and length is not None and not length.assumed:
+            try:
+                make_schedule(config.schedule, config.optimizer.lr, length.total_steps)
+            except ConfigError as error:
+                found = error.problems
+        found = (*found, *self._misfits())
+        for problem in (*self.dataset.problems, *self.model.problems):
+            if problem.path not in [each.path for each in found]:
+                found = (*found, problem)
+        # What the engine itself refused stays until the next edit; only our own finding is taken back.
+        if found or (self._set_problems and self.draft.engine_problems() == self._set_problems):
+            self._set_problems = found
+            self.draft.set_engine_problems(found)
+
+    def _misfits(self) -> list[Problem]:
+        """What does not go with the target, where only the data itself tells what that is."""
+        answer = self.dataset.answer
+        config = self.draft.usable_config("dataset", "model", "objective", "loader", "checkpoints")
+        if answer is None or self.dataset.unread or config is None or config.dataset.target is not None:
+            return []
+        known = list(task_problems(config))
+        return [problem for problem in task_problems(config, answer.get("target")) if problem not in known]

@@ -1,0 +1,164 @@
+"""A table's first rows, with what each column holds and what it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QBrush, QColor, QResizeEvent
+from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
+
+from studio.pages.setup.previews.engine_query import EngineQuery
+from studio.theme import theme
+from studio.widgets import Card, StatusPill, dress_table
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+_NO_PARENT = QModelIndex()
+_ROW_HEIGHT = 28
+_MOST_ROWS = 12
+_WIDEST = 190
+_FIGURES = ("numbers", "whole numbers")
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_ABOUT = ("Role", "Type", "Values", "Missing")
+
+
+class ColumnTable(QAbstractTableModel):
+    """Above the rows of the file stand four that tell of its columns. What is predicted comes first."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._columns: Sequence[Mapping[str, Any]] = ()
+        self._rows: Sequence[Sequence[str]] = ()
+        self._order: Sequence[int] = ()
+
+    def replace(self, table: Mapping[str, Any]) -> None:
+        """Show another table, as ``training.data.tables.table_preview`` describes it."""
+        columns = table["columns"]
+        self.beginResetModel()
+        # While the roles are being asked for, nothing moves.
+        if any(column["role"] for column in columns) or len(columns) != len(self._order):
+            self._order = sorted(range(len(columns)), key=lambda at: columns[at]["role"] != "target")
+        self._columns = [columns[at] for at in self._order]
+        self._rows = [[row[at] for at in self._order] for row in table["rows"]]
+        self.endResetModel()
+
+    def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(_ABOUT) + len(self._rows)
+
+    def columnCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self._columns)
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        column, row = self._columns[index.column()], index.row()
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+            return self._about(column)[row] if row < len(_ABOUT) else self._rows[row - len(_ABOUT)][index.column()]
+        if role == Qt.ItemDataRole.ForegroundRole:
+            return _brush(_ink(column["role"], about=row < len(_ABOUT)))
+        if role == Qt.ItemDataRole.BackgroundRole and column["role"] == "target":
+            return _brush(theme().palette.accent_soft)
+        if role == Qt.ItemDataRole.TextAlignmentRole and column["holds"] in _FIGURES:
+            return _RIGHT
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if role == Qt.ItemDataRole.TextAlignmentRole and orientation == Qt.Orientation.Horizontal:
+            return _RIGHT if self._columns[section]["holds"] in _FIGURES else _LEFT
+        if role == Qt.ItemDataRole.DisplayRole:
+            if orientation == Qt.Orientation.Horizontal:
+                return self._columns[section]["name"]
+            return _ABOUT[section] if section < len(_ABOUT) else f"{section - len(_ABOUT) + 1}"
+        if role == Qt.ItemDataRole.ToolTipRole and orientation == Qt.Orientation.Horizontal:
+            column = self._columns[section]
+            return f"{column['name']}: {', '.join(filter(None, self._about(column)[:3]))}"
+        return None
+
+    @staticmethod
+    def _about(column: Mapping[str, Any]) -> tuple[str, str, str, str]:
+        distinct = column["distinct"]
+        return (
+            str(column["role"]),
+            str(column["holds"]),
+            "" if distinct is None else f"{distinct:,} unique",
+            f"{column['missing']:,}" if column["missing"] else "none",
+        )
+
+
+def _ink(role: str, about: bool) -> str:
+    palette = theme().palette
+    if role in ("target", "left out"):
+        return palette.accent_text if role == "target" else palette.faint
+    return palette.muted if about else palette.text
+
+
+def _brush(color: str) -> QBrush:
+    return QBrush(QColor(color))
+
+
+class ColumnView(QTableView):
+    """As many whole columns as there is room for; what is left over widens them, so that the next begins at the edge."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fit_columns()
+
+    def fit_columns(self) -> None:
+        """Give each column the width of what it holds, and share out the rest."""
+        header, room = self.horizontalHeader(), self.viewport().width()
+        widths = []
+        for column in range(header.count()):
+            needed = max(self.sizeHintForColumn(column), header.sectionSizeHint(column))
+            widths.append(min(needed + 1, _WIDEST))  # one for the line that is not drawn
+        whole = sum(reached <= room for reached in accumulate(widths))
+        if 0 < whole < len(widths):
+            spare, odd = divmod(room - sum(widths[:whole]), whole)
+            for column in range(whole):
+                widths[column] += spare + (column < odd)
+        for column, width in enumerate(widths):
+            header.resizeSection(column, width)
+
+
+class TableCard(Card):
+    """Follows ``question`` and is there only while its dataset is a table."""
+
+    def __init__(self, question: EngineQuery) -> None:
+        super().__init__("Table", "list")
+        self._question = question
+        self._shown: Mapping[str, Any] | None = None
+        self.model = ColumnTable(self)
+        self.view = ColumnView()
+        self.view.setModel(self.model)
+        self._count = StatusPill("", "neutral")
+        self.add_action(self._count)
+        self._dress()
+        self.add(self.view)
+        question.changed.connect(self._update)
+        self._update()
+
+    def _dress(self) -> None:
+        view = self.view
+        dress_table(view, "First rows of the table", _ROW_HEIGHT)
+        view.setSelectionBehavior(QTableView.SelectionBehavior.SelectColumns)
+        view.setHorizontalScrollMode(QTableView.ScrollMode.ScrollPerPixel)
+        view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        header = view.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setResizeContentsPrecision(40)
+
+    def _update(self) -> None:
+        table = self._question.table
+        self.setVisible(table is not None)
+        if table is None or table is self._shown:
+            return
+        self._shown = table
+        self.model.replace(table)
+        self.view.fit_columns()
+        columns = int(table["column_count"])
+        self._count.set_status(f"{columns:,} column{'s' if columns != 1 else ''}", "neutral")
+        rows = min(self.model.rowCount(), _MOST_ROWS)
+        frame = self.view.horizontalHeader().sizeHint().height() + self.view.horizontalScrollBar().sizeHint().height()
+        self.view.setFixedHeight(rows * _ROW_HEIGHT + frame + 6)

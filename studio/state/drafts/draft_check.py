@@ -1,0 +1,88 @@
+"""What is wrong with a draft, and what of it can be used although other parts are wrong. No Qt here."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from studio.state.drafts.setting_specs import RUN, default_kind, default_value, defaults, kinds, specs, split_path
+from training.config import RunConfig
+from training.config.rules.problems import cross_problems, problems_from
+from training.config.run import SECTIONS
+from training.errors import Problem
+from training.runs.cli_consent import checkpoint_problems
+
+
+def check(data: Mapping[str, Any]) -> tuple[RunConfig | None, list[Problem]]:
+    """The configuration ``data`` describes, and all that is wrong with it; None when anything is."""
+    try:
+        config = RunConfig.model_validate(data)
+    except ValidationError as error:
+        problems = problems_from(error, data)
+        return None, problems + _further_problems(data, problems)
+    problems = [*cross_problems(config), *checkpoint_problems(config)]
+    return (None if problems else config), problems
+
+
+def _further_problems(data: Mapping[str, Any], problems: Iterable[Problem]) -> list[Problem]:
+    """Rules across sections whose sections are fine: a missing folder shows although the learning rate is wrong too."""
+    wrong = {split_path(problem.path)[0] for problem in problems}
+    repaired = usable_config(data, problems)
+    if repaired is None:
+        return []
+    return [problem for problem in cross_problems(repaired) if split_path(problem.path)[0] not in wrong]
+
+
+def usable_config(data: Mapping[str, Any], problems: Iterable[Problem]) -> RunConfig | None:
+    """``data`` with the default in place of each setting that is wrong; None when a required one is missing."""
+    repaired = copy.deepcopy(dict(data))
+    for problem in problems:
+        section, name = split_path(problem.path)
+        values = repaired if section == RUN else repaired.get(section)
+        if isinstance(values, dict) and name != "kind":
+            values.pop(name, None)
+    try:
+        return RunConfig.model_validate(repaired)
+    except ValidationError:
+        return None
+
+
+def complete(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """``data`` with every setting present and nothing that no form shows, and the paths that had to be left out.
+
+    Simple values stay as they are, right or wrong: they may be half typed.
+    """
+    left_out = [key for key in data if key not in SECTIONS and key not in specs(RUN)]
+    result: dict[str, Any] = {}
+    for name, spec in specs(RUN).items():
+        value = data.get(name, default_value(spec))
+        result[name] = value if _simple(value) else default_value(spec)
+    for section in SECTIONS:
+        given = data.get(section)
+        values = given if isinstance(given, Mapping) else {}
+        kind = str(values.get("kind", default_kind(section)))
+        if kind not in kinds(section):
+            if kind:
+                left_out.append(f"{section}.kind")
+            kind = default_kind(section)
+        result[section] = defaults(section, kind)
+        for name, value in values.items():
+            if name == "kind":
+                continue
+            if name in result[section] and _simple(value):
+                # TOML empties an optional setting by ""; in here that is None.
+                result[section][name] = None if value == "" and specs(section, kind)[name].optional else value
+            else:
+                left_out.append(f"{section}.{name}")
+    return result, left_out
+
+
+def _simple(value: Any) -> bool:
+    if isinstance(value, dict):  # a table
+        return all(_simple(item) and not isinstance(item, dict) for item in value.values())
+    if isinstance(value, list | tuple):
+        return all(isinstance(item, bool | int | float | str) for item in value)
+    return value is None or isinstance(value, bool | int | float | str)

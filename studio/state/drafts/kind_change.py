@@ -1,0 +1,80 @@
+"""What becomes of a section's settings when another kind is chosen in it. No Qt."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from studio.state.drafts.setting_specs import default_value, defaults, plain, same_sort, specs
+from training.config.describe import FieldSpec
+from training.config.rules.optimizer_scale import Moved, carry_to_scale, move_rates, take_peak
+
+Data = dict[str, Any]
+
+
+class OtherKinds:
+    """The sections of kinds that were left for others, to come back as they were."""
+
+    def __init__(self) -> None:
+        self._left: dict[tuple[str, str], _Left] = {}
+
+    def clear(self, but: str = "") -> None:
+        """Forget them all, but for those of one section."""
+        self._left = {place: left for place, left in self._left.items() if place[0] == but}
+
+    def change(self, data: Data, section: str, kind: str) -> tuple[list[str], Moved]:
+        """Write another ``kind`` into ``section`` of ``data``: as it was left, or with what the one before carries over. With
+        another optimizer all rates go to its scale. Returns the settings of other sections that changed, and what moved
+        when an optimizer was chosen for the first time."""
+        is_optimizer = section == "optimizer"
+        left = self._left.pop((section, kind), None)
+        others = take_peak(data) if is_optimizer else {}
+        for highest, _ in others.values():
+            data["optimizer"] = {**data["optimizer"], "lr": highest}
+        old = data[section]
+        new = data[section] = left.section if left else carry_over(section, old, kind)
+        rates = move_rates(data, old, new, left.rates if left else {}) if is_optimizer else {}
+        self._left[section, str(old["kind"])] = _Left(old, {path: before for path, (before, _) in rates.items()})
+        moved = {path: pair for path, pair in rates.items() if not equal(*pair)}
+        first = is_optimizer and not left
+        told = {f"optimizer.{name}": pair for name, pair in _differences(old, new)} | moved if first else {}
+        return [*others, *moved], told
+
+
+@dataclass(frozen=True)
+class _Left:
+    """A ``section`` and, where it is an optimizer, the ``rates`` elsewhere, by dotted path."""
+
+    section: Data
+    rates: Data
+
+
+def carry_over(section: str, old: Data, kind: str) -> Data:
+    """Defaults of ``kind``, but for settings both kinds have and that the person changed: a chosen folder stays."""
+    values = defaults(section, kind)
+    before = specs(section, str(old["kind"]))
+    for name, spec in specs(section, kind).items():
+        if name in before and same_sort(before[name], spec) and _is_changed(old, name, before):
+            values[name] = copy.deepcopy(old[name])
+    if section == "optimizer":
+        carry_to_scale(old, values)
+    return values
+
+
+def equal(first: Any, second: Any) -> bool:
+    """Equal and of one sort: 1 and 1.0 are the same number, True and 1 are not the same thing."""
+    return plain(first) == plain(second) and isinstance(first, bool) == isinstance(second, bool)
+
+
+def _differences(old: Data, new: Data) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """Settings of both whose value was not the default and is another now."""
+    before = specs("optimizer", old["kind"])
+    for name in before:
+        if name in new and _is_changed(old, name, before) and not equal(old[name], new[name]):
+            yield name, (old[name], new[name])
+
+
+def _is_changed(old: Data, name: str, before: Mapping[str, FieldSpec]) -> bool:
+    return not equal(old[name], default_value(before[name]))

@@ -1,0 +1,227 @@
+"""All runs of the workspace, read in the background."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal, Slot
+
+from studio.services.background import Background
+from studio.state.formats import kind_title
+from training.control import UNASKED
+from training.errors import InputError
+from training.runs.folder import RunFolder, delete_run, owner_of
+from training.runs.records.series import sample_series
+
+if TYPE_CHECKING:
+    from training.runs.index import Index
+
+logger = logging.getLogger(__name__)
+
+_SPARK_POINTS = 40
+_SPARK_ROWS = 64  # steps behind each point of a long run: enough for a calm line, however many steps there are
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One run in a list: its status record, and its loss thinned to a few points."""
+
+    record: dict[str, Any]
+    losses: tuple[float, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The run's identity."""
+        return str(self.record["run"])
+
+    @property
+    def folder(self) -> RunFolder:
+        """Where it lies."""
+        return RunFolder(Path(self.record["folder"]))
+
+    @property
+    def status(self) -> str:
+        """created, running, paused, completed, stopped, failed or interrupted."""
+        return str(self.record.get("status", ""))
+
+    @property
+    def parent(self) -> str:
+        """The run it was branched from; "" for one that started from the beginning."""
+        parent = self.record.get("parent")
+        return str(parent.get("run") or "") if isinstance(parent, dict) else ""
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether it was stopped because its window had gone, or the system went down, and not been resumed since."""
+        return self.status == "stopped" and self.record.get("reason") in UNASKED
+
+    @cached_property
+    def search_text(self) -> str:
+        """What a search looks through, in lower case."""
+        words = [str(self.record.get(key, "")) for key in ("name", "run", "dataset", "model")]
+        words += [kind_title(key, str(self.record.get(key, ""))) for key in ("dataset", "model")]
+        return " ".join(words).lower()
+
+    @property
+    def duration(self) -> float:
+        """Seconds that were worked on it: pauses, and the time between two attempts, are none."""
+        worked = self.record.get("seconds")
+        if worked is not None:
+            return float(worked)
+        # An earlier version did not count them.
+        created = float(self.record.get("created") or 0.0)
+        ended = self.record.get("ended") or self.record.get("updated") or created
+        return max(float(ended) - created, 0.0)
+
+
+class RunLibrary(QObject):
+    """The list of runs.
+
+    Signals:
+        refreshed(): ``runs`` is as new as the folders.
+        failed(): they could not be read; ``problem`` says why.
+    """
+
+    refreshed = Signal()
+    failed = Signal()
+
+    def __init__(self, workspace: Path, background: Background, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.runs: tuple[RunSummary, ...] = ()
+        self.loaded = False
+        self.problem = ""  # why the list could not be read last time
+        self._workspace = workspace
+        self._background = background
+        self._busy = False
+        self._again = False
+        self._doomed: set[str] = set()  # runs that are being deleted: nobody should be offered them any more
+        self._index: Index | None = None  # kept, as it remembers the records of runs that ended
+        self._known: dict[str, RunSummary] = {}  # as read last
+        self._sparks: dict[str, tuple[int, tuple[float, ...]]] = {}  # by run: size of its series, thinned losses
+
+    def find(self, run_id: str) -> RunSummary | None:
+        """The run ``run_id``, if it is known."""
+        return next((run for run in self.runs if run.id == run_id), None)
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read the workspace again; many calls at once become one more look."""
+        if self._busy:
+            self._again = True
+            return
+        self._busy = True
+        self._background.submit(self._read, self._on_read, self._on_failed)
+
+    def delete(self, folder: RunFolder, failed: Callable[[Exception], object]) -> None:
+        """Remove a run and its folder for good; a run that is being trained is refused."""
+
+        def work() -> None:
+            delete_run(folder)
+            index = self._open_index()
+            index.forget(folder.id)
+            index.close()
+
+        def kept(error: Exception) -> None:
+            self._doomed.discard(folder.id)
+            self.refresh()
+            failed(error)
+
+        def done(_none: None) -> None:
+            self._doomed.discard(folder.id)
+            self.refresh()
+
+        self._doomed.add(folder.id)
+        self._background.submit(work, done, kept)
+
+    def running_elsewhere(self) -> list[RunSummary]:
+        """Runs that some process is working on now, newest first."""
+        return [run for run in self._worked_on() if owner_of(run.folder)]
+
+    def is_overtaken(self) -> bool:
+        """Whether a run that was being worked on when the list was read has lost its process since."""
+        return not all(owner_of(run.folder) for run in self._worked_on())
+
+    def _worked_on(self) -> list[RunSummary]:
+        return [run for run in self.runs if run.status in ("running", "paused", "created")]
+
+    def latest(self) -> RunSummary | None:
+        """The run that was worked on last."""
+        return max(self.runs, key=lambda run: float(run.record.get("updated") or 0.0), default=None)
+
+    def find_interrupted(self) -> list[RunSummary]:
+        """Runs whose process vanished, or that were stopped by no person; newest first."""
+        return [run for run in self.runs if run.status == "interrupted" or run.cut_short]
+
+    def _open_index(self) -> Index:
+        # In the background thread, not at the top: the database library is a third of what the window would load.
+        from training.runs.index import Index
+
+        return Index(self._workspace)
+
+    def _read(self) -> tuple[RunSummary, ...]:
+        """In the background thread, which alone uses what is remembered between two looks."""
+        index = self._index = self._index or self._open_index()
+        try:
+            records = index.runs()
+        finally:
+            index.close()
+        self._known = {str(record["run"]): self._summary(record) for record in records}
+        return tuple(self._known.values())
+
+    def _summary(self, record: dict[str, Any]) -> RunSummary:
+        """The same object as last time for a run that ended and did not change since."""
+        known = self._known.get(str(record["run"]))
+        if known is not None and known.record is record:
+            return known
+        return RunSummary(record, self._losses(record))
+
+    def _losses(self, record: dict[str, Any]) -> tuple[float, ...]:
+        path = RunFolder(Path(record["folder"])).series_file
+        try:
+            size = path.stat().st_size
+            known = self._sparks.get(str(record["run"]))
+            if known and known[0] == size:
+                return known[1]
+            losses = thin(sample_series(path, _SPARK_POINTS, _SPARK_ROWS)["loss"])
+        except FileNotFoundError:
+            return ()
+        except (OSError, InputError) as error:
+            logger.warning("The losses of %s cannot be read: %s", record.get("run"), error)
+            return ()
+        self._sparks[str(record["run"])] = (size, losses)
+        return losses
+
+    def _on_read(self, runs: tuple[RunSummary, ...]) -> None:
+        self._busy = False
+        self.loaded, self.problem = True, ""
+        runs = tuple(run for run in runs if run.folder.id not in self._doomed)
+        if runs != self.runs:
+            self.runs = runs
+        self.refreshed.emit()
+        if self._again:
+            self._again = False
+            self.refresh()
+
+    def _on_failed(self, error: Exception) -> None:
+        self._busy = False
+        self._again = False
+        logger.warning("The list of runs could not be read: %s", error)
+        self.problem = str(error)
+        self.failed.emit()
+
+
+def thin(values: np.ndarray[Any, Any]) -> tuple[float, ...]:
+    """At most 40 means of neighboring values; what is not finite is left out."""
+    values = values[np.isfinite(values)].astype(np.float64)
+    points = min(_SPARK_POINTS, len(values))
+    if not points:
+        return ()
+    edges = np.arange(points + 1) * len(values) // points
+    means = np.add.reduceat(values, edges[:-1]) / np.diff(edges)
+    return tuple(means.tolist())

@@ -1,0 +1,83 @@
+"""Rows and columns of widgets, each in one call."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+
+from studio.theme import SPACING
+
+
+class Stretch(NamedTuple):
+    """Free room that grows with its share."""
+
+    share: int = 1
+
+
+STRETCH = Stretch()
+
+Item = QWidget | QLayout
+Part = Item | Stretch | int | tuple[Item, int] | tuple[Item, int, Qt.AlignmentFlag]
+"""What a row or column is made of: a widget or layout (with its stretch, and its alignment), free room, or pixels."""
+
+
+def hbox(
+    *parts: Part,
+    parent: QWidget | None = None,
+    spacing: int = SPACING.s,
+    margins: int | tuple[int, int, int, int] = 0,
+) -> QHBoxLayout:
+    """``parts`` from left to right, as the layout of ``parent`` where one is given."""
+    layout = QHBoxLayout(parent) if parent else QHBoxLayout()
+    layout.setSpacing(spacing)
+    layout.setContentsMargins(*(margins if isinstance(margins, tuple) else [margins] * 4))
+    fill(layout, *parts)
+    return layout
+
+
+def vbox(
+    *parts: Part,
+    parent: QWidget | None = None,
+    spacing: int = SPACING.s,
+    margins: int | tuple[int, int, int, int] = 0,
+) -> QVBoxLayout:
+    """``parts`` from top to bottom, as the layout of ``parent`` where one is given."""
+    layout = QVBoxLayout(parent) if parent else QVBoxLayout()
+    layout.setSpacing(spacing)
+    layout.setContentsMargins(*(margins if isinstance(margins, tuple) else [margins] * 4))
+    fill(layout, *parts)
+    return layout
+
+
+def in_widget(layout: QLayout) -> QWidget:
+    """A widget of its own for ``layout``."""
+    widget = QWidget()
+    widget.setLayout(layout)
+    return widget
+
+
+def empty(layout: QLayout) -> None:
+    """Take everything out of ``layout`` and delete its widgets."""
+    while (item := layout.takeAt(0)) is not None:
+        if (widget := item.widget()) is not None:
+            widget.hide()
+            widget.setParent(None)
+            widget.deleteLater()
+
+
+def fill(layout: QBoxLayout, *parts: Part) -> None:
+    """Append ``parts``."""
+    how: list[Any]  # stretch and alignment, as far as they are given
+    for part in parts:
+        if isinstance(part, Stretch):
+            layout.addStretch(part.share)
+        elif isinstance(part, int):
+            layout.addSpacing(part)
+        else:
+            item, *how = part if isinstance(part, tuple) else (part,)
+            if isinstance(item, QLayout):
+                layout.addLayout(item, *how)
+            else:
+                layout.addWidget(item, *how)

@@ -1,0 +1,207 @@
+"""What the main window does: its commands, what it says about the run, how it closes. Made after the first paint."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import QMainWindow
+
+from studio import identity
+from studio.actions.configurations import ask_and_open, ask_and_save
+from studio.actions.files import reveal
+from studio.actions.table import ActionSet
+from studio.engine.messages import EngineDeath
+from studio.engine.state import LIVE, RunState
+from studio.forms.consent_editor import ask_to_run
+from studio.panels.run_words import STATE_WORDS
+from studio.services.notifier import Notification
+from studio.state.context import AppContext
+from studio.state.runs.progress import Progress
+from studio.widgets import NavigationRail, Toast, ToastArea
+from studio.window.closing import CloseChoice, Closing, ask_about_run
+from studio.window.crash_notices import CrashNotices
+from studio.window.dialogs import AboutDialog, ReportDialog
+from studio.window.help import HelpWindow
+from studio.window.main_window import PAGES
+from studio.window.preferences import PreferencesDialog
+from studio.window.start_notices import StartNotices
+from training.errors import InputError
+from training.system.untrusted import escape_unprintable
+
+
+class MainController(QObject):
+    """Ties a window to the objects behind it."""
+
+    def __init__(self, context: AppContext, window: QMainWindow, rail: NavigationRail) -> None:
+        super().__init__(window)
+        self.context = context
+        self._window = window
+        self._rail = rail
+        self._last_state = RunState.IDLE
+        self.help: HelpWindow | None = None
+        self.closing = Closing(context, self)
+        self.notices = StartNotices(context)
+        self.crashes = CrashNotices(self.notices, window)
+        self.actions = ActionSet(
+            context,
+            window,
+            {
+                "open_config": lambda: ask_and_open(context, window),
+                "save_config": lambda: ask_and_save(context, window),
+                "open_workspace": self._open_workspace,
+                "preferences": self.show_preferences,
+                "help": self._help_here,
+                "about": lambda: AboutDialog(window).exec(),
+                "quit": window.close,
+            },
+        )
+        self.toasts = ToastArea(rail, rail.free_room)
+        self.toasts.details_wanted.connect(self._show_details)
+        context.notifier.notified.connect(self._on_notified)
+        context.notifier.withdrawn.connect(self.toasts.dismiss)
+        context.consent_needed.connect(self._on_consent_needed)
+        context.help_requested.connect(self.show_help)
+        context.live.state_changed.connect(self._on_run_state)
+        context.live.progress_changed.connect(self._on_progress)
+        context.engine.run_started.connect(self.toasts.dismiss_all)
+        context.draft.replaced.connect(self.toasts.dismiss_all)  # they spoke of other settings
+        self.closing.failed.connect(self._on_not_handed_over)
+
+    # ------------------------------------------------------------------------------------------- commands
+
+    @Slot()
+    def show_preferences(self) -> None:
+        """Open the preferences."""
+        PreferencesDialog(self.context, self._window).exec()
+
+    @Slot(str)
+    def show_help(self, topic: str) -> None:
+        """Open the help at ``topic``, beside the window."""
+        self.help = self.help or HelpWindow(self._window)
+        self.help.show_topic(topic)
+        self.help.show()
+        self.help.raise_()
+
+    @Slot()
+    def _help_here(self) -> None:
+        self.show_help(next(entry.help for entry in PAGES if entry.key == self._rail.current()))
+
+    @Slot()
+    def _open_workspace(self) -> None:
+        self.context.workspace.mkdir(parents=True, exist_ok=True)
+        reveal(self.context.workspace)
+
+    @Slot(object, object)
+    def _on_consent_needed(self, files: Sequence[Path], go_on: Callable[[], object]) -> None:
+        for file in files:
+            try:
+                if not ask_to_run(file, self._window):
+                    return
+            except InputError as error:
+                self.context.notifier.notify(
+                    error.message, "danger", title=f"{escape_unprintable(file.name, 100)} is not run"
+                )
+                return
+        go_on()
+
+    # -------------------------------------------------------------------------------------------- showing
+
+    @Slot(object)
+    def _on_notified(self, notice: Notification) -> None:
+        self.toasts.add(Toast(notice))
+
+    @Slot(object, str)
+    def _show_details(self, toast: Toast, details: str) -> None:
+        dialog = ReportDialog(toast.title or "Message", toast.text, details, parent=self._window)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    @Slot(object)
+    def _on_run_state(self, state: RunState) -> None:
+        self._rail.set_dot("train", STATE_WORDS[state][1] if state is not RunState.IDLE else None)
+        if state is RunState.INTERRUPTED and self._last_state in LIVE and self._rail.current() != "train":
+            self._tell_of_interruption()
+        self._last_state = state
+        self._show_title()
+
+    def _tell_of_interruption(self) -> None:
+        live = self.context.live
+        config = live.config()
+        self.context.notifier.notify(
+            live.death.sentence if live.death else "The training process exited unexpectedly.",
+            "danger",
+            title=f"“{config.name if config else live.title}” was interrupted",
+            action_text="Show run",
+            action=lambda: self.context.show_page("train"),
+        )
+
+    @Slot(object)
+    def _on_progress(self, _progress: Progress) -> None:
+        self._show_title()
+
+    def _show_title(self) -> None:
+        live = self.context.live
+        share = live.progress.fraction
+        working = live.live and share is not None
+        self._window.setWindowTitle(
+            f"{share:.0%} – {identity.APP_NAME}" if working and share is not None else identity.APP_NAME
+        )
+
+    # -------------------------------------------------------------------------------------------- closing
+
+    def answer_close(self, event: QCloseEvent) -> None:
+        """The person wants to close the window: ask what is to become of a run, and let it go when all has ended."""
+        if self.closing.done:
+            event.accept()
+            return
+        event.ignore()
+        if self.closing.begun:
+            self._offer_to_end_now()
+            return
+        if self.closing.must_ask:
+            live = self.context.live
+            config = live.config()
+            choice = ask_about_run(self._window, config.name if config else live.title)
+            if choice is CloseChoice.CANCEL:
+                return
+            if choice is CloseChoice.BACKGROUND and self.closing.must_ask:
+                self._window.hide()
+                self._remember()
+                self.closing.leave_in_background()
+                return
+            if self.closing.must_ask:
+                self.context.show_page("train")
+                self.context.notifier.notify(
+                    "The window closes when the checkpoint is written.", "info", title="Stopping"
+                )
+        self._remember()
+        self.closing.stop_and_close()
+
+    def _offer_to_end_now(self) -> None:
+        self.context.notifier.notify(
+            "The run is being saved. Ending the engine now loses the steps since the last checkpoint.",
+            "warning",
+            title="Still stopping",
+            action_text="End now",
+            action=self.closing.end_now,
+        )
+
+    def _remember(self) -> None:
+        geometry = bytes(self._window.saveGeometry().toBase64().data()).decode()
+        self.context.settings.update(geometry=geometry, closed=time.time())
+        self.context.remember()
+
+    @Slot(object)
+    def _on_not_handed_over(self, death: EngineDeath) -> None:
+        self._window.show()
+        self.context.show_page("train")
+        self.context.notifier.notify(
+            f"{death} The run is stopped; its checkpoint is saved.",
+            "danger",
+            title="Not moved to the background",
+            details=death.log,
+        )

@@ -1,0 +1,125 @@
+"""The help: the pages of ``resources/help`` with a list, a search, and a way back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, QUrl, Slot
+from PySide6.QtGui import QKeySequence, QTextBlockFormat, QTextCursor, QTextDocument
+from PySide6.QtWidgets import (
+    QDialog,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QTextBrowser,
+    QWidget,
+)
+
+from studio.theme import SPACING, icon
+from studio.widgets import hbox, icon_button, vbox
+from training.system.resources import find_resources
+
+_FOLDER = find_resources("studio", "help")
+TOPICS = (
+    "getting-started", "data", "models", "optimizer", "loop", "training", "runs", "export", "command-line", "speed", "glossary",
+)  # fmt: skip
+_LIST_WIDTH = 240
+_ROW_HEIGHT = 30
+
+
+class HelpWindow(QDialog):
+    """Stays open beside the main window. Searching keeps the pages that have all words, and marks the first place."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Help")
+        self.resize(1080, 720)
+        self._texts = {topic: (_FOLDER / f"{topic}.md").read_text(encoding="utf-8") for topic in TOPICS}
+        self.search = QLineEdit(placeholderText="Search help")
+        self.search.setAccessibleName("Search help")
+        self.search.setClearButtonEnabled(True)
+        self.search.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
+        self.pages = QListWidget()
+        self.pages.setAccessibleName("Help pages")
+        for topic, text in self._texts.items():
+            item = QListWidgetItem(text.partition("\n")[0].removeprefix("# "))
+            item.setData(Qt.ItemDataRole.UserRole, topic)
+            item.setSizeHint(QSize(0, _ROW_HEIGHT))
+            self.pages.addItem(item)
+        self.text = QTextBrowser()
+        self.text.setAccessibleName("Help page")
+        self.text.setOpenExternalLinks(True)
+        self.text.setSearchPaths([str(_FOLDER)])
+        self.text.document().setDocumentMargin(SPACING.l)
+        self.back = icon_button("undo", "Back (Alt+Left)")
+        self.back.setShortcut(QKeySequence.StandardKey.Back)
+        self.back.setEnabled(False)
+        self._lay_out()
+        self.back.clicked.connect(self.text.backward)
+        self.text.backwardAvailable.connect(self.back.setEnabled)
+        self.text.sourceChanged.connect(self._on_source_changed)
+        self.pages.currentItemChanged.connect(self._on_page_chosen)
+        self.search.textChanged.connect(self._on_search)
+        self.show_topic(TOPICS[0])
+
+    def _lay_out(self) -> None:
+        head = hbox(self.back, (self.search, 1))
+        side = vbox(head, (self.pages, 1))
+        beside = QWidget()
+        beside.setLayout(side)
+        side.setContentsMargins(0, 0, 0, 0)
+        beside.setFixedWidth(_LIST_WIDTH)
+        hbox(beside, (self.text, 1), parent=self, spacing=SPACING.m, margins=SPACING.m)
+
+    def show_topic(self, topic: str) -> None:
+        """Turn to the page ``topic``, one of ``TOPICS``."""
+        self.text.setSource(QUrl(f"{topic}.md"), QTextDocument.ResourceType.MarkdownResource)
+
+    @property
+    def topic(self) -> str:
+        """The page in sight."""
+        return Path(self.text.source().path()).stem
+
+    @Slot(QUrl)
+    def _on_source_changed(self, url: QUrl) -> None:
+        _space_out(self.text.document())
+        self.pages.setCurrentRow(TOPICS.index(Path(url.path()).stem))
+
+    @Slot(QListWidgetItem)
+    def _on_page_chosen(self, item: QListWidgetItem | None) -> None:
+        if item is not None and item.data(Qt.ItemDataRole.UserRole) != self.topic:
+            self.show_topic(item.data(Qt.ItemDataRole.UserRole))
+        self._mark()
+
+    @Slot(str)
+    def _on_search(self, searched: str) -> None:
+        words = searched.lower().split()
+        found = [all(word in text.lower() for word in words) for text in self._texts.values()]
+        for row, fits in enumerate(found):
+            self.pages.item(row).setHidden(not fits)
+        if any(found) and not found[self.pages.currentRow()]:
+            self.pages.setCurrentRow(found.index(True))
+        self._mark()
+
+    def _mark(self) -> None:
+        """Show the first place of the first word that is searched for."""
+        words = self.search.text().split()
+        self.text.moveCursor(QTextCursor.MoveOperation.Start)
+        if words:
+            self.text.find(words[0])
+
+
+def _space_out(page: QTextDocument) -> None:
+    """Room above headings and between lines, which Qt's Markdown leaves out."""
+    block = page.begin()
+    while block.isValid():
+        cursor, form = QTextCursor(block), block.blockFormat()
+        if form.headingLevel():
+            form.setTopMargin(SPACING.xl if block.position() else 0)
+            form.setBottomMargin(SPACING.s)
+        elif not form.nonBreakableLines():  # not code
+            form.setLineHeight(125, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+            if block.textList() is None and cursor.currentTable() is None:
+                form.setTopMargin(SPACING.s)
+        cursor.setBlockFormat(form)
+        block = block.next()

@@ -1,0 +1,80 @@
+"""The help: every page can be reached, searched and left again."""
+
+from __future__ import annotations
+
+import re
+
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from studio.pages.setup.page import SetupPage
+from studio.state.context import AppContext
+from studio.window.help import TOPICS, HelpWindow
+from studio.window.main_window import MainWindow
+from tests.studio.window_driver import open_window
+from training.system.resources import find_resources
+
+FOLDER = find_resources("studio", "help")
+
+
+def opened_help(window: MainWindow) -> HelpWindow:
+    assert window.controller.help is not None
+    return window.controller.help
+
+
+def test_f1_opens_the_page_about_what_is_in_front(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context, "runs")
+    qtbot.keyClick(window, Qt.Key.Key_F1)
+    help_window = opened_help(window)
+    assert help_window.isVisible()
+    assert help_window.topic == "runs"
+    window.show_page("train")
+    qtbot.keyClick(window, Qt.Key.Key_F1)
+    assert opened_help(window) is help_window
+    assert help_window.topic == "training"
+
+
+def test_each_panel_of_the_setup_has_its_page(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context, "setup")
+    page = window.page("setup")
+    assert isinstance(page, SetupPage)
+    found = []
+    for tab in range(page.tabs.count()):
+        page.tabs.setCurrentIndex(tab)
+        page.header.help.click()
+        found.append(opened_help(window).topic)
+    assert found == ["data", "models", "optimizer", "loop"]
+
+
+def test_a_search_keeps_the_pages_that_have_all_words_and_shows_the_place(qtbot: QtBot) -> None:
+    help_window = HelpWindow()
+    qtbot.addWidget(help_window)
+    qtbot.keyClicks(help_window.search, "teacher distillation")
+    kept = [
+        help_window.pages.item(row).text() for row in range(len(TOPICS)) if not help_window.pages.item(row).isHidden()
+    ]
+    assert "Models" in kept
+    assert "Runs" not in kept
+    assert help_window.topic in ("data", "models")
+    assert help_window.text.textCursor().selectedText().lower() == "teacher"
+    help_window.search.clear()
+    assert not any(help_window.pages.item(row).isHidden() for row in range(len(TOPICS)))
+
+
+def test_links_lead_to_pages_and_back(qtbot: QtBot) -> None:
+    help_window = HelpWindow()
+    qtbot.addWidget(help_window)
+    assert not help_window.back.isEnabled()
+    help_window.show_topic("models")
+    assert help_window.pages.currentItem().text() == "Models"
+    help_window.back.click()
+    assert help_window.topic == "getting-started"
+
+
+def test_every_page_is_listed_and_every_link_leads_somewhere() -> None:
+    pages = {file.stem: file.read_text(encoding="utf-8") for file in FOLDER.glob("*.md")}
+    assert sorted(pages) == sorted(TOPICS)
+    for name, text in pages.items():
+        assert text.startswith("# "), name
+        for link in re.findall(r"\]\(([^)]+)\)", text):
+            assert (FOLDER / link).is_file(), (name, link)

@@ -1,0 +1,1 @@
+"""What goes together, what follows from what, and what a resumed run takes over."""

@@ -1,0 +1,61 @@
+"""The metrics a run reports: how they are called, which way is better, how they are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric. ``format`` is a Python format specification for its value."""
+
+    name: str
+    title: str
+    maximize: bool
+    format: str
+
+    def show(self, value: float) -> str:
+        """``value`` as a person reads it."""
+        return format(value, self.format)
+
+
+METRICS: tuple[Metric, ...] = (
+    Metric("loss", "Loss", maximize=False, format=".4f"),
+    Metric("accuracy", "Accuracy", maximize=True, format=".2%"),
+    Metric("top5_accuracy", "Top-5 accuracy", maximize=True, format=".2%"),
+    Metric("f1", "F1", maximize=True, format=".4f"),
+    Metric("f1_micro", "F1 (micro)", maximize=True, format=".4f"),
+    Metric("precision", "Precision", maximize=True, format=".2%"),
+    Metric("recall", "Recall", maximize=True, format=".2%"),
+    Metric("auroc", "AUROC", maximize=True, format=".4f"),
+    Metric("average_precision", "Average precision", maximize=True, format=".4f"),
+    Metric("mean_average_precision", "Mean average precision", maximize=True, format=".4f"),
+    Metric("subset_accuracy", "Subset accuracy", maximize=True, format=".2%"),
+    Metric("r2", "R²", maximize=True, format=".4f"),
+    Metric("rmse", "RMSE", maximize=False, format=".4g"),
+    Metric("mae", "MAE", maximize=False, format=".4g"),
+    Metric("spearman", "Spearman correlation", maximize=True, format=".4f"),
+    Metric("ndcg", "NDCG", maximize=True, format=".4f"),
+    Metric("mrr", "Mean reciprocal rank", maximize=True, format=".4f"),
+    Metric("pair_accuracy", "Pairwise accuracy", maximize=True, format=".2%"),
+    Metric("agreement", "Teacher agreement", maximize=True, format=".2%"),
+    Metric("mean_iou", "Mean IoU", maximize=True, format=".2%"),
+    Metric("dice", "Dice", maximize=True, format=".4f"),
+    Metric("pixel_accuracy", "Pixel accuracy", maximize=True, format=".2%"),
+    Metric("perplexity", "Perplexity", maximize=False, format=".3f"),
+    Metric("bits_per_character", "Bits per character", maximize=False, format=".4f"),
+)
+
+
+def metric(name: str) -> Metric:
+    """The metric called ``name``, with or without its part ("val/accuracy" or "accuracy"). KeyError when unknown."""
+    plain = name.rpartition("/")[2]
+    for candidate in METRICS:
+        if candidate.name == plain:
+            return candidate
+    raise KeyError(f"no metric is called {plain!r}")
+
+
+def is_known(name: str) -> bool:
+    """Whether there is such a metric, with or without its part."""
+    return name.rpartition("/")[2] in {candidate.name for candidate in METRICS}

@@ -1,0 +1,48 @@
+"""What of an objective's settings contradicts itself, or cannot work with the data, as far as settings tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from training.config.rules.teacher_file import teacher_problems
+from training.config.run import RunConfig
+from training.config.sections.objective import Classification, Distillation, Objective, Regression, Segmentation
+from training.errors import Problem
+
+_MIXING = ("mixup_alpha", "cutmix_alpha")
+
+
+def objective_problems(config: RunConfig) -> Iterator[Problem]:
+    """One for each setting that has to be changed."""
+    objective = config.objective
+    yield from _weight_problems(objective)
+    if isinstance(objective, Classification) and objective.ignore_index >= 0:
+        for name in _MIXING:
+            if getattr(config.dataset, name, 0.0):
+                what = "cannot mix samples of a class that is ignored; set it to 0."
+                yield Problem(f"dataset.{name}", what, {f"dataset.{name}": 0.0})
+    if config.loader.sampling == "balanced" and getattr(objective, "balanced", False):
+        what = "would make up a second time for what loader.sampling draws alike already; switch it off, or choose shuffle."
+        yield Problem("objective.balanced", what, {"objective.balanced": False})
+    if isinstance(objective, Segmentation) and objective.loss == "dice":
+        for name in ("class_weights", "balanced"):
+            if getattr(objective, name):
+                what = "acts on cross-entropy, which the loss dice has none of; choose dice_cross_entropy."
+                yield Problem(f"objective.{name}", what, {"objective.loss": "dice_cross_entropy"})
+    if isinstance(objective, Distillation):
+        yield from teacher_problems(objective)
+    if isinstance(objective, Regression) and objective.loss == "weighted_sum":
+        weights = ("mse_weight", "l1_weight", "huber_weight")
+        if not any(getattr(objective, name) for name in weights):
+            yield Problem("objective.loss", f"all of {', '.join(weights)} are 0; raise one of them.")
+
+
+def _weight_problems(objective: Objective) -> Iterator[Problem]:
+    """Weights that are given and balanced at once, or that leave nothing."""
+    name = "class_weights" if isinstance(objective, Classification | Segmentation) else "pos_weight"
+    given = getattr(objective, name, None)
+    if given and name == "class_weights" and not any(given):
+        yield Problem("objective.class_weights", "are all 0, so nothing would be learned; give some class a weight.")
+    elif given and getattr(objective, "balanced", False):
+        advice = f"takes the place of {name}; switch it off, or leave {name} empty."
+        yield Problem("objective.balanced", advice, {"objective.balanced": False})

@@ -1,0 +1,98 @@
+"""Whether data, model and objective go together, as far as settings tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from training.config.rules.metrics import METRICS
+from training.config.run import RunConfig, alternatives
+from training.config.sections.data.dataset_section import DatasetSection
+from training.config.sections.data.image_section import ImageSection
+from training.errors import Problem
+from training.facts import Target
+
+_INPUTS = {"image": "images", "vector": "numbers", "tokens": "text", "list": "queries with their items"}
+_TARGETS: dict[Target, str] = {
+    "class": "one class for each sample",
+    "labels": "labels, any number for each sample",
+    "values": "numbers to predict",
+    "mask": "masks",
+    "tokens": "text",
+    "ranks": "items to rank",
+}
+_MEANT: dict[Target, str] = {
+    "class": "each of its values is a class",
+    "labels": "it is 0 or 1 throughout",
+    "values": "what it holds are numbers",
+}
+
+
+def task_problems(config: RunConfig, found_target: Target | None = None) -> Iterator[Problem]:
+    """At most one for the model, one for the objective, one for the monitored metric and one for each way of mixing.
+    ``found_target`` is what the data itself told where the settings do not."""
+    dataset, model, objective = config.dataset, config.model, config.objective
+    fix: dict[str, Any] = {}  # one for all: whoever takes other data wants a task and a model that go with it
+    targets = (found_target,) if dataset.target is None and found_target else dataset.possible_targets
+    given = f"gives {_TARGETS[targets[0]]}" if len(targets) == 1 else "gives none"
+    wrong_task = not set(targets) & set(objective.takes)
+    if wrong_task:
+        tasks: Mapping[str, Any] = alternatives("objective")
+        others = [kind for kind, task in tasks.items() if set(targets) & set(task.takes)]
+        others = [kind for kind in others if kind != "binary"]  # which needs exactly two classes
+        fix |= {"objective.kind": others[0]} if others else {}
+    answers = {"place" if target in ("mask", "tokens") else "sample" for target in targets}
+    fits = dataset.layout in model.takes and bool(answers & set(model.answers))
+    suiting = [] if fits else _suiting_models(dataset, answers)
+    fix |= {"model.kind": suiting[0]} if suiting else {}
+    if wrong_task:
+        wanted = " or ".join(_TARGETS[each] for each in objective.takes)
+        advice = f"choose {_listed(others)}" if others else "choose other data"
+        meant = [each for each in objective.takes if each in dataset.possible_targets]
+        if found_target and meant:  # the data was guessed to be something else
+            advice += f", or set dataset.task to {meant[0]} if {_MEANT[meant[0]]}"
+        what = f"{objective.kind} needs {wanted}, but {dataset.kind} {given}; {advice}."
+        yield Problem("objective.kind", what, fix)
+    advice = f"choose {_listed(suiting)}" if suiting else "choose other data"
+    if dataset.layout not in model.takes:
+        wanted = " or ".join(_INPUTS[each] for each in model.takes)
+        what = f"{model.kind} needs {wanted}, but {dataset.kind} gives {dataset.called}; {advice}."
+        yield Problem("model.kind", what, fix)
+    elif not fits:
+        gives = "one answer for a sample" if "place" in answers else "an answer for each of its pixels"
+        yield Problem("model.kind", f"{model.kind} gives {gives}, which {dataset.kind} is not for; {advice}.", fix)
+    target = targets[0] if len(targets) == 1 else None
+    if isinstance(dataset, ImageSection) and target not in (None, "class", "labels", "values"):
+        what = f"two samples have no target in common where {dataset.kind} {given}; set it to 0."
+        for name in ("mixup_alpha", "cutmix_alpha"):
+            if getattr(dataset, name):
+                yield Problem(f"dataset.{name}", what, {f"dataset.{name}": 0.0})
+    if config.loader.sampling == "balanced" and "class" not in targets:
+        what = f"only samples of one class each can be drawn class by class, but {dataset.kind} gives {_TARGETS[targets[0]]}"
+        yield Problem("loader.sampling", f"{what}; choose shuffle.", {"loader.sampling": "shuffle"})
+    known = ["auto", *(f"val/{name}" for name in (*objective.metrics, "loss"))]
+    metric = config.checkpoints.monitor
+    if metric not in known:
+        what = "is not measured" if metric in [f"val/{each.name}" for each in METRICS] else "is no metric"
+        advice = f"choose {_listed(known)}."
+        yield Problem(
+            "checkpoints.monitor",
+            f"{metric!r} {what} under {objective.kind}; {advice}",
+            {"checkpoints.monitor": "auto"},
+        )
+
+
+def _suiting_models(dataset: DatasetSection, answers: set[str]) -> list[str]:
+    """Kinds of networks for such data, best first; but for a person's own, which suits everything if it is written so."""
+    models: Mapping[str, Any] = alternatives("model")
+    suiting = [
+        kind
+        for kind, model in models.items()
+        if dataset.layout in model.takes and answers & set(model.answers) and kind != "user_file"
+    ]
+    return sorted(suiting, key=lambda kind: dataset.suits.index(kind) if kind in dataset.suits else len(dataset.suits))
+
+
+def _listed(kinds: list[str]) -> str:
+    """``mlp``, ``auto or val/loss``"""
+    return " or ".join([", ".join(kinds[:-1]), kinds[-1]] if len(kinds) > 1 else kinds)

@@ -1,0 +1,107 @@
+"""``[dataset]`` of images beyond plain folders: with a table, with masks."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from training.config.fields import Columns, File, Folder, advanced, setting
+from training.config.sections.data.dataset_section import ColorMode
+from training.config.sections.data.image_section import GivenSplitSection, ImageSize, Sides
+from training.config.sections.data.tables import Column, GroupColumn, SplitColumn, Task
+from training.facts import Target
+
+IMAGE_FOLDERS = frozenset({"images", "image", "imgs", "img", "pictures", "jpegimages"})
+MASK_FOLDERS = frozenset({"masks", "mask", "labels", "label", "annotations", "segmentationclass", "gt"})
+"""What the two folders of a segmentation dataset may be called, lower case."""
+
+
+class ImageTableDataset(GivenSplitSection):
+    """Images, and a CSV or Parquet file with the class, the labels or the values of each."""
+
+    called = "images with a table"
+
+    kind: Literal["image_table"] = "image_table"
+    path: File = setting(title="Table", help="A CSV or Parquet file with a row for each image.")
+    images: str | None = setting(
+        None,
+        "Image folder",
+        "The folder from which the table names its files. Empty: the folder in which the table lies.",
+        path="folder",
+        placeholder="the table's folder",
+    )
+    file_column: Column | None = setting(
+        None, "File column", "The column that names the image files.", placeholder="automatic", columns=True
+    )
+    targets: Columns = setting(
+        (),
+        "Target",
+        "The column to predict: a class, a number, or several columns of numbers, or of 0 and 1 for labels.",
+        also="label y",
+        placeholder="the last column",
+        mostly_one=True,
+        max_length=10_000,
+    )
+    task: Task = "auto"
+    label_separator: Literal["none", "space", ",", ";", "|"] = setting(
+        "none",
+        "Label separator",
+        "What stands between several labels in one cell of the target column. None: one a cell.",
+    )
+    image_size: ImageSize = None
+    file_ending: str = advanced(
+        "",
+        "File extension",
+        "What the table leaves out at the end of each file's name, for example .jpg.",
+        also="file ending",
+        placeholder="none",
+        max_length=20,
+    )
+    split_column: SplitColumn = None
+    group_column: GroupColumn = None
+    color: ColorMode = "rgb"
+
+    @property
+    def target(self) -> Target | None:
+        return "labels" if self.label_separator != "none" else super().target
+
+
+class SegmentationDataset(GivenSplitSection):
+    """A folder of images and one of masks that say for each pixel what it shows."""
+
+    called = "images with masks"
+    # Two masks cannot be mixed, so there are no settings for it.
+    mixup_alpha: ClassVar[float] = 0.0  # type: ignore[misc]
+    cutmix_alpha: ClassVar[float] = 0.0  # type: ignore[misc]
+    teaches = "mask"
+
+    kind: Literal["segmentation"] = "segmentation"
+    path: Folder = setting(
+        help="Folder with images and masks, or with train and val folders that hold those; each mask is called like its image.",
+    )
+    class_list: str | None = setting(
+        None,
+        "Class list",
+        "A text file with one class a line, in the order of their indices: its name, for color masks followed by red, green "
+        "and blue. Empty: classes.txt in the folder, else the indices in the masks.",
+        path="file",
+        placeholder="classes.txt",
+    )
+    image_size: Sides = ()
+    ignore_index: int | None = setting(
+        None,
+        "Ignore index",
+        "The index in the masks, or place in the class list from 0, of pixels that are ignored in the loss. 255 "
+        "always is.",
+        also="index to ignore",
+        placeholder="255 only",
+        ge=0,
+        le=255,
+    )
+    unknown: Literal["leave_out", "ignore"] = advanced(
+        "leave_out",
+        "Unknown values",
+        "Skip image: an image whose mask holds another index or color than the classes' is skipped and listed. Ignore pixels: "
+        "only such pixels are ignored.",
+        labels={"leave_out": "Skip image", "ignore": "Ignore pixels"},
+    )
+    color: ColorMode = "rgb"

@@ -1,0 +1,131 @@
+"""``[loop]``: how long, how large, and the safety net."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from training.config.fields import Count, Fraction, Section, ShareBelowOne, advanced, setting
+
+
+class Loop(Section):
+    """How long, how large, and the safety net."""
+
+    epochs: int = setting(5, "Epochs", "How often the whole training set is seen.", ge=1, le=10**6)
+    max_steps: Count | None = advanced(
+        None,
+        "Max steps",
+        "End after this many steps even if epochs remain; the LR scheduler is laid out over it.",
+        also="step limit",
+        unit="steps",
+        placeholder="none",
+    )
+    batch_size: int = setting(
+        64, "Batch size", "Samples per forward and backward pass.", unit="samples", ge=1, le=10**6, log_scale=True
+    )
+    accumulation: int = setting(
+        1,
+        "Gradient accumulation steps",
+        "Batches whose gradients are added up before a step (accumulate_grad_batches): a larger batch in the same memory.",
+        unit="batches",
+        ge=1,
+        le=10**5,
+    )
+    clip_norm: float | None = setting(
+        1.0,
+        "Gradient clipping (norm)",
+        "Scale the gradient down when its norm exceeds this (clip_grad_norm_: max_norm). 0 or empty: never.",
+        also="clip norm",
+        placeholder="never",
+        ge=0.0,
+        log_scale=True,
+    )
+    clip_value: float | None = advanced(
+        None,
+        "Gradient clipping (value)",
+        "Limit each gradient element to this size (clip_grad_value_: clip_value); coarser than clipping the norm.",
+        also="clip value",
+        placeholder="never",
+        gt=0.0,
+        log_scale=True,
+    )
+    validate_every_steps: Count | None = advanced(
+        None,
+        "Validate every N steps",
+        "Besides the end of each epoch (val_check_interval).",
+        unit="steps",
+        placeholder="each epoch",
+    )
+    validation_batch_size: int | None = advanced(
+        None,
+        "Validation batch size",
+        "Samples per validation batch. Empty: twice the batch size, or more where that is little work.",
+        unit="samples",
+        placeholder="automatic",
+        ge=1,
+        le=10**6,
+    )
+    ema_decay: ShareBelowOne | None = advanced(
+        None,
+        "EMA decay",
+        "Keep a moving average of the weights (get_ema_multi_avg_fn: decay), validate and export that; 0.999 is usual. Empty: off.",
+        placeholder="off",
+    )
+    swa_start: ShareBelowOne | None = advanced(
+        None,
+        "SWA start",
+        "Stochastic weight averaging: from this share of the run on, take the equal average of the weights (AveragedModel), "
+        "validate and export that; 0.75 is usual. Empty: off.",
+        placeholder="off",
+    )
+    swa_every_steps: Count | None = advanced(
+        None, "SWA every N steps", "Steps between weights that are averaged.", unit="steps", placeholder="each epoch"
+    )
+    swa_lr: float | None = advanced(
+        None,
+        "SWA LR",
+        "The learning rate while weights are averaged, the same throughout (SWALR: swa_lr); half of the highest is a good start. "
+        "Empty: what the LR scheduler says.",
+        also="SWA rate",
+        placeholder="the LR scheduler's",
+        gt=0.0,
+        le=100.0,
+        log_scale=True,
+    )
+    early_stopping_patience: Count | None = setting(
+        None,
+        "Early stopping patience",
+        "End after this many without a better metric (patience).",
+        unit="validations",
+        placeholder="off",
+    )
+    early_stopping_min_delta: float = advanced(
+        0.0, "Min delta", "Smaller changes are no gain (min_delta).", also="smallest gain", ge=0.0, log_scale=True
+    )
+    max_skipped_steps: Count = advanced(
+        20,
+        "Max consecutive non-finite steps",
+        "After this many steps in a row with a NaN or Inf gradient, none of which changes the weights, the run stops or rolls "
+        "back, as the next setting says.",
+        also="skips in a row",
+        unit="steps",
+        affects_result=False,
+    )
+    after_skips: Literal["stop", "roll_back"] = advanced(
+        "stop",
+        "On repeated NaN/Inf gradients",
+        "Stop ends the run with an explanation. Roll back goes back to the newest checkpoint before them and on with a lower "
+        "learning rate; the fourth time it ends the run.",
+        also="after too many skips",
+    )
+    roll_back_factor: Fraction = advanced(
+        0.5, "LR factor after rollback", "Multiplies the LR schedule at each rollback.", also="rate after a roll back"
+    )
+    on_out_of_memory: Literal["stop", "smaller_batches"] = advanced(
+        "stop",
+        "On CUDA OOM",
+        "Stop ends the run and proposes what fits. Reduce batch size goes on by itself, with the same samples in each step; batch "
+        "normalization and dropout then see smaller batches. CPU memory, too, as far as torch reports it.",
+        also="out of memory",
+        labels={"smaller_batches": "Reduce batch size"},
+        affects_result=False,
+    )

@@ -1,0 +1,1 @@
+"""Readers of the plain kinds of data."""

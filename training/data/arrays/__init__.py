@@ -1,0 +1,1 @@
+"""Arrays of numbers as other programs store them."""

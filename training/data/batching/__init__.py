@@ -1,0 +1,1 @@
+"""From samples to batches: held in memory, or streamed by workers."""

@@ -1,0 +1,266 @@
+"""``Data``: the batches of a run, in windows of one optimizer step each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from training.config import RunConfig
+from training.core import counter_rng
+from training.core.balance import balanced_draws
+from training.core.batch_plan import BatchPlan
+from training.core.losses import pixel_classes
+from training.core.splits import pick_evenly
+from training.data.augment import Augmenter
+from training.data.batching.resident import Bounds, Notice, RawBatch, Resident
+from training.data.batching.streamed import BatchFeed
+from training.data.normalise import Normalisation
+from training.data.source import Source
+from training.facts import DataFacts
+
+MOST_TOGETHER = 64
+VALUES_TOGETHER = 1 << 16  # a quarter of a megabyte as float32
+"""How many small batches, and how many numbers in them, are made ready in one go."""
+LOOKED_AT = 1 << 18
+"""How many numbers ``training_samples`` has in memory at a time: a megabyte as float32, or one sample that is larger."""
+ALIGNMENT = 256
+"""Bytes. MKL gives the same bits for arrays equally aligned to 64, and cuBLASLt looks at 256 when it chooses its way."""
+
+
+@dataclass
+class Batch:
+    """Ready for the model: ``inputs`` and ``targets`` on the device, as ``facts.Layout`` and ``facts.Target`` say,
+    ``indices`` int64 on the CPU."""
+
+    inputs: Tensor
+    targets: Tensor
+    indices: Tensor
+
+
+class MicroBatches:
+    """The batches of one optimizer step; iterate it once. ``samples`` is the real number of samples in all of them.
+
+    ``used_up`` turns true when the batch after the last is asked for: every batch was worked off, only the step remains.
+    ``repeatable`` is made false by a step that failed when it may have changed some numbers already.
+    """
+
+    def __init__(self, samples: int, batches: int, stream: Iterator[Batch]) -> None:
+        self.samples = samples
+        self.batches = batches
+        self.used_up = False
+        self.repeatable = True
+        self.stream = stream
+
+    def __iter__(self) -> Iterator[Batch]:
+        yield from self.stream
+        self.used_up = True
+
+    def weight(self, weigh: Callable[[Tensor], int | Tensor] | None) -> int | Tensor:
+        """What the losses of the window's batches are divided by: its samples, or the sum of ``weigh(targets)`` over all
+        its batches, which are held together for that until they are used."""
+        if weigh is None:
+            return self.samples
+        batches = list(self.stream)
+        self.stream = iter(batches)
+        total = weigh(batches[0].targets)
+        for batch in batches[1:]:
+            total = total + weigh(batch.targets)
+        return total
+
+
+class Data:
+    """The samples of a run, split, and on request shuffled, varied, normalised and on the device.
+
+    The order of an epoch is ``counter_rng.permutation(seed, epoch)`` of the training samples, or of as many ``balanced_draws`` of
+    them, cut as ``plan`` says; so epoch and window number say everything about a batch.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        source: Source,
+        facts: DataFacts,
+        splits: dict[str, Tensor],
+        normalisation: Normalisation,
+        feed: BatchFeed,
+        device: torch.device,
+        report: dict[str, Any],
+    ) -> None:
+        self.source = source
+        self.facts = facts
+        self.complete: Callable[[Tensor, Tensor], Tensor] | None = None
+        """Makes of a batch's inputs and targets the targets that the objective wants; asked for each batch by itself."""
+        self.splits = splits
+        self.normalisation = normalisation
+        self.report = report
+        self.plan = BatchPlan(len(splits["train"]), config.loop.batch_size, config.loop.accumulation)
+        self.steps_per_epoch = self.plan.steps
+        self.evaluation_size = config.loop.validation_batch_size or 2 * config.loop.batch_size  # no gradients are kept
+        self._seed = config.seed
+        self._sampling = config.loader.sampling
+        self._augment = Augmenter(config.dataset, config.seed, mask=facts.target == "mask")
+        self.channels_last = config.precision.channels_last != "off"  # whoever knows the model decides on "auto"
+        self._targets = source.targets.to(device)
+        self._feed = feed
+        self._known_order: tuple[int, Tensor] | None = None
+
+    @property
+    def waited(self) -> float:
+        """Seconds spent waiting for samples since this was last set to 0."""
+        return self._feed.waited
+
+    @waited.setter
+    def waited(self, seconds: float) -> None:
+        self._feed.waited = seconds
+
+    def take_notices(self) -> list[Notice]:
+        """What happened to the reading of samples since the last call."""
+        taken = self._feed.notices[:]
+        self._feed.notices.clear()
+        return taken
+
+    def steps(self, epoch: int, start: int = 0) -> Iterator[MicroBatches]:
+        """The windows of an epoch from number ``start`` on. What a window is left with is skipped at the next."""
+        plan = self.plan
+        batches = self._batches("train", self._order(epoch), plan.bounds_from(start), epoch)
+        for step in range(start, plan.steps):
+            last = step == plan.steps - 1
+            count = len(plan.batches_of(step)) if last else plan.accumulation
+            stream = islice(batches, count)
+            yield MicroBatches(plan.samples(step) if last else plan.samples_per_step, count, stream)
+            for _ in stream:
+                pass
+
+    def cut(self, finer: BatchPlan, evaluation_size: int) -> None:
+        """Cut the same windows into other batches from the next pass on; ``evaluation_size`` is for the other parts."""
+        if not finer.has_steps_of(self.plan):
+            raise ValueError(f"{finer} has other windows than {self.plan}")
+        self.plan = finer
+        self.evaluation_size = evaluation_size
+
+    def rebuild_step(self, epoch: int, number: int) -> MicroBatches:
+        """The very window that training saw, read again without disturbing the pass that is under way."""
+        bounds = self.plan.batches_of(number)
+        batches = self._batches("look", self._order(epoch), bounds, epoch)
+        return MicroBatches(self.plan.samples(number), len(bounds), batches)
+
+    def window_samples(self, epoch: int, number: int) -> Tensor:
+        """int64 (n,): the samples of a window by their numbers in the dataset, in the order in which it has them."""
+        bounds = self.plan.batches_of(number)
+        return self._order(epoch)[bounds[0][0] : bounds[-1][1]]
+
+    def _order(self, epoch: int) -> Tensor:
+        """The training samples as the epoch sees them; kept for the next question."""
+        if self._known_order is None or self._known_order[0] != epoch:
+            train = self.splits["train"]
+            order = counter_rng.permutation(self._seed, epoch, len(train), self._targets.device).cpu()
+            if self._sampling == "balanced":
+                order = balanced_draws(self.source.targets[train], self._seed, epoch)[order]
+            self._known_order = epoch, train[order]
+        return self._known_order[1]
+
+    def evaluation_batches(self, part: str) -> Iterator[Batch]:
+        """The samples of a part in the order of their numbers, never varied."""
+        order = self.splits[part]
+        size = self.evaluation_size
+        bounds = [(first, min(first + size, len(order))) for first in range(0, len(order), size)]
+        return self._batches("evaluate", order, bounds, None)
+
+    def training_samples(self, count: int) -> Iterator[Tensor]:
+        """Up to ``count`` training samples, evenly spaced over their numbers, never varied, a few at a time: float32
+        (n, *facts.shape) on the CPU. How many come at a time follows from the shape alone: sums over them round alike
+        whatever the settings."""
+        some, size = pick_evenly(self.splits["train"], count), max(1, LOOKED_AT // math.prod(self.facts.shape))
+        bounds = [(first, min(first + size, len(some))) for first in range(0, len(some), size)]
+        return (batch.inputs.cpu() for batch in self._raw_batches("look", some, bounds, None))
+
+    def raw(self, numbers: Tensor) -> Tensor:
+        """The samples ``numbers`` (int64) as the source holds them, on the CPU."""
+        return next(iter(self._feed.iterate("look", numbers, [(0, len(numbers))]))).samples.cpu()
+
+    def share(self, config: RunConfig) -> Data:
+        """The data of another run that differs in nothing about its samples; each of the two is closed by itself."""
+        feed, device = self._feed.share(), self._targets.device
+        return Data(
+            config, self.source, self.facts, self.splits, self.normalisation, feed, device, deepcopy(self.report)
+        )
+
+    def close(self) -> None:
+        """Give back memory and processes."""
+        self._feed.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def _batches(self, use: str, order: Tensor, bounds: Bounds, epoch: int | None) -> Iterator[Batch]:
+        batches = self._raw_batches(use, order, bounds, epoch)
+        complete = self.complete
+        if complete is None:
+            return batches
+        # One by one, not the several that are made together: which are depends on where a pass begins.
+        return (Batch(batch.inputs, complete(batch.inputs, batch.targets), batch.indices) for batch in batches)
+
+    def _raw_batches(self, use: str, order: Tensor, bounds: Bounds, epoch: int | None) -> Iterator[Batch]:
+        """The samples between ``bounds``. Small batches that are at hand are made several at a time, because a gather and
+        a cast take as long for a hundred numbers as for ten thousand: 16 microseconds a step of a small MLP, now 2."""
+        together = self._together(bounds)
+        groups = [bounds[first : first + together] for first in range(0, len(bounds), together)]
+        each = 1
+        if epoch is not None and self._augment.mixes:
+            each = 2  # every sample is followed by the one it is mixed with
+            order = torch.stack([order, self._augment.partners(self.splits["train"], order, epoch)], 1).flatten()
+        passes = self._feed.iterate(use, order, [(each * group[0][0], each * group[-1][1]) for group in groups])
+        for group, raw in zip(groups, passes, strict=True):
+            made = self._batch(raw, epoch)
+            if len(group) == 1:
+                yield made
+                continue
+            sizes = [end - first for first, end in group]
+            yield from map(Batch, made.inputs.split(sizes), made.targets.split(sizes), made.indices.split(sizes))
+
+    def _together(self, bounds: Bounds) -> int:
+        """How many batches are made at a time: as many as stay in a core's cache until they are used. One, where the
+        others would lie at odd addresses, which differ with the place where a pass begins: a resumed run must compute on
+        what an unbroken one computes on, to the bit."""
+        if not isinstance(self._feed, Resident) or not bounds:
+            return 1
+        values = (bounds[0][1] - bounds[0][0]) * math.prod(self.facts.shape)
+        if values * torch.float32.itemsize % ALIGNMENT:
+            return 1
+        return max(1, min(MOST_TOGETHER, VALUES_TOGETHER // values))
+
+    def _batch(self, raw: RawBatch, epoch: int | None) -> Batch:
+        facts, images = self.facts, raw.samples
+        if facts.layout == "tokens":
+            tokens = images.long()
+            return Batch(tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous(), raw.indices)
+        targets = self._targets.index_select(0, raw.numbers)
+        if facts.layout != "image":
+            return Batch(self.normalisation.apply(images), targets, raw.indices)
+        if epoch is not None and not self._augment.identity:
+            images = self._augment(images, raw.indices, epoch, raw.numbers)
+        if facts.target == "mask":
+            targets = pixel_classes(images[..., -1])
+            images = images[..., :-1].contiguous()
+        images, indices = self.normalisation.apply_pixels(images), raw.indices
+        if epoch is not None:
+            images = self._augment.erase(images, indices, epoch)
+            if self._augment.mixes:
+                indices = indices[::2].contiguous()
+                images, share = self._augment.mix(images[::2], images[1::2], indices, epoch)
+                targets = self._augment.mix_targets(targets[::2], targets[1::2], share, len(facts.names))
+        inputs = images.permute(0, 3, 1, 2)
+        if not self.channels_last:
+            # Not contiguous(), which leaves one channel as it is, and convolutions take that for channels last.
+            inputs = inputs.clone(memory_format=torch.contiguous_format)
+        return Batch(inputs, targets, indices)

@@ -1,0 +1,130 @@
+"""``Streamed``: samples read while the model trains, by worker processes or a thread, ahead of their use."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import torch
+from torch import Tensor
+
+from training.data.batching.resident import Bounds, Notice, RawBatch, Resident
+from training.data.batching.workers import AHEAD, Workers
+from training.data.source import Source
+
+READ_BY_WORKERS = ("train", "evaluate")
+"""Uses that each have workers of their own; for the few batches of others no process is worth its start."""
+
+
+class Streamed:
+    """Bit for bit what ``Resident`` gives, with any number of workers: the batches are cut here, workers only read."""
+
+    def __init__(self, source: Source, device: torch.device, workers: int) -> None:
+        self._source = source
+        self._device = device
+        self._count = workers
+        self._workers: dict[str, Workers[Tensor]] = {}  # for each use
+        self._thread: ThreadPoolExecutor | None = None
+        self._copies = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self.waited = 0.0
+        self.notices: list[Notice] = []
+        self._heard: set[Notice] = set()
+
+    def iterate(self, use: str, order: Tensor, bounds: Bounds) -> Iterator[RawBatch]:
+        """One pass at a time for each ``use``; a new one ends the one before. Raises TrainingError naming a lost file."""
+        by_workers = self._count and use in READ_BY_WORKERS
+        read = self._from_workers(use, order, bounds) if by_workers else self._from_thread(order, bounds)
+        host = ((samples, order[first:end]) for (first, end), samples in zip(bounds, self._timed(read), strict=True))
+        return (
+            self._on_gpu(host)
+            if self._copies
+            else (RawBatch(s.to(self._device), i.to(self._device), i) for s, i in host)
+        )
+
+    def share(self) -> Streamed:
+        made = Streamed(self._source, self._device, self._count)
+        made.notices = self.notices[:]
+        return made
+
+    def close(self) -> None:
+        """End the workers. A pass that is still held by someone finds nothing more."""
+        for workers in self._workers.values():
+            workers.close()
+        self._workers.clear()
+        if self._thread is not None:
+            self._thread.shutdown(cancel_futures=True)
+            self._thread = None
+
+    def _timed(self, batches: Iterator[Tensor]) -> Iterator[Tensor]:
+        while True:
+            began = time.perf_counter()
+            try:
+                batch = next(batches)
+            except StopIteration:
+                return
+            finally:
+                self.waited += time.perf_counter() - began
+            self._hear(self._source.take_notices())
+            yield batch
+
+    def _hear(self, notices: list[Notice]) -> None:
+        """What the source has to say; the same is said once a run."""
+        self.notices += [notice for notice in dict.fromkeys(notices) if notice not in self._heard]
+        self._heard.update(notices)
+
+    def _from_workers(self, use: str, order: Tensor, bounds: Bounds) -> Iterator[Tensor]:
+        if use not in self._workers:
+            sets, pinned = len(READ_BY_WORKERS) - len(self._workers), self._copies is not None
+            self._workers[use] = Workers(self._source, self._count, pinned, self.notices.append, self._hear, sets)
+        return self._workers[use].batches(order, bounds)
+
+    def _from_thread(self, order: Tensor, bounds: Bounds) -> Iterator[Tensor]:
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="read samples")
+        thread = self._thread
+        running: deque[Future[Tensor]] = deque()
+        try:
+            for first, end in bounds:
+                running.append(thread.submit(self._read, order[first:end]))
+                if len(running) == AHEAD:
+                    yield running.popleft().result()
+            while running:
+                yield running.popleft().result()
+        finally:
+            for future in running:
+                future.cancel()
+
+    def _read(self, indices: Tensor) -> Tensor:
+        samples = self._source.read(indices)
+        return samples.pin_memory() if self._copies else samples
+
+    def _on_gpu(self, host: Iterator[tuple[Tensor, Tensor]]) -> Iterator[RawBatch]:
+        """Copy one batch ahead on a stream of its own, while the model computes."""
+        ahead: tuple[RawBatch, torch.cuda.Event] | None = None
+        for samples, indices in host:
+            with torch.cuda.stream(self._copies):
+                raw = RawBatch(
+                    samples.to(self._device, non_blocking=True),
+                    indices.pin_memory().to(self._device, non_blocking=True),
+                    indices,
+                )
+                copied = torch.cuda.Event()
+                copied.record()
+            if ahead is not None:
+                yield self._arrived(*ahead)
+            ahead = raw, copied
+        if ahead is not None:
+            yield self._arrived(*ahead)
+
+    def _arrived(self, raw: RawBatch, copied: torch.cuda.Event) -> RawBatch:
+        computing = torch.cuda.current_stream(self._device)
+        computing.wait_event(copied)
+        for tensor in (raw.samples, raw.numbers):
+            tensor.record_stream(computing)  # its memory must not be reused for the next copy while it is read
+        return raw
+
+
+BatchFeed = Resident | Streamed
+"""What brings samples to the device."""

@@ -1,0 +1,134 @@
+"""What a run leaves for the next one of the same process: its data, opened, checked, loaded and measured."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from training.config import RunConfig
+from training.config.paths import path_settings
+from training.config.sections.data.images import ImageTableDataset
+from training.config.sections.data.torchvision_sets import KnownSetSection
+from training.data.batching.batches import Data
+from training.data.prepare import prepare, require_task
+from training.data.source import ReportProgress
+from training.data.torchvision_sets import own_folder
+from training.system.host_memory import HostMemory, host_memory
+from training.system.process import give_back_memory
+
+_FRESH = 3.0  # seconds: a file written this short before may be written again without its times showing it
+_IDLE = 600.0  # seconds until data that nobody asked for again is dropped
+_SPARE = 0.1  # share of all memory that stays free beside the data
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """``state`` tells the files apart from what they may become, ``size`` is the bytes that the samples take."""
+
+    key: tuple[str, ...]
+    state: tuple[int | None, ...]
+    data: Data
+    size: int
+
+
+class PreparedData:
+    """At most one dataset. A run that asks for the very same one gets it without reading it again, to the bit.
+
+    It is let go of before another one is opened, when memory is short, and after ten minutes without a run.
+    """
+
+    def __init__(self, memory: Callable[[], HostMemory] = host_memory, clock: Callable[[], float] = time.time) -> None:
+        self._memory = memory
+        self._clock = clock
+        self._kept: _Kept | None = None
+        self._used = 0.0
+
+    @property
+    def size(self) -> int:
+        """Bytes that are kept; 0 when nothing is."""
+        return self._kept.size if self._kept else 0
+
+    def prepare(self, config: RunConfig, device: torch.device, report_progress: ReportProgress) -> Data:
+        """The data of ``config``: that of the last run where nothing about it changed, else as ``prepare`` makes it."""
+        dataset = config.dataset
+        paths = [getattr(dataset, name) for name in path_settings(type(dataset))]
+        if isinstance(dataset, ImageTableDataset) and dataset.images is None:
+            paths.append(str(Path(dataset.path).parent))  # where the images are, too
+        if isinstance(dataset, KnownSetSection) and dataset.path is None:
+            paths.append(str(own_folder()))
+        where = [str(Path(path).absolute()) for path in paths if path is not None]
+        key = (dataset.model_dump_json(), *where, config.loader.model_dump_json(), str(device))
+        states = [state_of_files(path, self._clock() - _FRESH) for path in where]
+        state = None if None in states else tuple(states)
+        self._used = self._clock()
+        if self._kept is not None and state is not None and (self._kept.key, self._kept.state) == (key, state):
+            require_task(config, self._kept.data.facts.target)  # the objective may be another one
+            report_progress("taking the data of the last run", None)
+            return self._kept.data.share(config)
+        self.drop()
+        data = prepare(config, device, report_progress)
+        if state is not None:  # looked at before the files were: what changes meanwhile is noticed next time
+            self._kept = _Kept(key, state, _for_later(data, config), int(data.report["batches"]["bytes"]))
+        return data
+
+    def rest(self) -> None:
+        """Between two requests, now and then: let go of what is not worth its memory."""
+        memory = self._memory()
+        short = memory.available < max(self.size, memory.total * _SPARE)
+        if short or self._clock() - self._used > _IDLE:
+            self.drop()
+
+    def drop(self) -> None:
+        """Let go of everything."""
+        if self._kept is not None:
+            self._kept.data.close()
+            self._kept = None
+            give_back_memory()  # the allocator would keep it, and neither others nor the next dataset would have room
+
+
+def _for_later(data: Data, config: RunConfig) -> Data:
+    """A twin that says where the next run has its samples from: this one's opening is none of its own."""
+    twin = data.share(config)
+    batches = twin.report["batches"]
+    standing = batches["reason"].removesuffix(f"; {data.source.supply}")
+    batches["reason"] = f"{standing}; the run before has opened them"
+    return twin
+
+
+def state_of_files(path: str, before: float) -> int | None:
+    """A number that changes when a file below ``path`` is added, removed, renamed or written (or ``path`` itself, where it
+    is a file); about 2 us a file.
+
+    None where that cannot be told: a folder behind a link, something that cannot be read, or a file that changed after
+    ``before`` (seconds since 1970), since the clocks of file systems tick slowly, some by two seconds.
+    """
+    newest = int(before * 1e9)
+    state = 0
+    folders = [path]
+    try:
+        status = os.stat(path)
+        if not stat.S_ISDIR(status.st_mode):
+            changed = max(status.st_mtime_ns, status.st_ctime_ns)
+            facts = (path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            return None if changed > newest else hash(facts) & 0xFFFF_FFFF_FFFF_FFFF
+        while folders:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    status = entry.stat()
+                    if entry.is_dir():
+                        folders.append(entry.path)
+                    changed = max(status.st_mtime_ns, status.st_ctime_ns)
+                    if changed > newest or (entry.is_dir() and entry.is_symlink()):
+                        return None
+                    # Added up, since entries come in no order; hashed with its own path, so that nothing cancels.
+                    facts = (entry.path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+                    state = (state + hash(facts)) & 0xFFFF_FFFF_FFFF_FFFF
+    except OSError:
+        return None
+    return state

@@ -1,0 +1,1 @@
+"""Tables: read, typed, turned into numbers."""

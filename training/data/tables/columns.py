@@ -1,0 +1,310 @@
+"""Which column of a table is what: the roles that the settings give, and what is left to the columns themselves."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from torch import Tensor
+
+from training.config.sections.data.tables import RankingDataset, TableDataset, TableSection
+from training.core.readers.table_reading import encode_rows, rank_column, rows_by_part
+from training.data.images.folder import ROLES
+from training.data.tables.odd_cells import (
+    MOST_WHOLE_CLASSES,
+    are_amounts,
+    first_odd,
+    has_decimal_commas,
+    is_mistaken,
+    is_mixed,
+    mixed,
+)
+from training.data.tables.table_file import UNNAMED, Sort, require_columns, sort_of
+from training.errors import InputError
+from training.system.untrusted import escape_unprintable
+
+_MANY_TEXTS = 100
+_MOST_NAMED = 10
+_FEW_ROWS = 10
+"""Of fewer rows nothing is said: there it is chance."""
+PARTS = {**ROLES, "dev": "validation"}
+"""What a column calls the parts, lower case."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """``features`` in the order in which the model gets them; ``categorical`` are those of them that are codes."""
+
+    targets: tuple[str, ...]
+    features: tuple[str, ...]
+    categorical: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def find_roles(frame: pl.DataFrame, dataset: TableSection) -> Roles:
+    """What ``dataset`` says, its gaps filled. Raises InputError, in one sentence, for columns that cannot play their role."""
+    names = frame.columns
+    for setting in ("targets", "features", "ignored", "categorical"):
+        require_columns(setting, getattr(dataset, setting), names)
+    others = {"split_column": dataset.split_column}
+    if isinstance(dataset, TableDataset):
+        others["group_column"] = dataset.group_column
+    elif isinstance(dataset, RankingDataset):
+        others["query_column"] = dataset.query_column
+    for setting, name in others.items():
+        require_columns(setting, [name] if name else [], names)
+    taken = {name for name in others.values() if name}
+    taken |= set(dataset.ignored)
+    free = [name for name in names if name not in taken]
+    if not dataset.targets and not free:
+        raise InputError("dataset.targets: no column is left to predict; leave out fewer columns.")
+    targets = dataset.targets or (free[-1],)
+    notes = [] if dataset.targets else [predicts_last(targets[0])]
+    features = dataset.features or tuple(name for name in free if name not in targets and name != UNNAMED)
+    if not dataset.features and UNNAMED in free and UNNAMED not in targets:
+        notes.append("the first column has no name and is left out")
+    if not features:
+        raise InputError(
+            "dataset.features: no column is left to predict from; choose another target, or leave out less."
+        )
+    sorts = {name: sort_of(frame.get_column(name)) for name in features}
+    notes += _judged_mixed(frame, sorts, dataset)
+    _require_usable(frame, sorts, dataset)
+    coded = tuple(
+        name for name in features if name in dataset.categorical or sorts[name] in ("text", "dates", "yes or no")
+    )
+    notes += _said_of_little_use(frame, features, sorts)
+    coarse = [name for name in (*targets, *features) if _is_coarse(frame.get_column(name))]
+    notes += _notes_of(
+        {"differs only in its last digits, which float32 rounds; subtract what all have in common": coarse}
+    )
+    return Roles(targets, features, coded, tuple(notes))
+
+
+def predicts_last(target: str) -> str:
+    """What to say where nobody chose the target."""
+    return f"predicts the last column, '{escape_unprintable(target, 60)}'; dataset.targets chooses another"
+
+
+def _judged_mixed(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableSection) -> list[str]:
+    """What to say of columns of numbers and other text that are categories; raises InputError where they are mistakes."""
+    columns = [
+        frame.get_column(name) for name, sort in sorts.items() if sort == "text" and name not in dataset.categorical
+    ]
+    if not columns:
+        return []
+    commas = has_decimal_commas(dataset)
+    mistaken = [column for column in columns if is_mistaken(column, commas, mostly_different(column))]
+    if mistaken:
+        raise mixed(mistaken, dataset, commas)
+    notes = []
+    for column in columns:
+        if is_mixed(column, commas):
+            row, text = first_odd(column, commas)
+            notes.append(
+                f"column '{escape_unprintable(column.name, 60)}' is a category: '{escape_unprintable(text, 60)}' in row {row + 1:,} is no number"
+            )
+    return notes
+
+
+def _require_usable(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableSection) -> None:
+    """All features that are none, in one sentence: they are left out together."""
+    faults: dict[str, str] = {}
+    for name, sort in sorts.items():
+        column = frame.get_column(name)
+        if sort == "nothing":
+            faults[name] = "is empty"
+        elif sort == "something else":
+            faults[name] = "holds neither numbers nor text"
+        elif name in dataset.categorical and sort == "numbers":
+            faults[name] = "holds fractions, which are no categories"
+        elif sort == "dates" and name not in dataset.categorical:
+            faults[name] = (
+                "holds dates or times: split it into numbers (year, month, weekday, hour) first, or leave it out"
+            )
+        elif sort == "text" and name not in dataset.categorical and mostly_different(column):
+            faults[name] = "has another text in most rows"
+        elif sort == "numbers" and (row := _first_infinite(column)) is not None:
+            faults[name] = f"holds {_size(column, row)} in row {row + 1:,}"
+    if faults:
+        said = "; ".join(f"column '{escape_unprintable(name, 60)}' {fault}" for name, fault in list(faults.items())[:5])
+        more = f"; and {len(faults) - 5} more" if len(faults) > 5 else ""
+        wanted = [*dataset.ignored, *faults]
+        raise InputError(
+            f"dataset.features: {said}{more}.",
+            "Leave out what is not needed, with dataset.ignored.",
+            {"dataset.ignored": wanted} if not dataset.features else {},
+        )
+
+
+def _said_of_little_use(frame: pl.DataFrame, features: tuple[str, ...], sorts: dict[str, Sort]) -> list[str]:
+    """Columns that tell nothing of one row that they do not tell of all, or name or number each row."""
+    if frame.height < _FEW_ROWS:
+        return []
+    said: dict[str, list[str]] = defaultdict(list)
+    for name in features:
+        column = frame.get_column(name)
+        whole = not column.null_count()
+        if whole and sorts[name] == "whole numbers" and _numbers_rows(column):
+            said["numbers the rows; dataset.ignored leaves it out"].append(name)
+        elif whole and column.min() == column.max():
+            said["holds the same in every row and tells nothing"].append(name)
+        elif whole and sorts[name] == "text" and int(column.n_unique()) == frame.height:
+            said["has another text in every row and tells nothing of new rows"].append(name)
+    return _notes_of(said)
+
+
+def _notes_of(said: Mapping[str, list[str]]) -> list[str]:
+    """What is said of columns, a note for each of the first that it is said of."""
+    notes = []
+    for words, names in said.items():
+        notes += [f"column '{escape_unprintable(name, 60)}' {words}" for name in names[:_MOST_NAMED]]
+        if len(names) > _MOST_NAMED:
+            notes.append(f"and so of {len(names) - _MOST_NAMED:,} more columns: each {words}")
+    return notes
+
+
+def _numbers_rows(column: pl.Series) -> bool:
+    """The ends tell of nearly all columns that do not."""
+    return int(column[-1]) - int(column[0]) == len(column) - 1 and bool((column.diff().drop_nulls() == 1).all())
+
+
+def _is_coarse(column: pl.Series) -> bool:
+    """Whether numbers lie so close together, far from 0, that float32 tells fewer than about 1,600 of them apart."""
+    if sort_of(column) not in ("numbers", "whole numbers"):
+        return False
+    low, high = float(column.min()), float(column.max())  # type: ignore[arg-type]
+    return low < high and high - low < 1e-4 * max(abs(low), abs(high))
+
+
+def _first_infinite(column: pl.Series) -> int | None:
+    """The first row (from 0) whose number is infinite in float32, in which all are trained on; None where none is."""
+    rounded = column.cast(pl.Float32)
+    if all(math.isfinite(float(end)) for end in (rounded.min(), rounded.max()) if end is not None):  # type: ignore[arg-type]
+        return None  # far quicker than to look at each
+    infinite = rounded.is_infinite().fill_null(value=False)
+    return int(infinite.arg_true()[0]) if infinite.any() else None
+
+
+def _size(column: pl.Series, row: int) -> str:
+    number = float(column[row])
+    return f"the number {number:g}, which is too large," if math.isfinite(number) else "an infinite number"
+
+
+def number_rows(frame: pl.DataFrame, names: Sequence[str]) -> Tensor:
+    """float32 (rows, names) of columns of numbers."""
+    return encode_rows(frame.select(names).cast(pl.Float64), dict.fromkeys(names))
+
+
+def mostly_different(column: pl.Series) -> bool:
+    """Whether a text is rather a name than a category."""
+    present = len(column) - column.null_count()
+    return present > _MANY_TEXTS and int(column.n_unique()) > max(_MANY_TEXTS, present // 2)
+
+
+def dense_codes(column: pl.Series) -> tuple[Tensor, tuple[str, ...]]:
+    """int64 (N,) codes, 0 where a value is missing and else its place, from 1, among the sorted values; and these."""
+    known = column.drop_nulls().unique().sort()
+    return rank_column(column), tuple(_as_text(value) for value in known.to_list())
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)  # whole: two that differ late are two, and an exported model looks rows up by it
+
+
+def target_kind(
+    frame: pl.DataFrame, targets: tuple[str, ...], asked: str, rows: NDArray[np.int64] | None = None
+) -> Literal["class", "labels", "values"]:
+    """What ``targets`` are, or are to be; raises InputError when they cannot be that. ``rows`` as in ``require_numbers``."""
+    columns = [frame.get_column(name) for name in targets]
+    sorts = [sort_of(column) for column in columns]
+    for name, sort in zip(targets, sorts, strict=True):
+        if sort in ("dates", "nothing", "something else"):
+            what = {"dates": "holds dates or times", "nothing": "is empty"}.get(sort, "holds neither numbers nor text")
+            raise _unfit("targets", name, f"{what}; choose another column to predict.")
+    if asked != "class":
+        _require_unmixed([column for column, sort in zip(columns, sorts, strict=True) if sort == "text"], asked, rows)
+    twofold = all(_is_twofold(column, sort) for column, sort in zip(columns, sorts, strict=True))
+    if asked == "auto":
+        if len(targets) > 1:
+            asked = "labels" if twofold else "values"
+        else:
+            few = sorts[0] == "whole numbers" and int(columns[0].drop_nulls().n_unique()) <= MOST_WHOLE_CLASSES
+            asked = "class" if few or sorts[0] in ("text", "yes or no") else "values"
+    if asked == "class":
+        if len(targets) > 1:
+            raise InputError(
+                "dataset.targets: a class is one column; name one, or set dataset.task to labels.",
+                fix={"dataset.task": "labels"},
+            )
+        if sorts[0] == "numbers":
+            why = "holds fractions, which are no classes; set dataset.task to values."
+            raise _unfit("targets", targets[0], why, {"dataset.task": "values"})
+        if sorts[0] == "text" and mostly_different(columns[0]):
+            raise _unfit("targets", targets[0], "has another text in most rows; choose a column of classes or numbers.")
+        return "class"
+    if asked == "labels":
+        if not twofold:
+            name = next(n for n, c, s in zip(targets, columns, sorts, strict=True) if not _is_twofold(c, s))
+            why = "holds more than 0 and 1, so it is no label; leave it out, or set dataset.task to values."
+            raise _unfit("targets", name, why, {"dataset.task": "values"})
+        return "labels"
+    require_numbers(frame, targets, rows)
+    return "values"
+
+
+def _require_unmixed(columns: list[pl.Series], asked: str, rows: NDArray[np.int64] | None) -> None:
+    """Raise InputError for a target of numbers and other text, unless it may be one of classes."""
+    for column in columns:
+        if not is_mixed(column, decimal_comma=True) or (
+            asked == "auto" and not are_amounts(column, decimal_comma=True)
+        ):
+            continue
+        row, text = first_odd(column, decimal_comma=True)
+        number = row if rows is None else int(rows[row])
+        way = ", or set dataset.task to class" if asked == "auto" else ""
+        why = f"holds numbers, but '{escape_unprintable(text, 60)}' in row {number + 1:,}; mend that row{way}."
+        raise _unfit("targets", column.name, why)
+
+
+def require_numbers(frame: pl.DataFrame, targets: tuple[str, ...], rows: NDArray[np.int64] | None = None) -> None:
+    """Raise InputError for a target that is no number. ``rows`` are the file's (from 0) that ``frame`` has; None: all."""
+    for name in targets:
+        column = frame.get_column(name)
+        if sort_of(column) == "text":
+            raise _unfit("targets", name, "holds text, which is no number to predict; choose another.")
+        if sort_of(column) == "numbers" and (row := _first_infinite(column)) is not None:
+            number = row if rows is None else int(rows[row])
+            raise _unfit("targets", name, f"holds {_size(column, row)} in row {number + 1:,}; mend that row.")
+
+
+def _unfit(setting: str, name: str, why: str, fix: dict[str, str] | None = None) -> InputError:
+    """What to raise for a column that cannot be what ``setting`` says."""
+    return InputError(f"dataset.{setting}: column '{escape_unprintable(name, 60)}' {why}", fix=fix)
+
+
+def _is_twofold(column: pl.Series, sort: Sort) -> bool:
+    if sort not in ("numbers", "whole numbers"):
+        return sort == "yes or no"
+    return bool(((column == 0) | (column == 1)).drop_nulls().all())
+
+
+def given_parts(column: pl.Series) -> dict[str, Tensor]:
+    """The parts that a column of train, validation and test gives; raises InputError for other words."""
+    words = column.cast(pl.String).str.to_lowercase().fill_null("").to_list()
+    foreign = sorted({word for word in words if word not in PARTS})
+    if foreign:
+        what = f"'{escape_unprintable(foreign[0], 60)}'" if foreign[0] else "nothing in some rows"
+        raise _unfit("split_column", column.name, f"says {what}; write train, validation or test there.")
+    parts = rows_by_part(column, PARTS)
+    if "train" not in parts:
+        raise _unfit("split_column", column.name, "gives no row to train on.")
+    return parts

@@ -1,0 +1,83 @@
+"""A table as the person sees it while choosing the roles of its columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from training.config.sections.data.images import ImageTableDataset
+from training.config.sections.data.tables import MISSING_MARKS, RankingDataset, TableDataset, TableSection
+from training.data.sources.image_table import find_image_roles
+from training.data.tables.columns import find_roles
+from training.data.tables.table_file import UNNAMED, read_table, sort_of
+from training.errors import InputError
+from training.system.untrusted import escape_unprintable
+
+_LOOKED_AT = 200_000
+_ROWS, _COLUMNS, _LETTERS = 30, 500, 40
+
+
+def preview_table(dataset: TableSection | ImageTableDataset) -> dict[str, Any]:
+    """``columns`` in the file's order, each {"name", "holds", "missing", "distinct", "role"}, and the first ``rows`` as texts ("" where a
+    value is missing); of very many columns the targets and the first ones. Tells of columns even where their roles are not yet right; raises InputError for what is no table."""
+    if isinstance(dataset, ImageTableDataset):
+        return _preview_image_table(dataset)
+    frame = read_table(Path(dataset.path), dataset.missing_marks, dataset.separator, _LOOKED_AT)
+    return _told(frame, _roles(frame, dataset))
+
+
+def _preview_image_table(dataset: ImageTableDataset) -> dict[str, Any]:
+    """The same of a table that tells of images; one column has the role "file"."""
+    frame = read_table(Path(dataset.path), MISSING_MARKS, "auto", _LOOKED_AT)
+    roles = dict.fromkeys(frame.columns, "left out")
+    try:
+        file_column, targets = find_image_roles(frame, dataset)
+        roles |= dict.fromkeys(targets, "target") | {file_column: "file"}
+    except InputError:  # said where the dataset is opened
+        roles |= {name: "target" for name in dataset.targets if name in roles}
+    roles |= {name: role for name, role in ((dataset.split_column, "split"), (dataset.group_column, "group")) if name}
+    return _told(frame, roles)
+
+
+def _told(frame: pl.DataFrame, roles: dict[str, str]) -> dict[str, Any]:
+    some = set(sorted(frame.columns, key=lambda name: roles.get(name) != "target")[:_COLUMNS])
+    shown = [name for name in frame.columns if name in some]
+    return {
+        "columns": [_describe(frame.get_column(name), roles.get(name, "")) for name in shown],
+        "column_count": frame.width,
+        "rows": [[_cell(value) for value in row] for row in frame.select(shown).head(_ROWS).rows()],
+    }
+
+
+def _describe(column: pl.Series, role: str) -> dict[str, Any]:
+    """ "distinct" is how many different values there are, None for what cannot be compared."""
+    holds = sort_of(column)
+    distinct = None if holds == "something else" else int(column.drop_nulls().n_unique())
+    return {
+        "name": column.name, "holds": holds, "missing": column.null_count(), "distinct": distinct, "role": role,
+    }  # fmt: skip
+
+
+def _roles(frame: pl.DataFrame, dataset: TableSection) -> dict[str, str]:
+    """What each column is for, as far as it can be told."""
+    known = dict.fromkeys((*dataset.ignored, UNNAMED), "left out")
+    if dataset.split_column:
+        known[dataset.split_column] = "split"
+    if isinstance(dataset, TableDataset) and dataset.group_column:
+        known[dataset.group_column] = "group"
+    if isinstance(dataset, RankingDataset):
+        known[dataset.query_column] = "query"
+    try:
+        found = find_roles(frame, dataset)
+    except InputError:
+        return known | dict.fromkeys(dataset.targets, "target")
+    known |= dict.fromkeys(found.features, "feature") | dict.fromkeys(found.categorical, "category")
+    return dict.fromkeys(frame.columns, "left out") | known | dict.fromkeys(found.targets, "target")
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:g}" if isinstance(value, float) else escape_unprintable(str(value), _LETTERS)

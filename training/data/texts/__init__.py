@@ -1,0 +1,1 @@
+"""Texts: read, and cut into tokens."""

@@ -1,0 +1,1 @@
+"""What goes wrong while a run trains, and how it goes on."""

@@ -1,0 +1,302 @@
+"""When memory runs out: what is told, which settings would fit, and how a run goes on in smaller batches by itself."""
+
+from __future__ import annotations
+
+import gc
+import math
+import re
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+from typing import Any, TypeVar
+
+import psutil
+import torch
+from torch import Tensor, nn
+
+from training.config import RunConfig
+from training.core.batch_plan import BatchPlan
+from training.data import MicroBatches
+from training.engine.device import choose_device, describe_device, ran_out_of_memory
+from training.engine.session import Session
+from training.errors import TrainingError, format_bytes
+from training.events import Event, Found
+from training.system.host_memory import host_memory
+from training.system.process import give_back_memory
+
+MOST_ACCUMULATION = 10**5  # what the setting accepts
+
+_ASKED = re.compile(r"tried to allocate ([\d.]+) (bytes|KiB|MiB|GiB)", re.IGNORECASE)
+_UNITS = {"bytes": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+
+Result = TypeVar("Result")
+Step = tuple[Tensor, Tensor]
+TrainStep = Callable[[Session, MicroBatches, float], Step]
+
+
+class OutOfMemory:
+    """Stands beside whatever a session computes and knows what to do when that does not fit.
+
+    By default the run ends with a TrainingError whose ``fix`` are settings that keep every step's samples and that were
+    tried. With
+    ``loop.on_out_of_memory = "smaller_batches"`` it goes on with them by itself: ``progress`` remembers the size, and
+    ``save`` is called before anything is computed with it, so that a run killed later goes on from there alike.
+    """
+
+    def __init__(self, session: Session, emit: Callable[[Event], None], save: Callable[[], None]) -> None:
+        self._session = session
+        self._emit = emit
+        self._save = save
+        self._goes_on = session.config.loop.on_out_of_memory == "smaller_batches"
+
+    def run_step(self, train_step: TrainStep, window: MicroBatches, lr: float) -> Step | None:
+        """What ``train_step`` returns; None when the same window has to be taken again, in smaller batches.
+
+        Only the gradients' part of a step is taken again: once the optimizer has begun, numbers may have changed. Of a
+        step that is compiled as one piece, which writes wherever the compiler saw fit, only the first is.
+        """
+        session = self._session
+        random = session.random_state() if self._goes_on else None
+        try:
+            return train_step(session, window, lr)
+        except (RuntimeError, MemoryError) as error:
+            if not ran_out_of_memory(error):
+                raise
+            if window.used_up:
+                raise _update_shortage(error, session) from error
+            message, trace = step_message(error, session), traceback.format_exc(limit=-12)
+        # Out here the error is gone, and with it all that the frames of the failed window held.
+        plan = session.data.plan
+        fix = smaller_batches(plan, session.model)
+        if random is None or not fix or not window.repeatable:
+            out_of_memory = step_shortage(message, session, batches_that_fit(session, train_step))
+            out_of_memory.add_note(trace)
+            raise out_of_memory
+        self._begin_window_again(random)
+        session.progress.take_smaller_batches(fix["loop.batch_size"])
+        session.cut_batches()
+        self._tell(plan.batch_size, fix)
+        if session.progress.step:  # a run killed before its first checkpoint begins from the beginning anyway
+            self._save()
+        return None
+
+    def _begin_window_again(self, random: dict[str, Any]) -> None:
+        session = self._session
+        session.optimizer.zero_grad(set_to_none=True)
+        session.guard(
+            lambda: None, torch.full((), math.nan, device=session.device)
+        )  # a step not made: the buffers are put back
+        session.load_random_state(random)
+        free_memory(session.device)
+
+    def _tell(self, before: int, fix: dict[str, Any]) -> None:
+        session = self._session
+        now, step = session.data.plan, session.progress.step
+        self._emit(
+            Found(
+                level="warning",
+                title=f"Memory ran out in step {step + 1:,} with batches of {before:,}; the run goes on with batches of "
+                f"{now.batch_size:,}, {now.accumulation:,} of them to a step.",
+                advice=f"The samples of each step stay the same{_but(session.model)}. A run that begins with "
+                f"{in_settings(fix)} is spared the attempt.",
+                step=step,
+                fix=fix,
+            )
+        )
+
+    def evaluate(self, compute: Callable[[], Result]) -> Result:
+        """What ``compute``, a pass without gradients, returns; it is made again in smaller batches where that is asked."""
+        session = self._session
+        while True:
+            size = session.data.evaluation_size
+            try:
+                return compute()
+            except (RuntimeError, MemoryError) as error:
+                if not ran_out_of_memory(error):
+                    raise
+                out_of_memory = _evaluation_shortage(error, session)
+                if not self._goes_on or not out_of_memory.fix:
+                    raise out_of_memory from error
+            free_memory(session.device)
+            smaller = out_of_memory.fix["loop.validation_batch_size"]
+            session.progress.evaluate_in_smaller_batches(smaller)
+            session.cut_batches()
+            self._emit(
+                Found(
+                    level="warning",
+                    title=f"Memory ran out with validation batches of {size:,}; from here on they are of {smaller:,}.",
+                    advice="The metrics stay the same up to rounding.",
+                    step=session.progress.step,
+                    fix=out_of_memory.fix,
+                )
+            )
+
+
+def free_memory(device: torch.device) -> None:
+    """Give what nobody holds any more back to the system."""
+    gc.collect()
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+    elif device.type == "mps":
+        torch.mps.empty_cache()
+    give_back_memory()
+
+
+# ------------------------------------------------------------------------------------------ what is proposed and told
+
+
+def smaller_batches(plan: BatchPlan, model: nn.Module) -> dict[str, Any]:
+    """The settings for batches of at most half the size that give each step the same samples; empty without any.
+
+    Batch normalisation cannot learn from single samples, so a model that has it is not given batches of one.
+    """
+    finer = plan.smaller(plan.batch_size // 2)
+    if finer is None or finer.accumulation > MOST_ACCUMULATION:
+        return {}
+    if finer.batch_size == 1 and has_batch_norm(model):
+        return {}
+    return {"loop.batch_size": finer.batch_size, "loop.accumulation": finer.accumulation}
+
+
+def batches_that_fit(session: Session, train_step: TrainStep) -> dict[str, Any]:
+    """The settings for smaller batches that really got through a step; empty when not even the smallest did.
+
+    To be called when a batch did not fit and the session has come to its end: it is spent afterwards, but for its
+    ``progress``.
+    """
+    data, progress = session.data, replace(session.progress)
+    while fix := smaller_batches(data.plan, session.model):
+        session.optimizer.zero_grad(set_to_none=True)
+        free_memory(session.device)
+        data.cut(BatchPlan(data.plan.n, fix["loop.batch_size"], fix["loop.accumulation"]), data.evaluation_size)
+        try:
+            whole = next(data.steps(progress.epoch, progress.window))
+            two = MicroBatches(whole.samples, 2, islice(iter(whole), 2))  # the second finds gradients in place
+            train_step(session, two, session.next_lr())
+        except (RuntimeError, MemoryError) as error:
+            if not ran_out_of_memory(error):
+                raise
+        else:
+            return fix
+    return {}
+
+
+def has_batch_norm(model: nn.Module) -> bool:
+    """Whether a sample's result depends, in training, on the others in its batch."""
+    return any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in model.modules())
+
+
+def in_settings(fix: dict[str, Any]) -> str:
+    """ "loop.batch_size = 32 and loop.accumulation = 4" """
+    return " and ".join(f"{name} = {value}" for name, value in fix.items())
+
+
+def step_message(error: BaseException, session: Session) -> str:
+    """That a step's gradients did not fit, with the numbers; to be called while ``error`` is handled."""
+    size, step = session.data.plan.batch_size, session.progress.step + 1
+    return f"The run ran out of memory in step {step:,} with batches of {size:,}: {numbers(error, session.device)}."
+
+
+def step_shortage(message: str, session: Session, fix: dict[str, Any]) -> TrainingError:
+    """``message`` with the smaller batches that ``fix`` stands for, or what else helps."""
+    if not fix:
+        return TrainingError(message, f"No smaller batches that make the same steps fit. {_other_advice(session)}")
+    advice = f"Use {in_settings(fix)}, which fits: the samples of each step stay the same{_but(session.model)}."
+    return TrainingError(message, advice, fix)
+
+
+def _but(model: nn.Module) -> str:
+    return "; only batch normalisation will see smaller batches" if has_batch_norm(model) else ""
+
+
+def _update_shortage(error: BaseException, session: Session) -> TrainingError:
+    message = (
+        f"The run ran out of memory in step {session.progress.step + 1:,}, while the optimizer changed the weights: "
+        f"{numbers(error, session.device)}."
+    )
+    return TrainingError(message, f"Smaller batches do not help here. {_other_advice(session)}")
+
+
+def _evaluation_shortage(error: BaseException, session: Session) -> TrainingError:
+    size = session.data.evaluation_size
+    message = (
+        f"The run ran out of memory after step {session.progress.step:,}, while it measured with batches of {size:,} "
+        f"without training: {numbers(error, session.device)}."
+    )
+    if size == 1:
+        return TrainingError(message, _other_advice(session))
+    fix = {"loop.validation_batch_size": size // 2}
+    return TrainingError(message, f"Use {in_settings(fix)}: the same metrics up to rounding, with less memory.", fix)
+
+
+def shortage_outside_steps(error: BaseException, phase: str, config: RunConfig) -> TrainingError:
+    """Memory ran out before the first step ("preparing data", "building the model"...), while saving, or between steps."""
+    message = f"The run ran out of memory while {phase}: {numbers(error, choose_device(config.precision.device))}."
+    if phase == "building the model":
+        return TrainingError(message, "Close other programs, or choose a smaller model.")
+    if phase == "saving":
+        return TrainingError(
+            message,
+            "A checkpoint is a copy of the weights, of their average and of the optimizer's numbers. Close other "
+            "programs, then resume; the checkpoints before it are untouched.",
+        )
+    if phase == "training":
+        return TrainingError(message, "Close other programs, then resume, or use fewer workers (loader.workers).")
+    if config.loader.mode != "streamed":
+        fix = {"loader.mode": "streamed"}
+        return TrainingError(message, f"Use {in_settings(fix)}: the samples are then read while the run trains.", fix)
+    return TrainingError(
+        message, "Close other programs, or use fewer workers (loader.workers) or a smaller image size."
+    )
+
+
+def numbers(error: BaseException, device: torch.device) -> str:
+    """How much memory there is, is in use and was asked for, as a clause."""
+    asked = _asked(error)
+    more = f", and {format_bytes(asked)} more were asked for" if asked else ""
+    if _on_device(error, device):
+        free, total = torch.cuda.mem_get_info(device)
+        own = format_bytes(torch.cuda.memory_allocated(device))
+        return f"{format_bytes(total - free)} of the {format_bytes(total)} of {describe_device(device)} were in use, {own} of them by this run{more}"
+    host = host_memory()
+    own = format_bytes(psutil.Process().memory_info().rss)
+    used = format_bytes(host.total - host.available)
+    return f"{used} of the {format_bytes(host.total)} {host.bound} were in use, {own} of them by this run{more}"
+
+
+def _asked(error: BaseException) -> float:
+    found = _ASKED.search(str(error))
+    return float(found[1]) * _UNITS[found[2].lower()] if found else 0.0
+
+
+def _on_device(error: BaseException, device: torch.device) -> bool:
+    """Whether the GPU's memory is meant and not the computer's, which a run on a GPU can use up, too."""
+    return device.type == "cuda" and not isinstance(error, MemoryError) and "CPUAllocator" not in str(error)
+
+
+def saved_bytes(session: Session) -> int:
+    """Bytes of the tensors that a checkpoint copies: weights, their average, the optimizer's numbers."""
+    averaged = session.ema.shadow if session.ema is not None else {}
+    states = (value for state in session.optimizer.state.values() for value in state.values() if torch.is_tensor(value))
+    return sum(tensor.nbytes for tensor in (*session.model.state_dict().values(), *averaged.values(), *states))
+
+
+def _other_advice(session: Session) -> str:
+    """What saves memory besides smaller batches, as far as this run does not do it yet."""
+    config, device = session.config, session.device
+    choices = ["choose a smaller model or image size"]
+    if device.type == "cuda" and config.precision.compute in ("fp32", "tf32"):
+        choices.append("compute in bf16 (precision.compute)")
+    if device.type == "cuda" and session.data.report["batches"]["mode"] == "resident":
+        choices.append(f"stream the {format_bytes(session.data.report['batches']['bytes'])} of samples (loader.mode)")
+    precision = config.precision
+    if not precision.activation_checkpointing and precision.compile == precision.cuda_graphs == "off":
+        choices.append("compute activations again (precision.activation_checkpointing)")
+    if config.optimizer.kind != "sgd":
+        choices.append("use sgd, which keeps fewer numbers for each weight (optimizer.kind)")
+    if session.ema is not None:
+        name = "ema_decay" if config.loop.ema_decay is not None else "swa_start"
+        choices.append(f"do without the average of the weights (loop.{name})")
+    text = choices[0] if len(choices) == 1 else f"{', '.join(choices[:-1])} or {choices[-1]}"
+    return f"{text[0].upper()}{text[1:]}."

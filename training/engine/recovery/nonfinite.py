@@ -1,0 +1,97 @@
+"""Steps whose gradient was not finite: each is told with its samples, the first is looked into, too many end the row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from training.engine.recovery.replay import explain, instead_of_fp16, lower_rate, sample_names
+from training.engine.session import Session
+from training.errors import TrainingError, pluralize
+from training.events import Event, Found, StepSkipped
+
+MOST_EVENTS = 1000
+MOST_SAMPLES = 1_000_000
+MOST_AT_ONCE = 100_000
+"""What an attempt lists at most, so that a bad run does not fill the disk: about 8 MB of numbers."""
+
+NORMAL_WITH_SCALER = 3
+"""Skips in a row that fp16's gradient scaler needs now and then to find a scale that fits."""
+
+
+class Skip(NamedTuple):
+    """One skipped step: its number, the epochs before it, its window in the epoch, and the how-manyth in a row it is."""
+
+    step: int
+    epoch: int
+    window: int
+    in_a_row: int
+
+
+class TooManySkips(TrainingError):
+    """``loop.max_skipped_steps`` steps in a row were skipped, the last of them ``step``."""
+
+    def __init__(self, message: str, advice: str, fix: dict[str, object], step: int, count: int) -> None:
+        super().__init__(message, advice, fix)
+        self.step = step
+        self.first = step - count + 1
+
+
+class NonFiniteLog:
+    """Tells of skipped steps. Which it tells of is a function of the step, whenever the numbers were fetched; the cause
+    of the first is sought with the weights as they are then, and the text says so."""
+
+    def __init__(self, session: Session, emit: Callable[[Event], None]) -> None:
+        self._session = session
+        self._emit = emit
+        self._events = 0
+        self._samples = 0
+        self._looked = False
+
+    def note(self, skip: Skip) -> None:
+        """Tell of one skipped step; of the first with its cause."""
+        self._list(skip)
+        normal = NORMAL_WITH_SCALER if self._session.numerics.scaler.is_enabled() else 0
+        if not self._looked and skip.in_a_row > normal:
+            self._looked = True
+            self._emit(explain(self._session, skip.step, skip.epoch, skip.window))
+
+    def _list(self, skip: Skip) -> None:
+        if self._events > MOST_EVENTS or self._samples > MOST_SAMPLES:
+            return
+        samples = tuple(self._session.data.window_samples(skip.epoch, skip.window)[:MOST_AT_ONCE].tolist())
+        self._events += 1
+        self._samples += len(samples)
+        if self._events > MOST_EVENTS or self._samples > MOST_SAMPLES:
+            self._emit(
+                Found(
+                    level="info",
+                    title=f"From step {skip.step:,} on, skipped steps are counted but not listed any more.",
+                    step=skip.step,
+                )
+            )
+            return
+        names = sample_names(self._session, samples)
+        self._emit(StepSkipped(step=skip.step, epoch=skip.epoch, samples=samples, names=names))
+
+    def refuse(self) -> None:
+        """Raise TooManySkips where the last step counted made the row too long."""
+        progress, config = self._session.progress, self._session.config
+        count = progress.skipped_in_a_row
+        if count < config.loop.max_skipped_steps:
+            return
+        times = pluralize(progress.roll_backs, "roll back")
+        again = f", and so they were after {times} to a lower learning rate" if progress.roll_backs else ""
+        message = (
+            f"The gradient was not finite in {pluralize(count, 'step')} in a row, up to step {progress.step:,}{again}; the "
+            "weights were left as they were before."
+        )
+        if self._session.numerics.scaler.is_enabled():
+            other = instead_of_fp16(self._session.device)
+            advice = f"Resume as a branch that computes in {other}, which holds larger numbers than fp16."
+            raise TooManySkips(message, advice, {"precision.compute": other}, progress.step, count)
+        advice = (
+            "Resume as a branch with a learning rate ten times lower, from the best checkpoint or the last; where the loss "
+            "had grown long before, start a new run with it."
+        )
+        raise TooManySkips(message, advice, lower_rate(config), progress.step, count)

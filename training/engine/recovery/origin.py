@@ -1,0 +1,76 @@
+"""The data a run began with: what it held and which sample is in which part, compared on every later attempt."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from training.engine.session import Session
+from training.errors import InputError
+from training.runs.folder import RunFolder
+from training.runs.records.manifest import read_sealed, seal
+from training.runs.records.teachers import became_of
+from training.system.atomic import write_bytes, write_text
+
+
+def check_data(folder: RunFolder, session: Session, manifest: Mapping[str, Any]) -> None:
+    """Note the dataset, its split and the teacher, or compare them with what the run began with; raises InputError when they
+    differ. ``manifest`` is that of the checkpoint it goes on from, which knows the teacher, too; empty where there is none.
+
+    Files of a folder that are lost or damaged are written again: the data itself and the other file tell what they said.
+    """
+    known = read_sealed(folder.data_file)
+    if known:
+        _compare_data(known, session)
+    refuse_other_teacher(known.get("teacher", manifest.get("teacher")), session.data.report.get("teacher"))
+    parts = {name: indices.cpu().contiguous() for name, indices in session.data.splits.items()}
+    digest = hashlib.sha256(b"".join(parts[name].numpy().tobytes() for name in sorted(parts))).hexdigest()
+    _check_split(folder, parts, known.get("split_sha256"), digest)
+    record = {**session.data.report, "split_sha256": digest}
+    write_text(folder.data_file, json.dumps(seal(record), indent=1) + "\n")
+
+
+def _compare_data(known: dict[str, object], session: Session) -> None:
+    new = session.data.report
+    if known.get("fingerprint") == new["fingerprint"] and known.get("classes") == new["classes"]:
+        return
+    differing = [
+        f"{name} were {known[name]} and are {new[name]}"
+        for name in ("classes", "samples")
+        if name in known and name in new and known[name] != new[name]
+    ]
+    raise InputError(
+        "The dataset is not the one this run was trained on"
+        + (f" ({'; '.join(differing)[:300]})" if differing else " (the content of its files differs)")
+        + ". Put the old files back, or start a new run or a branch with the new ones."
+    )
+
+
+def refuse_other_teacher(before: object, now: object) -> None:
+    """Raise InputError where the teacher that a run is about to go on with would give other answers than the one it began
+    with: it would be another run. Both are records of it, or None."""
+    became = became_of(before, now)
+    if became:
+        raise InputError(
+            f"{next(iter(became))}: {' and '.join(became.values())}, so it is another teacher than the run began with; put the old "
+            "one back, or make a branch, which may learn from another."
+        )
+
+
+def _check_split(folder: RunFolder, parts: dict[str, Tensor], known: str | None, digest: str) -> None:
+    """``known`` is the digest of the run's first split, None where it is lost; ``digest`` that of ``parts``."""
+    try:
+        written = load_file(folder.splits_file)
+    except (OSError, SafetensorError):
+        written = {}
+    same = set(written) == set(parts) and all(written[name].equal(parts[name]) for name in parts)
+    if known not in (digest, None) or (known is None and written and not same):
+        raise InputError(f"{folder.splits_file}: the split of the data differs from the one this run began with.")
+    if not same:
+        write_bytes(folder.splits_file, save(parts))

@@ -1,0 +1,307 @@
+"""What a run ran on, and what it means for a resumed run that this is no longer the same."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import torch
+
+import training
+from training.config import RunConfig
+from training.config.paths import path_settings
+from training.config.rules.weights_fit import as_weights_know
+from training.data.batching.processes import core_count
+from training.engine.compile.compiler import compiler_facts
+from training.engine.device import Choices, describe_device
+from training.engine.session import Session
+from training.events import Found
+from training.optim.optimizers import implementation
+from training.runs.folder import RunFolder
+from training.runs.records.history import read_history
+from training.runs.records.manifest import read_sealed
+from training.runs.source_state import source_state
+
+DECIDING = {
+    "cpu": (
+        "DNNL_CPU_ISA_HINTS", "DNNL_DEFAULT_FPMATH_MODE", "DNNL_MAX_CPU_ISA", "KMP_DETERMINISTIC_REDUCTION", "MKL_CBWR",
+        "MKL_ENABLE_INSTRUCTIONS", "OMP_DYNAMIC", "ONEDNN_CPU_ISA_HINTS", "ONEDNN_DEFAULT_FPMATH_MODE",
+        "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE",
+    ),
+    "cuda": (
+        "CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE", "PYTORCH_TUNABLEOP_ENABLED",
+        "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "TORCH_CUDNN_V8_API_DISABLED",
+    ),
+}  # fmt: skip
+"""Environment variables by which a device's libraries choose how they compute, and so the bits of a result."""
+
+VARIABLES = (
+    *DECIDING["cpu"], *DECIDING["cuda"], "ATEN_CPU_CAPABILITY", "CUDA_VISIBLE_DEVICES", "KMP_AFFINITY", "KMP_BLOCKTIME",
+    "MKL_DYNAMIC", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "OMP_SCHEDULE", "PYTORCH_ENABLE_MPS_FALLBACK",
+)  # fmt: skip
+"""These, and others that explain a result; what ATEN_CPU_CAPABILITY and the numbers of threads decide is told by its effect."""
+
+BREAKING = {
+    "device_type": "another kind of device computes with other kernels and draws dropout from another generator",
+    "device_name": "another model of GPU adds up in another order",
+    "instructions": "other CPU instructions add up in another order",
+    "threads": "another number of threads adds up in another order",
+    "torch": "another version of torch may compute in another order",
+    "cuda": "another version of CUDA brings other kernels",
+    "cudnn": "another version of cuDNN brings other convolutions",
+    "channels_last": "images in another memory order take other kernels",
+    "optimizer": "the optimizer's fused and foreach kernels round otherwise",
+    "tf32": "without TensorFloat-32 matrix products are rounded otherwise",
+    "compiler": "another compiler puts the step's sums together in another order",
+}
+"""Facts that decide the bits of a result, with the reason."""
+
+TELLING = ("trainwright", "python", "torchvision", "numpy", "processor", "driver", "platform", "devices")
+"""Facts that hardly ever change a result but explain one that did."""
+
+_WORDS = {
+    "trainwright": "Trainwright",
+    "python": "Python",
+    "numpy": "NumPy",
+    "processor": "the CPU",
+    "driver": "the driver",
+    "platform": "the operating system",
+    "devices": "the number of GPUs",
+    "device_type": "kind of device",
+    "device_name": "device",
+    "instructions": "CPU instructions",
+    "cuda": "CUDA",
+    "cudnn": "cuDNN",
+    "channels_last": "channels last",
+    "optimizer": "optimizer kernels",
+    "tf32": "TensorFloat-32",
+}
+
+
+def environment(session: Session, source: Path | None = None) -> dict[str, Any]:
+    """Facts of this attempt, as JSON can hold them. ``source`` is the configuration file the run was started with."""
+    device, config = session.device, session.config
+    return {
+        **_machine(),
+        "trainwright": training.__version__,
+        "python": platform.python_version(),
+        "executable": sys.executable,
+        "torch": torch.__version__,
+        "torchvision": version("torchvision"),  # importing it would double the time an engine takes to start
+        "numpy": np.__version__,
+        "cuda": torch.version.cuda,
+        "cudnn": torch.backends.cudnn.version() if device.type == "cuda" else None,
+        "driver": _driver() if device.type == "cuda" else None,
+        "device": describe_device(device),
+        "device_type": device.type,
+        "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else None,
+        "device_index": device.index or 0,
+        "devices": torch.cuda.device_count(),
+        "tf32": _has_tf32(device) if config.precision.compute == "tf32" else None,
+        "threads": torch.get_num_threads(),
+        "channels_last": session.data.facts.layout == "image" and session.data.channels_last,
+        "optimizer": implementation(session.optimizer),
+        "compile": config.precision.compile,
+        "compiler": compiler_facts(device) if config.precision.compile != "off" else None,
+        "seeds": _seeds(config),
+        "weights": session.beginning.record if session.beginning else None,
+        "data": session.data.source.fingerprint,
+        "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
+        "code": {"trainwright": _own_source(), **_sources(config, source)},
+    }
+
+
+def look_around() -> None:
+    """Ask the machine, and git about this program, what never changes while a process lives, before a run waits for it."""
+    _machine()
+    _own_source()
+
+
+@functools.cache
+def _machine() -> dict[str, Any]:
+    return {
+        "host": socket.gethostname(),
+        "platform": platform.platform(),
+        "processor": _processor(),
+        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "cores": core_count(),
+        "memory_mb": psutil.virtual_memory().total // 2**20,
+    }
+
+
+def _processor() -> str:
+    """The processor's model; Python's own answer is empty or "x86_64" on Linux."""
+    try:
+        if sys.platform == "linux":
+            for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+                name, _, value = line.partition(":")
+                if name.strip() == "model name":
+                    return value.strip()
+        elif sys.platform == "darwin":
+            return _output("sysctl", "-n", "machdep.cpu.brand_string")
+    except (OSError, subprocess.SubprocessError):
+        return platform.machine()
+    return platform.processor() or platform.machine()
+
+
+@functools.cache
+def _driver() -> str | None:
+    """The NVIDIA driver's version; None where it does not tell."""
+    try:
+        return _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").splitlines()[0].strip()
+    except (OSError, subprocess.SubprocessError, IndexError):
+        return None
+
+
+def _output(*command: str) -> str:
+    program = shutil.which(command[0])
+    if program is None:
+        raise FileNotFoundError(command[0])
+    ended = subprocess.run([program, *command[1:]], capture_output=True, text=True, timeout=10.0, check=True)
+    return ended.stdout.strip()
+
+
+def _has_tf32(device: torch.device) -> bool:
+    """Ampere and later multiply in TensorFloat-32 when asked."""
+    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
+
+
+def _seeds(config: RunConfig) -> dict[str, int]:
+    seeds = {"seed": config.seed, "dataset.split_seed": config.dataset.split_seed}
+    drawn = getattr(config.dataset, "data_seed", None)
+    return seeds if drawn is None else {**seeds, "dataset.data_seed": drawn}
+
+
+@functools.cache
+def _own_source() -> dict[str, Any]:
+    """The commit of this very program where it runs from a checkout; its code was loaded once, so once is enough."""
+    return source_state(Path(training.__file__).parent, ".py")
+
+
+def _sources(config: RunConfig, source: Path | None) -> dict[str, Any]:
+    """The git state of the configuration file and of every file that the configuration names, data excepted."""
+    files = {"config": source} if source is not None else {}
+    for section in (config.model, config.objective):
+        for name in path_settings(type(section)):
+            files[f"{section.kind}.{name}"] = Path(str(getattr(section, name)))
+    return {name: {"file": str(path), **source_state(path)} for name, path in files.items() if path.is_file()}
+
+
+# ----------------------------------------------------------------------------------------- one attempt and the next
+
+
+def earlier_environment(folder: RunFolder, step: int) -> dict[str, Any]:
+    """Where the steps up to ``step`` were done last: the facts of the newest attempt that had begun before."""
+    attempts = read_history(folder.events_file).attempts
+    known = [dict(attempt.environment) for attempt in attempts if attempt.environment and attempt.step < step]
+    return known[-1] if known else read_sealed(folder.environment_file)
+
+
+def _first_environment(folder: RunFolder) -> dict[str, Any]:
+    """Where the run began: as its own file says, or, where that is damaged, its first attempt."""
+    attempts = read_history(folder.events_file).attempts
+    return read_sealed(folder.environment_file) or (dict(attempts[0].environment) if attempts else {})
+
+
+def kept_choices(folder: RunFolder, config: RunConfig, device: torch.device) -> Choices:
+    """What the run chose by itself when it began, while it computes on that kind of device: it keeps that."""
+    began = _first_environment(folder)
+    threads, channels_last = began.get("threads"), began.get("channels_last")
+    if type(threads) is not int or not 0 < threads <= 4096:  # edited, or another program's
+        threads = None
+    if began.get("device_type", device.type) != device.type:
+        return Choices()
+    free, unordered = config.precision.threads is None, config.precision.channels_last == "auto"
+    return Choices(threads=threads if free else None, channels_last=channels_last if unordered else None)
+
+
+def normalised_by(config: RunConfig, manifest: Mapping[str, Any]) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+    """The mean and spread of images that the weights of a checkpoint know, where they are not to be measured."""
+    if not as_weights_know(config):
+        return None
+    data = manifest["data"]
+    return tuple(data["mean"]), tuple(data["std"])
+
+
+def compare(before: Mapping[str, Any], now: Mapping[str, Any], step: int) -> list[Found]:
+    """What a person should know who resumes at ``step`` where ``now`` holds a run whose steps were done in ``before``."""
+    changed = [key for key in (*BREAKING, *TELLING) if key in before and before[key] != now.get(key)]
+    changes = {key: f"{_WORDS.get(key, key)} {_shown(before[key])} → {_shown(now.get(key))}" for key in changed}
+    breaking = [
+        f"{changes.pop(key)} ({BREAKING[key]})" for key in changed if key in BREAKING and _matters(key, before, now)
+    ]
+    telling = [change for key, change in changes.items() if key in TELLING]
+    deciding = DECIDING.get(now["device_type"], ()) if _matters("variables", before, now) else ()
+    for name, change in _variables(before, now).items():
+        if name in deciding:
+            breaking.append(f"{change} (it chooses kernels, and others add up in another order)")
+        else:
+            telling.append(change)
+    telling += _code(before.get("code", {}), now["code"])
+    found = []
+    if breaking:
+        title = "The run goes on, but not to the bit as it would have where it was: what it computes on differs."
+        also = f" Also: {'; '.join(telling)}." if telling else ""
+        advice = f"{'; '.join(breaking)}.{also} The results stay as good; only their last digits are others."
+        found.append(Found(level="warning", title=title, advice=advice, step=step))
+    elif telling:
+        title = "The run goes on in other surroundings; what decides its bits is the same."
+        found.append(Found(level="info", title=title, advice=f"{'; '.join(telling)}.", step=step))
+    threads, cores = now["threads"], now["cores"]
+    if threads > cores:
+        title = f"The run keeps its {threads} threads, though this machine has {cores} cores."
+        advice = (
+            f"So its sums stay the same to the bit, but it is slow here. Resume with --set precision.threads={cores} to be "
+            "faster; the last digits then differ."
+        )
+        fix = {"precision.threads": cores}
+        found.append(Found(level="info", title=title, advice=advice, step=step, fix=fix))
+    return found
+
+
+def _matters(key: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether the difference in ``key`` touches what computes; the kind of device explains what follows from it."""
+    if key == "device_type":
+        return True
+    if before.get("device_type", now.get("device_type")) != now.get("device_type"):
+        return key == "torch"
+    if key in ("instructions", "threads"):
+        return now.get("device_type") == "cpu"
+    if key in ("cuda", "cudnn"):
+        return now.get("device_type") == "cuda"
+    return True
+
+
+def _variables(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
+    """The environment variables that differ, each with the change in words. One that an earlier version did not note counts
+    as not set."""
+    if "variables" not in before:
+        return {}
+    old, new = before["variables"], now["variables"]
+    names = [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
+    return {name: f"{name} {_shown(old.get(name))} → {_shown(new.get(name))}" for name in names}
+
+
+def _code(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    names = [name for name in before if name in now and _commit(before[name]) != _commit(now[name])]
+    return [f"the code of {name} {_commit(before[name])} → {_commit(now[name])}" for name in names]
+
+
+def _commit(state: Mapping[str, Any]) -> str:
+    commit = state.get("commit")
+    return f"{commit[:12]}{' with changes' if state.get('dirty') else ''}" if commit else "no commit"
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else str(value)

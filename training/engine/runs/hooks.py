@@ -1,0 +1,27 @@
+"""Who is told what while a run works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from training.config.rules.resume_plan import ResumePlan
+from training.control import Control
+from training.data.prepared import PreparedData
+from training.events import Event
+from training.runs.folder import RunFolder
+
+
+@dataclass
+class Hooks:
+    """``planned`` hears what is taken over, before anything is made, ``started`` of the run folder, ``watch`` of every
+    event, ``flushed`` of each telemetry row. ``kept``: where a process that trains more than once keeps its data between two
+    runs."""
+
+    planned: Callable[[ResumePlan], None] = lambda sheet: None
+    started: Callable[[RunFolder], None] = lambda folder: None
+    watch: Callable[[Event], None] = lambda event: None
+    flushed: Callable[[Any], None] = lambda row: None
+    control: Control = field(default_factory=Control)
+    kept: PreparedData | None = None

@@ -1,0 +1,235 @@
+"""A run: new, resumed or branched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from training.checkpoints import newest_good
+from training.config import RunConfig, apply_overrides, parse_config
+from training.config.diff import Change, diff
+from training.config.files import config_data
+from training.config.paths import with_changed_paths_absolute
+from training.config.rules.resume_plan import ResumePlan, keeps_run, plan_branch, plan_resume
+from training.engine.device import choose_device, device_here
+from training.engine.recovery.origin import refuse_other_teacher
+from training.engine.recovery.restore import Branch, FromStart, Resume, refuse_by_sheet, refuse_other_settings
+from training.engine.runs.attempt import run_attempt
+from training.engine.runs.hooks import Hooks
+from training.errors import CheckpointError, ConfigError, InputError
+from training.events import Found
+from training.runs.folder import RunFolder, claim, create_run, release
+from training.runs.records.manifest import read_sealed, verify
+from training.runs.records.teachers import teacher_as_it_is, teacher_since
+from training.runs.relocation import DATA, DEVICE, KEPT, config_here
+from training.runs.rewind import list_set_aside, look_beyond
+from training.runs.workspace import find_target
+
+OWN = "model."
+"""A run's folder holds all of the network that goes on: weights, and the code of a person's own file."""
+
+__all__ = ["Hooks", "Intent", "branch_run", "intend_resume", "resume_run", "start_run"]
+
+
+def start_run(
+    config: RunConfig, workspace: Path, hooks: Hooks | None = None, source: Path | None = None
+) -> dict[str, Any]:
+    """Train ``config``, read from the file ``source``, in a new run folder; returns the run's status record.
+
+    Raises InputError, leaving nothing behind, when the configuration or its data cannot be used.
+    """
+    choose_device(config.precision.device)  # said before anything is made
+    folder = create_run(workspace, config)
+    return run_attempt(folder, config, hooks or Hooks(), restore=None, new=True, source=source)
+
+
+@dataclass(frozen=True)
+class Intent:
+    """What a resume means: ``wanted`` is what the attempt is to run with, ``before`` what the run itself says here."""
+
+    folder: RunFolder
+    checkpoint: Path | None  # as asked for; None means the newest whole one
+    before: RunConfig
+    wanted: RunConfig
+    changed: tuple[Change, ...]
+    branch: bool = False  # a new run is asked for, whatever was changed
+
+    @property
+    def same_run(self) -> bool:
+        """Whether the run itself goes on; otherwise a new one is made."""
+        return keeps_run(self.changed) and not self.branch
+
+    def sheet(self) -> tuple[Path | None, ResumePlan | None]:
+        """From which checkpoint what would be taken over; None where there is none yet and the run starts from the beginning.
+
+        Raises CheckpointError as the resume itself would.
+        """
+        checkpoint, manifest, refused = _pick(self.folder, self.checkpoint)
+        if checkpoint is None:
+            return None, None
+        before = parse_config(manifest["config"], str(checkpoint), paths=False)
+        if self.same_run:
+            sheet = plan_resume(before, self.wanted, manifest)
+            beyond = None if refused else look_beyond(self.folder, checkpoint)
+            sheet = replace(sheet, notes=(*sheet.notes, beyond.note)) if beyond else sheet
+        else:
+            sheet = plan_branch(before, self.wanted, manifest, teacher=teacher_since(manifest, self.wanted))
+        refuse_by_sheet(checkpoint, sheet)
+        return checkpoint, sheet
+
+
+def intend_resume(target: str, workspace: Path, overrides: Sequence[str] = (), branch: bool = False) -> Intent:
+    """Find what ``target`` names and read it with ``overrides``. Raises InputError."""
+    folder, checkpoint = find_target(target, workspace)
+    before = config_here(folder)
+    data = config_data(before)
+    apply_overrides(data, overrides)
+    data = with_changed_paths_absolute(data, config_data(before), Path.cwd())
+    wanted = parse_config(data, "--set", paths=False)
+    return Intent(folder, checkpoint, before, wanted, tuple(diff(before, wanted)), branch)
+
+
+def resume_run(
+    target: str, workspace: Path, overrides: Sequence[str] = (), hooks: Hooks | None = None, branch: bool = False
+) -> dict[str, Any]:
+    """Go on with a run from its newest whole checkpoint, or from the one that ``target`` names, on whatever machine. What lies
+    beyond that is set aside (``runs.rewind``), unless ``branch`` asks for a new run.
+
+    ``overrides`` that change no result (loader, saving) apply to this attempt; those that say where the run works
+    (``KEPT``) are remembered for later ones; others make a branch, a new run, which begins from the start when there
+    is no checkpoint yet. Raises InputError when there is nothing to go on with.
+    """
+    hooks = hooks or Hooks()
+    intent = intend_resume(target, workspace, overrides, branch)
+    if not intent.same_run:
+        return _branch_off(intent, workspace, hooks)
+    folder = intent.folder
+    places = {change.path: change.new for change in intent.changed if change.path in KEPT}
+    if (path := getattr(intent.wanted.dataset, "path", None)) != getattr(folder.config().dataset, "path", None):
+        places[DATA] = path  # also one that was found, not said: what it was found by may change
+    if DEVICE in places:
+        choose_device(intent.wanted.precision.device)  # asked for just now: not having it is a mistake
+    config, moved = _on_this_machine(intent.wanted)
+    _refuse_other_code(folder, config)
+    _refuse_missing_files(folder, config)
+    claim(folder)
+    try:
+        checkpoint, manifest, refused = _pick(folder, intent.checkpoint)
+        restore: Resume | Branch | FromStart
+        if checkpoint is not None:
+            before = parse_config(manifest["config"], str(checkpoint), paths=False)
+            refuse_other_settings(folder, before, config)
+            hooks.planned(plan_resume(before, config, manifest))
+            moved = [replace(found, step=int(manifest["step"])) for found in moved]
+            beyond = None if refused else look_beyond(folder, checkpoint)  # what is damaged is done again in its place
+            restore = Resume(checkpoint, manifest, refused, moved, places, beyond)
+        else:
+            branched = _branched_from(folder)
+            restore = FromStart(moved, places)
+            if branched is not None:
+                restore = Branch(branched, verify(branched), RunFolder(branched.parent.parent), moved, places)
+    except BaseException:
+        release(folder)
+        raise
+    return run_attempt(folder, config, hooks, restore=restore, new=False, changes=tuple(map(str, intent.changed)))
+
+
+def branch_run(checkpoint: Path, config: RunConfig, workspace: Path, hooks: Hooks | None = None) -> dict[str, Any]:
+    """A new run that begins with what ``checkpoint`` holds and goes on with ``config``; relative paths in it that are not those
+    of the checkpoint are of the working folder."""
+    manifest = verify(checkpoint)
+    before = parse_config(manifest["config"], str(checkpoint), paths=False)
+    config = parse_config(
+        with_changed_paths_absolute(config_data(config), config_data(before), Path.cwd()), paths=False
+    )
+    return _branch_from(checkpoint, manifest, config, workspace, hooks or Hooks())
+
+
+def _branch_off(intent: Intent, workspace: Path, hooks: Hooks) -> dict[str, Any]:
+    folder = intent.folder
+    beside = folder.path.parent.parent if folder.path.parent.name == "runs" else workspace
+    checkpoint, manifest, _ = _pick(folder, intent.checkpoint)
+    if checkpoint is not None:
+        return _branch_from(checkpoint, manifest, intent.wanted, beside, hooks)
+    choose_device(intent.wanted.precision.device)
+    new = create_run(beside, intent.wanted, parent={"run": folder.id})
+    title = f"The run {folder.id} had no checkpoint yet, so this is a new run from the beginning."
+    found = Found(level="info", title=title, advice=f"Changed: {'; '.join(map(str, intent.changed))}.")
+    return run_attempt(new, intent.wanted, hooks, restore=FromStart([found], ended=folder), new=True)
+
+
+def _branch_from(
+    checkpoint: Path, manifest: dict[str, Any], config: RunConfig, workspace: Path, hooks: Hooks
+) -> dict[str, Any]:
+    sheet = plan_branch(parse_config(manifest["config"], str(checkpoint), paths=False), config, manifest)
+    refuse_by_sheet(checkpoint, sheet)
+    choose_device(config.precision.device)
+    hooks.planned(sheet)
+    parent = RunFolder(checkpoint.parent.parent)
+    folder = create_run(workspace, config, parent={"run": parent.id, "checkpoint": str(checkpoint)})
+    return run_attempt(folder, config, hooks, restore=Branch(checkpoint, manifest, parent), new=True)
+
+
+def _branched_from(folder: RunFolder) -> Path | None:
+    """The checkpoint that a branch began with; None for a run that began from nothing.
+
+    A branch that was cut off before its own first checkpoint goes on from there. Raises CheckpointError when it is gone:
+    beginning from nothing would be another run.
+    """
+    parent = folder.status().get("parent") or {}
+    if not parent.get("checkpoint"):
+        return None
+    there = Path(parent["checkpoint"])
+    found = None
+    for run in (there.parent.parent, folder.path.parent / str(parent.get("run"))):  # both may have been moved
+        places = [run, *(item.path for item in list_set_aside(RunFolder(run)))]
+        found = found or next((path for place in places if (path := place / "checkpoints" / there.name).is_dir()), None)
+    if found is None:
+        raise CheckpointError(
+            f"The run {folder.id} has no checkpoint of its own yet, and the one it was branched from, {there}, is gone; "
+            "make a new branch from another checkpoint."
+        )
+    return found
+
+
+def _on_this_machine(config: RunConfig) -> tuple[RunConfig, list[Found]]:
+    """``config`` on a device that is here; a machine that lacks the one asked for is no reason not to go on."""
+    name, sentence = device_here(config.precision.device)
+    if not sentence:
+        return config, []
+    precision = config.precision.model_copy(update={"device": name})
+    advice = "To wait for such a device, stop and resume where there is one; to stay here, resume with --set "
+    found = Found(level="warning", title=sentence, advice=f"{advice}precision.device={name}.")
+    return config.model_copy(update={"precision": precision}), [found]
+
+
+def _refuse_other_code(folder: RunFolder, config: RunConfig) -> None:
+    """Raise InputError where the Python file of the teacher was changed: to agree to it would not make it the old one."""
+    known = read_sealed(folder.data_file).get("teacher")
+    now = None
+    with suppress(InputError, OSError):  # what is not there, or cannot be read, is said next
+        now = teacher_as_it_is(config) if isinstance(known, dict) and "code" in known else None
+    refuse_other_teacher(known, now)
+
+
+def _refuse_missing_files(folder: RunFolder, config: RunConfig) -> None:
+    try:
+        parse_config(config_data(config), folder.id)
+    except ConfigError as error:
+        problems = [problem for problem in error.problems if not problem.path.startswith(OWN)]
+        if not problems:
+            return
+        if all(problem.path != DATA for problem in problems):
+            raise
+        raise InputError(
+            f"{error}", f"If the data lies elsewhere on this machine, resume with --set {DATA}=FOLDER."
+        ) from error
+
+
+def _pick(folder: RunFolder, checkpoint: Path | None) -> tuple[Path | None, dict[str, Any], list[str]]:
+    """The checkpoint to go on from, verified, with its manifest and a sentence for each newer one that is damaged; None
+    (from the beginning) when the run was cut off before its first."""
+    return newest_good(folder) if checkpoint is None else (checkpoint, verify(checkpoint), [])

@@ -1,0 +1,1 @@
+"""What the exported script lists of a run, part by part."""

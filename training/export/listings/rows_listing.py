@@ -1,0 +1,160 @@
+"""What the script of a run says about tables and texts."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from training.config.sections.data.tables import TableDataset
+from training.config.sections.data.text import TextDataset
+from training.data.source import Opening
+from training.data.sources.table import load
+from training.data.sources.text import token_kind
+from training.data.tables.columns import PARTS, find_roles
+from training.data.tables.table_file import found_schema, how_written
+from training.export.bundle import ExportBundle
+from training.export.listings.prepared_tensors import looking_again, open_again
+from training.export.listings.task_listing import TRUTH
+from training.export.literals import Described, Setting, code, setting
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_TOKENS = {
+    "characters": "encode_characters(text, CHARACTERS)",
+    "bytes": "np.frombuffer(text.encode(), np.uint8)",
+    "bpe": "tokenizer.encode(text).ids",
+}
+"""The tokens of a text by the kind of vocabulary."""
+
+logger = logging.getLogger(__name__)
+
+
+def describe_text(bundle: ExportBundle, dataset: TextDataset) -> Described:
+    known = bundle.facts
+    encoding = "utf-8-sig" if dataset.encoding == "utf-8" else dataset.encoding
+    settings: list[Setting] = [
+        ("Tokens that are seen at once.", "CONTEXT", dataset.context),
+        ("Tokens from one training window to the next.", "STRIDE", dataset.stride or dataset.context),
+    ]
+    reading = [f"text = {_reading(dataset.path, 'path', encoding)}"]
+    if dataset.validation_path:
+        reading.append(f"texts = text, {_reading(dataset.validation_path, 'Path(VALIDATION_DATA)', encoding)}")
+        settings.append(("The text to judge by.", "VALIDATION_DATA", code(dataset.validation_path)))
+    else:
+        reading += ["cut = count_trained(len(text), VALIDATION_FRACTION)", "texts = text[:cut], text[cut:]"]
+        share = dataset.validation_fraction
+        settings.append(("Share of the text, at its end, to judge by.", "VALIDATION_FRACTION", share))
+    if known.vocabulary == "characters":
+        settings.append(("Those of the training text.", "CHARACTERS", list(known.names[1:])))
+    if known.vocabulary == "bpe":
+        reading.append("tokenizer = train_byte_pairs(texts[:1], VOCABULARY_SIZE)")
+        settings.append(setting(dataset, "vocabulary_size"))
+    kind = token_kind(len(known.names)).__name__
+    reading.append(f"tokens = [torch.tensor({_TOKENS[known.vocabulary]}, dtype=torch.{kind}) for text in texts]")
+    reading.append("samples, following, parts = cut_windows(tokens, CONTEXT, STRIDE)")
+    return {
+        "reading": reading,
+        "data_packages": ["numpy"] + ["tokenizers"] * (known.vocabulary == "bpe"),
+    }, settings
+
+
+def _reading(place: str, path: str, encoding: str) -> str:
+    """The call that reads the text at ``place``, which the script calls ``path``."""
+    return f'read_texts({path}, "{encoding}")' if Path(place).is_dir() else f'{path}.read_bytes().decode("{encoding}")'
+
+
+def describe_table(bundle: ExportBundle, dataset: TableDataset) -> Described:
+    known = bundle.facts
+    with looking_again():
+        frame, _, _ = load(dataset, Opening(check=False))
+        roles = find_roles(frame, dataset)
+        written = how_written(Path(dataset.path), dataset.separator)
+        found = found_schema(Path(dataset.path), dataset.missing_marks, written)
+        words = _part_words(frame, dataset.split_column)
+    features = {
+        name: list(known.codes[place]) if known.categories and known.categories[place] else None
+        for place, name in enumerate(roles.features)
+    }
+    marked = [roles.features.index(name.removesuffix(" missing")) for name in known.columns[len(features) :]]
+    between, decimal_comma = written or ("", False)
+    options = ", decimal_comma=True" * decimal_comma
+    of_csv = f"pl.read_csv(path, separator=SEPARATOR, null_values=MISSING, infer_schema_length=None{options})"
+    spaced = ".rename(str.strip)" if written and any(name != name.strip() for name in found) else ""
+    # Where polars finds the very types that the engine makes of the columns, only cells are left to clean.
+    clean = "clean_cells" if found.dtypes() == frame.dtypes else "plain_columns"
+    rows = "append_gaps(encode_rows(frame, FEATURES), MARKED)" if marked else "encode_rows(frame, FEATURES)"
+    truth = "encode_rows(frame[TARGETS].cast(pl.Float64), dict.fromkeys(TARGETS))"
+    if known.target == "class":
+        truth = "number_classes(frame[TARGETS[0]], CLASSES)"
+    parts = '{"train": torch.arange(len(frame))}'
+    if dataset.split_column:
+        parts = "rows_by_part(frame[SPLIT_COLUMN], PARTS)"
+    facts = {
+        "reading": [
+            f"frame = {of_csv if written else 'pl.read_parquet(path)'}{spaced}",
+            f"frame = {clean}(frame, {'MISSING' if written else '()'}).drop_nulls(TARGETS)",
+            f"samples = {rows}",
+            f"{TRUTH[known.target]} = {truth}",
+            f"parts = {parts}",
+        ],
+        "keys": "[row.numpy().tobytes() for row in encode_whole(frame, FEATURES)]",
+        "unreadable": ", pl.exceptions.PolarsError",
+        "parts": words,
+        "split_column": dataset.split_column,
+        "group_column": dataset.group_column,
+        "data_packages": ["polars"],
+    }
+    settings: list[Setting] = [
+        ("What to predict.", "TARGETS", list(roles.targets)),
+        ("What from: each column, with the texts of a category in the order of their numbers.", "FEATURES", features),
+    ]
+    if marked:
+        settings.append(("Whether these of them are missing is one more column each.", "MARKED", marked))
+    if written:
+        settings += [("", "MISSING", list(dataset.missing_marks)), ("", "SEPARATOR", code(between))]
+    return facts, settings + ([("", "CLASSES", list(known.names))] if known.target == "class" else [])
+
+
+def _part_words(frame: pl.DataFrame, column: str | None) -> dict[str, list[str]]:
+    """What a column calls each part, lower case; nothing without a column."""
+    import polars as pl
+
+    if column is None:
+        return {}
+    words = frame.get_column(column).cast(pl.String).str.to_lowercase().drop_nulls().unique().sort().to_list()
+    found: dict[str, list[str]] = {}
+    for word in words:
+        found.setdefault(PARTS[word], []).append(word)
+    return found
+
+
+def rows_alike(bundle: ExportBundle, script: dict[str, Any]) -> bool:
+    """Whether the script reads, makes and splits what is no image as the run does; it is read once more for that."""
+    dataset = bundle.config.dataset
+    if bundle.prepared is not None or bundle.facts.layout == "image":
+        return True
+    source, splits = open_again(bundle.config, Opening())
+    try:
+        samples, truth, parts = script["read_data"](*([Path(str(dataset.path))] if hasattr(dataset, "path") else []))
+    except Exception:
+        logger.exception("The script cannot read the data.")
+        return False
+    wanted, ours = source.targets, source.take()
+    if source.layout == "tokens":
+        ours, wanted = ours[:, :-1].long(), ours[:, 1:].long()
+        samples = samples.long()
+    return (
+        _same(samples, ours)
+        and _same(truth, wanted)
+        and parts.keys() == splits.keys()
+        and all(torch.equal(parts[name], splits[name]) for name in splits)
+    )
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and torch.allclose(one, other, rtol=0.0, atol=0.0, equal_nan=True)

@@ -1,0 +1,111 @@
+"""What the script of a run says about its task: the very loss and metric of the run's objective, written as calls of core."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from training.config.rules.metrics import metric
+from training.config.sections.objective import ObjectiveSection
+from training.core.losses import Loss
+from training.core.scores import Metric
+from training.export.bundle import ExportBundle
+from training.export.literals import Setting, call, code, setting
+
+TRUTH = {
+    "class": "classes",
+    "labels": "labels",
+    "values": "values",
+    "tokens": "following",
+    "mask": "masks",
+    "ranks": "ranks",
+}
+_WORDS = {
+    "class": "classes int64 (n,)",
+    "mask": "masks uint8 (n, height, width)",
+    "tokens": "the token that follows each",
+}
+_SETTINGS = {
+    "weight": ("CLASS_WEIGHTS", "Weight of each class in the loss."),
+    "ignore_index": ("IGNORE_INDEX", "The class that counts nowhere."),
+    "pos_weight": ("POS_WEIGHT", "How much more a sample counts that is of the class, or carries the label."),
+    "threshold": ("POSITIVE_FROM", "From this probability on the answer is yes."),
+    "delta": ("DELTA", "Where the Huber loss turns from squared to absolute."),
+    "margin": ("MARGIN", "How much higher the better item has to score."),
+    "top": ("TOP", "Places from the top that NDCG looks at."),
+    "smooth": ("SMOOTH", "Steadies the Dice loss of areas of few pixels."),
+    "share": ("DICE_WEIGHT", "Share of the Dice loss."),
+    "mean": ("TARGET_MEAN", "Of the values to predict, in training."),
+    "std": ("TARGET_STD", ""),
+    "label_smoothing": ("LABEL_SMOOTHING", None),
+    "temperature": ("TEMPERATURE", None),
+    "alpha": ("ALPHA", None),
+}
+"""What a script calls an argument of a loss or a metric, and the comment; None: the help of the setting of that name."""
+
+
+def describe_task(bundle: ExportBundle) -> dict[str, Any]:
+    """For the templates."""
+    config, objective = bundle.config, bundle.objective
+    judged_by_loss = config.monitor == "val/loss"
+    score = metric(next(iter(objective.metrics)) if judged_by_loss else config.monitor)
+    truth = TRUTH[bundle.facts.target]
+    calls = _Calls(config.objective)
+    written = calls.write(objective.metrics[score.name])  # first: its mean of the values has all digits
+    both = call("", [calls.write(objective.loss), written])
+    both = both if "\n" in both else both[1:-1]
+    return {
+        "loss_and_metric": both,
+        "tensors": calls.tensors,
+        "task_settings": list(calls.settings.values()),
+        "target": bundle.facts.target,
+        "truth": truth,
+        "truth_words": _WORDS.get(bundle.facts.target, f"{truth} float32"),
+        "targets": "pixel_classes(masks[batch])" if bundle.facts.target == "mask" else f"{truth}[batch]",
+        "weighs": objective.is_weighted,
+        "score_name": score.title,
+        "score_format": score.format,
+        "monitored": "val_loss" if judged_by_loss else "val_score",
+    }
+
+
+class _Calls:
+    """Writes what core's losses and metrics are made of, numbers as settings in capitals."""
+
+    def __init__(self, section: ObjectiveSection) -> None:
+        self._section = section
+        self.settings: dict[str, Setting] = {}
+        self.tensors: dict[str, str] = {}
+        """The setting that each is made of, by the argument it is given as."""
+
+    def write(self, value: Any, argument: str = "") -> str:
+        """``value`` as Python source; ``argument`` is what it is given as."""
+        if isinstance(value, Loss | Metric):
+            given = [*value._asdict().items()]
+            while given and given[-1][1] is value._field_defaults.get(given[-1][0]):
+                given.pop()
+            return call(type(value).__name__, [self.write(each, name) for name, each in given])
+        if isinstance(value, partial):
+            words = [f"{name}={self.write(each, name)}" for name, each in value.keywords.items()]
+            return call("partial", [self.write(value.func), *words]) if words else self.write(value.func)
+        if isinstance(value, Tensor):
+            self.tensors[argument] = self._name(value.tolist(), argument)
+            return argument
+        if callable(value):
+            modules = {"torch.": torch, "nn.functional.": functional}
+            found = [name for name, module in modules.items() if getattr(module, value.__name__, None) is value]
+            return f"{found[0] if found else ''}{value.__name__}"
+        if isinstance(value, list | tuple) and argument not in _SETTINGS:
+            return f"[{', '.join(map(self.write, value))}]" if argument else f"({', '.join(map(self.write, value))})"
+        return self._name(value, argument) if argument in _SETTINGS else code(value)
+
+    def _name(self, value: Any, argument: str) -> str:
+        name, comment = _SETTINGS[argument]
+        if comment is None:
+            comment = setting(self._section, argument)[0]
+        self.settings.setdefault(name, (comment, name, value))
+        return name

@@ -1,0 +1,77 @@
+"""What the script of a run says about the trained network that it learns from: a second file, and its weights in a third."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import training
+from training.config.rules.teacher_file import own_network
+from training.config.sections.objective import Distillation
+from training.engine.teacher import told_of_teacher
+from training.export.bundle import ExportBundle, load_bundle
+from training.export.literals import Setting, code, prose
+from training.export.network_listing import describe_network
+from training.export.own_network import write_own_module
+from training.export.source import SecondFile, module_beside, render_source
+
+
+def describe_teacher(bundle: ExportBundle, file: str) -> dict[str, Any]:
+    """For the templates, where the script is called ``file``. Raises InputError when the teacher is gone or became another."""
+    teacher = bundle.teacher
+    if teacher is None:
+        return {"distils": False, "teacher_weights": "", "teacher_settings": []}
+    weights = f"{module_beside('teacher', file)}.pt"
+    settings: list[Setting] = [("The teacher's weights, beside this file.", "TEACHER", code(weights))]
+    if teacher.knows_other_inputs:
+        settings.append(("How the teacher knows its inputs.", "TEACHER_MEAN", teacher.normalisation.mean))
+        settings.append(("", "TEACHER_STD", teacher.normalisation.std))
+    other = teacher.knows_other_inputs
+    return {"distils": True, "teacher_weights": weights, "knows_other_inputs": other, "teacher_settings": settings}
+
+
+def render_teacher(bundle: ExportBundle, file: str) -> SecondFile:
+    """What lies beside the script ``file`` of a run that distils, with a function that makes the teacher. Raises InputError when
+    that cannot be written."""
+    section, teacher = bundle.config.objective, bundle.teacher
+    assert isinstance(section, Distillation), "asked for a run that distils"
+    assert teacher is not None, "made for each of them"
+    module, source = module_beside("teacher", file), Path(teacher.record()["source"])
+    words = f"The network that {prose(file)} learns from; its weights are in {module}.pt."
+    with told_of_teacher():
+        if (network := own_network(section)) is not None:
+            words += (
+                f" Written by Trainwright {training.__version__} from {prose(source.name)}: below are its own words."
+            )
+            text = write_own_module(network, None, bundle.facts, bundle.objective.outputs, "make_teacher", words)
+        else:
+            facts = describe_network(load_bundle(source), trained=True)
+            facts |= {"words": words, "makes": "make_teacher", "version": training.__version__, "code": ""}
+            facts |= {"source": prose(f"{source.parent.parent.name}, {source.name}")}
+            text = render_source("module.jinja", facts)
+    return SecondFile(module, text, "make_teacher")
+
+
+def teacher_bytes(bundle: ExportBundle) -> bytes:
+    """The file of its weights, as torch.save writes it."""
+    assert bundle.teacher is not None, "asked for a run that distils"
+    stream = io.BytesIO()
+    torch.save(bundle.teacher.model.state_dict(), stream)
+    return stream.getvalue()
+
+
+def taught_alike(bundle: ExportBundle, script: dict[str, Any]) -> bool:
+    """Whether the script's teacher, given the same weights, answers to the bit what the run's does."""
+    teacher = bundle.teacher
+    if teacher is None:
+        return True
+    theirs = script["make_teacher"]()
+    theirs.load_state_dict(teacher.model.state_dict())
+    if teacher.knows_other_inputs:
+        ours, known = ((script[f"{whose}MEAN"], script[f"{whose}STD"]) for whose in ("", "TEACHER_"))
+        theirs = script["Renormalized"](theirs, ours, known)
+    inputs = bundle.normalisation.apply(bundle.samples())
+    return torch.equal(theirs.eval()(inputs), teacher.logits(inputs))

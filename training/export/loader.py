@@ -1,0 +1,53 @@
+"""``model.py``: the plain Python file beside an exported model that loads and uses it, without Trainwright."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import training
+from training.config.sections.user_file import UserFile
+from training.export.bundle import ExportBundle
+from training.export.definitions import Definitions
+from training.export.literals import prose
+from training.export.network_listing import describe_network
+from training.export.own_network import call_build
+from training.export.source import render_source
+from training.export.usage import samples, weights
+from training.models.own.user_file import text_of
+
+FILE = "model.py"
+_NETWORK = "network.py"
+
+
+def write_loader(bundle: ExportBundle, path: Path, usage: ModuleType) -> None:
+    """Put it beside the exported file ``path``; ``usage`` is the module of ``training.export.usage`` that it is made of."""
+    names = ["load_model", "logits", "predict"]
+    network: dict[str, Any] = {"making": ""}
+    if usage is weights and isinstance(config := bundle.config.model, UserFile):
+        (path.parent / _NETWORK).write_text(text_of(config, bundle.code_file).text, encoding="utf-8")
+        build = call_build(config, bundle.code_file, bundle.facts, bundle.objective.outputs)
+        network = {
+            "network_code": "",
+            "model_title": "The network.",
+            "making": [f'return load_code("{_NETWORK}").{build}'],
+        }
+        names.append("load_code")
+    elif usage is weights:
+        network = describe_network(bundle, trained=True)
+    definitions = Definitions(given="make_model")
+    for name in names:
+        definitions.take(usage, name)
+    if bundle.facts.layout == "image":
+        definitions.take(samples, "read_image")
+    if bundle.facts.columns:
+        definitions.take(samples, "read_rows")
+    facts = network | {
+        "words": f"Use {path.name} without Trainwright: ``model, facts = load_model()``, then ``predict(model, facts, ...)``.",
+        "version": training.__version__,
+        "source": prose(f"{bundle.run.id}, {bundle.checkpoint.name}"),
+        "makes": "make_model",
+        "code": definitions.text,
+    }
+    (path.parent / FILE).write_text(render_source("module.jinja", facts), encoding="utf-8")

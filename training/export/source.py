@@ -1,0 +1,96 @@
+"""Python source from a template, with the code of ours and the imports that it needs; and that source as a module."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from training.export.core_source import paste_core
+
+_IMPORTS = """
+import argparse, gzip, hashlib, json, math, os, re, sys, unicodedata, zlib
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, BinaryIO, Literal, NamedTuple, Self
+from zipfile import BadZipFile
+
+import numpy as np, onnxruntime, polars as pl, timm, torch, torchvision
+from numpy.typing import NDArray
+from PIL import Image, ImageOps
+from safetensors.torch import load_file
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.optim.adamw import adamw
+"""
+"""What a file may need; only what it does use is written."""
+
+
+class SecondFile(NamedTuple):
+    """A Python file that lies beside a script, which imports something from it."""
+
+    module: str
+    text: str
+    imported: str
+
+
+def module_beside(what: str, file: str) -> str:
+    """The name of a module that lies beside the script ``file``, whatever that is called."""
+    return f"{what}_of_{re.sub(r'[^0-9a-zA-Z_]', '_', Path(file).stem)}"
+
+
+def render_source(template: str, facts: dict[str, Any], beside: Sequence[SecondFile] = ()) -> str:
+    """The text of a file that imports from those ``beside``."""
+    environment = Environment(
+        loader=PackageLoader("training.export"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    text = paste_core(environment.get_template(template).render(facts))
+    imports = _import_lines({node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)})
+    imports += "\n" + "\n".join(f"from {file.module} import {file.imported}" for file in beside)
+    imports = re.sub(r"\n{3,}", "\n\n", imports).strip("\n")
+    text = text.replace("\n#IMPORTS#\n", f"\n{imports}\n")  # a line of its own, which no name can be
+    text = re.sub(r"\n{3,}(?=[ ])", "\n\n", text)  # where a part was left out, its blank lines stay behind
+    return re.sub(r"\n{4,}", "\n\n\n", text).rstrip("\n") + "\n"
+
+
+def _import_lines(used: set[str]) -> str:
+    lines = []
+    for line in _IMPORTS.split("\n"):
+        module, _, names = line.partition("import ")
+        chosen = [name for name in names.split(", ") if name.rpartition(" ")[2] in used]
+        if module and chosen:
+            lines.append(f"{module}import {', '.join(chosen)}")
+        elif not module:
+            lines += [f"import {name}" for name in chosen] if names else [""]
+    return "\n".join(lines)
+
+
+@contextmanager
+def import_source(text: str, name: str, file: str = "") -> Iterator[ModuleType]:
+    """Inside, ``text`` is the module ``name``, which others can import, too. Nothing is written."""
+    module = sys.modules[name] = ModuleType(name)
+    module.__file__ = file or f"{name}.py"
+    try:
+        exec(compile(text, module.__file__, "exec", dont_inherit=True), vars(module))
+        yield module
+    finally:
+        del sys.modules[name]

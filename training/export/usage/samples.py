@@ -1,0 +1,77 @@
+"""Read samples as the training data was read, and a model's scores: needs NumPy, and Pillow for images."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageOps
+
+
+def read_image(facts: dict[str, Any], path: str) -> Any:
+    """uint8 (1, channels, height, width): upright, on white, scaled and center-cropped to the model's size."""
+    channels, height, width = facts["input"]["shape"]
+    with Image.open(path) as file:
+        file.draft(None, (2 * width, 2 * height))  # a large JPEG need not be decoded in full
+        image = ImageOps.exif_transpose(file).convert("RGBA")
+    image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert(
+        "RGB" if channels == 3 else "L"
+    )
+    pixels = np.array(ImageOps.fit(image, (width, height), Image.Resampling.BILINEAR))
+    return pixels.reshape(height, width, channels).transpose(2, 0, 1)[np.newaxis]
+
+
+def read_rows(facts: dict[str, Any], rows: Iterable[Mapping[str, Any]]) -> Any:
+    """float32 (n, features) of rows that give each column's value by its name, None where it is not known. A number that is
+    not known becomes NaN, a category that training did not see 0: the model takes both. A feature that marks gaps follows by
+    itself. Raises KeyError for a row without one of the columns, ValueError for text where a number belongs."""
+    features = facts["input"]["features"]
+    return np.array([[read_cell(feature, row) for feature in features] for row in rows], np.float32)
+
+
+def read_cell(feature: dict[str, Any], row: Mapping[str, Any]) -> float:
+    """One feature of a row, as ``read_rows`` says."""
+    name = feature["marks"] or feature["name"]
+    if name not in row:
+        raise KeyError(f"a row has no {name!r}; give None where it is not known")
+    given = row[name]
+    missing = given is None or given == "" or given != given
+    if feature["marks"] is not None:
+        return float(missing)
+    if feature["categories"] is None:
+        try:
+            return float("nan") if missing else float(given)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name!r} is {given!r}, which is no number; give None where it is not known") from None
+    # As the training data's texts: stripped; true and false in small letters; a whole number without its point.
+    if isinstance(given, bool | np.bool_):
+        given = str(given).lower()
+    elif isinstance(given, float | np.floating) and float(given).is_integer():
+        given = int(given)
+    return float(1 + feature["categories"].index(text) if (text := str(given).strip()) in feature["categories"] else 0)
+
+
+def answers(facts: dict[str, Any], scores: Any) -> list[Any]:
+    """What the scores of some samples say, one entry for each sample, by ``facts["output"]["kind"]``:
+
+    "class": the likeliest class and its probability. "labels": the probability of each label, by its name;
+    from ``facts["output"]["threshold"]`` on the sample carries it. "values": each
+    value by its name. "mask": the class number of each pixel, an array. "tokens": the likeliest token to come next and its
+    probability. "ranks": the numbers of the items, best first.
+    """
+    output, names = facts["output"], facts["classes"]
+    kind, scores = output["kind"], np.asarray(scores)
+    if kind == "mask":
+        return list(scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] >= 0).astype(np.int64))
+    if kind == "ranks":
+        return [np.argsort(-row, kind="stable").tolist() for row in scores.reshape(len(scores), -1)]
+    if output["probabilities"] == "sigmoid":
+        scores = 1 / (1 + np.exp(-scores))
+    if kind in ("values", "labels"):
+        return [dict(zip(names, row.tolist(), strict=True)) for row in scores]
+    if output["probabilities"] == "sigmoid":  # one score, for the second of two classes
+        yes = [(float(chance), bool(chance >= output["threshold"])) for chance in scores[:, 0]]
+        return [(names[is_yes], chance if is_yes else 1 - chance) for chance, is_yes in yes]
+    scores = scores[:, -1] if kind == "tokens" else scores
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    chances = weights / weights.sum(axis=1, keepdims=True)
+    return [(names[row.argmax()], float(row.max())) for row in chances]

@@ -1,0 +1,1 @@
+"""The networks of our own, and their parts."""

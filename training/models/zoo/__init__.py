@@ -1,0 +1,1 @@
+"""The models of torchvision and timm, and published weights."""

@@ -1,0 +1,175 @@
+"""Per-step numbers as fixed-size records in one append-only file, readable while it is written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.errors import InputError
+from training.runs.links import MOST_SERIES
+from training.system.untrusted import UnfitFile, open_file
+
+Rows = NDArray[np.void]
+
+STEP_ROW: Final = np.dtype(
+    [("step", "<i8"), ("epoch", "<i4"), ("skipped", "<i4"), ("lr", "<f8"), ("loss", "<f4"), ("grad_norm", "<f4")]
+)
+"""One optimizer step: ``step`` counts from 1, ``skipped`` is 1 when the guard left the weights alone."""
+
+FLUSH_ROW: Final = np.dtype(
+    [
+        ("time", "<f8"),  # seconds since 1970
+        ("step", "<i8"),
+        ("samples_per_second", "<f4"),
+        ("wait_share", "<f4"),  # share of the time spent waiting for data
+        ("memory_mb", "<f4"),  # resident memory of the engine
+        ("gpu_memory_mb", "<f4"),
+        ("cpu_share", "<f4"),  # of all cores
+        ("gpu_share", "<f4"),  # NaN where it cannot be measured
+    ]
+)
+"""One look at the engine, about ten a second."""
+
+_MAGIC: Final = b"TRNWRGHT"
+_HEADER: Final = 32
+
+
+def _header(dtype: np.dtype[np.void]) -> bytes:
+    return (_MAGIC + np.array([1, dtype.itemsize], "<u4").tobytes()).ljust(_HEADER, b"\0")
+
+
+class SeriesWriter:
+    """Appends rows to ``path``. A row reaches the file whole: a torn tail is cut when the file is opened again."""
+
+    HEADER: ClassVar[int] = _HEADER
+
+    def __init__(self, path: Path, dtype: np.dtype[np.void]) -> None:
+        self._dtype = dtype
+        new = not path.exists() or path.stat().st_size < _HEADER
+        self._file = open(path, "w+b" if new else "r+b", buffering=0)  # noqa: SIM115, PTH123 - kept open for the run
+        try:
+            if new:
+                self._write(_header(dtype))
+            elif self._file.read(_HEADER) != _header(dtype):
+                raise InputError(f"{path}: is not a series of this program; the run cannot be continued.")
+            self._file.truncate(_HEADER + self.rows * dtype.itemsize)
+            self._file.seek(0, os.SEEK_END)
+        except BaseException:
+            self._file.close()
+            raise
+
+    @property
+    def rows(self) -> int:
+        """Whole rows in the file."""
+        return (os.fstat(self._file.fileno()).st_size - _HEADER) // self._dtype.itemsize
+
+    def append(self, rows: Rows) -> None:
+        """Add ``rows`` (of the file's dtype) at the end."""
+        self._write(np.ascontiguousarray(rows).tobytes())
+
+    def _write(self, data: bytes) -> None:
+        view, size = memoryview(data), self._file.tell()
+        try:
+            while view:
+                view = view[self._file.write(view) :]
+        except OSError:
+            self._file.truncate(size)  # no part of a row stays behind
+            self._file.seek(size)
+            raise
+
+    def truncate(self, rows: int) -> None:
+        """Keep only the first ``rows`` rows."""
+        if rows < self.rows:
+            self._file.truncate(_HEADER + rows * self._dtype.itemsize)
+            self._file.seek(0, os.SEEK_END)
+
+    def sync(self) -> None:
+        """Make everything written so far survive a power cut."""
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close the file; further appends are errors."""
+        self._file.close()
+
+
+def count_rows(path: Path, dtype: np.dtype[np.void]) -> int:
+    """Whole rows in ``path`` by its size, whatever they hold; 0 when there is no file."""
+    try:
+        return max(os.stat(path).st_size - _HEADER, 0) // dtype.itemsize
+    except OSError:
+        return 0
+
+
+def is_series(path: Path, dtype: np.dtype[np.void]) -> bool:
+    """Whether ``path`` begins as a series of such rows does."""
+    with path.open("rb") as stream:
+        return stream.read(_HEADER) == _header(dtype)
+
+
+@contextmanager
+def _open_series(path: Path, dtype: np.dtype[np.void]) -> Iterator[BinaryIO]:
+    try:
+        with open_file(path, MOST_SERIES) as stream:
+            if stream.read(_HEADER) != _header(dtype):
+                raise InputError(f"{path}: is not a series of this program; put the run's own file back.")
+            yield stream
+    except UnfitFile as error:
+        raise InputError(f"{path}: {error.strerror}, so it is no series of a run.") from error
+
+
+class SeriesReader:
+    """Reads what is new in a series file that another process may be writing."""
+
+    def __init__(self, path: Path, dtype: np.dtype[np.void]) -> None:
+        self.path = path
+        self._dtype = dtype
+        self._offset = 0
+
+    def read(self) -> tuple[bool, Rows]:
+        """``(cut, rows)``: rows since the last call. ``cut`` is true when the file was shortened meanwhile.
+
+        After a cut the rows are the whole file again.
+        """
+        try:
+            size = os.stat(self.path).st_size
+        except FileNotFoundError:
+            size = 0
+        whole = max(size - _HEADER, 0) // self._dtype.itemsize * self._dtype.itemsize
+        cut = whole < self._offset
+        if cut:
+            self._offset = 0
+        if whole == self._offset:
+            return cut, np.empty(0, self._dtype)
+        with _open_series(self.path, self._dtype) as stream:
+            stream.seek(_HEADER + self._offset)
+            data = stream.read(whole - self._offset)
+        data = data[: len(data) // self._dtype.itemsize * self._dtype.itemsize]
+        self._offset += len(data)
+        return cut, np.frombuffer(data, self._dtype)
+
+
+def read_series(path: Path, dtype: np.dtype[np.void] = STEP_ROW) -> Rows:
+    """All whole rows of ``path``; empty when there is no file."""
+    return SeriesReader(path, dtype).read()[1]
+
+
+def sample_series(path: Path, stretches: int, length: int) -> Rows:
+    """At most ``stretches`` runs of ``length`` step rows each, evenly spaced over ``path``; all rows where there are no
+    more. What is read does not grow with the series. Empty when there is no file.
+    """
+    rows = count_rows(path, STEP_ROW)
+    if rows <= stretches * length:
+        return read_series(path)
+    size, parts = STEP_ROW.itemsize, []
+    with _open_series(path, STEP_ROW) as stream:
+        for at in range(stretches):
+            stream.seek(_HEADER + (rows * at // stretches) * size)
+            parts.append(stream.read(length * size))
+    data = b"".join(parts)
+    return np.frombuffer(data[: len(data) // size * size], STEP_ROW)

@@ -1,0 +1,90 @@
+"""Where a run works on this machine, when that is not where it began.
+
+``config.toml`` says what ran and is never edited. A run that was moved or copied finds its data elsewhere and computes on
+another device: what was said to that with ``--set`` is kept in ``places.json``, under the machine's name, so that a run
+that goes back and forth is told once on each machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath, PurePosixPath, PureWindowsPath
+from typing import Any
+
+from training.config import RunConfig, parse_config
+from training.config.files import config_data
+from training.runs.folder import RunFolder, read_json
+from training.runs.storage import explain_disk_errors
+from training.system.atomic import write_text
+
+PLACES = "places.json"
+DATA, DEVICE, THREADS = "dataset.path", "precision.device", "precision.threads"
+KEPT = (DATA, "dataset.validation_path", "dataset.images", "dataset.class_list", DEVICE, THREADS)
+"""Settings that say where a run works, not what it computes."""
+
+
+def remember(folder: RunFolder, settings: Mapping[str, Any]) -> None:
+    """Keep ``settings`` (dotted, of ``KEPT``; None for "as the program chooses") for later attempts on this machine."""
+    if not settings:
+        return
+    known = _read_places(folder)
+    known[socket.gethostname()] = {**known.get(socket.gethostname(), {}), **settings}
+    with explain_disk_errors(folder.path / PLACES):
+        write_text(folder.path / PLACES, json.dumps(known, indent=1) + "\n")
+
+
+def config_here(folder: RunFolder) -> RunConfig:
+    """The run's configuration with what was said on this machine, and with the first place where its data is.
+
+    Raises InputError when the configuration cannot be read; that no place has data is for the caller to say.
+    """
+    config = folder.config()
+    known = _read_places(folder)
+    here = dict(known.get(socket.gethostname(), {}))
+    path = getattr(config.dataset, "path", None)
+    if path is not None:
+        elsewhere = (said.get(DATA) for said in known.values())  # in a cluster the same place has many machines
+        candidates = [here.get(DATA), path, *elsewhere, *_beside(folder, path)]
+        here[DATA] = next((item for item in candidates if isinstance(item, str) and os.path.exists(item)), path)  # noqa: PTH110 - False where nobody may look
+    return _with(config, here)
+
+
+def _read_places(folder: RunFolder) -> dict[str, dict[str, Any]]:
+    """The settings of ``KEPT`` that were said on each machine; what others wrote beside them is passed over."""
+    return {
+        machine: {key: value for key, value in settings.items() if key in KEPT}
+        for machine, settings in read_json(folder.path / PLACES).items()
+        if isinstance(settings, dict)
+    }
+
+
+def _with(config: RunConfig, settings: Mapping[str, Any]) -> RunConfig:
+    data = config_data(config)
+    for key, value in settings.items():
+        section, _, name = key.partition(".")
+        data[section][name] = "" if value is None else value
+    return parse_config(data, paths=False)
+
+
+def _beside(folder: RunFolder, path: str) -> Iterator[str]:
+    """The place that lies to the run folder as the old one lay to the old run folder: both were moved together."""
+    old_folder = read_json(folder.status_file).get("folder")
+    if not isinstance(old_folder, str):
+        return
+    data, run = _pure(path), _pure(old_folder)
+    if type(data) is not type(run):
+        return
+    for up, parent in enumerate(run.parents):
+        if parent in data.parents and len(parent.parts) > 1:  # sharing no more than the root is no relation
+            yield str(folder.path.parents[up].joinpath(*data.relative_to(parent).parts))
+            return
+
+
+def _pure(path: str) -> PurePath:
+    """``path`` as the system it comes from reads it."""
+    windows = re.match(r"^([A-Za-z]:[\\/]|\\\\)", path) is not None
+    return PureWindowsPath(path) if windows else PurePosixPath(path)
