@@ -7,6 +7,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+from training.errors import InputError
 from training.events import (
     FINAL_EVENTS,
     AttemptStarted,
@@ -21,7 +22,7 @@ from training.events import (
     decode,
     encode,
 )
-from training.system.untrusted import MEGABYTE, open_file
+from training.system.untrusted import MEGABYTE, UnfitFile, open_file
 
 _MOST_BYTES = 1024 * MEGABYTE
 _MOST_LINE = 4 * MEGABYTE
@@ -135,7 +136,10 @@ class History:
 
 
 def read_history(path: Path) -> History:
-    """The whole history in ``path``."""
+    """The whole history in ``path``. Raises InputError for a file that is no history of a run."""
     history = History(path)
-    history.poll()
+    try:
+        history.poll()
+    except UnfitFile as error:
+        raise InputError(f"{path}: {error.strerror}, so it is no history of a run.") from error
     return history
