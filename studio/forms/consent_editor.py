@@ -15,7 +15,7 @@ from studio.forms.editor import Editor
 from studio.theme import SPACING
 from studio.widgets import Banner, button, label
 from training.config.consent import agree, agreed
-from training.config.describe import FieldSpec
+from training.config.field_spec import FieldSpec
 from training.errors import InputError, pluralize
 from training.runs.cli_consent import Code, code_of
 from training.system.untrusted import MEGABYTE, escape_unprintable, read_bytes, visible_code

@@ -15,7 +15,7 @@ from studio.forms.consent_editor import ConsentEditor
 from studio.forms.editor import ColumnChoice, Editor
 from studio.forms.names_editor import NamesEditor
 from studio.widgets import ComboBox, NumberEdit, NumberKind, PathEdit, Segmented, Switch, format_number, parse_number
-from training.config.describe import FieldSpec
+from training.config.field_spec import FieldSpec
 
 _NUMBER_WIDTH = 132
 _LONGEST_SEGMENTS = 40  # letters that stand side by side; the edges of each choice take as much as five

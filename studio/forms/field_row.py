@@ -15,7 +15,7 @@ from studio.forms.messages import allowed_range, format_value, problem_sentence
 from studio.state.drafts.setting_specs import default_value, join_path
 from studio.theme import SPACING, icon
 from studio.widgets import Hint, label, wrapped_tooltip
-from training.config.describe import FieldSpec
+from training.config.field_spec import FieldSpec
 from training.config.rules.inactive_settings import Inactive
 from training.errors import Problem
 

@@ -10,7 +10,7 @@ from typing import Any
 from studio.state.drafts.setting_specs import kinds, specs
 from studio.widgets import format_number
 from training import catalog
-from training.config.describe import FieldSpec
+from training.config.field_spec import FieldSpec
 from training.config.run import SECTIONS
 from training.errors import Problem
 

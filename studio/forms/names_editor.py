@@ -11,7 +11,7 @@ from studio.forms.column_list import ColumnList
 from studio.forms.editor import ColumnChoice, Editor
 from studio.theme import SPACING, set_invalid
 from studio.widgets import hbox, icon_button, in_widget
-from training.config.describe import FieldSpec
+from training.config.field_spec import FieldSpec
 from training.config.fields import join_names, split_names
 
 

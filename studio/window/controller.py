@@ -26,7 +26,7 @@ from studio.window.closing import CloseChoice, Closing, ask_about_run
 from studio.window.crash_notices import CrashNotices
 from studio.window.dialogs import AboutDialog, ReportDialog
 from studio.window.help import HelpWindow
-from studio.window.main_window import PAGES
+from studio.window.page_entries import PAGES
 from studio.window.preferences import PreferencesDialog
 from studio.window.start_notices import StartNotices
 from training.errors import InputError

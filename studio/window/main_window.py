@@ -5,8 +5,7 @@ Two steps: made and painted with next to nothing imported, then furnished with w
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QEvent, QRectF, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QColor, QHideEvent, QIcon, QPainter, QPaintEvent, QPen, QShowEvent
@@ -16,6 +15,7 @@ from studio import identity
 from studio.services.settings import SettingsStore
 from studio.theme import RADIUS, SPACING, theme
 from studio.widgets import STRETCH, NavigationRail, Segmented, hbox, icon_button, in_widget, separator, vbox
+from studio.window.page_entries import PAGES
 from studio.window.status_strip import StatusStrip
 
 if TYPE_CHECKING:
@@ -185,38 +185,3 @@ class PageOutline(QWidget):
         for left, width, share in ((edge, half, 0.75), (edge + half + gap, self.width() - 2 * edge - gap - half, 0.3)):
             painter.drawRoundedRect(QRectF(left + 0.5, top, width - 1, height * share), RADIUS.large, RADIUS.large)
         painter.drawRect(QRectF(-1, self.height() - _FOOT + 0.5, self.width() + 2, _FOOT + 1))
-
-
-class PageEntry(NamedTuple):
-    """One screen: ``target`` is "module:class", made with the AppContext; ``help`` the page that tells of it."""
-
-    key: str
-    icon: str
-    title: str
-    tooltip: str
-    target: str
-    help: str
-
-    def make(self, context: AppContext) -> QWidget:
-        """Build the page."""
-        module, _, name = self.target.partition(":")
-        page: QWidget = getattr(importlib.import_module(module), name)(context)
-        return page
-
-
-PAGES = (
-    PageEntry(
-        "setup",
-        "setup",
-        "Setup",
-        "Data, model and training settings (Ctrl+1)",
-        "studio.pages.setup.page:SetupPage",
-        "getting-started",
-    ),
-    PageEntry(
-        "train", "train", "Train", "Watch and steer the run (Ctrl+2)", "studio.pages.train.page:TrainPage", "training"
-    ),
-    PageEntry(
-        "runs", "runs", "Runs", "All runs and their checkpoints (Ctrl+3)", "studio.pages.runs.page:RunsPage", "runs"
-    ),
-)

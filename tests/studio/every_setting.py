@@ -9,7 +9,7 @@ import pytest
 
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import RUN, kinds, plain, specs
-from training.config.describe import FieldSpec
+from training.config.field_spec import FieldSpec
 from training.config.run import SECTIONS
 
 EVERY_KIND = [

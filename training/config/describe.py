@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from training.config.fields import PathKind, Section
-
-Editor = Literal["bool", "int", "float", "choice", "text", "numbers", "names", "path", "table", "consent"]
+from training.config.field_spec import Editor, FieldSpec
+from training.config.fields import Section
 
 _TERMS = {
     "rgb": "RGB", "grey": "Grayscale", "bpe": "BPE", "cpu": "CPU", "gpu": "GPU", "imagenet": "ImageNet",
@@ -32,42 +30,6 @@ _TERMS = {
 def label_choice(choice: str, labels: Mapping[str, str]) -> str:
     """How a form shows a choice: by ``labels``, by the field's spelling, or as it is with a capital letter."""
     return labels.get(choice) or _TERMS.get(choice) or choice[:1].upper() + choice[1:].replace("_", " ")
-
-
-@dataclass(frozen=True)
-class FieldSpec:
-    """One setting. ``minimum``/``maximum`` are the bounds; ``exclusive_*`` says the bound itself is not allowed."""
-
-    name: str
-    title: str
-    help: str
-    editor: Editor
-    default: Any  # None also when required
-    required: bool
-    optional: bool  # may be left empty
-    advanced: bool = False
-    group: str = ""  # the heading above it
-    also: str = ""  # further words to find it by
-    unit: str = ""
-    placeholder: str = ""
-    choices: tuple[str, ...] = ()
-    labels: Mapping[str, str] = field(default_factory=dict)  # of ``choices``, for people
-    suggestions: tuple[str, ...] = ()
-    columns: bool = False  # names one or several of the dataset's columns
-    mostly_one: bool = False  # of "names": several are the exception
-    path: PathKind | None = None
-    consent: str = ""  # to running the file that this other setting names
-    minimum: float | None = None
-    maximum: float | None = None
-    exclusive_minimum: bool = False
-    exclusive_maximum: bool = False
-    log_scale: bool = False
-    affects_result: bool = True
-    whole: bool = False  # of "numbers": whether each is an int
-
-    def label(self, value: object) -> str:
-        """``value`` as people read it, where it is one of the choices."""
-        return self.labels.get(str(value), str(value))
 
 
 @cache

@@ -6,14 +6,11 @@ import csv
 from collections.abc import Mapping
 from functools import partial
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-if TYPE_CHECKING:
-    from training.config.describe import FieldSpec
-
-PathKind = Literal["file", "folder", "any"]
+from training.config.field_spec import FieldSpec, PathKind
 
 Count = Annotated[int, Field(ge=1)]
 SeedNumber = Annotated[int, Field(ge=0, le=2**31 - 1)]

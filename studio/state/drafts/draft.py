@@ -28,7 +28,7 @@ from studio.state.drafts.setting_specs import (
     with_inner,
 )
 from training.config import RunConfig, load_config, save_config
-from training.config.describe import FieldSpec
+from training.config.field_spec import FieldSpec
 from training.config.paths import with_absolute_paths
 from training.errors import ConfigError, Problem
 from training.toml_text import read_config_text, read_toml

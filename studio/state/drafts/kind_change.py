@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from studio.state.drafts.setting_specs import default_value, defaults, plain, same_sort, specs
-from training.config.describe import FieldSpec
+from training.config.field_spec import FieldSpec
 from training.config.rules.optimizer_scale import Moved, carry_to_scale, move_rates, take_peak
 
 Data = dict[str, Any]

@@ -7,7 +7,8 @@ from functools import cache
 from typing import Any
 
 from training.config import RunConfig
-from training.config.describe import FieldSpec, describe
+from training.config.describe import describe
+from training.config.field_spec import FieldSpec
 from training.config.run import SECTIONS, alternatives
 
 RUN = ""  # the "section" of the settings that stand above all sections: name, seed, ...

@@ -12,7 +12,7 @@ from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import RUN, join_path, kinds
 from tests.studio.every_setting import named, other_value, settings_of, wrong_value
 from tests.studio.pages_setup.fakes import FakeContext, answer, refusal, words
-from training.config.describe import FieldSpec
+from training.config.field_spec import FieldSpec
 from training.config.run import SECTIONS
 from training.errors import Problem
 

@@ -18,7 +18,8 @@ from studio.engine.monitor import RunMonitor
 from studio.engine.state import RunState
 from studio.state.context import AppContext
 from studio.widgets import Banner
-from studio.window.main_window import PAGES, MainWindow
+from studio.window.main_window import MainWindow
+from studio.window.page_entries import PAGES
 from studio.window.preferences import PreferencesDialog
 from tests.studio.conftest import ENDLESS, MakeHost
 from tests.studio.window_driver import answer_next_question, open_window, press, train_page

@@ -9,8 +9,9 @@ from pydantic import ValidationError
 
 from training.catalog import entries
 from training.config import RunConfig, parse_config
-from training.config.describe import FieldSpec, describe
+from training.config.describe import describe
 from training.config.diff import Change, diff
+from training.config.field_spec import FieldSpec
 from training.config.fields import Section
 from training.config.sections.checkpoints import Checkpoints
 from training.config.sections.loader import Loader

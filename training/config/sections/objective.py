@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from training.config.describe import FieldSpec
+from training.config.field_spec import FieldSpec
 from training.config.fields import Fraction, Section, ShareAboveZero, ShareBelowOne, advanced, setting
 from training.config.sections.user_file import Argument, UserFile
 from training.facts import IGNORED, Target

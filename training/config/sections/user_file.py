@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from training.config.consent import agreed
-from training.config.describe import FieldSpec
+from training.config.field_spec import FieldSpec
 from training.config.fields import setting
 from training.config.rules.signature import Parameter, Signature, read_signature
 from training.config.sections.pretrained import StartingWeights
