@@ -21,7 +21,7 @@ from unittest import mock
 
 from training.config import RunConfig, parse_config
 from training.engine import fit
-from training.engine.ledger import Ledger
+from training.engine.checkpoint_saver import CheckpointSaver
 from training.engine.runs.run import Hooks, start_run
 from training.engine.step import train_step
 from training.events import CheckpointSaved, Event
@@ -54,16 +54,16 @@ class Stopwatch:
 
     def run(self, config: RunConfig, place: Path) -> RunFolder:
         """Train until there were enough rounds."""
-        save, step = Ledger.save, train_step
+        save, step = CheckpointSaver.save, train_step
 
-        def timed_save(ledger: Ledger, **settings: Any) -> None:
+        def timed_save(saver: CheckpointSaver, **settings: Any) -> None:
             if self.hooks.control.stop:
                 return
             blocking = self._saves % 2 == 1
             self._written.wait()  # on a busy computer the one before may still be written
             self._written.clear()
             began = time.perf_counter()
-            save(ledger, **settings)
+            save(saver, **settings)
             self._went_on = time.perf_counter()
             if blocking:
                 self._written.wait()
@@ -79,7 +79,7 @@ class Stopwatch:
             (self.beside if beside else self.quiet).append(time.perf_counter() - began)
             return result
 
-        with mock.patch.object(Ledger, "save", timed_save), mock.patch.object(fit, "train_step", timed_step):
+        with mock.patch.object(CheckpointSaver, "save", timed_save), mock.patch.object(fit, "train_step", timed_step):
             return RunFolder(Path(start_run(config, place, self.hooks)["folder"]))
 
     def _watch(self, event: Event) -> None:

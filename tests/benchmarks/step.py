@@ -6,7 +6,7 @@ One process. Every contestant has the same model, data and batches; they take tu
 whatever else the machine does hits all alike; figures are medians over the rounds, ratios those of neighbouring blocks.
 
 "floor" is what nobody can leave out: tensors resident, a gather by index, one cast, forward, backward, the norm, torch's
-fused update with the clip folded in, a learning rate from a table. "ours" is the program's own loop (``fit``) with all
+fused update with the clip folded in, a learning rate from a table. "ours" is the program's own loop (``Loop``) with all
 that a run has: guard, clip, recorder and its files, schedule, control file. Each further line is ours with one part taken
 out (or, for EMA, put in); "noise" is ours once more: what the measurement cannot tell apart. Validation and checkpoints
 are other benchmarks' matter: no epoch ends inside a block.
@@ -30,15 +30,20 @@ from torch import Tensor, nn
 
 from training.checkpoints import CheckpointManager
 from training.config import RunConfig, apply_overrides, parse_config
-from training.control import Control
 from training.data.batching.resident import Resident
 from training.engine.assemble import assemble
-from training.engine.device import Choices
-from training.engine.fit import fit
-from training.engine.ledger import Ledger
+from training.engine.checkpoint_saver import CheckpointSaver
+from training.engine.device import AutoSettings
+from training.engine.fit import Loop
+from training.engine.recovery.memory import OutOfMemory
 from training.engine.recovery.nonfinite import NonFiniteLog
+from training.engine.recovery.rollback import RollBack
+from training.engine.requests import Requests
+from training.engine.runs.hooks import Hooks
+from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
 from training.engine.step_logger import StepLogger
+from training.engine.validation import Validation
 from training.runs.folder import create_run
 from training.schedules import Schedule
 from training.system.process import tune_process
@@ -125,13 +130,13 @@ class Floor:
         torch.stack([torch.stack(self.losses), torch.stack(self.norms)]).numpy()
 
 
-class Counting(Ledger):
+class Counting(Requests):
     """Says when a step is over."""
 
     count: Callable[[], None]
 
-    def after_step(self, control: Control) -> None:
-        super().after_step(control)
+    def handle(self) -> None:
+        super().handle()
         self.count()
 
 
@@ -140,13 +145,21 @@ class Ours:
 
     def __init__(self, session: Session, workspace: Path, logs: bool = True) -> None:
         folder = create_run(workspace, session.config)
-        self._session, self._control = session, Control()
+        self._session, self._writer = session, RunWriter(folder, Hooks())
+        self._control = self._writer.control
+        self._writer.__enter__()
         self._control.watch(folder.path)
-        skips = NonFiniteLog(session, lambda event: None)
-        self._step_logger = (StepLogger if logs else Silent)(session, folder, skips)
-        self._manager = CheckpointManager(folder, 1, lambda event: None, False)
-        self._ledger = Counting(session, self._step_logger, self._manager, lambda event: None)
-        self._ledger.count = self._count
+        self._step_logger = (StepLogger if logs else Silent)(session, folder, NonFiniteLog(session, self._writer.emit))
+        self._manager = CheckpointManager(folder, 1, self._writer.emit, False)
+        saver = CheckpointSaver(session, self._writer, self._step_logger, self._manager)
+        out_of_memory = OutOfMemory(session, self._writer.emit, saver.save)
+        validation = Validation(session, self._writer, self._step_logger, out_of_memory)
+        requests = Counting(self._writer, self._step_logger, validation, saver)
+        requests.count = self._count
+        roll_back = RollBack(self._writer, session, self._step_logger, self._manager, saver)
+        self._loop = Loop(
+            session, self._writer, self._step_logger, out_of_memory, validation, saver, requests, roll_back
+        )
         self._left = 0
 
     def _count(self) -> None:
@@ -159,12 +172,13 @@ class Ours:
         if progress.window + steps + 1 >= self._session.data.steps_per_epoch:
             progress.window = 0
         self._left, self._control.stop = steps, False
-        fit(self._session, self._control, self._step_logger, self._ledger, None)  # type: ignore[arg-type]
+        self._loop.fit()
 
     def close(self) -> None:
         self._step_logger.close()
         self._manager.close()
         self._session.data.close()
+        self._writer.__exit__(None, None, None)
 
 
 class Unguarded:
@@ -189,7 +203,7 @@ class Silent(StepLogger):
 
 
 def session_for(config: RunConfig, threads: int | None) -> Session:
-    return assemble(config, lambda phase, fraction: None, Choices(threads=threads))
+    return assemble(config, lambda phase, fraction: None, AutoSettings(threads=threads))
 
 
 def without_guard(session: Session) -> None:

@@ -14,8 +14,8 @@ from training.data import Data, prepare
 from training.data.normalise import Normalisation
 from training.data.prepared import PreparedData
 from training.engine.device import (
-    NOTHING_CHOSEN,
-    Choices,
+    ALL_AUTO,
+    AutoSettings,
     Numerics,
     apply_backends,
     choose_device,
@@ -48,14 +48,14 @@ ReportProgress = Callable[[str, float | None], None]
 def assemble(
     config: RunConfig,
     report_progress: ReportProgress,
-    choices: Choices = NOTHING_CHOSEN,
+    auto: AutoSettings = ALL_AUTO,
     kept: PreparedData | None = None,
     loads: bool = False,
     code: Path | None = None,
 ) -> Session:
     """Open the data, build the model and all that trains it. Raises InputError or ConfigError; changes no file.
 
-    ``choices`` take the place of automatic ones: a resumed run keeps what it began with. ``kept`` may still hold the data
+    ``auto`` takes the place of what would be chosen now: a resumed run keeps what it began with. ``kept`` may still hold the data
     from the last time. ``code`` is the run's copy of a person's own network. ``loads`` says that weights will be loaded: none are looked for in the samples.
     """
     device = choose_device(config.precision.device)
@@ -63,7 +63,7 @@ def assemble(
     numerics = Numerics(config.precision, device)
     data = (kept.prepare if kept else prepare)(config, device, report_progress)
     try:
-        return _build(config, device, numerics, data, report_progress, choices, loads, code)
+        return _build(config, device, numerics, data, report_progress, auto, loads, code)
     except BaseException:
         data.close()
         raise
@@ -75,7 +75,7 @@ def _build(
     numerics: Numerics,
     data: Data,
     report_progress: ReportProgress,
-    choices: Choices,
+    auto: AutoSettings,
     loads: bool,
     code: Path | None,
 ) -> Session:
@@ -85,10 +85,10 @@ def _build(
     _refuse_unmeasured(config, objective)
     model = make_model(config.model, data.facts, objective.outputs, config.seed, code, not loads)
     precision, batch_size = config.precision, config.loop.batch_size
-    threads = choices.threads or choose_threads(precision.threads, model, data.facts, batch_size)
+    threads = auto.threads or choose_threads(precision.threads, model, data.facts, batch_size)
     torch.set_num_threads(threads)
     beginning = None if loads else begin(model, config.model, data.facts, objective.outputs, report_progress)
-    _normalise(data, beginning, choices)
+    _normalise(data, beginning, auto)
     teacher = make_teacher(config, data.facts, data.normalisation, device)
     if teacher is not None:
         data.complete = teacher.complete
@@ -97,7 +97,7 @@ def _build(
         fit_to_samples(model, config.model, data.training_samples)  # on the threads of the steps: sums round alike
     if data.facts.layout == "image":
         wanted = wants_channels_last(precision.channels_last, model, data.facts, batch_size, device.type)
-        data.channels_last = wanted if choices.channels_last is None else choices.channels_last
+        data.channels_last = wanted if auto.channels_last is None else auto.channels_last
         if data.channels_last:
             model = model.to(memory_format=torch.channels_last)
     model = model.to(device).train()
@@ -154,9 +154,9 @@ def _refuse_unmeasured(config: RunConfig, objective: Objective) -> None:
         )
 
 
-def _normalise(data: Data, beginning: Beginning | None, choices: Choices) -> None:
+def _normalise(data: Data, beginning: Beginning | None, auto: AutoSettings) -> None:
     """Give the network images as the weights it begins with know them, where somebody says how."""
-    numbers = choices.normalisation
+    numbers = auto.normalisation
     if beginning is not None and beginning.mean is not None and beginning.spread is not None:
         numbers = beginning.mean, beginning.spread
     if numbers is not None:

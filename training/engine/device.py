@@ -46,8 +46,8 @@ WORTH_CHANNELS_LAST = 400.0
 
 
 @dataclass(frozen=True)
-class Choices:
-    """What is left to the program and was chosen before; None is to be chosen now."""
+class AutoSettings:
+    """What the settings leave to the program, as it was chosen before; None is to be chosen now."""
 
     threads: int | None = None
     channels_last: bool | None = None
@@ -55,7 +55,7 @@ class Choices:
     """Mean and spread that the weights which will be loaded were trained with."""
 
 
-NOTHING_CHOSEN = Choices()
+ALL_AUTO = AutoSettings()
 
 
 def choose_device(name: str) -> torch.device:

@@ -17,11 +17,12 @@ from torch.profiler import ProfilerActivity, profile, record_function
 from training.control import Control
 from training.data import MicroBatches
 from training.data.batching.processes import core_count
+from training.engine.checkpoint_saver import CheckpointSaver
 from training.engine.device import describe_device
-from training.engine.ledger import Ledger
+from training.engine.recovery.memory import OutOfMemory
+from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
-from training.events import Event, Found, Profiled
-from training.runs.folder import RunFolder
+from training.events import Found, Profiled
 from training.runs.step_profile import COMPUTING, OUTSIDE_TITLES, PART_TITLES, Profile, write_profile
 from training.runs.storage import storage_error
 
@@ -85,11 +86,11 @@ class Ranges:
 class Profiler:
     """Takes a profile when it is asked for, and writes ``profile.json``."""
 
-    def __init__(self, session: Session, ledger: Ledger, folder: RunFolder, emit: Callable[[Event], None]) -> None:
+    def __init__(self, session: Session, writer: RunWriter, out_of_memory: OutOfMemory, saver: CheckpointSaver) -> None:
         self._session = session
-        self._ledger = ledger
-        self._folder = folder
-        self._emit = emit
+        self._writer = writer
+        self._out_of_memory = out_of_memory
+        self._saver = saver
         self._profile: profile | None = None
 
     def look(self, control: Control) -> bool:
@@ -121,7 +122,7 @@ class Profiler:
             self._write(self._record(taken, steps))
 
     def _begin(self) -> None:
-        session, out_of_memory = self._session, self._ledger.out_of_memory
+        session, out_of_memory = self._session, self._out_of_memory
         os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # or it writes to the person's terminal
         gpu = [ProfilerActivity.CUDA] if session.device.type == "cuda" else []
         self._profile = profile(activities=[ProfilerActivity.CPU, *gpu])
@@ -138,7 +139,7 @@ class Profiler:
         hooks = (
             (out_of_memory, "run_step", ranges.time_part("step" if session.compiled else "backward", attempt)),
             (out_of_memory, "evaluate", ranges.time_part("validation", out_of_memory.evaluate)),
-            (self._ledger, "save", ranges.time_part("saving", self._ledger.save)),
+            (self._saver, "save", ranges.time_part("saving", self._saver.save)),
         )
         self._hooked = [(owner, name) for owner, name, _ in hooks]
         for owner, name, function in hooks:
@@ -177,10 +178,10 @@ class Profiler:
 
     def _write(self, record: Profile) -> None:
         try:
-            write_profile(self._folder, record)
+            write_profile(self._writer.folder, record)
         except OSError as error:  # the run itself does not need it
-            fault = storage_error(error, self._folder.profile_file)
+            fault = storage_error(error, self._writer.folder.profile_file)
             title = f"The profile could not be written: {fault.message}"
-            self._emit(Found(level="warning", title=title, step=record.last_step))
+            self._writer.emit(Found(level="warning", title=title, step=record.last_step))
             return
-        self._emit(Profiled(step=record.last_step, steps=record.steps))
+        self._writer.emit(Profiled(step=record.last_step, steps=record.steps))

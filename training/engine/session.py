@@ -99,6 +99,11 @@ class Session:
         """The learning rate of the step that comes next."""
         return self.schedule.lr(self.progress.step) * self.progress.rate_factor
 
+    def end_epoch(self) -> None:
+        """The step that comes next is the first of another epoch."""
+        self.progress.end_epoch()
+        self.freezing.follow(self.progress.epoch)
+
     def make_ready(self) -> None:
         """For the step that comes next: freeze what is due in its epoch, and set the momentum, where the schedule has one."""
         self.freezing.follow(self.progress.epoch)

@@ -20,7 +20,7 @@ from training.config.rules.resume_plan import plan_branch
 from training.config.run import alternatives
 from training.engine.assemble import assemble
 from training.engine.recovery.restore import Branch
-from training.engine.runs.environment import normalised_by
+from training.engine.runs.environment import read_normalisation
 from training.engine.runs.run import branch_run, start_run
 from training.engine.session import Session
 from training.errors import CheckpointError
@@ -192,8 +192,8 @@ def test_only_images_keep_the_spread_that_weights_know() -> None:
     points, images = (
         parse_config({"dataset": {"kind": kind}, "model": model}, paths=False) for kind in ("moons", "shapes")
     )
-    assert normalised_by(points, data) is None
-    assert normalised_by(images, data) == ((0.5,), (0.2,))
+    assert read_normalisation(points, data) is None
+    assert read_normalisation(images, data) == ((0.5,), (0.2,))
 
 
 def test_a_network_of_ones_own_over_points_goes_on_from_known_weights_to_the_same_bits(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import dump_config
 from training.engine import device
 from training.engine.assemble import assemble
-from training.engine.ledger import _model_facts
-from training.engine.runs.environment import kept_choices
+from training.engine.checkpoint_saver import describe_training
+from training.engine.runs.environment import read_auto_settings
 from training.engine.runs.run import Hooks, resume_run, start_run
 from training.engine.session import Session
 from training.events import CheckpointSaved
@@ -65,7 +65,7 @@ def test_filters_and_images_lie_in_the_same_order(model: dict[str, object], aske
     filters = [parameter for parameter in session.parameters if parameter.ndim == 4]
     assert all(parameter.is_contiguous(memory_format=order) for parameter in filters)
     assert batch.inputs.is_contiguous(memory_format=order)
-    assert _model_facts(session)["channels_last"] is wanted
+    assert describe_training(session)["channels_last"] is wanted
 
 
 @pytest.mark.parametrize(("optimizer", "lr"), [("adamw", 1e-3), ("sgd", 1.0)])
@@ -95,8 +95,8 @@ def test_a_resumed_run_keeps_the_order_it_began_with(tmp_path: Path, monkeypatch
     begun = start_run(small("loop.max_steps=4", "checkpoints.every_steps=1"), tmp_path, hooks)
     folder = RunFolder(Path(begun["folder"]))
     monkeypatch.setattr(device, "WORTH_CHANNELS_LAST", 1e12)  # as if another version had measured otherwise
-    assert kept_choices(folder, folder.config(), torch.device("cpu")).channels_last is True
-    assert kept_choices(folder, folder.config(), torch.device("cuda")).channels_last is None
+    assert read_auto_settings(folder, folder.config(), torch.device("cpu")).channels_last is True
+    assert read_auto_settings(folder, folder.config(), torch.device("cuda")).channels_last is None
     resumed = resume_run(begun["folder"], tmp_path)
     assert resumed["metrics"] == whole["metrics"]
 

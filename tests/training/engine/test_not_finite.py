@@ -29,7 +29,7 @@ def test_a_validation_whose_loss_is_no_number_is_never_the_best(
         metrics, tables = plain(session, *more)
         return metrics | ({"val/loss": math.nan, "val/accuracy": 2.0} if calls == 2 else {}), tables
 
-    monkeypatch.setattr("training.engine.ledger.evaluate", evaluate)
+    monkeypatch.setattr("training.engine.validation.evaluate", evaluate)
     record = start_run(tiny("checkpoints.monitor=val/accuracy"), tmp_path)
     history = read_history(RunFolder(Path(record["folder"])).events_file)
     assert [item.metrics["val/accuracy"] == 2.0 for item in history.validations[:3]] == [False, True, False]

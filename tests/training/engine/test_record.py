@@ -26,7 +26,7 @@ from training.runs.records.series import FLUSH_ROW, read_series
 def one_row_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a run that ends just after a row of telemetry."""
     monkeypatch.setattr(record, "ROW_SECONDS", 1e9)
-    monkeypatch.setattr(fit, "LOOK_SECONDS", 1e9)
+    monkeypatch.setattr(fit, "POLL_SECONDS", 1e9)
 
 
 def looks(folder: RunFolder) -> list[int]:

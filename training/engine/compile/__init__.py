@@ -10,7 +10,7 @@ from training.engine.session import Session
 __all__ = ["compile_session"]
 
 
-def compile_session(session: Session, report_progress: Callable[[str, float | None], None]) -> None:
+def compile_session(session: Session, report_progress: Callable[[str, float | None], object]) -> None:
     """Compile and record what ``[precision]`` says, ahead of the first step. Weights, state and random numbers stay as they
     are. Raises InputError, in one sentence, where this machine or this run does not allow it, and TrainingError where memory
     runs out.

@@ -34,7 +34,7 @@ class Part(Protocol):
     def __call__(self, *others: Tensor) -> Sequence[Tensor]: ...
 
 
-def compile_parts(session: Session, recorded: bool, report_progress: Callable[[str, float | None], None]) -> None:
+def compile_parts(session: Session, recorded: bool, report_progress: Callable[[str, float | None], object]) -> None:
     """As ``compile_session``, of a run that asks for it; ``recorded``: as a CUDA graph, too."""
     wanted = session.config.precision.compile
     setting = "precision.cuda_graphs" if wanted == "off" else "precision.compile"

@@ -22,7 +22,7 @@ class DiskWaits:
     def __init__(self, config: RunConfig, steps_per_epoch: int) -> None:
         self._config = config
         self._steps_per_epoch = steps_per_epoch
-        self._went_on: tuple[int, float] | None = None  # step and time of the newest save
+        self._saved_at: tuple[int, float] | None = None  # step and time of the newest save
         self._steps = 0
         self._seconds = self._waited = 0.0
         self._saves, self._writing = 0, 0.0
@@ -30,12 +30,12 @@ class DiskWaits:
 
     def pause(self) -> None:
         """Leave out the time up to the next save."""
-        self._went_on = None
+        self._saved_at = None
 
-    def note(self, step: int, manager: CheckpointManager) -> Found | None:
-        """To be called after each save; returns what there is to say, once."""
-        now, before = time.perf_counter(), self._went_on
-        self._went_on = step, now
+    def after_save(self, step: int, manager: CheckpointManager) -> Found | None:
+        """Add up what the save at ``step`` took; returns the finding, the first time that waiting is worth telling."""
+        now, before = time.perf_counter(), self._saved_at
+        self._saved_at = step, now
         if before is None or step < before[0]:  # the first, or the run went back
             return None
         self._steps += step - before[0]
@@ -46,9 +46,9 @@ class DiskWaits:
         if self._told or self._waited < max(WORTH_TELLING, MUCH_WAITING * self._seconds):
             return None
         self._told = True
-        return self._found(step)
+        return self._describe(step)
 
-    def _found(self, step: int) -> Found:
+    def _describe(self, step: int) -> Found:
         write, work = self._writing / self._saves, max(self._seconds - self._waited, _SHORTEST_WORK)
         share = format_percent(self._waited / self._seconds)
         title = (

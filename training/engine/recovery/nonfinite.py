@@ -47,6 +47,7 @@ class NonFiniteLog:
         self._events = 0
         self._samples = 0
         self._looked = False
+        self._before = session.progress.skipped
 
     def note(self, skip: Skip) -> None:
         """Tell of one skipped step; of the first with its cause."""
@@ -95,3 +96,16 @@ class NonFiniteLog:
             "had grown long before, start a new run with it."
         )
         raise TooManySkips(message, advice, lower_rate(config), progress.step, count)
+
+    def summarize(self) -> None:
+        """Say how many steps this attempt skipped, if any."""
+        progress = self._session.progress
+        count = progress.skipped - self._before
+        if count <= 0:  # a roll back may have gone behind where the attempt began
+            return
+        title = f"Skipped: {pluralize(count, 'step')} whose gradient was not finite."
+        advice = "A few are normal with fp16. Many mean that the learning rate is too high."
+        if progress.skipped == progress.step:
+            title = f"Nothing was learnt: no gradient was finite, so the run's {pluralize(count, 'step')} left the weights alone."
+            advice = "Begin with other weights, look for broken samples, or use fp32 or bf16 in the place of fp16."
+        self._emit(Found(level="warning", title=title, advice=advice, step=progress.step))

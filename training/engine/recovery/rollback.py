@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from training.checkpoints import CheckpointManager
+from training.engine.checkpoint_saver import CheckpointSaver
 from training.engine.compile import compile_session
-from training.engine.ledger import Ledger
 from training.engine.recovery.nonfinite import TooManySkips
 from training.engine.recovery.restore import take_over
 from training.engine.runs.run_writer import RunWriter
@@ -30,19 +30,24 @@ class RollBack:
     """
 
     def __init__(
-        self, place: RunWriter, session: Session, step_logger: StepLogger, manager: CheckpointManager, ledger: Ledger
+        self,
+        writer: RunWriter,
+        session: Session,
+        step_logger: StepLogger,
+        manager: CheckpointManager,
+        saver: CheckpointSaver,
     ) -> None:
-        self._place = place
+        self._writer = writer
         self._session = session
         self._step_logger = step_logger
         self._manager = manager
-        self._ledger = ledger
+        self._saver = saver
         self._wanted = session.config.loop.after_skips == "roll_back"
 
     def prepare(self) -> None:
         """Save the run's beginning, so that there is always something to go back to."""
-        if self._wanted and not checkpoint_folders(self._place.folder):
-            self._ledger.save(planned=True)
+        if self._wanted and not checkpoint_folders(self._writer.folder):
+            self._saver.save(planned=True)
 
     def undo(self, row: TooManySkips) -> None:
         """Put the session where the newest checkpoint before ``row`` stood; raises ``row`` itself where that is not
@@ -53,22 +58,22 @@ class RollBack:
         if checkpoint is None:
             raise row
         # Later checkpoints first: a kill in between must not leave the run to resume from what was given up.
-        with explain_disk_errors(self._place.folder.labels_file):
+        with explain_disk_errors(self._writer.folder.labels_file):
             self._manager.rewind(checkpoint)
         take_over(checkpoint, session)
         # Where a resumed run had not needed it yet.
-        compile_session(session, lambda phase, _: self._ledger.phase(phase))
-        self._ledger.phase("training")
+        compile_session(session, lambda phase, _: self._writer.set_phase(phase))
+        self._writer.set_phase("training")
         progress = session.progress
         progress.set_rate_factor(factor, count)
-        with explain_disk_errors(self._place.folder.series_file):
+        with explain_disk_errors(self._writer.folder.series_file):
             self._step_logger.rewind()
             self._manager.relabel(checkpoint.name, progress.best_saved)
         skips = row.step - row.first + 1
         change = f"learning rate: {progress.rate_factor:.3g} of the schedule's"
-        attempt = len(read_history(self._place.folder.events_file).attempts) + 1
-        self._place.announce(session, attempt, checkpoint, (change,))
-        self._place.emit(
+        attempt = len(read_history(self._writer.folder.events_file).attempts) + 1
+        self._writer.announce(session, attempt, checkpoint, (change,))
+        self._writer.emit(
             Found(
                 level="warning",
                 title=f"Went back from step {row.step:,} to step {progress.step:,}, because the gradient was not finite in "
@@ -83,7 +88,7 @@ class RollBack:
     def _newest_before(self, step: int) -> Path | None:
         """The newest whole checkpoint that the run planned before ``step``."""
         self._manager.finish()
-        for path in checkpoint_folders(self._place.folder):
+        for path in checkpoint_folders(self._writer.folder):
             if path.name >= checkpoint_name(step):
                 continue
             try:

@@ -13,31 +13,37 @@ from typing import Any
 from training.checkpoints import CheckpointManager
 from training.config import RunConfig
 from training.config.sections.user_file import UserFile
-from training.control import Control
 from training.data.prepare import in_short
 from training.engine.assemble import assemble
+from training.engine.checkpoint_saver import CheckpointSaver
 from training.engine.compile import compile_session
 from training.engine.device import choose_device
-from training.engine.fit import fit
-from training.engine.ledger import Emit, Ledger
+from training.engine.fit import Loop
 from training.engine.profiler import Profiler
+from training.engine.recovery.memory import OutOfMemory
 from training.engine.recovery.memory_watch import MemoryWatch, vanished
 from training.engine.recovery.nonfinite import NonFiniteLog
 from training.engine.recovery.origin import check_data
 from training.engine.recovery.restore import Branch, FromStart, Restore, Resume, load_checked
 from training.engine.recovery.rollback import RollBack
-from training.engine.runs.environment import compare, earlier_environment, environment, kept_choices, normalised_by
+from training.engine.requests import Requests
+from training.engine.runs.environment import (
+    compare,
+    earlier_environment,
+    environment,
+    read_auto_settings,
+    read_normalisation,
+)
 from training.engine.runs.hooks import Hooks
 from training.engine.runs.outcome import failure
 from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
 from training.engine.step_logger import StepLogger
+from training.engine.validation import Validation
 from training.errors import InputError, TrainingError, pluralize
 from training.events import Completed, DataPrepared, Event, Found, PhaseChanged, Stopped
 from training.models.own.user_file import keep_code
-from training.objectives import Tables
 from training.runs.folder import RunFolder, delete_run
-from training.runs.records.evaluation import Part, note_evaluation
 from training.runs.records.history import read_history
 from training.runs.records.manifest import read_sealed, seal
 from training.runs.repair import repair_records
@@ -71,15 +77,15 @@ def run_attempt(
     Raises InputError when the work cannot begin: a ``new`` folder is then removed, an old one is left what it was.
     """
     try:
-        with RunWriter(folder, hooks) as place:
-            place.changes = changes
-            session = _begin(place, config, restore, new, source)
+        with RunWriter(folder, hooks) as writer:
+            writer.changes = changes
+            session = _begin(writer, config, restore, new, source)
             if session is not None:
                 try:
-                    _work(place, session, restore)
+                    _work(writer, session, restore)
                 finally:
                     session.data.close()
-            return place.book.record
+            return writer.book.record
     except InputError:
         if new:
             delete_run(folder)
@@ -87,65 +93,65 @@ def run_attempt(
 
 
 def _begin(
-    place: RunWriter, config: RunConfig, restore: Restore | None, new: bool, source: Path | None
+    writer: RunWriter, config: RunConfig, restore: Restore | None, new: bool, source: Path | None
 ) -> Session | None:
     """The session, ready for its first step; None when the person stopped it before. A fault that is not the input's
     ends the run as failed and is raised as TrainingError."""
-    step = place.step
-    before = {key: place.book.record.get(key) for key in ("status", "reason", "advice", "fix", "ended")}
+    step = writer.step
+    before = {key: writer.book.record.get(key) for key in ("status", "reason", "advice", "fix", "ended")}
     try:
-        place.open()
-        return _prepare(place, config, restore, source)
+        writer.open()
+        return _prepare(writer, config, restore, source)
     except KeyboardInterrupt:
-        place.emit(Stopped(step=place.step, reason=AT_ONCE))
+        writer.emit(Stopped(step=writer.step, reason=AT_ONCE))
         return None
     except StopRequested:
-        place.emit(Stopped(step=place.step, reason=place.control.reason))
+        writer.emit(Stopped(step=writer.step, reason=writer.control.reason))
         return None
     except InputError:
         if not new:
-            free_reserve(place.folder.path)
-            if place.step == step:  # refused: the run is what it was, unless it has gone back by then
-                place.book.write(**before)
+            free_reserve(writer.folder.path)
+            if writer.step == step:  # refused: the run is what it was, unless it has gone back by then
+                writer.book.write(**before)
         raise
     except Exception as error:
         logger.exception("The run could not begin")
-        failed = failure(error, 0, config, place.phase, place.saved)
-        place.emit(failed)
+        failed = failure(error, 0, config, writer.phase, writer.saved)
+        writer.emit(failed)
         raise TrainingError(failed.reason, failed.advice, failed.fix) from error
 
 
-def _prepare(place: RunWriter, config: RunConfig, restore: Restore | None, source: Path | None) -> Session:
-    folder = place.folder
+def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, source: Path | None) -> Session:
+    folder = writer.folder
 
     def report(phase: str, fraction: float | None) -> None:
-        place.control.poll()
-        if place.control.fault is not None:
-            raise place.control.fault
-        if place.control.stop:
+        writer.control.poll()
+        if writer.control.fault is not None:
+            raise writer.control.fault
+        if writer.control.stop:
             raise StopRequested
-        place.emit(PhaseChanged(phase=phase, fraction=fraction))
+        writer.emit(PhaseChanged(phase=phase, fraction=fraction))
 
     report("preparing data", None)
-    choices = kept_choices(folder, config, choose_device(config.precision.device))
+    auto = read_auto_settings(folder, config, choose_device(config.precision.device))
     loads = restore is not None and restore.checkpoint is not None
     if isinstance(restore, Branch | Resume):
-        choices = replace(choices, normalisation=normalised_by(config, restore.manifest))
-    session = assemble(config, report, choices, place.hooks.kept, loads, _code(folder, config, restore))
+        auto = replace(auto, normalisation=read_normalisation(config, restore.manifest))
+    session = assemble(config, report, auto, writer.hooks.kept, loads, _code(folder, config, restore))
     try:
         with explain_disk_errors(folder.data_file):
             check_data(folder, session, restore.manifest if isinstance(restore, Resume) else {})
-        place.emit(DataPrepared(report=in_short(session.data.report)))
-        _report_left_out(session.data.report, place.emit)
+        writer.emit(DataPrepared(report=in_short(session.data.report)))
+        _report_left_out(writer, session.data.report)
         if restore is not None:
             load_checked(restore, folder, session)
             with explain_disk_errors(folder.series_file):
                 lost = repair_records(folder, session.progress.step, session.data.steps_per_epoch)
             restore.findings.extend(lost)
         compile_session(session, report)
-        _note_environment(place, session, restore, source)
+        _note_environment(writer, session, restore, source)
         if isinstance(restore, Resume) and restore.beyond is not None:
-            restore.findings.append(tell_rewind(place.rewind(restore.beyond)))
+            restore.findings.append(tell_rewind(writer.rewind(restore.beyond)))
     except BaseException:
         session.data.close()
         raise
@@ -163,25 +169,25 @@ def _code(folder: RunFolder, config: RunConfig, restore: Restore | None) -> Path
     return folder.code_file
 
 
-def _note_environment(place: RunWriter, session: Session, restore: Restore | None, source: Path | None) -> None:
+def _note_environment(writer: RunWriter, session: Session, restore: Restore | None, source: Path | None) -> None:
     """Record what this attempt runs on; a resumed run is told what of it is not as it was."""
-    folder, step = place.folder, session.progress.step
-    place.environment = environment(session, source)
+    folder, step = writer.folder, session.progress.step
+    writer.environment = environment(session, source)
     if not read_sealed(folder.environment_file):
         with explain_disk_errors(folder.environment_file):
-            write_text(folder.environment_file, json.dumps(seal(place.environment), indent=1) + "\n")
+            write_text(folder.environment_file, json.dumps(seal(writer.environment), indent=1) + "\n")
     if isinstance(restore, Resume):
-        restore.findings.extend(compare(earlier_environment(folder, step), place.environment, step))
+        restore.findings.extend(compare(earlier_environment(folder, step), writer.environment, step))
 
 
-def _report_left_out(report: Mapping[str, Any], emit: Emit) -> None:
+def _report_left_out(writer: RunWriter, report: Mapping[str, Any]) -> None:
     """Name the files that are not trained on, wherever the run is watched."""
     if not report["skipped_total"]:
         return
     shown = [f"{item['path']}: {item['reason']}" for item in report["skipped"][:SHOWN_LEFT_OUT]]
     more = report["skipped_total"] - len(shown)
     rest = f"; and {more:,} more, all listed in data.json in the run folder." if more else "."
-    emit(
+    writer.emit(
         Found(
             level="warning",
             title=f"Left out: {pluralize(report['skipped_total'], 'file')} that cannot be trained on.",
@@ -190,103 +196,98 @@ def _report_left_out(report: Mapping[str, Any], emit: Emit) -> None:
     )
 
 
-def _work(place: RunWriter, session: Session, restore: Restore | None) -> None:
+def _work(writer: RunWriter, session: Session, restore: Restore | None) -> None:
     """Train and end in exactly one final event, whatever happens."""
     final: Event
-    place.book.session = session
+    writer.book.session = session
     try:
         with ExitStack() as closing:
-            final = _train(place, session, restore, closing)
+            final = _train(writer, session, restore, closing)
     except KeyboardInterrupt:  # the second Ctrl+C: not even the step is finished
         final = Stopped(step=session.progress.step, reason=AT_ONCE)
     except Exception as error:
         logger.exception("The run failed")
-        final = failure(error, session.progress.step, session.config, place.phase, place.saved)
-    place.emit(final)
+        final = failure(error, session.progress.step, session.config, writer.phase, writer.saved)
+    writer.emit(final)
 
 
-def _train(place: RunWriter, session: Session, restore: Restore | None, closing: ExitStack) -> Event:
+def _train(writer: RunWriter, session: Session, restore: Restore | None, closing: ExitStack) -> Event:
     """Train until done or stopped; returns what to tell last. What is opened is closed with ``closing``."""
 
-    def flushed(row: Any) -> None:
-        place.book.samples_per_second = step_logger.samples_per_second
-        place.book.catch_up()
-        place.tell(place.hooks.flushed, row)
+    def after_flush(row: Any) -> None:
+        writer.book.samples_per_second = step_logger.samples_per_second
+        writer.book.catch_up()
+        writer.tell(writer.hooks.flushed, row)
         for finding in watch.look():
-            place.emit(finding)
-        if profiler.look(place.control):
+            writer.emit(finding)
+        if profiler.look(writer.control):
             step_logger.restart_clock()
 
     watch = MemoryWatch(session)
-    progress, folder = session.progress, place.folder
-    skips = NonFiniteLog(session, place.emit)
+    folder = writer.folder
+    skips = NonFiniteLog(session, writer.emit)
     with explain_disk_errors(folder.series_file):
-        step_logger = StepLogger(session, folder, skips, flushed)  # cuts the series before anyone hears of the attempt
+        step_logger = StepLogger(
+            session, folder, skips, after_flush
+        )  # cuts the series before anyone hears of the attempt
         closing.callback(step_logger.close)
         rolls_back = session.config.loop.after_skips == "roll_back"
-        manager = CheckpointManager(folder, session.config.checkpoints.keep_last, place.emit, rolls_back)
+        manager = CheckpointManager(folder, session.config.checkpoints.keep_last, writer.emit, rolls_back)
         closing.callback(manager.close)
-
-    def keep_tables(part: Part, step: int, tables: Tables) -> None:
-        with explain_disk_errors(folder.evaluation_file):
-            note_evaluation(folder, part, step, session.data.facts.names, tables)
-
-    ledger = Ledger(session, step_logger, manager, place.emit, keep_tables)
-    profiler = Profiler(session, ledger, folder, place.emit)
-    roll_back = RollBack(place, session, step_logger, manager, ledger)
-    _announce(place, session, restore)
+    saver = CheckpointSaver(session, writer, step_logger, manager)
+    # Planned, as what it replaces may be: it was the person's settings that called for it, not the person.
+    out_of_memory = OutOfMemory(session, writer.emit, lambda: saver.save(again=True, planned=True))
+    validation = Validation(session, writer, step_logger, out_of_memory)
+    requests = Requests(writer, step_logger, validation, saver)
+    profiler = Profiler(session, writer, out_of_memory, saver)
+    roll_back = RollBack(writer, session, step_logger, manager, saver)
+    _announce(writer, session, restore)
     if isinstance(restore, Resume):
         with explain_disk_errors(folder.labels_file):
-            manager.relabel(restore.checkpoint.name, progress.best_saved)
-    skipped = progress.skipped
+            manager.relabel(restore.checkpoint.name, session.progress.best_saved)
     roll_back.prepare()
     closing.callback(profiler.end)  # also of a run that fails
 
     def wind_up() -> None:
-        if place.control.fault is None:
+        if writer.control.fault is None:
             step_logger.write_rest()
         else:  # the files may be another process's now
             step_logger.discard()
 
     closing.callback(wind_up)
     with heap_left_alone():
-        fit(session, place.control, step_logger, ledger, roll_back)
-    ledger.report_skips(skipped)
-    return _finish(session, place.control, step_logger, ledger, manager)
+        Loop(session, writer, step_logger, out_of_memory, validation, saver, requests, roll_back).fit()
+    skips.summarize()
+    if writer.control.fault is not None:
+        raise writer.control.fault
+    step_logger.flush_all()
+    if not session.progress.finished:
+        if not writer.control.discard:
+            writer.set_phase("saving")
+            saver.save()
+        manager.finish()
+        return Stopped(step=session.progress.step, reason=writer.control.reason)
+    writer.set_phase("saving")
+    manager.finish()
+    manager.prune(
+        session.progress.step
+    )  # a kill may have come between the last checkpoint and what it makes superfluous
+    validation.test(manager.best_path())
+    return Completed(step=session.progress.step, reason=session.progress.finished)
 
 
-def _announce(place: RunWriter, session: Session, restore: Restore | None) -> None:
+def _announce(writer: RunWriter, session: Session, restore: Restore | None) -> None:
     """Say that an attempt begins, what was taken over, what killed the one before, and what a branch's parent had measured
     before."""
-    history = read_history(place.folder.events_file)
-    lost = vanished(place.folder, history, session)
-    place.announce(session, len(history.attempts) + 1, restore.checkpoint if restore else None)
+    history = read_history(writer.folder.events_file)
+    lost = vanished(writer.folder, history, session)
+    writer.announce(session, len(history.attempts) + 1, restore.checkpoint if restore else None)
     if lost is not None:
-        place.emit(lost)
+        writer.emit(lost)
     if (beginning := session.beginning) is not None:  # with weights that are not fresh
-        place.emit(Found(level="info", title=beginning.sentence, advice=beginning.advice))
+        writer.emit(Found(level="info", title=beginning.sentence, advice=beginning.advice))
     for finding in restore.findings if restore else []:
-        place.emit(finding)
+        writer.emit(finding)
     if isinstance(restore, Branch):
-        for earlier in restore.earlier_events(place.folder, session):
-            place.emit(earlier)
-
-
-def _finish(
-    session: Session, control: Control, step_logger: StepLogger, ledger: Ledger, manager: CheckpointManager
-) -> Event:
-    progress = session.progress
-    if control.fault is not None:
-        raise control.fault
-    step_logger.flush_all()
-    if not progress.finished:
-        if not control.discard:
-            ledger.phase("saving")
-            ledger.save()
-        manager.finish()
-        return Stopped(step=progress.step, reason=control.reason)
-    ledger.phase("saving")
-    manager.finish()
-    manager.prune(progress.step)  # a kill may have come between the last checkpoint and what it makes superfluous
-    ledger.test()
-    return Completed(step=progress.step, reason=progress.finished)
+        for earlier in restore.earlier_events(writer.folder, session):
+            writer.emit(earlier)

@@ -24,7 +24,7 @@ from training.config.paths import path_settings
 from training.config.rules.weights_fit import as_weights_know
 from training.data.batching.processes import core_count
 from training.engine.compile.compiler import compiler_facts
-from training.engine.device import Choices, describe_device
+from training.engine.device import AutoSettings, describe_device
 from training.engine.session import Session
 from training.events import Found
 from training.optim.optimizers import implementation
@@ -214,19 +214,21 @@ def _first_environment(folder: RunFolder) -> dict[str, Any]:
     return read_sealed(folder.environment_file) or (dict(attempts[0].environment) if attempts else {})
 
 
-def kept_choices(folder: RunFolder, config: RunConfig, device: torch.device) -> Choices:
+def read_auto_settings(folder: RunFolder, config: RunConfig, device: torch.device) -> AutoSettings:
     """What the run chose by itself when it began, while it computes on that kind of device: it keeps that."""
     began = _first_environment(folder)
     threads, channels_last = began.get("threads"), began.get("channels_last")
     if type(threads) is not int or not 0 < threads <= 4096:  # edited, or another program's
         threads = None
     if began.get("device_type", device.type) != device.type:
-        return Choices()
+        return AutoSettings()
     free, unordered = config.precision.threads is None, config.precision.channels_last == "auto"
-    return Choices(threads=threads if free else None, channels_last=channels_last if unordered else None)
+    return AutoSettings(threads=threads if free else None, channels_last=channels_last if unordered else None)
 
 
-def normalised_by(config: RunConfig, manifest: Mapping[str, Any]) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+def read_normalisation(
+    config: RunConfig, manifest: Mapping[str, Any]
+) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
     """The mean and spread of images that the weights of a checkpoint know, where they are not to be measured."""
     if not as_weights_know(config):
         return None

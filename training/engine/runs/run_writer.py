@@ -118,6 +118,13 @@ class RunWriter:
         self.book.note(event)
         self.tell(self.hooks.watch, event)
 
+    def set_phase(self, name: str) -> str:
+        """Tell what the engine is busy with, where that is news; returns what it was before."""
+        before = self.phase
+        if name != before:
+            self.emit(PhaseChanged(phase=name))
+        return before
+
     def tell(self, listener: Callable[[Any], None], news: Any) -> None:
         """Call ``listener``; one that is gone (a closed terminal or pipe) ends no run."""
         try:

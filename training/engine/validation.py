@@ -1,0 +1,104 @@
+"""The run's validations and its test: which step is the best, early stopping, the plateau schedule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from training.checkpoints.load import load_weights
+from training.control import Control
+from training.engine.evaluate import evaluate
+from training.engine.recovery.memory import OutOfMemory
+from training.engine.runs.run_writer import RunWriter
+from training.engine.session import Session
+from training.engine.step_logger import StepLogger
+from training.events import EpochEnded, Validated
+from training.objectives import Tables
+from training.runs.records.evaluation import Part, note_evaluation
+from training.runs.storage import explain_disk_errors
+
+
+class Validation:
+    """Measures the model between steps. What is decided by that is a function of the step, so that a resumed run decides
+    alike."""
+
+    def __init__(
+        self, session: Session, writer: RunWriter, step_logger: StepLogger, out_of_memory: OutOfMemory
+    ) -> None:
+        self._session = session
+        self._writer = writer
+        self._step_logger = step_logger
+        self._out_of_memory = out_of_memory
+
+    def after_step(self, control: Control) -> bool:
+        """Validate where this step calls for it, tell the epoch's end, and finish the run with its last step. Returns whether
+        the model is the best so far."""
+        session, progress = self._session, self._session.progress
+        every_steps = session.config.loop.validate_every_steps
+        last = progress.step >= session.total_steps
+        epoch_ended = progress.window == 0
+        improved = False
+        if epoch_ended or last or (every_steps and progress.step % every_steps == 0):
+            improved = self._validate()
+            control.validate = False
+        if epoch_ended:  # told before it is saved: a checkpoint remembers what was told up to it
+            self._writer.emit(EpochEnded(step=progress.step, epoch=progress.epoch, metrics=dict(progress.metrics)))
+        if last and not progress.finished:
+            progress.finish("all steps done")
+            if not epoch_ended:
+                progress.note_train_loss()
+        return improved
+
+    def validate_on_request(self) -> dict[str, float]:
+        """A validation that was asked for in between: shown, but it decides nothing, or the run would differ by it."""
+        metrics, _ = self._measure()
+        self._tell(metrics, improved=False)
+        return metrics
+
+    def _validate(self) -> bool:
+        """A validation that counts: it feeds the best label, early stopping and the plateau schedule."""
+        session, progress, config = self._session, self._session.progress, self._session.config
+        loop = config.loop
+        metrics, tables = self._measure()
+        improved = progress.judge(metrics, config.monitor, config.maximize, loop.early_stopping_min_delta)
+        if improved:
+            self._keep_tables("validation", progress.step, tables)
+        self._tell(metrics, improved)
+        if session.schedule.plateau is not None:
+            session.schedule.plateau.update(metrics[config.monitor], config.maximize)
+        if loop.early_stopping_patience is not None and progress.stale_validations >= loop.early_stopping_patience:
+            stale = progress.stale_validations
+            progress.finish(f"early stopping: {config.monitor} has not improved for {stale} validations")
+        return improved
+
+    def _measure(self) -> tuple[dict[str, float], Tables]:
+        self._step_logger.flush()
+        before = self._writer.set_phase("validating")
+        measured = evaluate(self._session, "validation", "val/", self._out_of_memory)
+        self._writer.set_phase(before)
+        self._step_logger.restart_clock()
+        return measured
+
+    def test(self, best: Path | None) -> None:
+        """Measure the weights of the checkpoint ``best``, else those of now, once on the test part, where the data has one."""
+        session, progress = self._session, self._session.progress
+        if "test" not in session.data.splits:
+            return
+        if best is not None:
+            load_weights(best, session.model, averaged=True)
+            session = replace(session, ema=None)
+        self._writer.set_phase("testing")
+        metrics, tables = evaluate(session, "test", "test/", self._out_of_memory)
+        self._keep_tables("test", progress.best_saved or progress.step, tables)
+        progress.metrics.update(metrics)
+        self._tell(metrics, improved=False)
+
+    def _tell(self, metrics: dict[str, float], improved: bool) -> None:
+        progress = self._session.progress
+        self._writer.emit(Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=improved))
+
+    def _keep_tables(self, part: Part, step: int, tables: Tables) -> None:
+        """Write down what the best validation so far, or the test, found besides single numbers."""
+        folder = self._writer.folder
+        with explain_disk_errors(folder.evaluation_file):
+            note_evaluation(folder, part, step, self._session.data.facts.names, tables)
