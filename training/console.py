@@ -14,6 +14,7 @@ from training.catalog import metric
 from training.config import RunConfig
 from training.config.files import overrides_of
 from training.config.rules.resume_plan import ResumePlan
+from training.data_report import DataReport
 from training.errors import pluralize
 from training.events import (
     AttemptStarted,
@@ -133,11 +134,10 @@ class Console:
         for line in format_profile(profile, config) if profile else ["profile: no step was measured."]:
             self._line(line)
 
-    def _describe_data(self, report: Mapping[str, Any]) -> None:
-        parts = ", ".join(f"{count:,} {name}" for name, count in report["samples"].items())
-        classes = report.get("class_count", len(report["classes"]))
-        self._line(f"data: {parts}; {classes:,} classes; {report['batches']['reason']}")
-        for note in report.get("notes", ()):
+    def _describe_data(self, report: DataReport) -> None:
+        parts = ", ".join(f"{count:,} {name}" for name, count in report.samples.items())
+        self._line(f"data: {parts}; {report.class_count:,} classes; {report.batches.reason}")
+        for note in report.notes:
             self._line(f"note: {note}")
 
     def _line(self, text: str) -> None:

@@ -14,6 +14,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import TypeAdapter
 
+from training.data_report import DataReport
+
 FindingLevel = Literal["ok", "info", "warning", "error"]
 
 
@@ -66,13 +68,13 @@ class PhaseChanged(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class DataPrepared(Event):
-    """The dataset is open. ``report`` is ``training.data``'s summary (classes, counts, left-out files, batches).
+    """The dataset is open.
 
     Of very many classes it names the first, beside their number ("class_count"): ``data.json`` in the run folder has all.
     """
 
     kind: ClassVar[str] = "data_prepared"
-    report: Mapping[str, Any]
+    report: DataReport
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +185,7 @@ _KINDS: dict[str, type[Event]] = {cls.kind: cls for cls in Event.__subclasses__(
 
 def encode(event: Event) -> bytes:
     """One line of JSON, newline included."""
-    return (json.dumps({"kind": event.kind, **vars(event)}, allow_nan=True) + "\n").encode()
+    return (json.dumps({"kind": event.kind, **vars(event)}, default=DataReport.record) + "\n").encode()
 
 
 def decode(line: bytes) -> Event | None:

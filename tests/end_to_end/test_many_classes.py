@@ -43,9 +43,9 @@ def test_a_hundred_thousand_classes_arrive_in_the_window(
     monitor.look()
     assert monitor.history.data is not None
     told = monitor.history.data.report
-    assert told["class_count"] == COUNT
-    assert told["classes"][0].endswith("000000")
-    assert len(told["classes"]) == len(told["counts"]["train"]) == len(told["counts"]["validation"]) < COUNT
+    assert told.class_count == COUNT
+    assert told.classes[0].endswith("000000")
+    assert len(told.classes) == len(told.counts["train"]) == len(told.counts["validation"]) < COUNT
     assert max(map(len, folder.events_file.read_bytes().split(b"\n"))) < 1 << 20
     kept = json.loads(folder.data_file.read_text())
     assert len(kept["classes"]) == len(kept["counts"]["train"]) == COUNT

@@ -8,7 +8,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from training.data.source import AtHand, Skipped
+from training.data.source import AtHand
+from training.data_report import Skipped
 from training.facts import Layout
 
 

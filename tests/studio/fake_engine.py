@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.reports import make_report
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import config_data
 from training.control import Control
@@ -93,7 +94,7 @@ class Run:
 
     def work(self) -> dict[str, Any]:
         self.emit(PhaseChanged(phase="preparing data"))
-        self.emit(DataPrepared(report={"classes": ["a", "b"], "class_count": 2, "target": "class"}))
+        self.emit(DataPrepared(report=make_report()))
         self.emit(PhaseChanged(phase="building the model"))
         self.series.truncate(self.step)
         self.emit(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import PurePath
-from typing import Any
 
 from training.catalog.entries import entry
 from training.config.describe import describe
 from training.config.run import RunConfig
+from training.data_report import DataSummary
 from training.system.untrusted import escape_unprintable
 
 _MOST_NAMED = 2
@@ -26,14 +26,14 @@ _ANSWERS = {
 }
 
 
-def summarize(config: RunConfig, report: Mapping[str, Any] | None = None, parameters: int = 0) -> str:
+def summarize(config: RunConfig, report: DataSummary | None = None, parameters: int = 0) -> str:
     """Data and target, network, optimizer with its schedule and highest rate, loss. ``report`` is what the run told of its
     data once they were open, ``parameters`` how many the network has; both say more where they are known."""
     schedule = config.schedule
     peak = schedule.peak(config.optimizer.lr) if schedule.kind == "one_cycle" else config.optimizer.lr
     optimizer, shape = entry("optimizer", config.optimizer.kind).title, entry("schedule", schedule.kind).title
     parts = (
-        f"{_data(config)} → {_target(config, report or {})}",
+        f"{_data(config)} → {_target(config, report)}",
         f"{_model(config)} {_count(parameters)}" if parameters else _model(config),
         f"{optimizer}, {shape.lower() if shape[1:].islower() else shape} {_rate(peak)}",
         _loss(config),
@@ -47,26 +47,25 @@ def _data(config: RunConfig) -> str:
     return escape_unprintable(str(place), _LONGEST) if place else entry("dataset", config.dataset.kind).title
 
 
-def _target(config: RunConfig, report: Mapping[str, Any]) -> str:
+def _target(config: RunConfig, report: DataSummary | None) -> str:
     dataset, task = config.dataset, config.objective.kind
     chosen = getattr(dataset, "targets", None)
     if isinstance(chosen, str):  # an array of an archive
         return escape_unprintable(chosen, _LONGEST)
     if chosen:
         return _join_targets([str(name) for name in chosen], len(chosen))
-    told, count = report.get("classes"), report.get("class_count")
-    if isinstance(told, list) and isinstance(count, int) and count > 0:
-        if report.get("target") in ("values", "labels") and all(isinstance(name, str) for name in told):
-            return _join_targets(told, count)
-        if report.get("target") in ("class", "mask"):
-            each = " for each pixel" if task == "segmentation" else ""
-            return f"{count:,} classes{each}" if chosen is None else f"last column, {count:,} classes"
+    if report is not None and report.target in ("values", "labels"):
+        return _join_targets(report.classes, report.class_count)
+    if report is not None and report.target in ("class", "mask"):
+        classes = f"{report.class_count:,} classes"
+        each = " for each pixel" if task == "segmentation" else ""
+        return f"{classes}{each}" if chosen is None else f"last column, {classes}"
     if chosen is not None:
         return "last column"
     return _TOKENS.get(str(getattr(dataset, "vocabulary", "")), _ANSWERS[task])
 
 
-def _join_targets(names: list[str], count: int) -> str:
+def _join_targets(names: Sequence[str], count: int) -> str:
     shown = [escape_unprintable(name, _LONGEST) for name in names[:_MOST_NAMED]]
     return ", ".join(shown) + (f" and {count - len(shown):,} more" if count > len(shown) else "")
 

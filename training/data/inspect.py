@@ -19,7 +19,7 @@ from training.core import counter_rng
 from training.data.augment import Augmenter
 from training.data.images.cache_room import cache_wish
 from training.data.placement import refuse_too_much_made
-from training.data.prepare import describe, sample_bytes
+from training.data.prepare import sample_bytes, summarize
 from training.data.source import Opening, Source
 from training.data.sources import open_source
 from training.data.sources.text import Text
@@ -63,7 +63,7 @@ def _inspect(config: RunConfig, samples: int) -> dict[str, Any]:
     source = open_source(config.dataset, Opening(check=False, cache=cache_wish(config.loader)))
     splits = split_source(source, config.dataset)
     source = source.fit(splits["train"])
-    report = describe(source, splits, config, target_facts(source, splits["train"], None))
+    report = summarize(source, splits, config, target_facts(source, splits["train"], None)).record()
     report["given"] = sorted(source.parts)
     report["bytes"] = sample_bytes(source) * len(source.targets)
     if source.target in ("values", "ranks"):

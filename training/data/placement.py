@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 
 from training.config import RunConfig
 from training.config.sections.data.toys import ToySection
 from training.config.sections.loader import Loader
+from training.data_report import Placement
 from training.errors import InputError, format_bytes
 from training.system.host_memory import host_memory
 
@@ -43,29 +43,22 @@ def measure_room(loader: Loader, device: torch.device) -> Room:
     return Room(host, min(host, int(_GPU_SHARE * free)), min(most, int(_MOST_SHARE * free)), "GPU memory")
 
 
-@dataclass(frozen=True)
-class Placement:
-    """``reason`` is a clause for the person, after "resident: " or "streamed: "."""
-
-    mode: Literal["resident", "streamed"]
-    reason: str
-
-
 def place(size: int, what: str, loader: Loader, room: Room) -> Placement:
     """Decide for ``size`` bytes of ``what`` ("images"). Raises InputError when resident is asked for and impossible."""
     amount = f"{format_bytes(size)} of {what}"
     if loader.mode == "streamed":
-        return Placement("streamed", f"{amount} are read while training, as the settings ask")
+        return Placement(mode="streamed", bytes=size, reason=f"{amount} are read while training, as the settings ask")
     if loader.mode == "resident":
         if size > room.most:
             raise InputError(
                 f"loader.mode: {amount} cannot stay resident; there is room for {format_bytes(room.most)} in {room.where}.",
                 "Choose auto or streamed, or a smaller image size.",
             )
-        return Placement("resident", f"{amount} are kept in {room.where}, as the settings ask")
+        return Placement(mode="resident", bytes=size, reason=f"{amount} are kept in {room.where}, as the settings ask")
+    limit = f"in {room.where} (limit {format_bytes(room.device)})"
     if size <= room.device:
-        return Placement("resident", f"{amount} fit in {room.where} (limit {format_bytes(room.device)})")
-    return Placement("streamed", f"{amount} do not fit in {room.where} (limit {format_bytes(room.device)})")
+        return Placement(mode="resident", bytes=size, reason=f"{amount} fit {limit}")
+    return Placement(mode="streamed", bytes=size, reason=f"{amount} do not fit {limit}")
 
 
 MADE_AT_ONCE = 1 << 14

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -19,16 +18,16 @@ from training.data.batching.streamed import BatchFeed, Streamed
 from training.data.duplicates import without_duplicates
 from training.data.images.cache_room import cache_wish
 from training.data.normalise import measure
-from training.data.placement import Placement, measure_room, place, refuse_too_much_made
+from training.data.placement import measure_room, place, refuse_too_much_made
 from training.data.source import Opening, ReportProgress, Source, silent
 from training.data.sources import open_source
 from training.data.splits import split_source
 from training.data.tables.targets import refuse_nothing_to_learn, target_facts
+from training.data_report import DataReport, DataSummary, InputStats
 from training.errors import ConfigError, pluralize
 from training.facts import DataFacts, Target
 
 _SHOWN = 1000
-_TOLD_CLASSES, _TOLD_FILES = 1000, 100
 _MOST_WORKERS = 8
 _SLOW_READING = 0.0002  # seconds a sample: below, sending it between processes costs more than reading it
 _PROBED = 32
@@ -61,7 +60,6 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     source = source.fit(splits["train"])
     size = sample_bytes(source) * len(source.targets)
     placement = place(size, {"image": "images", "tokens": "tokens"}.get(source.layout, "numbers"), loader, room)
-    workers = 0
     feed: BatchFeed
     read: Callable[[torch.Tensor], torch.Tensor] = source.read
     if placement.mode == "resident":
@@ -79,17 +77,17 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     normalisation = measure(_tell_measuring(read, train, report_progress), train, facts, source.gaps)
     if placement.mode == "streamed":
         workers, how = _workers(source, loader.workers)
-        placement = Placement("streamed", f"{placement.reason}; {how}")
+        placement = placement.model_copy(update={"workers": workers, "reason": f"{placement.reason}; {how}"})
         feed = Streamed(source, device, workers)
     refuse_nothing_to_learn(facts, source.targets[splits["train"]])
     notices += source.take_notices()
     feed.notices = notices  # what opening the data had to say, and whatever reading it will
     if source.supply:
-        placement = Placement(placement.mode, f"{placement.reason}; {source.supply}")
-    report = describe(source, splits, config, facts)
-    report["notes"] += notes
-    report["normalisation"] = {"mean": list(normalisation.mean), "std": list(normalisation.std)}
-    report["batches"] = {"mode": placement.mode, "reason": placement.reason, "workers": workers, "bytes": size}
+        placement = placement.model_copy(update={"reason": f"{placement.reason}; {source.supply}"})
+    inputs = InputStats(mean=normalisation.mean, std=normalisation.std)
+    report = DataReport(
+        **dict(summarize(source, splits, config, facts, notes)), normalisation=inputs, batches=placement
+    )
     return Data(config, source, facts, splits, normalisation, feed, device, report)
 
 
@@ -132,41 +130,36 @@ def _without_duplicates(
     ] if dropped else []
 
 
-def describe(source: Source, splits: dict[str, torch.Tensor], config: RunConfig, facts: DataFacts) -> dict[str, Any]:
-    """What a person wants to know about a dataset, as JSON can hold it; "counts" has samples of each class or label, in
-    their order (of other targets none)."""
-    return {
-        "kind": config.dataset.kind,
-        "layout": source.layout,
-        "target": source.target,
-        "classes": list(source.classes),
-        "class_count": len(source.classes),
-        "counts": {part: _counts(source, indices) for part, indices in splits.items()},
-        "target_mean": list(facts.target_mean),
-        "target_std": list(facts.target_std),
-        "samples": {part: len(indices) for part, indices in splits.items()},
-        "shape": list(source.shape),
-        "skipped": [{"path": skipped.path, "reason": skipped.reason} for skipped in source.skipped[:_SHOWN]],
-        "skipped_total": len(source.skipped),
-        "notes": list(source.notes),
-        "fingerprint": source.fingerprint,
-    }
+def summarize(
+    source: Source,
+    splits: dict[str, torch.Tensor],
+    config: RunConfig,
+    facts: DataFacts,
+    notes: Sequence[str] = (),
+) -> DataSummary:
+    """What there is to say of the samples; ``notes`` come after those of the source."""
+    return DataSummary(
+        kind=config.dataset.kind,
+        layout=source.layout,
+        target=source.target,
+        classes=source.classes,
+        class_count=len(source.classes),
+        counts={part: _counts(source, indices) for part, indices in splits.items()},
+        target_mean=facts.target_mean,
+        target_std=facts.target_std,
+        samples={part: len(indices) for part, indices in splits.items()},
+        shape=source.shape,
+        skipped=source.skipped[:_SHOWN],
+        skipped_total=len(source.skipped),
+        notes=(*source.notes, *notes),
+        fingerprint=source.fingerprint,
+    )
 
 
-def in_short(report: Mapping[str, Any]) -> dict[str, Any]:
-    """``report`` as events tell it: of very many classes and left-out files only the first, beside how many there are."""
-    return {
-        **report,
-        "classes": report["classes"][:_TOLD_CLASSES],
-        "counts": {part: counts[:_TOLD_CLASSES] for part, counts in report["counts"].items()},
-        "skipped": report["skipped"][:_TOLD_FILES],
-    }
-
-
-def _counts(source: Source, indices: torch.Tensor) -> list[int]:
+def _counts(source: Source, indices: torch.Tensor) -> tuple[int, ...]:
     if source.target == "class":
-        return torch.bincount(source.targets[indices], minlength=len(source.classes)).tolist()
-    return [int(count) for count in source.targets[indices].sum(0).tolist()] if source.target == "labels" else []
+        return tuple(torch.bincount(source.targets[indices], minlength=len(source.classes)).tolist())
+    return tuple(map(int, source.targets[indices].sum(0).tolist())) if source.target == "labels" else ()
 
 
 def sample_bytes(source: Source) -> int:

@@ -74,7 +74,7 @@ class PreparedData:
         self.drop()
         data = prepare(config, device, report_progress)
         if state is not None:  # looked at before the files were: what changes meanwhile is noticed next time
-            self._kept = _Kept(key, state, _for_later(data, config), int(data.report["batches"]["bytes"]))
+            self._kept = _Kept(key, state, _for_later(data, config), data.report.batches.bytes)
         return data
 
     def rest(self) -> None:
@@ -95,9 +95,9 @@ class PreparedData:
 def _for_later(data: Data, config: RunConfig) -> Data:
     """A twin that says where the next run has its samples from: this one's opening is none of its own."""
     twin = data.share(config)
-    batches = twin.report["batches"]
-    standing = batches["reason"].removesuffix(f"; {data.source.supply}")
-    batches["reason"] = f"{standing}; the run before has opened them"
+    batches = twin.report.batches
+    reason = f"{batches.reason.removesuffix(f'; {data.source.supply}')}; the run before has opened them"
+    twin.report = twin.report.model_copy(update={"batches": batches.model_copy(update={"reason": reason})})
     return twin
 
 

@@ -13,18 +13,11 @@ from torch import Tensor
 
 from training.data.batching.resident import Notice
 from training.data.images.cache_room import CacheWish
+from training.data_report import Skipped
 from training.facts import Layout, Target
 
 Reading = Literal["memory", "cache", "files"]
 ReportProgress = Callable[[str, float | None], None]
-
-
-@dataclass(frozen=True)
-class Skipped:
-    """Something in the data that was left out; ``path`` is relative to the dataset, ``reason`` is for the person."""
-
-    path: str
-    reason: str
 
 
 class Source(Protocol):

@@ -22,7 +22,7 @@ def duplicate_findings(data: Data, config: object, report_progress: ReportProgre
     source, facts = data.source, data.facts
     if facts.layout == "tokens":
         return []  # windows of one text
-    decoding = data.report["batches"]["mode"] == "streamed" and source.reading == "files"
+    decoding = data.report.batches.mode == "streamed" and source.reading == "files"
     found = find_duplicates(source, data.splits, data.raw, decoding, report_progress)
     result = []
     looked = (

@@ -58,8 +58,8 @@ def memory_findings(session: Session, trial: Trial) -> list[Found]:
 def _host(session: Session, trial: Trial) -> Found:
     host, saved = host_memory(), saved_bytes(session)
     held, need = psutil.Process().memory_info().rss, trial.passing + saved
-    batches = session.data.report["batches"]
-    data = f", {format_bytes(batches['bytes'])} of samples" if batches["mode"] == "resident" else ""
+    batches = session.data.report.batches
+    data = f", {format_bytes(batches.bytes)} of samples" if batches.mode == "resident" else ""
     inside = f"{data}{_of_teacher(session)}" if session.device.type == "cpu" else ""
     parts = (
         f"{format_bytes(held)} now{inside}, {format_bytes(trial.passing)} more for a step "
@@ -94,5 +94,5 @@ def _gpu(session: Session, trial: Trial) -> Found:
 
 def _of_teacher(session: Session) -> str:
     """What of the memory that is held now is for the teacher's weights; "" without a teacher."""
-    teacher = session.data.report.get("teacher")
-    return f", {format_bytes(teacher['bytes'])} of the teacher's weights" if teacher else ""
+    teacher = session.data.report.teacher
+    return f", {format_bytes(int(teacher['bytes']))} of the teacher's weights" if teacher else ""

@@ -93,15 +93,15 @@ def _looks(session: Session, workspace: Path, report: Report) -> Iterator[list[F
 
 def _data(session: Session) -> list[Found]:
     report, facts = session.data.report, session.data.facts
-    parts = ", ".join(f"{count:,} {name}" for name, count in report["samples"].items())
-    found = [ok(f"The data opens: {parts}, {_named(facts)}; {report['batches']['reason']}.")]
-    found += [Found(level="info", title=f"{note[:1].upper()}{note[1:].rstrip('.')}.") for note in report["notes"]]
+    parts = ", ".join(f"{count:,} {name}" for name, count in report.samples.items())
+    found = [ok(f"The data opens: {parts}, {_named(facts)}; {report.batches.reason}.")]
+    found += [Found(level="info", title=f"{note[:1].upper()}{note[1:].rstrip('.')}.") for note in report.notes]
     found += _few_steps(session)
-    if report["skipped_total"]:
-        first = report["skipped"][0]
+    if report.skipped_total:
+        first = report.skipped[0]
         found.append(
             warn(
-                f"{pluralize(report['skipped_total'], 'file')} skipped, for example {first['path']}: {first['reason']}.",
+                f"{pluralize(report.skipped_total, 'file')} skipped, for example {first.path}: {first.reason}.",
                 advice="The full list is shown when the run starts; repair or remove them if they matter.",
             )
         )
@@ -120,7 +120,7 @@ def _idle(session: Session) -> list[Found]:
 
 def _few_steps(session: Session) -> list[Found]:
     """A batch that holds more than all there is."""
-    asked, samples = session.config.loop.batch_size, session.data.report["samples"]["train"]
+    asked, samples = session.config.loop.batch_size, session.data.report.samples["train"]
     if asked <= samples:
         return []
     title = f"loop.batch_size is {asked:,}, more than the {pluralize(samples, 'training sample')}: an epoch is a single step."
@@ -165,7 +165,7 @@ def _classes(session: Session) -> list[Found]:
     """What is uneven or absent among the classes or labels."""
     report, names = session.data.report, session.data.facts.names
     found = []
-    trained = list(zip(names, report["counts"]["train"], strict=True))
+    trained = list(zip(names, report.counts["train"], strict=True))
     counts = {label: n for label, n in trained if n}
     absent = [label for label, n in trained if not n]
     if absent:
@@ -174,7 +174,7 @@ def _classes(session: Session) -> list[Found]:
         rare, common = min(counts, key=lambda key: counts[key]), max(counts, key=lambda key: counts[key])
         uneven = f"The classes are uneven: {counts[common]:,} of {common}, {counts[rare]:,} of {rare}"
         found.append(_uneven(uneven, session.config))
-    missing = [label for label, n in zip(names, report["counts"]["validation"], strict=True) if not n]
+    missing = [label for label, n in zip(names, report.counts["validation"], strict=True) if not n]
     if missing:
         found.append(
             warn(

@@ -13,6 +13,7 @@ from training.config.sections.user_file import UserFile
 from training.data import Data, prepare
 from training.data.normalise import Normalisation
 from training.data.prepared import PreparedData
+from training.data_report import InputStats
 from training.engine.device import (
     ALL_AUTO,
     AutoSettings,
@@ -92,7 +93,7 @@ def _build(
     teacher = make_teacher(config, data.facts, data.normalisation, device)
     if teacher is not None:
         data.complete = teacher.complete
-        data.report["teacher"] = teacher.record()
+        data.report = data.report.model_copy(update={"teacher": teacher.record()})
     if not loads:
         fit_to_samples(model, config.model, data.training_samples)  # on the threads of the steps: sums round alike
     if data.facts.layout == "image":
@@ -161,7 +162,8 @@ def _normalise(data: Data, beginning: Beginning | None, auto: AutoSettings) -> N
         numbers = beginning.mean, beginning.spread
     if numbers is not None:
         data.normalisation = Normalisation(*numbers)
-        data.report["normalisation"] = {"mean": list(numbers[0]), "std": list(numbers[1])}
+        stats = InputStats(mean=data.normalisation.mean, std=data.normalisation.std)
+        data.report = data.report.model_copy(update={"normalisation": stats})
 
 
 def _average(config: RunConfig, model: nn.Module, total_steps: int, steps_per_epoch: int) -> WeightAverage | None:

@@ -169,7 +169,7 @@ class Profiler:
             samples_per_second=steps * session.data.plan.n / session.data.steps_per_epoch / sum(parts.values()),
             device=describe_device(session.device),
             busy=busy,
-            workers=session.data.report["batches"]["workers"],
+            workers=session.data.report.batches.workers,
             cores=core_count(),
             cached=bool(session.data.source.supply),
             parts=parts,

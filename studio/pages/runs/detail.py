@@ -31,6 +31,7 @@ from studio.theme import SPACING, set_role
 from studio.widgets import Card, ElidedLabel, StatusPill, Stretch, button, hbox, icon_button, in_widget, label, vbox
 from training.catalog.summary import summarize
 from training.config import RunConfig
+from training.data_report import DataReport
 from training.errors import TrainingError
 from training.events import AttemptStarted, DataPrepared, Event, Failed, Stopped
 from training.runs.step_profile import Profile, read_profile
@@ -55,7 +56,7 @@ class RunDetail(QWidget):
         self._context = context
         self._run: RunSummary | None = None
         self._reader: RunReader | None = None
-        self._report: Mapping[str, Any] | None = None  # what the run told of its data
+        self._report: DataReport | None = None  # what the run told of its data
         self._parameters = 0
         self._way = RESUME
         self._name = ElidedLabel("", Qt.TextElideMode.ElideRight)

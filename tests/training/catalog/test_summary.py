@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.reports import make_report
 from training import catalog
 from training.catalog.summary import summarize
 from training.config import RunConfig, parse_config
 from training.config.fields import Section
+from training.data_report import DataReport
 
 _GIVEN: dict[str, Any] = {"path": "/data/somewhere/things.bin", "name": "resnet18", "teacher": "/runs/teacher"}
 
@@ -30,7 +32,7 @@ def test_it_says_data_target_network_rate_and_loss_of_every_combination() -> Non
     combinations = itertools.product(chosen("dataset"), chosen("objective"), chosen("model"))
     for dataset, objective, model in combinations:
         config = RunConfig.model_construct(dataset=dataset, objective=objective, model=model)
-        for report, parameters in ((None, 0), ({"classes": ["a", "b"], "class_count": 2, "target": "class"}, 148_000)):
+        for report, parameters in ((None, 0), (make_report(), 148_000)):
             parts = summarize(config, report, parameters).split(" · ")
             assert len(parts) == 4
             assert all(side.strip() for part in parts for side in part.split("→"))
@@ -64,26 +66,26 @@ _TABULAR: dict[str, Any] = {
         ),
         (
             {**_TABULAR, "dataset": {**_TABLE, "targets": []}, "schedule": {"kind": "constant"}},
-            {"target": "values", "classes": ["x", "y", "z"], "class_count": 3},
+            make_report(target="values", classes=("x", "y", "z"), class_count=3),
             2_560_000,
             "diamonds.csv → x, y and 1 more · Tabular MLP 2.6M · AdamW, constant 3e-3 · Huber",
         ),
         (
             {"dataset": {**_TABLE, "targets": []}, "model": {"kind": "tabular"}},
-            {"target": "class", "classes": ["a", "b"], "class_count": 2},
+            make_report(),
             0,
             "diamonds.csv → last column, 2 classes · Tabular MLP · AdamW, one cycle 1e-3 · Cross-entropy",
         ),
         ({}, None, 0, "Synthetic shapes → class · Small CNN · AdamW, one cycle 1e-3 · Cross-entropy"),
         (
             {"model": {"kind": "torchvision", "name": "resnet18"}},
-            {"target": "class", "classes": ["a"], "class_count": 1000},
+            make_report(classes=("a",), class_count=1000),
             11_689_512,
             "Synthetic shapes → 1,000 classes · resnet18 11.7M · AdamW, one cycle 1e-3 · Cross-entropy",
         ),
     ],
 )
 def test_it_reads_as_people_would_say_it(
-    data: dict[str, Any], report: dict[str, Any] | None, parameters: int, line: str
+    data: dict[str, Any], report: DataReport | None, parameters: int, line: str
 ) -> None:
     assert summarize(parse_config(data, paths=False), report, parameters) == line

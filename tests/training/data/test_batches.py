@@ -133,10 +133,10 @@ def test_streamed_is_resident_bit_for_bit(make_config: MakeConfig, dataset: dict
     resident = prepare(make_config(dataset=dataset, loop=loop, loader={"mode": "resident"}), CPU)
     loader = {"mode": "streamed", "workers": workers}
     with prepare(make_config(dataset=dataset, loop=loop, loader=loader), CPU) as streamed:
-        assert streamed.report["batches"]["mode"] == "streamed"
-        assert streamed.report["batches"]["workers"] == workers
+        assert streamed.report.batches.mode == "streamed"
+        assert streamed.report.batches.workers == workers
         assert streamed.normalisation == resident.normalisation
-        assert streamed.report["fingerprint"] == resident.report["fingerprint"]
+        assert streamed.report.fingerprint == resident.report.fingerprint
         assert same(batches(streamed, 0), batches(resident, 0))
         left = streamed.steps(1)
         assert same(list(next(left)), batches(resident, 1)[:2])
@@ -235,17 +235,17 @@ def test_the_mode_follows_the_limit(make_config: MakeConfig, image_folder: Path)
         prepare(make_config(dataset=dataset, loader={"memory_limit_mb": limit, "workers": 0}), CPU)
         for limit in (1, 100)
     )
-    assert (small.report["batches"]["mode"], large.report["batches"]["mode"]) == ("streamed", "resident")
-    assert "do not fit in memory (limit 1 MB)" in small.report["batches"]["reason"]
-    assert "fit in memory (limit 100 MB)" in large.report["batches"]["reason"]
-    assert small.report["batches"]["bytes"] == 36 * 256 * 256 * 3
+    assert (small.report.batches.mode, large.report.batches.mode) == ("streamed", "resident")
+    assert "do not fit in memory (limit 1 MB)" in small.report.batches.reason
+    assert "fit in memory (limit 100 MB)" in large.report.batches.reason
+    assert small.report.batches.bytes == 36 * 256 * 256 * 3
     assert same(batches(small, 0), batches(large, 0))
 
 
 def test_the_report_is_json_and_complete(make_config: MakeConfig, image_folder: Path) -> None:
     (image_folder / "apple" / "000.png").write_bytes(b"broken")
     config = make_config(dataset={"kind": "image_folder", "path": str(image_folder), "validation_fraction": 0.25})
-    report = json.loads(json.dumps(prepare(config, CPU).report))
+    report = json.loads(json.dumps(prepare(config, CPU).report.record()))
     assert report["kind"] == "image_folder"
     assert report["classes"] == ["apple", "bear", "crow"]
     assert report["samples"] == {"train": 26, "validation": 9}

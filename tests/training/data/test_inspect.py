@@ -29,7 +29,7 @@ def pixels(thumbnail: dict[str, Any], key: str) -> np.ndarray:
 def test_thumbnails_show_every_class_as_it_is_and_as_the_model_sees_it(make_config: MakeConfig) -> None:
     config = make_config(dataset={"kind": "shapes", "samples": 120, "flip": True, "crop_padding": 3, "rotation": 20.0})
     report = json.loads(json.dumps(inspect_dataset(config, samples=12)))
-    facts = prepare(config, torch.device("cpu")).report
+    facts = prepare(config, torch.device("cpu")).report.record()
     for key in ("kind", "classes", "counts", "samples", "shape", "fingerprint", "skipped_total"):
         assert report[key] == facts[key]
     assert len(report["thumbnails"]) == 12

@@ -67,8 +67,8 @@ def test_the_next_run_gets_the_very_same_samples_also_after_the_first_is_closed(
     first.close()
     again, reused = room.prepare(config)
     assert reused
-    assert {**again.report, "batches": None} == {**report, "batches": None}
-    assert again.report["batches"]["mode"] == mode
+    assert again.report == report.model_copy(update={"batches": again.report.batches})
+    assert again.report.batches.mode == mode
     for one, other in zip(seen, batches(again), strict=True):
         assert torch.equal(one, other)
     # Another seed and another batch size are another run, but the same samples.
@@ -87,7 +87,7 @@ def test_what_was_done_for_the_first_run_is_not_said_of_the_second(images: RunCo
     config = images.model_copy(update={"loader": images.loader.model_copy(update=cache)})
     time.sleep(0.1)  # files of this very moment are not kept in a cache
     room = Room()
-    said = [room.prepare(config)[0].report["batches"]["reason"] for _ in range(3)]
+    said = [room.prepare(config)[0].report.batches.reason for _ in range(3)]
     assert said[0].endswith("they were decoded now and are kept in the cache for the next run")
     opening = said[0].removesuffix("they were decoded now and are kept in the cache for the next run")
     assert said[1] == said[2] == opening + "the run before has opened them"
@@ -108,11 +108,11 @@ def test_a_file_that_changed_came_or_went_is_noticed(images: RunConfig, image_fo
     fill_class(image_folder / "crow" / "more", 1)
     data, reused = room.prepare(images)
     assert not reused
-    assert data.report["samples"]["train"] + data.report["samples"]["validation"] == 37
+    assert data.report.samples["train"] + data.report.samples["validation"] == 37
     file.unlink()
     data, reused = room.prepare(images)
     assert not reused
-    assert data.report["samples"]["train"] + data.report["samples"]["validation"] == 36
+    assert data.report.samples["train"] + data.report.samples["validation"] == 36
     assert room.prepare(images)[1]
 
 

@@ -75,7 +75,7 @@ def test_what_the_window_shows_is_refused_as_the_run_is(make_config: MakeConfig,
 def test_codes_among_which_some_are_numbers_are_categories(make_config: MakeConfig, tmp_path: Path) -> None:
     data = prepared(make_config, tmp_path, [("2", "3", "4", "5more")[i % 4] for i in range(40)])
     assert data.facts.codes == (("2", "3", "4", "5more"),)
-    assert "column 'x' is a category: '5more' in row 4 is no number" in data.report["notes"]
+    assert "column 'x' is a category: '5more' in row 4 is no number" in data.report.notes
 
 
 def test_text_of_held_back_rows_alone_makes_no_categories(make_config: MakeConfig, tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from training.config.sections.loader import Loader
-from training.data.placement import Placement, measure_room, place
+from training.data.placement import measure_room, place
+from training.data_report import Placement
 from training.errors import InputError, format_bytes
 
 

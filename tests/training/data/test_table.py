@@ -248,7 +248,7 @@ def test_categories_that_no_row_trained_on_are_still_two_when_duplicates_are_dro
     dataset = {"split_column": "part", "targets": "y", "duplicates": "drop_from_validation"}
     data = prepared(make_config, tmp_path, "a,colour,y,part\n" + trained + held, dataset=dataset)
     assert [data.source.name(int(row)) for row in data.splits["validation"]] == ["row 22", "row 25", "row 26"]
-    assert "2 held-back samples left out, since they are trained on, too" in data.report["notes"]
+    assert "2 held-back samples left out, since they are trained on, too" in data.report.notes
 
 
 def test_a_class_that_does_not_train_is_told(make_config: MakeConfig, tmp_path: Path) -> None:

@@ -284,8 +284,8 @@ def test_counts_are_those_of_the_training_tokens(tmp_path: Path) -> None:
         predicted = source.read(source.parts["train"])[:, 1:].reshape(-1).long()
         assert data.facts.counts == tuple(torch.bincount(predicted, minlength=len(source.classes)).tolist())
         assert data.facts.counts[0] == 0
-        assert data.report["notes"][-1].startswith("The last ")
-        assert data.report["batches"]["bytes"] == len(source.targets) * 17
+        assert data.report.notes[-1].startswith("The last ")
+        assert data.report.batches.bytes == len(source.targets) * 17
 
 
 def test_workers_get_the_tokens_without_a_copy_in_the_message(tmp_path: Path) -> None:

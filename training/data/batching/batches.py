@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Self
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -23,6 +22,7 @@ from training.data.batching.resident import Bounds, Notice, RawBatch, Resident
 from training.data.batching.streamed import BatchFeed
 from training.data.normalise import Normalisation
 from training.data.source import Source
+from training.data_report import DataReport
 from training.facts import DataFacts
 
 MOST_TOGETHER = 64
@@ -91,7 +91,7 @@ class Data:
         normalisation: Normalisation,
         feed: BatchFeed,
         device: torch.device,
-        report: dict[str, Any],
+        report: DataReport,
     ) -> None:
         self.source = source
         self.facts = facts
@@ -188,9 +188,7 @@ class Data:
     def share(self, config: RunConfig) -> Data:
         """The data of another run that differs in nothing about its samples; each of the two is closed by itself."""
         feed, device = self._feed.share(), self._targets.device
-        return Data(
-            config, self.source, self.facts, self.splits, self.normalisation, feed, device, deepcopy(self.report)
-        )
+        return Data(config, self.source, self.facts, self.splits, self.normalisation, feed, device, self.report)
 
     def close(self) -> None:
         """Give back memory and processes."""

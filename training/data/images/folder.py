@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from training.core.readers.image_reading import SYSTEM_NAME
-from training.data.source import ReportProgress, Skipped
+from training.data.source import ReportProgress
+from training.data_report import Skipped
 from training.errors import InputError
 
 ROLES = {

@@ -22,7 +22,8 @@ from training.data.images.decoded import DAMAGED, Decoded, cache_for, decode_lis
 from training.data.images.folder import Files, Listing, shown
 from training.data.images.image_cache import ImageCache
 from training.data.images.masks import MaskForm
-from training.data.source import Opening, Plain, Reading, Skipped
+from training.data.source import Opening, Plain, Reading
+from training.data_report import Skipped
 from training.errors import TrainingError
 from training.facts import Layout
 

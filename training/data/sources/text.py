@@ -14,7 +14,7 @@ from torch import Tensor
 
 from training.config.sections.data.text import TextDataset
 from training.core.readers.text_reading import count_trained
-from training.data.source import AtHand, Opening, ReportProgress, Skipped
+from training.data.source import AtHand, Opening, ReportProgress
 from training.data.texts.text_files import TextFiles, find_text, split_pieces
 from training.data.texts.vocabulary import (
     Characters,
@@ -23,6 +23,7 @@ from training.data.texts.vocabulary import (
     find_byte_pairs,
     find_characters,
 )
+from training.data_report import Skipped
 from training.errors import InputError
 from training.facts import Layout, Target
 from training.system.untrusted import escape_unprintable

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from training.core.readers.text_reading import list_texts
-from training.data.source import Skipped
+from training.data_report import Skipped
 from training.errors import InputError
 from training.system.untrusted import escape_unprintable, open_file
 

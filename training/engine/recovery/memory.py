@@ -288,8 +288,8 @@ def _other_advice(session: Session) -> str:
     choices = ["choose a smaller model or image size"]
     if device.type == "cuda" and config.precision.compute in ("fp32", "tf32"):
         choices.append("compute in bf16 (precision.compute)")
-    if device.type == "cuda" and session.data.report["batches"]["mode"] == "resident":
-        choices.append(f"stream the {format_bytes(session.data.report['batches']['bytes'])} of samples (loader.mode)")
+    if device.type == "cuda" and session.data.report.batches.mode == "resident":
+        choices.append(f"stream the {format_bytes(session.data.report.batches.bytes)} of samples (loader.mode)")
     precision = config.precision
     if not precision.activation_checkpointing and precision.compile == precision.cuda_graphs == "off":
         choices.append("compute activations again (precision.activation_checkpointing)")

@@ -117,12 +117,12 @@ class MemoryWatch:
     def _fix(self) -> dict[str, Any]:
         """The settings that free most of the computer's memory, those first that change no result."""
         session = self._session
-        batches = session.data.report["batches"]
+        batches = session.data.report.batches
         on_host = session.device.type == "cpu"
-        if on_host and batches["mode"] == "resident" and 4 * batches["bytes"] > self._looks[-1].held:
+        if on_host and batches.mode == "resident" and 4 * batches.bytes > self._looks[-1].held:
             return {"loader.mode": "streamed"}
-        if batches["workers"] > 1:
-            return {"loader.workers": batches["workers"] // 2}
+        if batches.workers > 1:
+            return {"loader.workers": batches.workers // 2}
         if not on_host:
             return {}
         return smaller_batches(session.data.plan, session.model)
@@ -144,7 +144,7 @@ def vanished(folder: RunFolder, history: History, session: Session) -> Found | N
     warned = [item for item in history.findings if item.time >= since and item.title.startswith(_WARNS)]
     title = f"The process of the attempt before vanished after step {int(rows['step'][-1]):,} without a word"
     if held < NEARLY_FULL * total and not warned:
-        if session.data.source.reading != "cache" or session.data.report["batches"]["mode"] != "streamed":
+        if session.data.source.reading != "cache" or session.data.report.batches.mode != "streamed":
             return None
         return Found(
             level="info",

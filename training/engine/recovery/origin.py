@@ -25,19 +25,17 @@ def check_data(folder: RunFolder, session: Session, manifest: Mapping[str, Any])
 
     Files of a folder that are lost or damaged are written again: the data itself and the other file tell what they said.
     """
-    known = read_sealed(folder.data_file)
+    known, record = read_sealed(folder.data_file), session.data.report.record()
     if known:
-        _compare_data(known, session)
-    refuse_other_teacher(known.get("teacher", manifest.get("teacher")), session.data.report.get("teacher"))
+        _compare_data(known, record)
+    refuse_other_teacher(known.get("teacher", manifest.get("teacher")), session.data.report.teacher)
     parts = {name: indices.cpu().contiguous() for name, indices in session.data.splits.items()}
     digest = hashlib.sha256(b"".join(parts[name].numpy().tobytes() for name in sorted(parts))).hexdigest()
     _check_split(folder, parts, known.get("split_sha256"), digest)
-    record = {**session.data.report, "split_sha256": digest}
-    write_text(folder.data_file, json.dumps(seal(record), indent=1) + "\n")
+    write_text(folder.data_file, json.dumps(seal({**record, "split_sha256": digest}), indent=1) + "\n")
 
 
-def _compare_data(known: dict[str, object], session: Session) -> None:
-    new = session.data.report
+def _compare_data(known: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     if known.get("fingerprint") == new["fingerprint"] and known.get("classes") == new["classes"]:
         return
     differing = [

@@ -114,7 +114,7 @@ class Branch:
         before = parse_config(self.manifest["config"], str(self.checkpoint), paths=False)
         same_data = self.manifest["data"]["fingerprint"] == session.data.source.fingerprint
         announced = plan_branch(before, session.config, self.manifest)
-        teacher = " and ".join(became_of(self.manifest.get("teacher"), session.data.report.get("teacher")).values())
+        teacher = " and ".join(became_of(self.manifest.get("teacher"), session.data.report.teacher).values())
         sheet = plan_branch(before, session.config, self.manifest, same_data, teacher)
         refuse_by_sheet(self.checkpoint, sheet)
         load_weights(self.checkpoint, session.model)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 from training.checkpoints import CheckpointManager
 from training.config import RunConfig
 from training.config.sections.user_file import UserFile
-from training.data.prepare import in_short
+from training.data_report import DataReport
 from training.engine.assemble import assemble
 from training.engine.checkpoint_saver import CheckpointSaver
 from training.engine.compile import compile_session
@@ -141,7 +140,7 @@ def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, sour
     try:
         with explain_disk_errors(folder.data_file):
             check_data(folder, session, restore.manifest if isinstance(restore, Resume) else {})
-        writer.emit(DataPrepared(report=in_short(session.data.report)))
+        writer.emit(DataPrepared(report=session.data.report.shorten()))
         _report_left_out(writer, session.data.report)
         if restore is not None:
             load_checked(restore, folder, session)
@@ -180,17 +179,17 @@ def _note_environment(writer: RunWriter, session: Session, restore: Restore | No
         restore.findings.extend(compare(earlier_environment(folder, step), writer.environment, step))
 
 
-def _report_left_out(writer: RunWriter, report: Mapping[str, Any]) -> None:
+def _report_left_out(writer: RunWriter, report: DataReport) -> None:
     """Name the files that are not trained on, wherever the run is watched."""
-    if not report["skipped_total"]:
+    if not report.skipped_total:
         return
-    shown = [f"{item['path']}: {item['reason']}" for item in report["skipped"][:SHOWN_LEFT_OUT]]
-    more = report["skipped_total"] - len(shown)
+    shown = [f"{item.path}: {item.reason}" for item in report.skipped[:SHOWN_LEFT_OUT]]
+    more = report.skipped_total - len(shown)
     rest = f"; and {more:,} more, all listed in data.json in the run folder." if more else "."
     writer.emit(
         Found(
             level="warning",
-            title=f"Left out: {pluralize(report['skipped_total'], 'file')} that cannot be trained on.",
+            title=f"Left out: {pluralize(report.skipped_total, 'file')} that cannot be trained on.",
             advice="; ".join(shown) + rest,
         )
     )
