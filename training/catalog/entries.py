@@ -74,21 +74,19 @@ MODELS = (
 )
 
 OBJECTIVES = (
-    Entry(objective.Classification, "Classification", "objectives.classification:ClassificationObjective"),
-    Entry(objective.Binary, "Binary classification", "objectives.binary:BinaryObjective", "yes or no"),
+    Entry(objective.Classification, "Classification", "objectives.classification:make_classification"),
+    Entry(objective.Binary, "Binary classification", "objectives.binary:make_binary", "yes or no"),
     Entry(
         objective.MultiLabel,
         "Multi-label classification",
-        "objectives.multi_label:MultiLabelObjective",
+        "objectives.multi_label:make_multi_label",
         "several labels",
     ),
-    Entry(objective.Regression, "Regression", "objectives.regression:RegressionObjective", "numbers values"),
-    Entry(objective.Ranking, "Ranking", "objectives.ranking:RankingObjective", "learning to rank"),
-    Entry(objective.Distillation, "Knowledge distillation", "objectives.distillation:DistillationObjective", "teacher"),
-    Entry(
-        objective.Segmentation, "Semantic segmentation", "objectives.segmentation:SegmentationObjective", "masks pixels"
-    ),
-    Entry(objective.LanguageModel, "Language model", "objectives.language_model:LanguageModelObjective"),
+    Entry(objective.Regression, "Regression", "objectives.regression:make_regression", "numbers values"),
+    Entry(objective.Ranking, "Ranking", "objectives.ranking:make_ranking", "learning to rank"),
+    Entry(objective.Distillation, "Knowledge distillation", "objectives.distillation:make_distillation", "teacher"),
+    Entry(objective.Segmentation, "Semantic segmentation", "objectives.segmentation:make_segmentation", "masks pixels"),
+    Entry(objective.LanguageModel, "Language model", "objectives.language_model:make_language_model"),
 )
 
 OPTIMIZERS = (

@@ -250,7 +250,7 @@ def _step(session: Session) -> list[Found]:
 
 
 def _loss(session: Session, trial: Trial) -> Found:
-    guessing = session.objective.initial_loss()
+    guessing = session.objective.initial_loss
     if not math.isfinite(trial.loss):
         return Found(
             level="error",

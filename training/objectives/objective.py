@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
@@ -17,28 +17,26 @@ from training.errors import InputError
 from training.facts import DataFacts
 
 
-class Objective(ABC):
-    """A task: its loss and metrics, which are core's, and the form of a prediction."""
+@dataclass(frozen=True)
+class Objective:
+    """A task: its loss and metrics, which are core's."""
 
+    outputs: int
+    """How many numbers the model is to answer for each sample (pixel, token, item)."""
     loss: Loss
     metrics: Mapping[str, Metric]
     """What is reported beside the loss, by name, the usual one first."""
-    tables: Mapping[str, Metric] = {}
+    tables: Mapping[str, Metric] = field(default_factory=dict)
     """What is measured and more than a number, by name."""
-    outputs: int
-    """How many numbers the model is to answer for each sample (pixel, token, item)."""
-    unmeasured: Mapping[str, str] = {}
+    unmeasured: Mapping[str, str] = field(default_factory=dict)
     """Metrics of the settings that such data has none of, each with the reason, a clause."""
     probabilities: Literal["softmax", "sigmoid", "none"] = "none"
     """What makes probabilities of the outputs, for whoever uses an exported model."""
     spread: tuple[tuple[float, ...], tuple[float, ...]] | None = None
-    """Mean and standard deviation of each value to predict, where the model learns them with zero mean and unit spread: an
+    """Mean and standard deviation of each value to predict, where the model learns them with zero mean and unit std: an
     exported model answers outputs * std + mean."""
-
-    def __init__(self, facts: DataFacts, outputs: int, device: torch.device) -> None:
-        self.facts = facts
-        self.outputs = outputs
-        self.device = device
+    initial_loss: float | None = None
+    """The average loss of a model that knows nothing yet; a much higher one points to a mistake. None: not known."""
 
     @property
     def is_weighted(self) -> bool:
@@ -49,19 +47,11 @@ class Objective(ABC):
         """What a batch counts for in the mean of the loss."""
         return self.loss.weigh(targets)
 
-    @abstractmethod
-    def predict(self, outputs: Tensor) -> Tensor:
-        """Model outputs in the form shown to a person."""
-
-    @abstractmethod
-    def initial_loss(self) -> float | None:
-        """The average loss of a model that knows nothing yet; a much higher one points to a mistake. None: not known."""
-
 
 def make_objective(config: ObjectiveConfig, facts: DataFacts, device: torch.device) -> Objective:
     """The objective ``config`` describes for such data, on ``device``. Raises InputError when the data does not suit it."""
     if facts.target in ("class", "mask", "tokens") and len(facts.names) < 2:
         only = f" ({facts.names[0]})" if facts.names else ""
         raise InputError(f"dataset: there is only one class{only}, so there is nothing to learn.", "Add another.")
-    made: Objective = catalog.resolve(catalog.entry("objective", config.kind))(config, facts, device)
-    return made
+    make: Callable[..., Objective] = catalog.resolve(catalog.entry("objective", config.kind))
+    return make(config, facts, device)

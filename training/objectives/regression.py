@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from training.config.sections.objective import Regression
 from training.core.kept_scores import keep_values, mae, r2, rmse, score_values, spearman
-from training.core.losses import Loss, mean_error, weighted_error, widen
+from training.core.losses import Loss, mean_error, weighted_error
 from training.core.scores import Metric
 from training.facts import DataFacts
 from training.objectives.objective import Objective
@@ -20,36 +20,24 @@ Error = Callable[..., Tensor]
 """Measures errors as ``functional.mse_loss``, ``l1_loss`` and ``huber_loss`` do."""
 
 
-class RegressionObjective(Objective):
+def make_regression(config: Regression, facts: DataFacts, device: torch.device) -> Objective:
     """Squared, absolute or Huber errors of outputs (n, values) against targets of that shape: the mean over the values, then
     over samples, as torch's ``MSELoss``, ``L1Loss`` and ``HuberLoss`` take it; or a weighted sum of all three.
 
-    With standardised targets a model answers in standard deviations from the mean over the training samples. ``predict`` and
-    the metrics turn that back, and ``spread`` says how.
+    With standardized targets a model answers in standard deviations from the mean over the training samples. The metrics turn
+    that back, and ``spread`` says how. The initial loss is not known: one batch with a rare large target has another than the next.
     """
-
-    def __init__(self, config: Regression, facts: DataFacts, device: torch.device) -> None:
-        super().__init__(facts, len(facts.names), device)
-        error, scores = _choose_error(config), (r2, rmse, mae, spearman)
-        self.loss, measure = Loss(partial(mean_error, error=error)), partial(score_values)  # in the data's own unit
-        if config.standardise and facts.target_mean:
-            mean, std = self.spread = facts.target_mean, facts.target_std
-            self._mean, self._std = torch.tensor(self.spread, dtype=torch.float32, device=device).unbind()
-            self.loss = Loss(partial(mean_error, error=error, mean=self._mean, std=self._std))
-            measure = partial(score_values, mean=mean, std=std)
-        self.metrics = {
-            score.__name__: Metric(keep_values, partial(measure, score=score), torch.cat) for score in scores
-        }
-        self.tables = self.metrics if self.outputs > 1 else {}
-
-    def predict(self, outputs: Tensor) -> Tensor:
-        """The values (n, values) in the data's own units, float32."""
-        outputs = widen(outputs)
-        return outputs if self.spread is None else outputs * self._std.to(outputs.dtype) + self._mean.to(outputs.dtype)
-
-    def initial_loss(self) -> float | None:
-        """Not known: one batch with a rare large target has another loss than the next."""
-        return None
+    error, spread = _choose_error(config), None
+    loss, measure = partial(mean_error, error=error), partial(score_values)  # in the data's own unit
+    if config.standardise and facts.target_mean:
+        mean, std = spread = facts.target_mean, facts.target_std
+        tensors = torch.tensor(spread, dtype=torch.float32, device=device)
+        loss = partial(mean_error, error=error, mean=tensors[0], std=tensors[1])
+        measure = partial(score_values, mean=mean, std=std)
+    scores = (r2, rmse, mae, spearman)
+    metrics = {score.__name__: Metric(keep_values, partial(measure, score=score), torch.cat) for score in scores}
+    tables = metrics if len(facts.names) > 1 else {}
+    return Objective(len(facts.names), Loss(loss), metrics, tables, spread=spread)
 
 
 def _choose_error(config: Regression) -> Error:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -15,7 +15,8 @@ from training.core.kept_scores import auroc, average_precision, keep_probabiliti
 from training.core.losses import split_answers
 from training.core.scores import Metric, add_up
 
-Tables = dict[str, Any]
+Table: TypeAlias = "float | list[Table] | None"
+Tables = dict[str, Table]
 """Numbers in lists, or lists of lists, by name; small, as JSON can hold them."""
 MOST_SHOWN = 100
 """Classes up to which the whole confusion matrix is kept for people: 10,000 numbers."""
@@ -69,14 +70,14 @@ class MetricSet:
         for metric in self._tables.values():
             if id(metric) not in values:
                 compute(metric)
-        self.tables = {name: _list_known(values[id(metric)].tolist()) for name, metric in self._tables.items()}
+        self.tables = {name: _replace_nan(values[id(metric)].tolist()) for name, metric in self._tables.items()}
         return torch.zeros(())
 
 
-def _list_known(values: Any) -> Any:
+def _replace_nan(values: Table) -> Table:
     """None, which JSON can hold, in the place of NaN."""
     if isinstance(values, list):
-        return [_list_known(value) for value in values]
+        return [_replace_nan(value) for value in values]
     return None if isinstance(values, float) and math.isnan(values) else values
 
 

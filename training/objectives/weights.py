@@ -11,19 +11,17 @@ from training.errors import InputError
 from training.facts import DataFacts
 
 
-def balanced_weights(facts: DataFacts) -> tuple[float, ...]:
-    """total / (classes * count) of each class, by the counts of the training samples: all classes weigh alike then, and a
-    sample 1 on average. 1 for a class that has none."""
-    present = [count for count in facts.counts if count]
-    return tuple(sum(present) / (len(present) * count) if count else 1.0 for count in facts.counts)
-
-
 def class_weights(given: Sequence[float], balanced: bool, facts: DataFacts, device: torch.device) -> Tensor | None:
     """float32 (classes,): as given, or balanced; None where all count alike. Raises InputError for another number of
     weights than there are classes."""
     if given:
         refuse_other_count("objective.class_weights", given, facts)
-    weights = balanced_weights(facts) if balanced else tuple(given)
+    weights = tuple(given)
+    if (
+        balanced
+    ):  # total / (classes * count): all classes weigh alike then, and a sample 1 on average; 1 for a class of none
+        present = [count for count in facts.counts if count]
+        weights = tuple(sum(present) / (len(present) * count) if count else 1.0 for count in facts.counts)
     return torch.tensor(weights, dtype=torch.float32, device=device) if weights else None
 
 

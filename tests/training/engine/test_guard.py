@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -259,10 +260,8 @@ def test_a_gradient_that_is_not_finite_is_traced(monkeypatch: pytest.MonkeyPatch
     assert "finite until it had come back to 1" in finding.advice
 
 
-def test_a_loss_that_is_not_finite_is_told_from_the_models_output(
-    streamed: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(streamed.objective, "loss", Loss(lambda outputs, targets: (outputs * 0).log().sum()))
+def test_a_loss_that_is_not_finite_is_told_from_the_models_output(streamed: Session) -> None:
+    streamed.objective = replace(streamed.objective, loss=Loss(lambda outputs, targets: (outputs * 0).log().sum()))
     assert "the loss was not finite, though the model's output was" in explain(streamed, 1, 0, 0).title
 
 
@@ -282,7 +281,7 @@ def test_nothing_is_claimed_when_all_is_finite_again(streamed: Session) -> None:
     assert "have moved on since" in finding.advice
 
 
-def test_a_look_that_fails_ends_nothing_and_leaves_nothing(streamed: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_that_fails_ends_nothing_and_leaves_nothing(streamed: Session) -> None:
     window = next(streamed.data.steps(0))
     take_step(streamed, window)
     gradients = [parameter.grad for parameter in streamed.model.parameters()]
@@ -293,7 +292,7 @@ def test_a_look_that_fails_ends_nothing_and_leaves_nothing(streamed: Session, mo
         torch.rand(3)
         raise RuntimeError("no luck")
 
-    monkeypatch.setattr(streamed.objective, "loss", Loss(fail))
+    streamed.objective = replace(streamed.objective, loss=Loss(fail))
     assert "no luck" in explain(streamed, 1, 0, 0).advice
     assert_equal(before, all_tensors(streamed))
     assert torch.equal(random, rng_state()["cpu"])
