@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +164,7 @@ class Server:
 
         from training.config import parse_config
         from training.data.inspect import input_facts
-        from training.models import make_model, summarise
+        from training.models import make_model, summarize
         from training.models.networks.stages import stages
         from training.objectives import make_objective
         from training.optim.configured_groups import freeze_and_describe
@@ -174,7 +175,10 @@ class Server:
         model = make_model(config.model, facts, outputs, config.seed)
         groups = freeze_and_describe(model, config.optimizer, stages(model))
         shown = {"input_shape": list(facts.shape), "target": facts.target, "classes": len(facts.names)}
-        return {"reply": "done", "result": summarise(model, facts) | shown | {"groups": groups, "outputs": outputs}}
+        return {
+            "reply": "done",
+            "result": asdict(summarize(model, facts)) | shown | {"groups": groups, "outputs": outputs},
+        }
 
     def _check(self, request: Request) -> dict[str, Any]:
         from training.config import parse_config

@@ -34,8 +34,8 @@ from training.models.bf16_conv import refuse_long_strides
 from training.models.networks.norms import refuse_single_samples
 from training.models.networks.stages import stages
 from training.models.own.user_file import CheckedModel
-from training.models.own.user_rng import seed_user_rng
-from training.models.zoo.pretrained import Beginning, begin
+from training.models.own.user_rng import set_user_seed
+from training.models.zoo.pretrained import Pretrained, load_pretrained
 from training.objectives import Objective, make_objective
 from training.optim import make_guard, make_optimizer
 from training.optim.averaging import EMA, SWA, WeightAverage
@@ -88,7 +88,7 @@ def _build(
     precision, batch_size = config.precision, config.loop.batch_size
     threads = auto.threads or choose_threads(precision.threads, model, data.facts, batch_size)
     torch.set_num_threads(threads)
-    beginning = None if loads else begin(model, config.model, data.facts, objective.outputs, report_progress)
+    beginning = None if loads else load_pretrained(model, config.model, data.facts, objective.outputs, report_progress)
     _normalise(data, beginning, auto)
     teacher = make_teacher(config, data.facts, data.normalisation, device)
     if teacher is not None:
@@ -138,7 +138,7 @@ def _build(
     session.cut_batches()
     session.make_ready()
     if session.runs_user_code:
-        seed_user_rng(config.seed, "training", 0)
+        set_user_seed(config.seed, "training", 0)
     return session
 
 
@@ -155,11 +155,11 @@ def _refuse_unmeasured(config: RunConfig, objective: Objective) -> None:
         )
 
 
-def _normalise(data: Data, beginning: Beginning | None, auto: AutoSettings) -> None:
+def _normalise(data: Data, beginning: Pretrained | None, auto: AutoSettings) -> None:
     """Give the network images as the weights it begins with know them, where somebody says how."""
     numbers = auto.normalisation
-    if beginning is not None and beginning.mean is not None and beginning.spread is not None:
-        numbers = beginning.mean, beginning.spread
+    if beginning is not None and beginning.normalization is not None:
+        numbers = beginning.normalization
     if numbers is not None:
         data.normalisation = Normalisation(*numbers)
         stats = InputStats(mean=data.normalisation.mean, std=data.normalisation.std)

@@ -18,8 +18,8 @@ from training.data import Data, MicroBatches
 from training.engine.device import Numerics
 from training.engine.progress import Progress
 from training.models.flops import samples_at_once
-from training.models.own.user_rng import seed_user_rng, seeded_user_rng, set_user_rng_state, user_rng_state
-from training.models.zoo.pretrained import Beginning
+from training.models.own.user_rng import seed_user_rng, set_user_rng_state, set_user_seed, user_rng_state
+from training.models.zoo.pretrained import Pretrained
 from training.objectives import Objective
 from training.optim.averaging import WeightAverage
 from training.optim.freezing import Freezing
@@ -65,7 +65,7 @@ class Session:
     ema: WeightAverage | None
     total_steps: int
     freezing: Freezing
-    beginning: Beginning | None = None  # known weights, where the network began with such
+    beginning: Pretrained | None = None  # known weights, where the network began with such
     progress: Progress = field(default_factory=Progress)
     absent_generators: list[Tensor] = field(default_factory=list)  # of GPUs that only another machine has
     time_part: TimePart | None = None  # while a profile is taken
@@ -81,7 +81,7 @@ class Session:
         """For a pass outside training: the person's code draws what follows from the step, and training goes on as if it had
         drawn nothing."""
         if self.runs_user_code:
-            return seeded_user_rng(self.config.seed, what, self.progress.step)
+            return seed_user_rng(self.config.seed, what, self.progress.step)
         return nullcontext()
 
     def evaluation_size(self, batch_size: int) -> int:
@@ -167,7 +167,7 @@ class Session:
             if "python" in state:
                 set_user_rng_state(state)
             else:  # of a run that seeded them at every step
-                seed_user_rng(self.config.seed, "training", self.progress.step)
+                set_user_seed(self.config.seed, "training", self.progress.step)
 
 
 def rng_state(absent: Sequence[Tensor] = ()) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from training.facts import DataFacts
 from training.models import make_model
 from training.models.matching import match_weights
 from training.models.networks.renormalized import Renormalized
-from training.models.own.user_file import misfit
+from training.models.own.user_file import find_misfit
 from training.models.zoo.weights import IMAGENET, read_weights
 from training.runs.records.manifest import MANIFEST, digest
 from training.runs.workspace import teacher_checkpoint
@@ -61,7 +61,7 @@ class Teacher:
         """float32 (n, classes) from the inputs as the run normalises them. Raises TrainingError for other answers, which a
         person's own code may give to any number of samples."""
         logits: Tensor = self._asked(inputs)
-        fault = misfit(logits, (len(inputs), self._classes))
+        fault = find_misfit(logits, (len(inputs), self._classes))
         if fault:
             raise TrainingError(f"objective.teacher: {self._record['source']}: {fault}")
         if not self._tried:  # once: to look means to wait for the device

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from training.models.factory import fit_to_samples, make_model
-from training.models.summary import summarise
+from training.models.summary import summarize
 
-__all__ = ["fit_to_samples", "make_model", "summarise"]
+__all__ = ["fit_to_samples", "make_model", "summarize"]

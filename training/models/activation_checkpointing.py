@@ -30,11 +30,14 @@ def checkpoint_activations(model: nn.Module) -> int:
     for module in _find_blocks(model):
         # The instance's own forward, not a module around it: the state dict must not change.
         if type(module) is not nn.Sequential:
-            module.forward = _checkpointed(module, module.forward)
+            module.forward = _checkpoint_forward(module, module.forward)
             wrapped += 1
         elif len(groups := _group_layers(module)) > 1:
             # The last group needs no second pass, its turn comes at once.
-            parts: list[Callable[[Any], Any]] = [*(_checkpointed(group, group) for group in groups[:-1]), groups[-1]]
+            parts: list[Callable[[Any], Any]] = [
+                *(_checkpoint_forward(group, group) for group in groups[:-1]),
+                groups[-1],
+            ]
             module.forward = _run_in_turn(parts)  # type: ignore[method-assign]
             wrapped += len(groups) - 1
     return wrapped
@@ -80,25 +83,25 @@ def _run_in_turn(parts: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
     return forward
 
 
-def _checkpointed(module: nn.Module, forward: Callable[..., Any]) -> Callable[..., Any]:
+def _checkpoint_forward(module: nn.Module, forward: Callable[..., Any]) -> Callable[..., Any]:
     norms = [norm for norm in module.modules() if isinstance(norm, _BatchNorm)]
 
-    def checkpointed(*arguments: Any, **named: Any) -> Any:
+    def run(*arguments: Any, **named: Any) -> Any:
         if not torch.is_grad_enabled():
             return forward(*arguments, **named)
         return checkpoint(
             forward,
             *arguments,
             use_reentrant=False,
-            context_fn=lambda: (nullcontext(), _statistics_aside(norms)),
+            context_fn=lambda: (nullcontext(), _set_statistics_aside(norms)),
             **named,
         )
 
-    return checkpointed
+    return run
 
 
 @contextmanager
-def _statistics_aside(norms: list[_BatchNorm]) -> Iterator[None]:
+def _set_statistics_aside(norms: list[_BatchNorm]) -> Iterator[None]:
     """Batch norms change copies of their running statistics: the first pass has taken this batch in already."""
     kept = [(norm._buffers, dict(norm._buffers)) for norm in norms]
     for buffers, before in kept:

@@ -18,7 +18,7 @@ from training.config.sections.user_file import UserFile
 from training.errors import InputError
 from training.facts import DataFacts
 from training.models.networks.whitening import WHITENED_IMAGES, whiten
-from training.models.own.user_rng import seeded_user_rng
+from training.models.own.user_rng import seed_user_rng
 
 
 def make_model(
@@ -33,15 +33,15 @@ def make_model(
     """
     make: Callable[..., nn.Module] = catalog.resolve(catalog.entry("model", config.kind))
     if isinstance(config, UserFile):
-        make = partial(make, seeded=partial(_own_seeded, seed), code=code, begins=begins)
+        make = partial(make, seed=partial(_seed_all, seed), code=code, begins=begins)
     if not isinstance(config, StartingWeights):  # those have a known size
         _refuse_more_than_memory(lambda: make(config, facts, outputs))
-    with _seeded(seed):
+    with _seed_torch(seed):
         return make(config, facts, outputs)
 
 
 @contextmanager
-def _seeded(seed: int) -> Iterator[None]:
+def _seed_torch(seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         # Not torch.manual_seed, which would reach into every GPU's generator as well.
         torch.default_generator.manual_seed(seed)
@@ -49,15 +49,15 @@ def _seeded(seed: int) -> Iterator[None]:
 
 
 @contextmanager
-def _own_seeded(seed: int) -> Iterator[None]:
-    with _seeded(seed), seeded_user_rng(seed, "build", 0):
+def _seed_all(seed: int) -> Iterator[None]:
+    with _seed_torch(seed), seed_user_rng(seed, "build", 0):
         yield
 
 
 def fit_to_samples(model: nn.Module, config: Model, samples: Callable[[int], Iterable[Tensor]]) -> None:
     """Fill in what follows from the training samples instead of the seed: the weights of a layer that whitens.
 
-    ``samples(n)`` gives up to n of them, some at a time, float32 on the CPU, normalised but not varied. A checkpoint
+    ``samples(n)`` gives up to n of them, some at a time, float32 on the CPU, normalized but not augmented. A checkpoint
     holds the outcome like any weight, so whoever loads one has no need of this.
     """
     if isinstance(config, WhitenedCnn):
@@ -70,7 +70,7 @@ def _refuse_more_than_memory(make: Callable[[], nn.Module]) -> None:
     """Raise InputError for a network whose weights alone exceed this machine's memory: the system would not refuse it but
     end the process in the middle of drawing them."""
     with torch.device("meta"):
-        size = sum(parameter.numel() * parameter.element_size() for parameter in make().parameters())
+        size = sum(parameter.nbytes for parameter in make().parameters())
     if size > psutil.virtual_memory().total:
         raise InputError(
             f"model: its weights alone need {size / 1e9:,.0f} GB of memory, more than this machine has; make it smaller."

@@ -12,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from training.facts import DataFacts
 from training.models.meta_forward import example_input, switch_mode
-from training.models.own.user_rng import preserved_rng
+from training.models.own.user_rng import preserve_rng
 
 FLOP = 6
 """Floating-point operations of a training step for each multiplication of the forward pass: a multiplication and an
@@ -96,6 +96,6 @@ def _count(model: nn.Module, facts: DataFacts) -> _Multiplications:
     counted, parameters = _Multiplications(), list(model.parameters())
     kinds = (each.dtype for each in parameters if each.is_floating_point())  # some may be whole or complex
     inputs = example_input(facts, 1, parameters[0].device, next(kinds, torch.float32))
-    with torch.no_grad(), preserved_rng(), switch_mode(model, training=False), counted:
+    with torch.no_grad(), preserve_rng(), switch_mode(model, training=False), counted:
         model(inputs)
     return counted

@@ -33,11 +33,11 @@ def generate(
     for number in range(count):
         seen = torch.tensor([tokens[-context:]], dtype=torch.int64, device=device)
         logits: Tensor = model(seen)[0, -1].double().cpu()
-        tokens.append(_chosen(logits, temperature, top_k, float(draws[number])))
+        tokens.append(_choose_token(logits, temperature, top_k, float(draws[number])))
         yield tokens[-1]
 
 
-def _chosen(logits: Tensor, temperature: float, top_k: int | None, draw: float) -> int:
+def _choose_token(logits: Tensor, temperature: float, top_k: int | None, draw: float) -> int:
     """The token at the place ``draw`` (0 to 1) of the distribution's running sum."""
     if temperature == 0.0:
         return int(logits.argmax())

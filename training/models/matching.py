@@ -45,9 +45,9 @@ class Taken:
         """``120 of 122 tensors taken from resnet18-f37072fd.pth; fresh: fc.weight, fc.bias.``"""
         parts = [f"{len(self.taken)} of {len(self.taken) + len(self.fresh)} tensors taken from {source}"]
         if self.adapted:
-            parts.append(f"adapted: {_listed(self.adapted)}")
+            parts.append(f"adapted: {_list_names(self.adapted)}")
         if self.fresh:
-            parts.append(f"fresh: {_listed(self.fresh)}")
+            parts.append(f"fresh: {_list_names(self.fresh)}")
         if self.unused:
             parts.append(f"{self.unused} in the file have no place here")
         return "; ".join(parts) + "."
@@ -131,6 +131,6 @@ def _is_square(places: int) -> bool:
     return places > 0 and math.isqrt(places - 1) ** 2 == places - 1
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list_names(names: Iterable[str]) -> str:
     shown = [escape_unprintable(name, 80) for name in names]
     return ", ".join(shown[:_SHOWN]) + (f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else "")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from training.facts import DataFacts
-from training.models.own.user_rng import preserved_rng
+from training.models.own.user_rng import preserve_rng
 
 SMALL = 25e6
 """Weights up to which a copy of them takes no time to speak of."""
@@ -43,7 +43,7 @@ def forward_meta(
     """
 
     def forward(device: str, replace: Callable[[Tensor], Tensor]) -> Any:
-        with torch.no_grad(), preserved_rng(), _with_other_tensors(model, replace):
+        with torch.no_grad(), preserve_rng(), _with_other_tensors(model, replace):
             return call(model, example_input(facts, samples, device))
 
     weights = sum(parameter.numel() for parameter in model.parameters())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,13 +12,32 @@ from training.facts import DataFacts
 from training.models.meta_forward import forward_meta, switch_mode
 
 
-def summarise(model: nn.Module, facts: DataFacts) -> dict[str, Any]:
-    """The layers of ``model`` for such samples, in the order they run; ready for JSON.
+@dataclass(frozen=True)
+class Layer:
+    """A module that has no parts, or owns parameters itself; its name is "" for the model itself."""
 
-    ``layers``: for each module that has no parts, or owns parameters itself, ``name`` ("" is the model itself),
-    ``type``, ``output_shape`` (without the batch; None where a parent uses its weights without calling it),
-    ``parameters`` (its own; a shared parameter counts at its first layer only) and ``trainable``.
-    Totals: ``parameters``, ``trainable_parameters``, ``parameter_bytes``, ``buffer_bytes``.
+    name: str
+    type: str
+    output_shape: list[int] | None
+    """Without the batch; None where a parent uses its weights without calling it."""
+    parameters: int
+    """Its own; a shared parameter counts at its first layer only."""
+    trainable: bool
+
+
+@dataclass(frozen=True)
+class ModelSummary:
+    """The layers of a model in the order they run, and totals."""
+
+    layers: list[Layer]
+    parameters: int
+    trainable_parameters: int
+    parameter_bytes: int
+    buffer_bytes: int
+
+
+def summarize(model: nn.Module, facts: DataFacts) -> ModelSummary:
+    """Summarize ``model`` for such samples.
 
     The forward pass runs without data (torch's meta device); model, modes and random state are left as they were.
     """
@@ -25,31 +45,27 @@ def summarise(model: nn.Module, facts: DataFacts) -> dict[str, Any]:
     modules = dict(model.named_modules())
     unseen = [name for name in modules if name not in outputs and _own_parameters(modules[name])]
     counted: set[int] = set()
-    layers = [_layer(name, modules[name], outputs.get(name), counted) for name in [*outputs, *unseen]]
+    layers = [_describe(name, modules[name], outputs.get(name), counted) for name in [*outputs, *unseen]]
     parameters = list(model.parameters())
-    return {
-        "layers": layers,
-        "parameters": sum(parameter.numel() for parameter in parameters),
-        "trainable_parameters": sum(parameter.numel() for parameter in parameters if parameter.requires_grad),
-        "parameter_bytes": sum(parameter.numel() * parameter.element_size() for parameter in parameters),
-        "buffer_bytes": sum(buffer.numel() * buffer.element_size() for buffer in model.buffers()),
-    }
+    return ModelSummary(
+        layers=layers,
+        parameters=sum(parameter.numel() for parameter in parameters),
+        trainable_parameters=sum(parameter.numel() for parameter in parameters if parameter.requires_grad),
+        parameter_bytes=sum(parameter.nbytes for parameter in parameters),
+        buffer_bytes=sum(buffer.nbytes for buffer in model.buffers()),
+    )
 
 
 def _own_parameters(module: nn.Module) -> list[nn.Parameter]:
     return list(module.parameters(recurse=False))
 
 
-def _layer(name: str, module: nn.Module, output_shape: list[int] | None, counted: set[int]) -> dict[str, Any]:
-    own = [parameter for parameter in _own_parameters(module) if id(parameter) not in counted]
-    counted.update(id(parameter) for parameter in own)
-    return {
-        "name": name,
-        "type": type(module).__name__,
-        "output_shape": output_shape,
-        "parameters": sum(parameter.numel() for parameter in own),
-        "trainable": any(parameter.requires_grad for parameter in _own_parameters(module)),
-    }
+def _describe(name: str, module: nn.Module, output_shape: list[int] | None, counted: set[int]) -> Layer:
+    own = _own_parameters(module)
+    first = {id(parameter): parameter.numel() for parameter in own if id(parameter) not in counted}
+    counted.update(first)
+    trainable = any(parameter.requires_grad for parameter in own)
+    return Layer(name, type(module).__name__, output_shape, sum(first.values()), trainable)
 
 
 def _output_shapes(model: nn.Module, facts: DataFacts) -> dict[str, list[int]]:

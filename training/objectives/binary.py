@@ -13,7 +13,7 @@ from training.core.losses import Loss, binary_cross_entropy
 from training.core.scores import Metric, count_exact, count_labels, exceed, f1, precision, recall
 from training.errors import InputError
 from training.facts import DataFacts
-from training.objectives.objective import Objective
+from training.objectives.objective import Objective, bind
 from training.objectives.tables import count_confusions, measure_curves
 
 
@@ -30,12 +30,12 @@ def make_binary(config: Binary, facts: DataFacts, device: torch.device) -> Objec
     weight, total = config.pos_weight, sum(facts.counts)
     if config.balanced and facts.counts and facts.counts[1]:
         weight = facts.counts[0] / facts.counts[1]
-    weighing = {} if weight is None else {"pos_weight": torch.tensor([weight], device=device)}
+    pos_weight = None if weight is None else torch.tensor([weight], device=device)
     counts = partial(count_labels, threshold=config.threshold)
     share = facts.counts[1] / total if total else 0.5
     return Objective(
         outputs=1,
-        loss=Loss(partial(binary_cross_entropy, **weighing)),
+        loss=Loss(bind(binary_cross_entropy, pos_weight=pos_weight)),
         metrics={
             "accuracy": Metric(partial(count_exact, threshold=config.threshold)),
             **{score.__name__: Metric(counts, score) for score in (f1, precision, recall)},

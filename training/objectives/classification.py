@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,7 +14,7 @@ from training.core.losses import Loss, softmax_probabilities, weigh_samples, wei
 from training.core.scores import Metric, count_classes, count_correct, count_top5, f1, precision, predict_class, recall
 from training.errors import InputError
 from training.facts import DataFacts
-from training.objectives.objective import Objective
+from training.objectives.objective import Objective, bind
 from training.objectives.tables import count_confusions, measure_curves
 from training.objectives.weights import class_weights
 
@@ -33,19 +31,18 @@ def make_classification(config: Classification, facts: DataFacts, device: torch.
             f"objective.ignore_index: is {config.ignore_index}, but the data's {classes} classes are numbered from 0 to "
             f"{classes - 1}; choose one of these, or -100 for none."
         )
-    # Arguments that say nothing are left out, for scripts to leave them out, too.
-    ignoring = {"ignore_index": config.ignore_index} if config.ignore_index >= 0 else {}
-    counts = partial(count_classes, classes=classes, predict=predict_class, **ignoring)
+    ignored = config.ignore_index if config.ignore_index >= 0 else None
+    counts = bind(count_classes, classes=classes, predict=predict_class, ignore_index=ignored)
     measures_top = classes > _TOP
     f1_score = Metric(counts, f1)
-    curves = measure_curves(softmax_probabilities, partial(compare_classes, **ignoring))
+    curves = measure_curves(softmax_probabilities, bind(compare_classes, ignore_index=ignored))
     curves = curves if config.ranking_metrics else {}
     return Objective(
         outputs=classes,
-        loss=_make_loss(weight, ignoring, config.label_smoothing),
+        loss=_make_loss(weight, ignored, config.label_smoothing or None),
         metrics={
-            "accuracy": Metric(partial(count_correct, **ignoring)),
-            **({"top5_accuracy": Metric(partial(count_top5, **ignoring))} if measures_top else {}),
+            "accuracy": Metric(bind(count_correct, ignore_index=ignored)),
+            **({"top5_accuracy": Metric(bind(count_top5, ignore_index=ignored))} if measures_top else {}),
             "f1": f1_score,
             **curves,
         },
@@ -53,7 +50,7 @@ def make_classification(config: Classification, facts: DataFacts, device: torch.
             "precision": Metric(counts, precision),
             "recall": Metric(counts, recall),
             "f1": f1_score,
-            **count_confusions(classes, predict_class, **ignoring),
+            **count_confusions(classes, predict_class, config.ignore_index),
             **curves,
         },
         unmeasured={} if measures_top else {"top5_accuracy": f"the data has only {classes} classes"},
@@ -62,10 +59,8 @@ def make_classification(config: Classification, facts: DataFacts, device: torch.
     )
 
 
-def _make_loss(weight: Tensor | None, ignoring: dict[str, int], label_smoothing: float) -> Loss:
-    smoothing: dict[str, Any] = {"label_smoothing": label_smoothing} if label_smoothing else {}
-    weighing = {} if weight is None else {"weight": weight}
-    if weighing or ignoring:
-        function = partial(weighted_cross_entropy, **weighing, **ignoring, **smoothing)
-        return Loss(function, partial(weigh_samples, **weighing, **ignoring))
-    return Loss(partial(functional.cross_entropy, reduction="sum", **smoothing))
+def _make_loss(weight: Tensor | None, ignored: int | None, smoothing: float | None) -> Loss:
+    if weight is None and ignored is None:
+        return Loss(bind(functional.cross_entropy, reduction="sum", label_smoothing=smoothing))
+    function = bind(weighted_cross_entropy, weight=weight, ignore_index=ignored, label_smoothing=smoothing)
+    return Loss(function, bind(weigh_samples, weight=weight, ignore_index=ignored))

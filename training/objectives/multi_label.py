@@ -12,7 +12,7 @@ from training.core.kept_scores import compare_labels
 from training.core.losses import Loss, label_cross_entropy
 from training.core.scores import Metric, count_exact, count_labels, f1, f1_micro, precision, recall
 from training.facts import DataFacts
-from training.objectives.objective import Objective
+from training.objectives.objective import Objective, bind
 from training.objectives.tables import measure_curves
 from training.objectives.weights import refuse_other_count
 
@@ -26,7 +26,7 @@ def make_multi_label(config: MultiLabel, facts: DataFacts, device: torch.device)
     if config.balanced:  # 1 for a label that no sample or each carries: there is nothing to balance
         carried = [count if 0 < count < facts.samples else 0 for count in facts.counts]
         weights = tuple((facts.samples - count) / count if count else 1.0 for count in carried)
-    weighing = {"pos_weight": torch.tensor(weights, device=device)} if weights else {}
+    pos_weight = torch.tensor(weights, device=device) if weights else None
     counts = partial(count_labels, threshold=config.threshold)
     curves = measure_curves(torch.sigmoid, compare_labels)
     metrics = {
@@ -39,7 +39,7 @@ def make_multi_label(config: MultiLabel, facts: DataFacts, device: torch.device)
     tables = {"precision": Metric(counts, precision), "recall": Metric(counts, recall), "f1": metrics["f1"]}
     return Objective(
         outputs=labels,
-        loss=Loss(partial(label_cross_entropy, **weighing)),
+        loss=Loss(bind(label_cross_entropy, pos_weight=pos_weight)),
         metrics=metrics,
         tables=tables | curves if labels > 1 else tables,
         probabilities="sigmoid",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -46,6 +47,11 @@ class Objective:
     def loss_weight(self, targets: Tensor) -> int | Tensor:
         """What a batch counts for in the mean of the loss."""
         return self.loss.weigh(targets)
+
+
+def bind(function: Callable[..., Any], **arguments: Any) -> Callable[..., Any]:
+    """``function`` with those of the arguments that are not None: the others are left out, for scripts to leave them out, too."""
+    return partial(function, **{name: value for name, value in arguments.items() if value is not None})
 
 
 def make_objective(config: ObjectiveConfig, facts: DataFacts, device: torch.device) -> Objective:

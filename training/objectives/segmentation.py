@@ -23,7 +23,7 @@ from training.core.losses import (
 from training.core.scores import Metric, accuracy, count_classes, f1, iou, predict_class, predict_second
 from training.errors import InputError
 from training.facts import DataFacts
-from training.objectives.objective import Objective
+from training.objectives.objective import Objective, bind
 from training.objectives.tables import count_confusions
 from training.objectives.weights import class_weights
 
@@ -41,10 +41,9 @@ def make_segmentation(config: Segmentation, facts: DataFacts, device: torch.devi
         )
     probabilities = sigmoid_probabilities if single else softmax_probabilities
     weight = class_weights(config.class_weights, config.balanced, facts, device)
-    weighing = {} if weight is None else {"weight": weight}
     pixels = Loss(
-        partial(pixel_binary_cross_entropy if single else pixel_cross_entropy, **weighing),
-        partial(weigh_classes, **weighing),
+        bind(pixel_binary_cross_entropy if single else pixel_cross_entropy, weight=weight),
+        bind(weigh_classes, weight=weight),
     )
     overlap = Loss(partial(dice_loss, probabilities=probabilities, smooth=config.smooth), count_masks)
     both = Loss(

@@ -130,7 +130,7 @@ def report(train: int = 4800, **changes: Any) -> dict[str, Any]:
 
 
 def model_summary() -> dict[str, Any]:
-    """A model's answer, as ``training.models.summarise`` and ``serve`` give it."""
+    """A model's answer, as ``training.models.summarize`` and ``serve`` give it."""
     layers = [
         {"name": "conv", "type": "Conv2d", "output_shape": [32, 32, 32], "parameters": 896, "trainable": True},
         {"name": "relu", "type": "ReLU", "output_shape": [32, 32, 32], "parameters": 0, "trainable": True},

@@ -20,7 +20,7 @@ from training.models.flops import step_flops
 from training.models.generate import generate
 from training.models.networks.gpt import Gpt, TiedLinear, apply_rotary, rotation
 from training.models.networks.stages import stages
-from training.models.summary import summarise
+from training.models.summary import summarize
 from training.optim.configured_groups import parameter_groups
 
 CONTEXT, TOKENS = 12, 11
@@ -238,12 +238,12 @@ def test_work_counts_every_place_and_the_tied_head() -> None:
 
 
 def test_summary_lists_the_layers() -> None:
-    summary = summarise(gpt(), text_facts())
-    rows = {layer["name"]: layer for layer in summary["layers"]}
-    assert rows["token_embedding"]["output_shape"] == [CONTEXT, 8]
-    assert rows["head"]["output_shape"] == [CONTEXT, TOKENS]
-    assert rows["head"]["parameters"] == 0
-    assert summary["parameters"] == 2 * 12 * 64 + TOKENS * 8 + 5 * 8
+    summary = summarize(gpt(), text_facts())
+    rows = {layer.name: layer for layer in summary.layers}
+    assert rows["token_embedding"].output_shape == [CONTEXT, 8]
+    assert rows["head"].output_shape == [CONTEXT, TOKENS]
+    assert rows["head"].parameters == 0
+    assert summary.parameters == 2 * 12 * 64 + TOKENS * 8 + 5 * 8
 
 
 def test_other_data_is_refused() -> None:

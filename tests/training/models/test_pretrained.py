@@ -28,9 +28,9 @@ from training.facts import DataFacts
 from training.models import make_model
 from training.models.transfer import adapt_channels, interpolate_positions
 from training.models.zoo.download import weights_folder
-from training.models.zoo.pretrained import Beginning, begin
-from training.models.zoo.torchvision_weights import named_weights
-from training.models.zoo.weights import read_weights, tensors_of
+from training.models.zoo.pretrained import Pretrained, load_pretrained
+from training.models.zoo.torchvision_weights import find_named_weights
+from training.models.zoo.weights import read_tensors, read_weights
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 from training.runs.records.manifest import read_manifest
@@ -43,9 +43,9 @@ def made(config: Model, facts: DataFacts, seed: int = 0) -> nn.Module:
     return make_model(config, facts, len(facts.names), seed)
 
 
-def began(config: Model, facts: DataFacts) -> tuple[nn.Module, Beginning]:
+def began(config: Model, facts: DataFacts) -> tuple[nn.Module, Pretrained]:
     model = made(config, facts)
-    beginning = begin(model, config, facts, len(facts.names), silent)
+    beginning = load_pretrained(model, config, facts, len(facts.names), silent)
     assert beginning is not None
     return model, beginning
 
@@ -59,22 +59,22 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_all_but_another_head_is_taken(file: Path) -> None:
-    there = tensors_of(file)
+    there = read_tensors(file)
     model, beginning = began(TorchvisionModel(weights=str(file)), GREY)
     own, fresh = model.state_dict(), made(TorchvisionModel(), GREY).state_dict()
     assert beginning.sentence == (
         "120 of 122 tensors taken from resnet18.pth; adapted: conv1.weight; fresh: fc.weight, fc.bias."
     )
-    assert beginning.record["fresh"] == ["fc.weight", "fc.bias"]
-    assert len(beginning.record["sha256"]) == 64
+    assert beginning.record.fresh == ["fc.weight", "fc.bias"]
+    assert len(beginning.record.sha256) == 64
     assert torch.equal(own["layer3.1.bn2.running_var"], there["layer3.1.bn2.running_var"])
     assert torch.equal(own["conv1.weight"], there["conv1.weight"].sum(1, keepdim=True))
     assert torch.equal(own["fc.weight"], fresh["fc.weight"])  # a function of the seed, whatever the file
     grey_mean, grey_spread = sum((0.485, 0.456, 0.406)) / 3, sum((0.229, 0.224, 0.225)) / 3
-    assert (beginning.mean, beginning.spread) == ((grey_mean,), (grey_spread,))
+    assert beginning.normalization == ((grey_mean,), (grey_spread,))
     same, whole = began(TorchvisionModel(weights=str(file), normalise="data"), FIVE)
     assert torch.equal(same.state_dict()["fc.weight"], there["fc.weight"])
-    assert (whole.mean, whole.record["fresh"]) == (None, [])
+    assert (whole.normalization, whole.record.fresh) == (None, [])
 
 
 def test_filters_over_other_channels_answer_alike() -> None:
@@ -97,7 +97,7 @@ def test_positions_are_those_of_torchvisions_own_rule() -> None:
 
 @pytest.mark.slow
 def test_forms_of_files(file: Path, tmp_path: Path) -> None:
-    plain = tensors_of(file)
+    plain = read_tensors(file)
     save_file(plain, tmp_path / "plain.safetensors")
     torch.save({"epoch": 3, "state_dict": {f"module.{k}": v for k, v in plain.items()}}, tmp_path / "parallel.pt")
     torch.save(plain, tmp_path / "old.pth", _use_new_zipfile_serialization=False)
@@ -176,7 +176,7 @@ def test_another_file_chosen_by_mistake_is_told_in_plain_words(tmp_path: Path) -
 
 @pytest.mark.filterwarnings("ignore:.*[Ss]parse")
 def test_values_that_cannot_be_learnt_from_are_refused(tmp_path: Path, file: Path) -> None:
-    plain = tensors_of(file)
+    plain = read_tensors(file)
     name, weight = "layer1.0.conv1.weight", plain["layer1.0.conv1.weight"]
     harmed = weight.clone()
     harmed[0, 0, 0, 0] = float("nan")
@@ -215,15 +215,15 @@ def test_published_weights_that_are_on_this_computer(monkeypatch: pytest.MonkeyP
     place.parent.mkdir(parents=True)
     shutil.copy(file, place)
     with pytest.raises(InputError, match=r"resnet18-f37072fd\.pth is damaged; delete it"):
-        named_weights("resnet18", "DEFAULT", silent)  # the name holds the beginning of another digest
+        find_named_weights("resnet18", "DEFAULT", silent)  # the name holds the beginning of another digest
     monkeypatch.setattr("training.models.zoo.download.digest", lambda path: "f37072fd" + "0" * 56)
-    weights = named_weights("resnet18", "IMAGENET1K_V1", silent)
+    weights = find_named_weights("resnet18", "IMAGENET1K_V1", silent)
     assert (weights.name, weights.file) == ("resnet18 IMAGENET1K_V1", place)
     assert weights.mean == (0.485, 0.456, 0.406)
     with pytest.raises(InputError, match="resnet18 has no weights 'IMAGENET1K_V2'; did you mean IMAGENET1K_V1"):
-        named_weights("resnet18", "IMAGENET1K_V2", silent)
+        find_named_weights("resnet18", "IMAGENET1K_V2", silent)
     with pytest.raises(InputError, match="vit_b_16 has no weights 'ZZ'; known are DEFAULT, IMAGENET1K_V1, "):
-        named_weights("vit_b_16", "ZZ", silent)
+        find_named_weights("vit_b_16", "ZZ", silent)
 
 
 @pytest.mark.slow
@@ -235,7 +235,7 @@ def test_a_classifier_becomes_the_body_of_a_segmentation_network(tmp_path: Path)
     model, beginning = began(config, masks)
     there, own = classifier.state_dict(), model.state_dict()
     assert torch.equal(own["backbone.0.0.weight"], there["features.0.0.weight"])
-    assert all(name.startswith("classifier.") for name in beginning.record["fresh"])
+    assert all(name.startswith("classifier.") for name in beginning.record.fresh)
 
 
 @pytest.mark.slow
@@ -245,7 +245,7 @@ def test_timm_takes_a_file_by_its_own_rules(tmp_path: Path) -> None:
     save_file(body, tmp_path / "timm.safetensors")
     config = TimmModel(name="resnet18", weights=str(tmp_path / "timm.safetensors"))
     model, beginning = began(config, facts)
-    assert beginning.record["fresh"] == ["fc.weight", "fc.bias"]
+    assert beginning.record.fresh == ["fc.weight", "fc.bias"]
     torch.testing.assert_close(model.state_dict()["conv1.weight"], body["conv1.weight"].sum(1, keepdim=True))
     assert torch.equal(
         model.state_dict()["fc.weight"], made(TimmModel(name="resnet18"), facts).state_dict()["fc.weight"]

@@ -17,7 +17,7 @@ from training.config import RunConfig
 from training.engine.session import Session
 from training.errors import pluralize
 from training.events import Found
-from training.models.own.user_rng import preserved_rng
+from training.models.own.user_rng import preserve_rng
 from training.optim.fast_clip import gradient_norm
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ def preserve_state(session: Session) -> Iterator[None]:
     waited = session.data.waited
     devices = [session.device] if session.device.type == "cuda" else []
     try:
-        with preserved_rng(devices), torch.enable_grad():
+        with preserve_rng(devices), torch.enable_grad():
             for parameter, _ in gradients:
                 parameter.grad = None
             yield

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,7 @@ def environment(session: Session, source: Path | None = None) -> dict[str, Any]:
         "compile": config.precision.compile,
         "compiler": compiler_facts(device) if config.precision.compile != "off" else None,
         "seeds": _seeds(config),
-        "weights": session.beginning.record if session.beginning else None,
+        "weights": asdict(session.beginning.record) if session.beginning else None,
         "data": session.data.source.fingerprint,
         "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
         "code": {"trainwright": _own_source(), **_sources(config, source)},

@@ -6,6 +6,7 @@ import math
 
 from torch import Tensor, nn
 
+from training.config.sections.data.tabular import Tabular
 from training.config.sections.model import Mlp
 from training.config.sections.model_section import Norm
 from training.errors import InputError
@@ -40,25 +41,27 @@ def make_mlp(config: Mlp, facts: DataFacts, outputs: int) -> nn.Module:
             fix={"model.kind": "tabular"},
         )
     items = facts.layout == "list"
-    activation = ACTIVATIONS[config.activation]
     layers: list[nn.Module] = [nn.Flatten()]
     width = facts.shape[-1] if items else math.prod(facts.shape)
     for units in config.hidden:
-        layers += [nn.Linear(width, units), *make_norm(config.norm, units, 0), activation()]
-        if config.dropout:
-            layers.append(nn.Dropout(config.dropout))
+        layers += make_hidden(config, width, units)
         width = units
     network = nn.Sequential(*layers, nn.Linear(width, outputs))
-    if not items:
-        return network
-    refuse_batch_norm_of_items(config.norm)
-    return EachItem(network)
+    return answer_items(network, config.norm) if items else network
 
 
-def refuse_batch_norm_of_items(norm: Norm) -> None:
-    """Raise InputError where batch norm would take its mean over the places that fill up short lists."""
+def make_hidden(config: Mlp | Tabular, width: int, units: int) -> list[nn.Module]:
+    """The layers that make ``units`` numbers of ``width``."""
+    dropout = [nn.Dropout(config.dropout)] if config.dropout else []
+    return [nn.Linear(width, units), *make_norm(config.norm, units, 0), ACTIVATIONS[config.activation](), *dropout]
+
+
+def answer_items(network: nn.Module, norm: Norm) -> EachItem:
+    """``network`` for the items of a list one by one. Raises InputError where batch norm would take its mean over the places
+    that fill up short lists."""
     if norm == "batch":
         raise InputError(
             "model.norm: batch would take in the places that fill up short queries; choose layer.",
             fix={"model.norm": "layer"},
         )
+    return EachItem(network)

@@ -1,4 +1,4 @@
-"""The normalisation layers that our own networks offer."""
+"""The normalization layers that our own networks offer."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ MOST_GROUPS, LEAST_IN_GROUP = 32, 8
 
 
 def make_norm(kind: Norm, channels: int, sides: int) -> list[nn.Module]:
-    """The layer that normalises ``channels`` channels of images (``sides`` 2) or plain features (0); none for "none".
+    """The layer that normalizes ``channels`` channels of images (``sides`` 2) or plain features (0); none for "none".
 
     "group" has up to 32 groups of equal size (Wu and He, "Group Normalization", arXiv 1803.08494), of 8 channels at least:
     a group of one plain feature would leave nothing of it.
-    "layer" takes all of a sample together: of images it is the group normalisation with a single group.
+    "layer" takes all of a sample together: of images it is the group normalization with a single group.
     """
     if kind == "batch":
         return [nn.BatchNorm2d(channels) if sides else nn.BatchNorm1d(channels)]

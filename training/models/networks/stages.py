@@ -41,14 +41,14 @@ class _Cutting:
 
     def add(self, module: nn.Module, whole: bool = False) -> None:
         """Cut ``module`` into stages, or make it one."""
-        if not self._taken_apart(module, whole):
+        if not self._is_sequence(module, whole):
             self._place(module.parameters(), "embedding" if isinstance(module, nn.Embedding) else "layer")
             return
         self._place(module.parameters(recurse=False), "free")
         for child in module.children():
             self.add(child)
 
-    def _taken_apart(self, module: nn.Module, whole: bool) -> bool:
+    def _is_sequence(self, module: nn.Module, whole: bool) -> bool:
         if not any(True for _ in module.children()):
             return False
         size = sum(parameter.numel() for parameter in module.parameters())

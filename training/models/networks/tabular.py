@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from training.config.sections.data.tabular import Tabular
 from training.facts import DataFacts
-from training.models.networks.mlp import ACTIVATIONS, EachItem, refuse_batch_norm_of_items
-from training.models.networks.norms import make_norm
+from training.models.networks.mlp import answer_items, make_hidden
 
 _MOST_NUMBERS = 50
 
@@ -24,20 +23,11 @@ def make_tabular(config: Tabular, facts: DataFacts, outputs: int) -> nn.Module:
     layers: list[nn.Module] = [features]
     width = features.width
     for units in config.hidden:
-        inner: list[nn.Module] = [
-            nn.Linear(width, units),
-            *make_norm(config.norm, units, 0),
-            ACTIVATIONS[config.activation](),
-        ]
-        if config.dropout:
-            inner.append(nn.Dropout(config.dropout))
+        inner = make_hidden(config, width, units)
         layers += [Residual(*inner)] if config.residual and width == units else inner
         width = units
     network = nn.Sequential(*layers, nn.Linear(width, outputs))
-    if facts.layout != "list":
-        return network
-    refuse_batch_norm_of_items(config.norm)
-    return EachItem(network)
+    return answer_items(network, config.norm) if facts.layout == "list" else network
 
 
 def embedding_size(codes: int) -> int:
@@ -51,7 +41,7 @@ class EmbeddedFeatures(nn.Module):
 
     ``categories`` has for each feature how many codes it may take, 0 for a number. An unknown category (code 0) starts as
     zeros: what no training row taught then says nothing. With ``waves`` k each number x gives besides the numbers
-    cos(2 pi c x) and sin(2 pi c x) for k learnt c of its own, drawn from N(0, scale) (Gorishniy, Rubachev and Babenko, "On
+    cos(2 pi c x) and sin(2 pi c x) for k learned c of its own, drawn from N(0, scale) (Gorishniy, Rubachev and Babenko, "On
     Embeddings for Numerical Features in Tabular Deep Learning", NeurIPS 2022, section 3.3).
     """
 

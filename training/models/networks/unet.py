@@ -44,7 +44,7 @@ class UNet(nn.Module):
         more_rows, more_columns = -height % unit, -width % unit
         top, left = more_rows // 2, more_columns // 2
         x = images
-        if more_rows or more_columns:  # zeros are the mean: inputs are normalised
+        if more_rows or more_columns:  # zeros are the mean: inputs are normalized
             x = functional.pad(x, (left, more_columns - left, top, more_rows - top))
         kept = []
         for level in self.down:

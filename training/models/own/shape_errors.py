@@ -49,13 +49,13 @@ def explain_refusal(entered: Entered, fault: str) -> str:
     if not isinstance(given, Tensor):
         return f"{which}: {fault}"
     gets = f"a tensor of {' x '.join(map(str, given.shape)) or 'a single number'}"
-    wanted, axis, what = _wanted(layer)
+    wanted, axis, what = _find_expected(layer)
     if wanted and given.dim() > max(axis, 0) and given.shape[axis] != wanted:
         return f"{which} expects {pluralize(wanted, what)}, but gets {given.shape[axis]} ({gets})"
     return f"{which}, which gets {gets}: {fault}"
 
 
-def _wanted(layer: nn.Module) -> tuple[int, int, str]:
+def _find_expected(layer: nn.Module) -> tuple[int, int, str]:
     """How many ``layer`` wants, along which axis, of what; 0 where that is not known."""
     if isinstance(layer, nn.Linear):
         return layer.in_features, -1, "number"

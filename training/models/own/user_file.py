@@ -34,12 +34,12 @@ def make_user_model(
     config: UserFile,
     facts: DataFacts,
     outputs: int,
-    seeded: Callable[[], AbstractContextManager[None]],
+    seed: Callable[[], AbstractContextManager[None]],
     code: Path | None = None,
     begins: bool = False,
 ) -> nn.Module:
     """What the file's ``build(...)`` returns for such data. ``code`` is a run's own copy of the file, which is read in its
-    place. ``begins`` says that it is to be trained from here on: what was trained in other modes is used as it was. Inside ``seeded()`` random numbers follow from the run's seed: entered for the import and again for the building,
+    place. ``begins`` says that it is to be trained from here on: what was trained in other modes is used as it was. Inside ``seed()`` random numbers follow from the run's seed: entered for the import and again for the building,
     so that a file which seeds generators where it is imported does not change what is drawn later. Raises InputError for a
     file that nobody agreed to run, and for each of its faults."""
     path = Path(config.path)  # which messages name: a copy has the same lines
@@ -51,10 +51,10 @@ def make_user_model(
     if problems:
         raise ConfigError(problems)
     arguments = arguments_of(config, signature, facts, outputs)
-    with seeded():
+    with seed():
         module = _run(signature, path)
     try:
-        with seeded():
+        with seed():
             with _explain_faults(path, "cannot build the network"):
                 model = getattr(module, FUNCTION)(**arguments)
             if fault := _unfit(model):
@@ -179,7 +179,7 @@ def _try_forward(model: nn.Module, path: Path, facts: DataFacts, outputs: int, b
         told = f"the network cannot take {what}"
         with switch_mode(model, training), track_layers(model) as entered, _explain_faults(path, told, entered):
             answer = forward_meta(model, facts, samples, call)
-        if fault := misfit(answer, answer_shape(facts, outputs, samples)):
+        if fault := find_misfit(answer, answer_shape(facts, outputs, samples)):
             raise InputError(f"{escape_unprintable(str(path))}: {fault}")
     if changed:
         names = ", ".join(f"torch.{name}" for name in sorted(changed))
@@ -189,7 +189,7 @@ def _try_forward(model: nn.Module, path: Path, facts: DataFacts, outputs: int, b
         )
 
 
-def misfit(answer: Any, wanted: tuple[int, ...]) -> str:
+def find_misfit(answer: Any, wanted: tuple[int, ...]) -> str:
     """What is wrong with a network's answer, as a sentence; "" for a tensor of the shape ``wanted``."""
     if isinstance(answer, Tensor) and tuple(answer.shape) == wanted:
         return ""
@@ -228,7 +228,7 @@ class CheckedModel(nn.Module):
         """``answer``; raises TrainingError for one in another form than when the network was tried."""
         if self._shapes.get(inputs.shape) != getattr(answer, "shape", ()):
             facts = replace(self._facts, shape=tuple(inputs.shape[1:]))
-            if fault := misfit(answer, answer_shape(facts, self._outputs, len(inputs))):
+            if fault := find_misfit(answer, answer_shape(facts, self._outputs, len(inputs))):
                 raise TrainingError(
                     f"{escape_unprintable(self._path)}: {fault}", "Correct the file, and start a new run with it."
                 )

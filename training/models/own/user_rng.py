@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 
-def seed_user_rng(seed: int, what: str, step: int) -> None:
+def set_user_seed(seed: int, what: str, step: int) -> None:
     """Let both generators draw what follows from the three."""
     random.seed(f"{seed} {what} {step}")
     np.random.seed(random.getrandbits(32))
@@ -37,22 +37,22 @@ def set_user_rng_state(state: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def preserved_rng(devices: Sequence[torch.device] = ()) -> Iterator[None]:
+def preserve_rng(devices: Sequence[torch.device] = ()) -> Iterator[None]:
     """Afterwards both generators are what they were, and so are torch's on the CPU and on the GPUs ``devices``."""
-    with torch.random.fork_rng(devices), _preserved():
+    with torch.random.fork_rng(devices), _preserve_user_rng():
         yield
 
 
 @contextmanager
-def seeded_user_rng(seed: int, what: str, step: int) -> Iterator[None]:
+def seed_user_rng(seed: int, what: str, step: int) -> Iterator[None]:
     """Inside, both generators draw what follows from the three; afterwards they are what they were."""
-    with _preserved():
-        seed_user_rng(seed, what, step)
+    with _preserve_user_rng():
+        set_user_seed(seed, what, step)
         yield
 
 
 @contextmanager
-def _preserved() -> Iterator[None]:
+def _preserve_user_rng() -> Iterator[None]:
     before = random.getstate(), np.random.get_state()
     try:
         yield

@@ -18,7 +18,7 @@ def weights_folder() -> Path:
     return Path(torch.hub.get_dir()) / "checkpoints"
 
 
-def published_file(url: str, name: str, what: str, report: ReportProgress) -> Path:
+def find_published(url: str, name: str, what: str, report: ReportProgress) -> Path:
     """The file at ``url``, which is called ``name`` here; fetched where it is not yet on this computer. ``what`` names it for
     the person. A name like ``resnet18-f37072fd.pth`` holds the beginning of the file's SHA-256, which is checked.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from torch import nn
 
@@ -16,25 +15,37 @@ from training.models.zoo.weights import IMAGENET, Weights, read_weights
 
 
 @dataclass(frozen=True)
-class Beginning:
-    """What a network began with. ``sentence`` is for the person, ``record`` for the run's environment; ``mean`` and ``spread``
-    are those its images are to be normalised by, None where by the data's own."""
+class WeightsRecord:
+    """Which weights those were, for the run's environment: ``taken`` tensors fitted, ``fresh`` are the names of the others."""
+
+    name: str
+    file: str
+    sha256: str
+    taken: int
+    fresh: list[str]
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """What a network began with. ``sentence`` is for the person; by ``normalization``, mean and std of each channel, its images
+    are to be normalized, None where by the data's own."""
 
     sentence: str
-    record: dict[str, Any]
-    mean: tuple[float, ...] | None
-    spread: tuple[float, ...] | None
+    record: WeightsRecord
+    normalization: tuple[tuple[float, ...], tuple[float, ...]] | None
 
     @property
     def advice(self) -> str:
         """What follows for the images."""
-        if self.mean is None or self.spread is None:
-            return "Images are normalised by their own mean and spread."
-        mean, spread = (", ".join(f"{number:.3g}" for number in numbers) for numbers in (self.mean, self.spread))
-        return f"Images are normalised as these weights know them: mean {mean}; spread {spread}."
+        if self.normalization is None:
+            return "Images are normalized by their own mean and std."
+        mean, std = (", ".join(f"{number:.3g}" for number in numbers) for numbers in self.normalization)
+        return f"Images are normalized as these weights know them: mean {mean}; std {std}."
 
 
-def begin(model: nn.Module, config: Model, facts: DataFacts, outputs: int, report: ReportProgress) -> Beginning | None:
+def load_pretrained(
+    model: nn.Module, config: Model, facts: DataFacts, outputs: int, report: ReportProgress
+) -> Pretrained | None:
     """Put the weights that ``config`` asks for into ``model``, which has fresh ones; None where it asks for none.
 
     Raises InputError when they are not to be had or do not fit.
@@ -44,37 +55,31 @@ def begin(model: nn.Module, config: Model, facts: DataFacts, outputs: int, repor
         return None
     assert isinstance(config, StartingWeights)
     report("taking over the weights", None)
-    other_classes = weights.classes is not None and weights.classes != facts.names
-    taken = match_weights(model, weights, fresh_head=other_classes)
-    mean, spread = None, None
+    taken = match_weights(model, weights, fresh_head=weights.classes not in (None, facts.names))
+    normalization = None
     if config.normalise == "weights" and facts.layout == "image" and weights.mean:
-        mean, spread = (_for_channels(numbers, facts.shape[0]) for numbers in (weights.mean, weights.spread))
-    record = {
-        "name": weights.name,
-        "file": str(weights.file),
-        "sha256": weights.digest,
-        "taken": len(taken.taken),
-        "fresh": list(taken.fresh),
-    }
-    return Beginning(taken.sentence(weights.name), record, mean, spread)
+        channels = facts.shape[0]
+        normalization = _for_channels(weights.mean, channels), _for_channels(weights.std, channels)
+    record = WeightsRecord(weights.name, str(weights.file), weights.digest, len(taken.taken), list(taken.fresh))
+    return Pretrained(taken.sentence(weights.name), record, normalization)
 
 
 def find_weights(config: Model, facts: DataFacts, outputs: int, report: ReportProgress) -> Weights | None:
     """Those that ``config`` asks for; None where it asks for none. Raises InputError when they are not to be had."""
     if isinstance(config, TimmModel) and (config.pretrained or config.weights):
-        from training.models.zoo.timm_zoo import timm_weights  # which is an extra
+        from training.models.zoo.timm_zoo import find_timm_weights  # which is an extra
 
-        return timm_weights(config, facts, outputs, report)
+        return find_timm_weights(config, facts, outputs, report)
     if isinstance(config, NamedWeights) and config.pretrained:
-        from training.models.zoo.torchvision_weights import named_weights
+        from training.models.zoo.torchvision_weights import find_named_weights
 
-        return named_weights(config.name, config.pretrained, report)
+        return find_named_weights(config.name, config.pretrained, report)
     if isinstance(config, StartingWeights) and config.weights:
         weights = read_weights(config.weights)
         if weights.mean or not isinstance(config, NamedWeights):
             return weights
-        mean, spread = IMAGENET  # nobody says otherwise, and it is what files for these networks are made with
-        return Weights(weights.name, weights.file, weights.digest, weights.tensors, mean, spread)
+        mean, std = IMAGENET  # nobody says otherwise, and it is what files for these networks are made with
+        return replace(weights, mean=mean, std=std)
     return None
 
 

@@ -15,7 +15,7 @@ from training.errors import InputError
 from training.facts import DataFacts
 from training.models.meta_forward import forward_meta
 from training.models.networks.images import require_images
-from training.models.zoo.download import published_file
+from training.models.zoo.download import find_published
 from training.models.zoo.weights import Weights, read_weights
 from training.runs.records.manifest import digest
 from training.system.untrusted import escape_unprintable
@@ -33,7 +33,7 @@ def make_timm_model(config: TimmModel, facts: DataFacts, outputs: int) -> nn.Mod
     """The network ``config.name`` with fresh weights. Raises InputError when timm does not know it or it cannot take such
     images."""
     require_images(config.name, facts.shape)
-    _known(config.name)
+    _require_known(config.name)
     model = _create(config, facts, outputs)
     try:
         answer = forward_meta(model, facts)
@@ -47,12 +47,12 @@ def make_timm_model(config: TimmModel, facts: DataFacts, outputs: int) -> nn.Mod
     return model
 
 
-def timm_weights(config: TimmModel, facts: DataFacts, outputs: int, report: ReportProgress) -> Weights:
+def find_timm_weights(config: TimmModel, facts: DataFacts, outputs: int, report: ReportProgress) -> Weights:
     """The weights ``config`` asks for, in the form that fits the network: timm itself adapts the first layer and positions.
 
     Raises InputError when they are not to be had.
     """
-    _known(config.name)
+    _require_known(config.name)
     if config.weights:
         weights = read_weights(config.weights)
         if weights.mean:  # one of our runs
@@ -60,7 +60,7 @@ def timm_weights(config: TimmModel, facts: DataFacts, outputs: int, report: Repo
         what, path = weights.name, weights.file
         cfg: Any = timm.get_pretrained_cfg(config.name)
     else:
-        what, path, cfg = _published(config, report)
+        what, path, cfg = _choose_published(config, report)
     try:
         model = _create(config, facts, outputs, pretrained=True, pretrained_cfg_overlay={"file": str(path)})
     except Exception as error:  # whatever timm makes of a file that is not its own
@@ -76,7 +76,7 @@ def timm_weights(config: TimmModel, facts: DataFacts, outputs: int, report: Repo
     return Weights(what, path, digest(path), tensors, tuple(cfg.mean), tuple(cfg.std))
 
 
-def _known(name: str) -> None:
+def _require_known(name: str) -> None:
     if not timm.is_model(name.partition(".")[0]):
         near = difflib.get_close_matches(name, timm.list_models(), n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else "choose another, for example resnet18."
@@ -113,10 +113,10 @@ def _create(config: TimmModel, facts: DataFacts, outputs: int, **more: Any) -> n
     return model
 
 
-def _published(config: TimmModel, report: ReportProgress) -> tuple[str, Path, Any]:
+def _choose_published(config: TimmModel, report: ReportProgress) -> tuple[str, Path, Any]:
     """Name, file and timm's description of published weights: from Hugging Face's own cache, ours, or the network."""
     name = config.name if config.pretrained == "DEFAULT" else f"{config.name.partition('.')[0]}.{config.pretrained}"
-    cfg: Any = timm.get_pretrained_cfg(name, allow_unregistered=False) if _has_tag(name) else None
+    cfg: Any = timm.get_pretrained_cfg(name, allow_unregistered=False) if timm.is_model_pretrained(name) else None
     if cfg is None or not (cfg.hf_hub_id or cfg.url):
         tags = [each.partition(".")[2] for each in timm.list_pretrained(f"{config.name.partition('.')[0]}.*")]
         listed = ", ".join(["DEFAULT", *tags[:8]]) if tags else "none"
@@ -127,14 +127,10 @@ def _published(config: TimmModel, report: ReportProgress) -> tuple[str, Path, An
         from huggingface_hub import try_to_load_from_cache  # comes with timm
 
         hub = cfg.hf_hub_id
-        cached = try_to_load_from_cache(hub, cfg.hf_hub_filename or "model.safetensors")
+        file = cfg.hf_hub_filename or "model.safetensors"
+        cached = try_to_load_from_cache(hub, file)
         if isinstance(cached, str):
             return name, Path(cached), cfg
-        file = cfg.hf_hub_filename or "model.safetensors"
         url = f"https://huggingface.co/{hub}/resolve/main/{file}"
-        return name, published_file(url, f"{hub.replace('/', '--')}--{file}", f"timm's {name}", report), cfg
-    return name, published_file(cfg.url, PurePosixPath(urlsplit(cfg.url).path).name, f"timm's {name}", report), cfg
-
-
-def _has_tag(name: str) -> bool:
-    return timm.is_model_pretrained(name)
+        return name, find_published(url, f"{hub.replace('/', '--')}--{file}", f"timm's {name}", report), cfg
+    return name, find_published(cfg.url, PurePosixPath(urlsplit(cfg.url).path).name, f"timm's {name}", report), cfg

@@ -10,13 +10,13 @@ from torchvision.models import WeightsEnum, get_model_weights
 
 from training.downloads import ReportProgress
 from training.errors import InputError
-from training.models.zoo.download import published_file
-from training.models.zoo.weights import IMAGENET, Weights, tensors_of
+from training.models.zoo.download import find_published
+from training.models.zoo.weights import IMAGENET, Weights, read_tensors
 from training.runs.records.manifest import digest
 from training.system.untrusted import escape_unprintable
 
 _SCALED = ("googlenet", "inception_v3")
-"""Their published weights want (pixel - 0.5) / 0.5, which torchvision makes of ImageNet's normalisation inside the network."""
+"""Their published weights want (pixel - 0.5) / 0.5, which torchvision makes of ImageNet's normalization inside the network."""
 
 _BACKBONES = {
     "deeplabv3_mobilenet_v3_large": "mobilenet_v3_large",
@@ -28,16 +28,16 @@ _BACKBONES = {
 }
 
 
-def named_weights(network: str, name: str, report: ReportProgress) -> Weights:
+def find_named_weights(network: str, name: str, report: ReportProgress) -> Weights:
     """The weights ``name`` of ``network``, downloaded where they are not on this computer yet. Raises InputError."""
     backbone = name == "BACKBONE" and network in _BACKBONES
     owner = _BACKBONES[network] if backbone else network
     # The body of a segmentation network was trained from the classifier's first version.
     chosen = _choose(owner, "IMAGENET1K_V1" if backbone else name)
     what = f"{owner} {chosen.name}"
-    path = published_file(chosen.url, PurePosixPath(urlsplit(chosen.url).path).name, what, report)
-    mean, spread = ((0.5,) * 3, (0.5,) * 3) if network in _SCALED else IMAGENET
-    return Weights(what, path, digest(path), tensors_of(path), mean, spread)
+    path = find_published(chosen.url, PurePosixPath(urlsplit(chosen.url).path).name, what, report)
+    mean, std = ((0.5,) * 3, (0.5,) * 3) if network in _SCALED else IMAGENET
+    return Weights(what, path, digest(path), read_tensors(path), mean, std)
 
 
 def _choose(network: str, name: str) -> WeightsEnum:

@@ -119,17 +119,9 @@ def builder_settings(name: str, shape: tuple[int, ...]) -> dict[str, Any]:
 def _replace_first_convolution(model: nn.Module, channels: int) -> None:
     """Put a fresh first layer for images of ``channels`` in place of the network's own."""
     name, old = next((name, module) for name, module in model.named_modules() if isinstance(module, nn.Conv2d))
-    new = nn.Conv2d(
-        channels,
-        old.out_channels,
-        old.kernel_size,  # type: ignore[arg-type]
-        stride=old.stride,  # type: ignore[arg-type]
-        padding=old.padding,  # type: ignore[arg-type]
-        dilation=old.dilation,  # type: ignore[arg-type]
-        groups=old.groups,
-        bias=old.bias is not None,
-        padding_mode=old.padding_mode,
-    )
+    kept = ("kernel_size", "stride", "padding", "dilation", "groups", "padding_mode")
+    settings: dict[str, Any] = {each: getattr(old, each) for each in kept}
+    new = nn.Conv2d(channels, old.out_channels, bias=old.bias is not None, **settings)
     model.set_submodule(name, new)
 
 

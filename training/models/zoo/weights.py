@@ -20,7 +20,7 @@ from training.runs.records.manifest import MANIFEST, WEIGHTS, best_checkpoint, d
 from training.system.untrusted import escape_unprintable, open_file
 
 IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Mean and spread of ImageNet's images, which torchvision's networks were trained with."""
+"""Mean and std of ImageNet's images, which torchvision's networks were trained with."""
 
 _AVERAGED = "ema.safetensors"
 _ARCHIVE, _INDEX, _PICKLE = b"PK\x03\x04", b"data.pkl", b"\x80"
@@ -30,7 +30,7 @@ _MOST_BYTES = 1 << 44
 
 @dataclass(frozen=True)
 class Weights:
-    """``name`` is for the person, ``file`` and ``digest`` (SHA-256) say which they were. ``mean`` and ``spread`` of the images
+    """``name`` is for the person, ``file`` and ``digest`` (SHA-256) say which they were. ``mean`` and ``std`` of the images
     they were trained with are empty where nobody knows. ``classes`` are those of their head, where that is known."""
 
     name: str
@@ -38,7 +38,7 @@ class Weights:
     digest: str
     tensors: Mapping[str, Tensor]
     mean: tuple[float, ...] = ()
-    spread: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
     classes: tuple[str, ...] | None = None
 
 
@@ -52,11 +52,11 @@ def read_weights(text: str) -> Weights:
     if fault:
         raise ConfigError([Problem("model.weights", fault)])
     if path.is_dir():
-        return _of_checkpoint(path if (path / MANIFEST).is_file() else _checkpoint_of(path))
-    return Weights(path.name, path, digest(path), tensors_of(path))
+        return _read_checkpoint(path if (path / MANIFEST).is_file() else _find_checkpoint(path))
+    return Weights(path.name, path, digest(path), read_tensors(path))
 
 
-def _checkpoint_of(folder: Path) -> Path:
+def _find_checkpoint(folder: Path) -> Path:
     name = best_checkpoint(RunFolder(folder))
     if not name:
         raise InputError(
@@ -66,21 +66,21 @@ def _checkpoint_of(folder: Path) -> Path:
     return folder / "checkpoints" / name
 
 
-def _of_checkpoint(folder: Path) -> Weights:
+def _read_checkpoint(folder: Path) -> Weights:
     """Of one of our runs, averaged weights first; its manifest says what they are used with."""
     manifest = verify(folder)
     name = _AVERAGED if _AVERAGED in manifest["files"] else WEIGHTS
     data: Mapping[str, Any] = manifest.get("data", {})
     try:
-        mean, spread = (tuple(float(number) for number in data[key]) for key in ("mean", "std"))
+        mean, std = (tuple(float(number) for number in data[key]) for key in ("mean", "std"))
         classes = tuple(str(item) for item in data.get("names", data.get("classes", ())))
     except (KeyError, TypeError, ValueError):
-        mean, spread, classes = (), (), ()
+        mean, std, classes = (), (), ()
     path, source = folder / name, f"{folder.parent.parent.name}, {folder.name}"
-    return Weights(source, path, digest(path), tensors_of(path), mean, spread, classes)
+    return Weights(source, path, digest(path), read_tensors(path), mean, std, classes)
 
 
-def tensors_of(path: Path) -> dict[str, Tensor]:
+def read_tensors(path: Path) -> dict[str, Tensor]:
     """The tensors of a file of weights by name, on the CPU; raises InputError when it holds none."""
     shown, head = escape_unprintable(str(path)), b""
     try:
@@ -91,28 +91,28 @@ def tensors_of(path: Path) -> dict[str, Tensor]:
         state: Any = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # archives and pickles that are broken raise anything
         raise InputError(
-            f"model.weights: {shown} is not a readable file of weights ({_reason(path, head, error)}); choose a .pth, .pt or "
+            f"model.weights: {shown} is not a readable file of weights ({_explain(path, head, error)}); choose a .pth, .pt or "
             ".safetensors file that holds tensors only."
         ) from error
     tensors = unwrap(state)
     if not tensors:
         raise InputError(f"model.weights: {shown} holds no weights by name; choose a file with a network's state_dict.")
-    odd = next((name for name, tensor in tensors.items() if not _plain(tensor)), None)
+    odd = next((name for name, tensor in tensors.items() if not _is_plain(tensor)), None)
     if odd is not None:
         raise InputError(
-            f"model.weights: {shown} holds {escape_unprintable(odd, 100)} in a form that cannot be taken over (sparse, quantised, complex or "
+            f"model.weights: {shown} holds {escape_unprintable(odd, 100)} in a form that cannot be taken over (sparse, quantized, complex or "
             "without values); choose a file whose tensors are plain numbers."
         )
     return tensors
 
 
-def _plain(tensor: Tensor) -> bool:
+def _is_plain(tensor: Tensor) -> bool:
     """Dense, real and with values."""
     odd = tensor.is_quantized or tensor.is_meta or tensor.is_complex() or tensor.is_nested or is_lazy(tensor)
     return tensor.layout == torch.strided and not odd
 
 
-def _reason(path: Path, head: bytes, error: Exception) -> str:
+def _explain(path: Path, head: bytes, error: Exception) -> str:
     """Why the file, which begins with ``head``, cannot be read. What the libraries say of it means nothing to who chose another file by mistake."""
     if isinstance(error, OSError):
         return escape_unprintable(error.strerror or str(error), 120)
