@@ -15,6 +15,8 @@ TORCH_FREE = (
     "errors",
     "events",
     "control",
+    "answers",
+    "protocol",
     "config",
     "catalog",
     "schedules",

@@ -7,7 +7,6 @@ and a callable). Watching and steering a run go through its folder, not through 
 from __future__ import annotations
 
 import gc
-import json
 import os
 import queue
 import signal
@@ -17,17 +16,45 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import TYPE_CHECKING
 
+from training.answers import Answer, DatasetReport, ExportResult, Findings, ModelSummary
 from training.control import SYSTEM_ENDS, WINDOW_GONE, Control
 from training.errors import InputError, TrainingError
+from training.protocol import (
+    BranchRequest,
+    CheckRequest,
+    DetachRequest,
+    Done,
+    ExportRequest,
+    Finished,
+    FinishedRun,
+    IfWindowDies,
+    InspectDataset,
+    Progress,
+    Quit,
+    Ready,
+    Refusal,
+    Reply,
+    Request,
+    ResumeRequest,
+    RunRequest,
+    Started,
+    SummarizeModel,
+    TrainRequest,
+    UnknownRequest,
+    format_line,
+    parse_request,
+)
 from training.system.process import calm_threads
 
 if TYPE_CHECKING:
     from training.data.prepared import PreparedData
+    from training.engine.runs.run import Hooks
+    from training.runs.folder import RunFolder
 
-Request = dict[str, Any]
-Reply = Callable[[dict[str, Any]], None]
+SendReply = Callable[[Reply], None]
 
 _FIRST_REST_SECONDS = 0.2
 _REST_SECONDS = 15.0
@@ -37,7 +64,7 @@ _LAST_WORDS_SECONDS = 2.0  # for a window to read the last replies before the pr
 class Server:
     """Answers requests; ``control`` belongs to the run in progress, None between runs."""
 
-    def __init__(self, reply: Reply, keeps_data: bool = False) -> None:
+    def __init__(self, reply: SendReply, keeps_data: bool = False) -> None:
         """``keeps_data``: the next run finds the data of the last one still in memory where nothing about it changed."""
         self._reply = reply
         self._keeps_data = keeps_data
@@ -65,8 +92,7 @@ class Server:
         if self._keeps_data:
             self._kept = PreparedData()
         unwritable = {"onnx": missing} if (missing := missing_for_onnx()) else {}
-        greeting = {"torch": torch.__version__, "devices": list_devices(), "unwritable": unwritable}
-        self._reply({"id": 0, "reply": "ready", **greeting})
+        self._reply(Ready(torch=torch.__version__, devices=tuple(list_devices()), unwritable=unwritable))
 
     def rest(self) -> None:
         """Nothing is asked for: what can be done beforehand is done, what is not worth its memory is let go of."""
@@ -80,152 +106,138 @@ class Server:
             self._kept.rest()
 
     def answer(self, request: Request) -> None:
-        """Carry out one request; whatever goes wrong becomes a "refused" reply."""
-        number = request.get("id", 0)
-        actions: dict[str, Callable[[Request], dict[str, Any]]] = {
-            "run": self._run,
-            "resume": self._resume,
-            "branch": self._branch,
-            "inspect_dataset": self._inspect_dataset,
-            "summarise_model": self._summarise_model,
-            "check": self._check,
-            "export": self._export,
-        }
+        """Carry out one request; whatever goes wrong becomes a ``Refusal``."""
         try:
-            action = actions.get(str(request.get("action")))
-            if action is None:
-                raise InputError(f"The engine does not know the request {request.get('action')!r}; update both halves.")
-            answer = action(request)
+            reply = self._carry_out(request)
         except TrainingError as error:
-            answer = _refusal(error.message, error.advice, error)
+            reply = _refuse(error)
         except OSError as error:
-            answer = _refusal(f"{error}", "Check the disk and the folder.")
+            reply = Refusal(message=f"{error}", advice="Check the disk and the folder.")
         except Exception as error:  # noqa: BLE001 - the border of a request: the window must hear of every fault
             import traceback
 
             sys.stderr.write(traceback.format_exc())
-            answer = _refusal(
-                f"The engine failed unexpectedly: {type(error).__name__}: {error}", "The log has details."
-            )
-        self._reply({"id": number, **answer})
+            message = f"The engine failed unexpectedly: {type(error).__name__}: {error}"
+            reply = Refusal(message=message, advice="The log has details.")
+        self._reply(reply.model_copy(update={"id": request.id}))
 
-    def _hooks(self, request: Request) -> Any:
+    def _carry_out(self, request: Request) -> Finished | Done | Refusal:
+        match request:
+            case RunRequest() | ResumeRequest() | BranchRequest():
+                return self._train(request)
+            case InspectDataset():
+                return _send_back(_inspect_dataset(request))
+            case SummarizeModel():
+                return _send_back(_summarize_model(request))
+            case CheckRequest():
+                return _send_back(self._check(request))
+            case ExportRequest():
+                return _send_back(_export(request))
+            case UnknownRequest(fault=fault) if fault:
+                raise InputError(
+                    f"The engine cannot read the request {request.action!r} ({fault}); update both halves."
+                )
+        raise InputError(f"The engine does not know the request {request.action!r}; update both halves.")
+
+    def _train(self, request: TrainRequest) -> Finished:
+        """``reusable`` says that this process is fit for the next run: all went well, and it holds no GPU memory."""
+        import torch
+
+        from training.config import parse_config
+        from training.engine.recovery.memory import free_memory
+        from training.engine.runs.run import branch_run, resume_run, start_run
+
+        if isinstance(request, ResumeRequest):
+            hooks = self._make_hooks(request)
+            record = resume_run(str(request.target), request.target.parent, request.overrides, hooks)
+        else:
+            config = parse_config(request.config, folder=Path.cwd())
+            hooks = self._make_hooks(request)
+            if isinstance(request, BranchRequest):
+                record = branch_run(request.checkpoint, config, request.workspace, hooks)
+            else:
+                record = start_run(config, request.workspace, hooks)
+        self.control = None
+        free_memory(torch.device("cpu"))  # an engine that waits for its next run keeps none of this one's
+        result = FinishedRun.model_validate(record)
+        reusable = result.status in ("completed", "stopped") and not torch.cuda.is_initialized()
+        return Finished(result=result, reusable=reusable)
+
+    def _make_hooks(self, request: TrainRequest) -> Hooks:
         from training.engine.runs.run import Hooks
 
-        def started(folder: Any) -> None:
-            self._reply({"id": request["id"], "reply": "started", "run": folder.id, "folder": str(folder.path)})
+        def tell_started(folder: RunFolder) -> None:
+            self._reply(Started(id=request.id, run=folder.id, folder=folder.path))
 
         self.control = Control()
         if self.ended:
             self.control.request_stop(self._end_reason)
-        return Hooks(started=started, control=self.control, kept=self._kept)
+        return Hooks(started=tell_started, control=self.control, kept=self._kept)
 
-    def _run(self, request: Request) -> dict[str, Any]:
-        from training.config import parse_config
-        from training.engine.runs.run import start_run
-
-        config = parse_config(request["config"], folder=Path.cwd())
-        return self._finished(start_run(config, Path(request["workspace"]), self._hooks(request)))
-
-    def _resume(self, request: Request) -> dict[str, Any]:
-        from training.engine.runs.run import resume_run
-
-        target = str(request["target"])
-        overrides = [str(item) for item in request.get("overrides", [])]
-        return self._finished(resume_run(target, Path(target).parent, overrides, self._hooks(request)))
-
-    def _branch(self, request: Request) -> dict[str, Any]:
-        from training.config import parse_config
-        from training.engine.runs.run import branch_run
-
-        config, checkpoint = parse_config(request["config"], folder=Path.cwd()), Path(request["checkpoint"])
-        return self._finished(branch_run(checkpoint, config, Path(request["workspace"]), self._hooks(request)))
-
-    def _finished(self, record: dict[str, Any]) -> dict[str, Any]:
-        """``reusable`` says that this process is fit for the next run: all went well, and it holds no GPU memory."""
-        import torch
-
-        from training.engine.recovery.memory import free_memory
-
-        self.control = None
-        free_memory(torch.device("cpu"))  # an engine that waits for its next run keeps none of this one's
-        reusable = record.get("status") in ("completed", "stopped") and not torch.cuda.is_initialized()
-        return {"reply": "finished", "result": record, "reusable": reusable}
-
-    def _inspect_dataset(self, request: Request) -> dict[str, Any]:
-        from training.config import parse_config
-        from training.data.inspect import inspect_dataset
-
-        config = parse_config(request["config"], about=("dataset",))  # whatever is going to be done with the data
-        return {"reply": "done", "result": inspect_dataset(config)}
-
-    def _summarise_model(self, request: Request) -> dict[str, Any]:
-        import torch
-
-        from training.config import parse_config
-        from training.data.inspect import input_facts
-        from training.models import make_model, summarize
-        from training.models.networks.stages import stages
-        from training.objectives import make_objective
-        from training.optim.configured_groups import freeze_and_describe
-
-        config = parse_config(request["config"], about=("dataset", "model", "objective"))
-        facts = input_facts(config)
-        outputs = make_objective(config.objective, facts, torch.device("cpu")).outputs
-        model = make_model(config.model, facts, outputs, config.seed)
-        groups = freeze_and_describe(model, config.optimizer, stages(model))
-        shown = {"input_shape": list(facts.shape), "target": facts.target, "classes": len(facts.names)}
-        return {
-            "reply": "done",
-            "result": asdict(summarize(model, facts)) | shown | {"groups": groups, "outputs": outputs},
-        }
-
-    def _check(self, request: Request) -> dict[str, Any]:
+    def _check(self, request: CheckRequest) -> Findings:
         from training.config import parse_config
         from training.doctor import preflight
         from training.runs.workspace import default_workspace
 
-        workspace = Path(request["workspace"]) if request.get("workspace") else default_workspace()
-        findings = preflight(parse_config(request["config"]), workspace, self._progress(request), self._kept)
-        shown = [
-            {"level": item.level, "title": item.title, "advice": item.advice, "fix": dict(item.fix)}
-            for item in findings
-        ]
-        return {"reply": "done", "result": {"findings": shown}}
-
-    def _export(self, request: Request) -> dict[str, Any]:
-        from training.export import export_checkpoint
-
-        result = export_checkpoint(
-            Path(request["checkpoint"]),
-            str(request["to"]),
-            Path(request["out"]),
-            large_data=bool(request.get("large_data")),
-        )
-        return {"reply": "done", "result": result}
-
-    def _progress(self, request: Request) -> Callable[[str, float | None], None]:
         def report(text: str, fraction: float | None) -> None:
-            self._reply({"id": request["id"], "reply": "progress", "text": text, "fraction": fraction})
+            self._reply(Progress(id=request.id, text=text, fraction=fraction))
 
-        return report
+        workspace = request.workspace or default_workspace()
+        return Findings(findings=tuple(preflight(parse_config(request.config), workspace, report, self._kept)))
 
 
-def _refusal(message: str, advice: str, error: TrainingError | None = None) -> dict[str, Any]:
+def _inspect_dataset(request: InspectDataset) -> DatasetReport:
+    from training.config import parse_config
+    from training.data.inspect import inspect_dataset
+
+    config = parse_config(request.config, about=("dataset",))  # whatever is going to be done with the data
+    return DatasetReport.model_validate(inspect_dataset(config))
+
+
+def _summarize_model(request: SummarizeModel) -> ModelSummary:
+    import torch
+
+    from training.config import parse_config
+    from training.data.inspect import input_facts
+    from training.models import make_model, summarize
+    from training.models.networks.stages import stages
+    from training.objectives import make_objective
+    from training.optim.configured_groups import freeze_and_describe
+
+    config = parse_config(request.config, about=("dataset", "model", "objective"))
+    facts = input_facts(config)
+    outputs = make_objective(config.objective, facts, torch.device("cpu")).outputs
+    model = make_model(config.model, facts, outputs, config.seed)
+    groups = freeze_and_describe(model, config.optimizer, stages(model))
+    shown = {"input_shape": facts.shape, "target": facts.target, "classes": len(facts.names)}
+    return ModelSummary.model_validate(asdict(summarize(model, facts)) | shown | {"groups": groups})
+
+
+def _export(request: ExportRequest) -> ExportResult:
+    from training.export import export_checkpoint
+
+    result = export_checkpoint(request.checkpoint, request.to, request.out, large_data=request.large_data)
+    return ExportResult.model_validate(result)
+
+
+def _send_back(answer: Answer) -> Done:
+    return Done(result=answer.model_dump(mode="json", exclude_unset=True))
+
+
+def _refuse(error: TrainingError) -> Refusal:
     """The reply that a request came to nothing, with the settings concerned: path, message, and the way out."""
     from training.config.rules.problems import problems_of
 
-    problems = [[problem.path, problem.message, dict(problem.fix)] for problem in problems_of(error)] if error else []
-    return {"reply": "refused", "message": message, "advice": advice, "problems": problems}
+    return Refusal(message=error.message, advice=error.advice, problems=problems_of(error))
 
 
-def serve(requests: Iterable[Request], reply: Reply) -> None:
+def serve(requests: Iterable[Request], reply: SendReply) -> None:
     """Answer ``requests`` in order until they end or one says "quit"."""
     calm_threads()  # and no more: the caller's process has other memory to care for than a run's
     server = Server(reply)
     server.warm_up()
     for request in requests:
-        if request.get("action") == "quit":
+        if isinstance(request, Quit):
             return
         server.answer(request)
 
@@ -238,16 +250,16 @@ def serve_standard_streams(_arguments: object) -> int:
     signals = _Signals(server, requests)
     threading.Thread(target=_listen, args=(server, replies, requests), name="requests", daemon=True).start()
     server.warm_up()
-    for request in _one_by_one(requests, server.rest):
+    for request in _iterate(requests, server.rest):
         if server.ended:
             break
         server.answer(request)
     replies.finish(_LAST_WORDS_SECONDS)
-    signals.die_of_it()
+    signals.reraise()
     return 0
 
 
-def _one_by_one(requests: Requests, rest: Callable[[], None]) -> Iterator[Request]:
+def _iterate(requests: Requests, rest: Callable[[], None]) -> Iterator[Request]:
     """The requests as they come; ``rest`` is called when there is none, soon, and then every now and then."""
     patience = _FIRST_REST_SECONDS
     while True:
@@ -279,10 +291,10 @@ class Replies:
         self._writer = threading.Thread(target=self._write, name="replies", daemon=True)
         self._writer.start()
 
-    def send(self, answer: dict[str, Any]) -> None:
+    def send(self, reply: Reply) -> None:
         """Write one reply soon; without effect once the window has gone, since the run's folder tells the rest."""
         if self._writer.is_alive():
-            self._lines.put(json.dumps(answer).encode() + b"\n")
+            self._lines.put(format_line(reply))
 
     def end(self) -> None:
         """Let the window's reader see the end after what was sent; later replies go nowhere."""
@@ -316,13 +328,13 @@ class _Signals:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
 
-    def _on_signal(self, number: int, _frame: Any) -> None:
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         self._received = signal.Signals(number)
         signal.signal(number, signal.SIG_DFL)
         self._server.end(SYSTEM_ENDS)
         self._requests.put(None)
 
-    def die_of_it(self) -> None:
+    def reraise(self) -> None:
         """End as the signal would have ended the process, if one came: whoever waits for it sees why."""
         if self._received is not None:
             signal.raise_signal(self._received)
@@ -334,20 +346,21 @@ def _listen(server: Server, replies: Replies, requests: Requests) -> None:
     A window that closes says "quit"; when its pipe ends without, it has died, and "if_window_dies" said what then.
     """
     detached = keep_training = quit_said = False
-    for line in _lines(sys.stdin.fileno()):
-        request = _parse(line)
-        action = request.get("action")
-        if action == "detach":
-            detached = True
-            replies.send({"id": request.get("id", 0), "reply": "done", "result": {}})
-            replies.end()
-        elif action == "if_window_dies":
-            keep_training = bool(request.get("keep_training"))
-        elif action == "quit":
-            quit_said = True
-            break
-        elif request:
-            requests.put(request)
+    for line in _read_lines(sys.stdin.fileno()):
+        match parse_request(line):
+            case DetachRequest(id=number):
+                detached = True
+                replies.send(Done(id=number))
+                replies.end()
+            case IfWindowDies(keep_training=keep_training):
+                pass
+            case Quit():
+                quit_said = True
+                break
+            case None:
+                sys.stderr.write("The engine received a line that is no request and passed over it.\n")
+            case request:
+                requests.put(request)
     if quit_said and not detached:
         server.end()
     elif not detached and not keep_training:
@@ -355,19 +368,7 @@ def _listen(server: Server, replies: Replies, requests: Requests) -> None:
     requests.put(None)  # a run that goes on alone is the last thing this process does
 
 
-def _parse(line: bytes) -> Request:
-    """The request of one line; empty for what is none."""
-    try:
-        request = json.loads(line)
-    except (ValueError, RecursionError):
-        request = None
-    if isinstance(request, dict):
-        return request
-    sys.stderr.write("The engine received a line that is no request and passed over it.\n")
-    return {}
-
-
-def _lines(descriptor: int) -> Iterator[bytes]:
+def _read_lines(descriptor: int) -> Iterator[bytes]:
     """Whole lines of a pipe, read past Python's buffered stream: a thread that waits inside that aborts the interpreter
     when the main thread ends first, and the reason it ended for would be lost."""
     rest = b""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtWidgets import QDialog, QWidget
 
 from studio.actions.export_dialog import ExportDialog
 from studio.actions.files import reveal
 from studio.state.context import AppContext
+from training.answers import ExportResult
 from training.catalog.script_data import bytes_beside
+from training.protocol import ExportRequest
 from training.runs.folder import RunFolder, read_json
 from training.runs.records.manifest import CheckpointInfo, list_checkpoints
 
@@ -43,12 +44,9 @@ def export_checkpoint(
         words = f"Exporting step {found.step:,} to {out.name} …"
         context.notifier.notify(words, "info", subject=_subject(out), lasting=True)
         context.engine.export(
-            found.path,
-            key,
-            out,
-            done=lambda result: _tell_exported(context, key, out, result),
-            failed=lambda refusal: _tell_refusal(context, str(refusal), out),
-            large_data=large_data,
+            ExportRequest(checkpoint=found.path, to=key, out=out, large_data=large_data),
+            lambda result: _tell_exported(context, key, out, result),
+            lambda refusal: _tell_refusal(context, str(refusal), out),
         )
 
     context.background.submit(
@@ -63,15 +61,14 @@ def _as_it_is_now(folder: RunFolder, checkpoint: CheckpointInfo, best: bool) -> 
     return next((info for info in there if info.name == checkpoint.name), None)
 
 
-def _tell_exported(context: AppContext, key: str, out: Path, result: dict[str, Any]) -> None:
-    path = Path(str(result.get("path") or out))
-    files = [str(item) for item in result.get("files", ())]
+def _tell_exported(context: AppContext, key: str, out: Path, result: ExportResult) -> None:
+    path = Path(result.path or out)
     is_script = key == "script"
     context.notifier.notify(
-        f"{path}\n{_SCRIPT_CHECKED if is_script else _describe_difference(float(result.get('max_difference', 0.0)))}",
+        f"{path}\n{_SCRIPT_CHECKED if is_script else _describe_difference(result.max_difference)}",
         "success",
         title="Script written" if is_script else "Model exported",
-        details="\n".join(files) if len(files) > 1 else "",
+        details="\n".join(result.files) if len(result.files) > 1 else "",
         action_text="Show in folder",
         action=lambda: reveal(path),
         subject=_subject(out),

@@ -3,7 +3,6 @@ started before Qt is imported (torch then loads while the window is being built)
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import subprocess
@@ -13,14 +12,17 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING
 
 import psutil
 
 import training
 from studio.engine.deaths import explain_exit, explain_no_start
-from studio.engine.link import EngineLink, Reply
+from studio.engine.link import EngineLink
 from studio.engine.messages import EngineDeath
+
+if TYPE_CHECKING:
+    from training.protocol import Reply, Request
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +64,7 @@ class ChildLink(EngineLink):
         self._python = python
         self._closed = False
         self._detached = False
-        self._detach_id: object = None
+        self._detach_id: int | None = None
         self._write_lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._no_start: EngineDeath | None = None
@@ -92,15 +94,19 @@ class ChildLink(EngineLink):
 
     def run(self, on_reply: Callable[[Reply], None]) -> EngineDeath | None:
         """Deliver replies until the process closes its standard output."""
+        from training.protocol import parse_reply  # with pydantic, which the start of the process need not wait for
+
         if self._process is None:
             return self._no_start
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            reply = _parse(line)
-            if reply is not None:
-                # Noted here, not when the GUI thread hears of it: the end of the stream follows at once.
-                self._detached |= self._detach_id is not None and reply.get("id") == self._detach_id
-                on_reply(reply)
+            reply = parse_reply(line)
+            if reply is None:
+                logger.info("The engine printed: %s", line.decode("utf-8", "replace").rstrip())
+                continue
+            # Noted here, not when the GUI thread hears of it: the end of the stream follows at once.
+            self._detached |= reply.id == self._detach_id
+            on_reply(reply)
         self._process.stdout.close()
         if self._detached:
             # Left to itself, but still our child: somebody has to take its exit code, or it would look alive for ever.
@@ -109,16 +115,17 @@ class ChildLink(EngineLink):
         code = self._process.wait()
         return None if self._closed else explain_exit(code, tail_of(self._log), self._python or sys.executable)
 
-    def send(self, request: Mapping[str, Any]) -> None:
+    def send(self, request: Request) -> None:
         """Write one request; a broken pipe means the process is gone, which ``run`` reports."""
+        from training.protocol import format_line
+
         if self._process is None or self._process.stdin is None:
             return
-        if request.get("action") == "detach":
-            self._detach_id = request["id"]
-        line = json.dumps(dict(request)).encode() + b"\n"
+        if request.action == "detach":
+            self._detach_id = request.id
         try:
             with self._write_lock:
-                self._process.stdin.write(line)
+                self._process.stdin.write(format_line(request))
                 self._process.stdin.flush()
         except (OSError, ValueError) as error:
             logger.info("A request did not reach the engine: %s", error)
@@ -133,7 +140,9 @@ class ChildLink(EngineLink):
 
     def close(self) -> None:
         """The orderly end: the engine is told, or it would take the end of its input for the window's death."""
-        self.send({"action": "quit"})
+        from training.protocol import Quit
+
+        self.send(Quit())
         self.detach()
 
     def detach(self) -> None:
@@ -180,15 +189,3 @@ def open_log(folder: Path | None) -> IO[bytes]:
         logger.info("Old engine logs stay: %s", error)
         folder = Path(tempfile.gettempdir())
     return tempfile.NamedTemporaryFile(prefix="engine-", suffix=".log", dir=folder, delete=False)
-
-
-def _parse(line: bytes) -> Reply | None:
-    """A reply; None for text that a library printed to standard output."""
-    try:
-        reply = json.loads(line)
-    except ValueError:
-        reply = None
-    if isinstance(reply, dict) and "reply" in reply:
-        return reply
-    logger.info("The engine printed: %s", line.decode("utf-8", "replace").rstrip())
-    return None

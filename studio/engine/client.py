@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
-from studio.engine.link import EngineLink, Reply
-from studio.engine.messages import EngineDeath, EngineInfo, EngineState, info_from
+from studio.engine.link import EngineLink
+from studio.engine.messages import EngineDeath, EngineState
+from training.protocol import DetachRequest, Done, Finished, IfWindowDies, Ready, Refusal, Reply, Request
 
 logger = logging.getLogger(__name__)
 
-Listener = Callable[[Reply], object]
-
-FINAL_REPLIES = frozenset({"finished", "done", "refused"})
+Listener = Callable[[Reply | EngineDeath], object]
 
 
 @dataclass(eq=False)
 class Ticket:
     """One request on its way. A canceled one is not sent any more, and its listener hears nothing.
 
-    The last reply a listener hears is "finished", "done", "refused", or "died" when the engine is gone.
+    The last thing a listener hears is Finished, Done or a Refusal, or the engine's death.
     """
 
-    request: Mapping[str, Any]
+    request: Request
     listener: Listener
     canceled: bool = False
 
@@ -39,7 +37,7 @@ class EngineThread(QThread):
     """Listens to one engine until it ends; in place, it is the thread the engine works in.
 
     Signals:
-        replied(dict): one reply, in the order the engine gave them.
+        replied(Reply): one reply, in the order the engine gave them.
         ended(EngineDeath | None): the engine is gone; None when it was told to end.
     """
 
@@ -71,13 +69,13 @@ class EngineClient(QObject):
     def __init__(self, link: EngineLink, keep_training: bool = True, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.state = EngineState.STARTING
-        self.info: EngineInfo | None = None
+        self.info: Ready | None = None
         self.death: EngineDeath | None = None
         self._waiting: list[Ticket] = []
         self._current: Ticket | None = None
         self._current_id = 0
         self._last_id = 0
-        self._detached: Callable[[], object] | None = None
+        self._handle_agreed: Callable[[], object] | None = None
         self._detach_id = 0
         self._closing = False
         self._thread = EngineThread(link, self)
@@ -110,14 +108,14 @@ class EngineClient(QObject):
     def tell_if_window_dies(self, keep_training: bool) -> None:
         """What the engine does with a run when this process vanishes; one inside this process vanishes with it."""
         if not self._thread.link.in_process and not self._closing:
-            self._thread.link.send({"action": "if_window_dies", "keep_training": keep_training})
+            self._thread.link.send(IfWindowDies(keep_training=keep_training))
 
-    def detach(self, done: Callable[[], object]) -> None:
-        """Let the run under way go on without us; ``done`` is called when the engine has agreed."""
-        self._detached = done
+    def detach(self, handle_agreed: Callable[[], object]) -> None:
+        """Let the run under way go on without us; ``handle_agreed`` is called when the engine has agreed."""
+        self._handle_agreed = handle_agreed
         self._last_id += 1
         self._detach_id = self._last_id
-        self._thread.link.send({"id": self._detach_id, "action": "detach"})
+        self._thread.link.send(DetachRequest(id=self._detach_id))
 
     def close(self, terminate_after: int = 60_000, kill_after: int = 10_000) -> None:
         """Tell the engine to end; a run is stopped and kept. Times in milliseconds, for an engine that does not."""
@@ -155,24 +153,23 @@ class EngineClient(QObject):
             self._last_id += 1
             self._current, self._current_id = ticket, self._last_id
             self._set_state(EngineState.BUSY)
-            self._thread.link.send({**ticket.request, "id": self._current_id})
+            self._thread.link.send(ticket.request.model_copy(update={"id": self._current_id}))
             return
 
     @Slot(object)
     def _on_reply(self, reply: Reply) -> None:
-        kind = reply["reply"]
-        if kind == "ready":
-            self.info = info_from(reply)
+        if isinstance(reply, Ready):
+            self.info = reply
             self._set_state(EngineState.READY)
             self._send_next()
-        elif self._detached is not None and reply.get("id") == self._detach_id:
-            done, self._detached = self._detached, None
+        elif self._handle_agreed is not None and reply.id == self._detach_id:
+            handle_agreed, self._handle_agreed = self._handle_agreed, None
             self._closing = True
             self._thread.link.detach()
-            done()
-        elif self._current is not None and reply.get("id") == self._current_id:
+            handle_agreed()
+        elif self._current is not None and reply.id == self._current_id:
             ticket = self._current
-            if kind in FINAL_REPLIES:
+            if isinstance(reply, Finished | Done | Refusal):
                 self._current = None
                 self._set_state(EngineState.READY)
             if not ticket.canceled:
@@ -199,7 +196,7 @@ class EngineClient(QObject):
         self._current, self._waiting = None, []
         for ticket in tickets:
             if not ticket.canceled:
-                ticket.listener({"reply": "died", "message": death.sentence, "advice": death.advice})
+                ticket.listener(death)
 
     @Slot()
     def _on_thread_finished(self) -> None:

@@ -3,28 +3,48 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TypeVar
 
+from pydantic import ValidationError
 from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.engine.client import Ticket
-from studio.engine.link import EngineChoice, EngineLink, Reply
-from studio.engine.messages import EngineDeath, EngineInfo, EngineState, Refusal, refusal_from
+from studio.engine.link import EngineChoice, EngineLink
+from studio.engine.messages import EngineDeath, EngineState
 from studio.engine.pool import EnginePool, LinkFactory
+from training.answers import Answer, DatasetReport, ExportResult, Findings, ModelSummary
 from training.config.paths import with_own_folder
+from training.protocol import (
+    BranchRequest,
+    CheckRequest,
+    Done,
+    ExportRequest,
+    Finished,
+    InspectDataset,
+    Progress,
+    Ready,
+    Refusal,
+    Reply,
+    ResumeRequest,
+    RunRequest,
+    Settings,
+    Started,
+    SummarizeModel,
+    TrainRequest,
+    describe_fault,
+    refuse_unreadable,
+)
 
 logger = logging.getLogger(__name__)
 
-Done = Callable[[dict[str, Any]], object]
-Failed = Callable[[Refusal], object]
-Progress = Callable[[str, float | None], object]
+AnswerT = TypeVar("AnswerT", bound=Answer)
+HandleFailure = Callable[[Refusal], object]
+ShowProgress = Callable[[str, float | None], object]
 
-About = Literal["inspect_dataset", "summarise_model", "check"]
-"""What an engine can tell of a run: what its data holds, the layers of its model, and findings about all of it."""
-
-_SUPERSEDABLE = frozenset(get_args(About))
+Inquiry = InspectDataset | SummarizeModel | CheckRequest
+"""A question of which only the newest one is answered."""
 
 
 class EngineHost(QObject):
@@ -33,7 +53,7 @@ class EngineHost(QObject):
     Signals:
         state_changed(EngineState): of the engine the next run will take, or of the one that trains.
         run_started(Path): the run's folder.
-        run_finished(dict): the run's status record.
+        run_finished(FinishedRun): the run's status record.
         run_refused(Refusal): nothing was started.
         engine_died(EngineDeath): ``training`` is still true while this is said, if a run went with it.
         shut_down(): every engine is gone.
@@ -54,7 +74,7 @@ class EngineHost(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._asked: dict[str, Ticket] = {}  # the newest of each action
+        self._asked: dict[type, Ticket] = {}  # the newest inquiry of each type
         self._run: Ticket | None = None
         self._pool = EnginePool(choice, make_link, first_link, self)
         self._pool.state_changed.connect(self.state_changed)
@@ -69,7 +89,7 @@ class EngineHost(QObject):
         return self._pool.main.state
 
     @property
-    def info(self) -> EngineInfo | None:
+    def info(self) -> Ready | None:
         """What the main engine said about itself; None until it is warm."""
         return self._pool.main.info
 
@@ -122,49 +142,40 @@ class EngineHost(QObject):
 
     # ----------------------------------------------------------------------------------------------- runs
 
-    def run(self, config: Mapping[str, Any], workspace: Path) -> None:
+    def run(self, config: Settings, workspace: Path) -> None:
         """Train ``config`` as a new run of ``workspace``."""
-        self._start_run(
-            {"action": "run", "config": with_own_folder(config), "workspace": str(workspace), "parent": None}
-        )
+        self._start_run(RunRequest(config=with_own_folder(config), workspace=workspace))
 
-    def branch(self, checkpoint: Path, config: Mapping[str, Any], workspace: Path) -> None:
+    def branch(self, checkpoint: Path, config: Settings, workspace: Path) -> None:
         """A new run of ``config`` that starts from ``checkpoint``."""
-        request = {
-            "action": "branch",
-            "checkpoint": str(checkpoint),
-            "config": with_own_folder(config),
-            "workspace": str(workspace),
-        }
-        self._start_run(request)
+        self._start_run(BranchRequest(checkpoint=checkpoint, config=with_own_folder(config), workspace=workspace))
 
     def resume(self, target: Path, overrides: Sequence[str] = ()) -> None:
         """Continue a run from its newest good checkpoint, or from the given one."""
-        self._start_run({"action": "resume", "target": str(target), "overrides": list(overrides)})
+        self._start_run(ResumeRequest(target=target, overrides=tuple(overrides)))
 
-    def detach(self, done: Callable[[], object]) -> None:
-        """Let the run go on without the window; ``done`` is called when the engine has agreed."""
-        self._pool.main.detach(done)
+    def detach(self, handle_agreed: Callable[[], object]) -> None:
+        """Let the run go on without the window; ``handle_agreed`` is called when the engine has agreed."""
+        self._pool.main.detach(handle_agreed)
 
-    def _start_run(self, request: Mapping[str, Any]) -> None:
+    def _start_run(self, request: TrainRequest) -> None:
         if self._run is not None:
-            self.run_refused.emit(Refusal("A run is being trained already.", "Stop it first."))
+            self.run_refused.emit(Refusal(message="A run is being trained already.", advice="Stop it first."))
             return
         self._run = Ticket(request, self._on_run_reply)
         self._pool.live_main().submit(self._run, first=True)
 
-    def _on_run_reply(self, reply: Reply) -> None:
-        kind = reply["reply"]
-        if kind == "started":
-            self.run_started.emit(Path(str(reply["folder"])))
-        elif kind == "refused":
+    def _on_run_reply(self, reply: Reply | EngineDeath) -> None:
+        if isinstance(reply, Started):
+            self.run_started.emit(reply.folder)
+        elif isinstance(reply, Refusal):
             self._run = None
-            self.run_refused.emit(refusal_from(reply))
-        elif kind == "finished":
+            self.run_refused.emit(reply)
+        elif isinstance(reply, Finished):
             self._run = None
-            self.run_finished.emit(dict(reply.get("result") or {}))
+            self.run_finished.emit(reply.result)
             if not self._pool.choice.in_process and not self._pool.shutting_down:
-                self._pool.after_run(bool(reply.get("reusable")))
+                self._pool.after_run(reply.reusable)
 
     @Slot(object)
     def _on_main_died(self, death: EngineDeath) -> None:
@@ -178,55 +189,88 @@ class EngineHost(QObject):
 
     # ------------------------------------------------------------------------------------------ inquiries
 
-    def ask(
-        self, about: About, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None
+    def inspect_dataset(
+        self,
+        config: Settings,
+        handle_result: Callable[[DatasetReport], object],
+        handle_failure: HandleFailure,
+        show_progress: ShowProgress | None = None,
     ) -> Ticket:
-        """What is known ``about`` the run of ``config`` before it begins."""
-        return self._ask({"action": about, "config": with_own_folder(config)}, done, failed, progress)
+        """What the data of ``config`` holds."""
+        request = InspectDataset(config=with_own_folder(config))
+        return self._ask(request, DatasetReport, handle_result, handle_failure, show_progress)
+
+    def summarize_model(
+        self,
+        config: Settings,
+        handle_result: Callable[[ModelSummary], object],
+        handle_failure: HandleFailure,
+        show_progress: ShowProgress | None = None,
+    ) -> Ticket:
+        """The layers of the network that ``config`` describes."""
+        request = SummarizeModel(config=with_own_folder(config))
+        return self._ask(request, ModelSummary, handle_result, handle_failure, show_progress)
+
+    def check(
+        self,
+        config: Settings,
+        handle_result: Callable[[Findings], object],
+        handle_failure: HandleFailure,
+        show_progress: ShowProgress,
+    ) -> Ticket:
+        """Findings about a run of ``config`` before it begins."""
+        request = CheckRequest(config=with_own_folder(config))
+        return self._ask(request, Findings, handle_result, handle_failure, show_progress)
 
     def export(
         self,
-        checkpoint: Path,
-        to: str,
-        out: Path,
-        done: Done,
-        failed: Failed,
-        progress: Progress | None = None,
-        *,
-        large_data: bool = False,
+        request: ExportRequest,
+        handle_result: Callable[[ExportResult], object],
+        handle_failure: HandleFailure,
     ) -> Ticket:
-        """Write the model of ``checkpoint`` to ``out``, reload it there and compare. ``large_data`` lets a script have many
-        samples beside it."""
-        request = {
-            "action": "export",
-            "checkpoint": str(checkpoint),
-            "to": to,
-            "out": str(out),
-            "large_data": large_data,
-        }
-        return self._ask(request, done, failed, progress)
+        """Write the model of a checkpoint, reload it there and compare."""
+        return self._ask(request, ExportResult, handle_result, handle_failure, None)
 
-    def _ask(self, request: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None) -> Ticket:
-        def on_reply(reply: Reply) -> None:
-            kind = reply["reply"]
-            if kind == "done":
-                done(dict(reply.get("result") or {}))
-            elif kind != "progress":
-                failed(refusal_from(reply))
-            elif progress is not None:
-                progress(str(reply.get("text", "")), reply.get("fraction"))
+    def _ask(
+        self,
+        request: Inquiry | ExportRequest,
+        answer_type: type[AnswerT],
+        handle_result: Callable[[AnswerT], object],
+        handle_failure: HandleFailure,
+        show_progress: ShowProgress | None,
+    ) -> Ticket:
+        def on_reply(reply: Reply | EngineDeath) -> None:
+            if isinstance(reply, Done):
+                try:
+                    answer = answer_type.model_validate(reply.result)
+                except ValidationError as error:
+                    handle_failure(refuse_unreadable(describe_fault(error)))
+                else:
+                    handle_result(answer)
+            elif isinstance(reply, Refusal):
+                handle_failure(reply)
+            elif isinstance(reply, EngineDeath):
+                handle_failure(refuse_for(reply))
+            elif isinstance(reply, Progress) and show_progress is not None:
+                show_progress(reply.text, reply.fraction)
 
-        ticket, action = Ticket(request, on_reply), str(request["action"])
-        if action in _SUPERSEDABLE:
-            if action in self._asked:
-                self._asked[action].cancel()
-            self._asked[action] = ticket
+        ticket = Ticket(request, on_reply)
+        if isinstance(request, Inquiry):
+            if type(request) in self._asked:
+                self._asked[type(request)].cancel()
+            self._asked[type(request)] = ticket
         if self.training and self._pool.choice.in_process:
-            failed(Refusal("The engine is training inside this window.", "Previews come back when the run has ended."))
+            words = "The engine is training inside this window.", "Previews come back when the run has ended."
+            handle_failure(Refusal(message=words[0], advice=words[1]))
             return ticket
         client = self._pool.live_assistant() if self.training else self._pool.main
         if client.death is not None:
-            failed(Refusal(client.death.sentence, client.death.advice))
+            handle_failure(refuse_for(client.death))
         else:
             client.submit(ticket)
         return ticket
+
+
+def refuse_for(death: EngineDeath) -> Refusal:
+    """What those hear who asked an engine that is gone."""
+    return Refusal(message=death.sentence, advice=death.advice)

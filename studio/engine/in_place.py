@@ -6,11 +6,11 @@ from __future__ import annotations
 import importlib
 import queue
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 
-from studio.engine.link import EngineLink, Reply
+from studio.engine.link import EngineLink
 from studio.engine.messages import EngineDeath
+from training.protocol import Reply, Request
 
 
 class InPlaceLink(EngineLink):
@@ -19,7 +19,7 @@ class InPlaceLink(EngineLink):
     in_process = True
 
     def __init__(self) -> None:
-        self._requests: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
 
     def run(self, on_reply: Callable[[Reply], None]) -> EngineDeath | None:
         """Serve until ``close``. Importing the engine loads torch into this process: that is what was chosen."""
@@ -35,9 +35,9 @@ class InPlaceLink(EngineLink):
             )
         return None
 
-    def send(self, request: Mapping[str, Any]) -> None:
+    def send(self, request: Request) -> None:
         """Queue one request."""
-        self._requests.put(dict(request))
+        self._requests.put(request)
 
     def close(self) -> None:
         """End of requests: a run is stopped and kept."""
@@ -47,6 +47,6 @@ class InPlaceLink(EngineLink):
         """The same as ``close``: a thread cannot be ended from outside."""
         self.close()
 
-    def _receive(self) -> Iterator[dict[str, Any]]:
+    def _receive(self) -> Iterator[Request]:
         while (request := self._requests.get()) is not None:
             yield request

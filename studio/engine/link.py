@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from studio.engine.messages import EngineDeath
 
-Reply = Mapping[str, Any]
+if TYPE_CHECKING:
+    from training.protocol import Reply, Request
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class EngineLink:
         """Deliver replies until the engine ends; None when it was told to end, else why it is gone."""
         raise NotImplementedError
 
-    def send(self, request: Mapping[str, Any]) -> None:
+    def send(self, request: Request) -> None:
         """Pass one request on; an engine that is gone swallows it (``run`` tells)."""
         raise NotImplementedError
 

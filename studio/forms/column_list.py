@@ -8,9 +8,9 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QHideEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QWidget
 
-from studio.forms.editor import ColumnChoice
 from studio.theme import SPACING, set_property, theme
 from studio.widgets import Switch, vbox
+from training.answers import Column
 
 _MOST_ROWS = 14
 _LEAST_ROWS = 3
@@ -33,8 +33,8 @@ class ColumnList(QFrame):
 
     def __init__(self, parent: QWidget, switch: str = "") -> None:
         super().__init__(parent, Qt.WindowType.Popup)
-        self._columns: tuple[ColumnChoice, ...] = ()
-        self._next: tuple[ColumnChoice, ...] | None = None  # what to offer when it is opened again
+        self._columns: tuple[Column, ...] = ()
+        self._next: tuple[Column, ...] | None = None  # what to offer when it is opened again
         self._suggested = not switch
         self.switch = Switch(switch)
         self.switch.setAccessibleName(switch)
@@ -71,7 +71,7 @@ class ColumnList(QFrame):
         for column in (_DISTINCT, _MISSING):
             view.headerItem().setTextAlignment(column, _RIGHT)
 
-    def set_columns(self, columns: Sequence[ColumnChoice]) -> None:
+    def set_columns(self, columns: Sequence[Column]) -> None:
         """Offer other columns; the same ones stay ticked as they are. A list that is open keeps its own: a click hits what was seen."""
         if self.isVisible() and [column.name for column in columns] != [column.name for column in self._columns]:
             self._next = tuple(columns)
@@ -229,7 +229,7 @@ def _row(name: str) -> QTreeWidgetItem:
     return item
 
 
-def _tell(item: QTreeWidgetItem, column: ColumnChoice) -> None:
+def _tell(item: QTreeWidgetItem, column: Column) -> None:
     palette = theme().palette
     item.setText(_HOLDS, column.holds)
     item.setText(_DISTINCT, "" if column.distinct is None else f"{column.distinct:,}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import Signal
@@ -11,20 +10,9 @@ from PySide6.QtWidgets import QWidget
 
 from studio.theme import set_invalid
 from studio.widgets import hbox
+from training.answers import Column
 
 EDITOR_WIDTH = 300
-
-
-@dataclass(frozen=True)
-class ColumnChoice:
-    """A column of the dataset's table: what it holds in a word or two, how many values are missing and how many differ (None
-    of what cannot be compared), and what it is for as the settings stand ("" where that cannot be told)."""
-
-    name: str
-    holds: str
-    missing: int
-    distinct: int | None
-    role: str
 
 
 class Editor(QWidget):
@@ -73,7 +61,7 @@ class Editor(QWidget):
         self.control.setAccessibleName(name)
         self.control.setAccessibleDescription(description)
 
-    def set_columns(self, columns: Sequence[ColumnChoice]) -> None:
+    def set_columns(self, columns: Sequence[Column]) -> None:
         """Offer the columns that the dataset's table has; for settings that name columns."""
 
     def suggest_several(self, several: bool) -> None:

@@ -12,9 +12,10 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtWidgets import QComboBox, QCompleter, QLineEdit, QSizePolicy, QToolButton
 
 from studio.forms.consent_editor import ConsentEditor
-from studio.forms.editor import ColumnChoice, Editor
+from studio.forms.editor import Editor
 from studio.forms.names_editor import NamesEditor
 from studio.widgets import ComboBox, NumberEdit, NumberKind, PathEdit, Segmented, Switch, format_number, parse_number
+from training.answers import Column
 from training.config.field_spec import FieldSpec
 
 _NUMBER_WIDTH = 132
@@ -245,7 +246,7 @@ class SuggestEditor(Editor):
         self._line.setAccessibleName(name)
         self._line.setAccessibleDescription(description)
 
-    def set_columns(self, columns: Sequence[ColumnChoice]) -> None:
+    def set_columns(self, columns: Sequence[Column]) -> None:
         names = [column.name for column in columns]
         if names == [self._combo.itemText(row) for row in range(self._combo.count())]:
             return  # a list that is open stays as it is

@@ -8,9 +8,10 @@ from typing import Any
 from PySide6.QtWidgets import QLineEdit
 
 from studio.forms.column_list import ColumnList
-from studio.forms.editor import ColumnChoice, Editor
+from studio.forms.editor import Editor
 from studio.theme import SPACING, set_invalid
 from studio.widgets import hbox, icon_button, in_widget
+from training.answers import Column
 from training.config.field_spec import FieldSpec
 from training.config.fields import join_names, split_names
 
@@ -36,7 +37,7 @@ class NamesEditor(Editor):
     def value(self) -> Any:
         return split_names(self._edit.text())
 
-    def set_columns(self, columns: Sequence[ColumnChoice]) -> None:
+    def set_columns(self, columns: Sequence[Column]) -> None:
         self.list.set_columns(columns)
         self.choose_button.setVisible(self._offers_columns and bool(columns))
 

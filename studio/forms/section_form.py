@@ -8,7 +8,6 @@ from dataclasses import replace
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QLabel, QWidget
 
-from studio.forms.editor import ColumnChoice
 from studio.forms.field_row import TITLE_INDENT, FieldRow
 from studio.forms.kind_chooser import KindChooser
 from studio.forms.messages import with_titles
@@ -16,6 +15,7 @@ from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import RUN, kinds, specs, table_key, table_specs
 from studio.theme import SPACING, icon
 from studio.widgets import Card, button, in_widget, label, take_keyboard, vbox
+from training.answers import Column
 from training.config.field_spec import FieldSpec
 from training.config.rules.inactive_settings import Inactive
 from training.config.run import RunConfig
@@ -52,7 +52,7 @@ class SectionForm(Card):
         self._only = only
         self._shown_kind: str | None = None
         self._rows: dict[str, FieldRow] = {}
-        self._columns: tuple[ColumnChoice, ...] = ()
+        self._columns: tuple[Column, ...] = ()
         self._headings: list[QLabel] = []
         self.chooser: KindChooser | None = None
         self.body.setSpacing(2)
@@ -130,7 +130,7 @@ class SectionForm(Card):
             row.set_value(self._draft.value(path), self._draft.is_changed(path))
         self._show_problems()
 
-    def set_columns(self, columns: Sequence[ColumnChoice]) -> None:
+    def set_columns(self, columns: Sequence[Column]) -> None:
         """Offer the columns of the dataset's table wherever a setting names some."""
         self._columns = tuple(columns)
         for row in self._rows.values():

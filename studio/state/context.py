@@ -11,7 +11,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.engine.host import EngineHost
-from studio.engine.messages import EngineDeath, EngineState, Refusal
+from studio.engine.messages import EngineDeath, EngineState
 from studio.engine.state import ENDED
 from studio.services.app_settings import draft_file, read_object, write_object
 from studio.services.background import Background
@@ -25,6 +25,7 @@ from training.config.files import config_data
 from training.control import Command
 from training.errors import TrainingError
 from training.presets import preset_text
+from training.protocol import Refusal
 from training.runs.cli_consent import code_to_agree
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import CheckpointInfo, read_manifest
@@ -263,8 +264,8 @@ class AppContext(QObject):
         self.library.refresh()
         self._update_start_problem()
 
-    @Slot(object)
-    def _on_run_finished(self, _record: dict[str, Any]) -> None:
+    @Slot()
+    def _on_run_finished(self) -> None:
         self.live.settle()
         self.library.refresh()
         self._update_start_problem()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QWidget
@@ -16,6 +15,7 @@ from studio.engine.state import ENABLED, RunAction, RunState
 from studio.services.logs import log_folder
 from studio.state.context import AppContext
 from training.control import Command
+from training.protocol import FinishedRun
 from training.runs.folder import RunFolder
 
 _DETACH_DEADLINE = 5000  # milliseconds for the engine to agree to go on alone
@@ -107,13 +107,13 @@ class Closing(QObject):
             self._shut_down()
 
     @Slot(object)
-    def _on_run_finished(self, record: dict[str, Any]) -> None:
+    def _on_run_finished(self, record: FinishedRun) -> None:
         if not self._handing_over:
             return
-        if record.get("status") != "stopped":  # it came to its end meanwhile
+        if record.status != "stopped":  # it came to its end meanwhile
             self._shut_down()
             return
-        background = BackgroundRun(RunFolder(Path(str(record["folder"]))), log_folder(), self)
+        background = BackgroundRun(RunFolder(Path(record.folder)), log_folder(), self)
         background.taken_over.connect(self._shut_down)
         background.failed.connect(self._on_not_taken_over)
         background.start()

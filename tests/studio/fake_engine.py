@@ -211,13 +211,13 @@ class FakeEngine:
             reply(number, "done", result={"path": request["out"], "files": [request["out"]], "max_difference": 0.0})
         elif request.get("config", {}).get("name") == "slow":
             time.sleep(0.5)
-            reply(number, "done", result={"action": action, "name": "slow"})
+            reply(number, "done", result={"notes": ["slow"]})
         elif request.get("config", {}).get("name") == "refused":
             reply(number, "refused", message="That is no dataset.", advice="", problems=[["dataset.kind", "is wrong."]])
         elif "loop" in request.get("config", {}):  # a whole configuration: the Setup page asks
             reply(number, "refused", message="There is nothing to look at.", advice="", problems=[])
         else:
-            reply(number, "done", result={"action": action, "name": request.get("config", {}).get("name")})
+            reply(number, "done", result={"notes": [request.get("config", {}).get("name", "")]})
 
     def _train(self, action: str, number: int, request: dict[str, Any]) -> None:
         first_step, checkpoint, beyond = 0, None, None

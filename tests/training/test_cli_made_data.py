@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from tests.training.commands import Captured, json_line
+from tests.training.test_serve import parsed
 from training.cli import main
 from training.core import counter_rng
 from training.data import placement
 from training.data.sources import toys
+from training.protocol import format_line
 from training.serve import serve
 from training.system.host_memory import HostMemory
 
@@ -91,7 +93,7 @@ def test_the_window_is_told_the_same() -> None:
     requests = [
         {"id": n, "action": action, "config": config} for n, action in enumerate(("inspect_dataset", "check"), 1)
     ]
-    serve(requests, lambda reply: replies.append(dict(reply)))
+    serve(parsed(requests), lambda reply: replies.append(json.loads(format_line(reply))))
     inspected, checked = (reply for reply in replies if reply["reply"] in ("refused", "done"))
     assert "take 41.9 GB" in inspected["message"]
     assert inspected["problems"][0][0] == "dataset.samples"

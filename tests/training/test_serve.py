@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from tests.training.tiny import tiny
 from training.config.files import config_data
 from training.config.sections.data.tables import TableDataset
 from training.control import SYSTEM_ENDS, WINDOW_GONE, Command, send
+from training.protocol import Request, format_line, parse_request
 from training.runs.folder import RunFolder, owner_of
 from training.runs.records.series import read_series
 from training.runs.workspace import run_folders
@@ -27,9 +28,15 @@ from training.system import process
 LONG = 200.0  # seconds: a busy machine may need as long to load torch
 
 
+def parsed(requests: Iterable[dict[str, Any]]) -> Iterator[Request]:
+    """The requests as the engine reads them."""
+    return (request for line in requests if (request := parse_request(json.dumps(line).encode())))
+
+
 def ask(*requests: dict[str, Any]) -> list[dict[str, Any]]:
     replies: list[dict[str, Any]] = []
-    serve(({"id": number, **request} for number, request in enumerate(requests, 1)), replies.append)
+    asked = parsed({"id": number, **request} for number, request in enumerate(requests, 1))
+    serve(asked, lambda reply: replies.append(json.loads(format_line(reply))))
     return [reply for reply in replies if reply["reply"] != "progress"]
 
 

@@ -10,7 +10,6 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from studio.engine.client import Ticket
-from studio.engine.messages import Refusal
 from studio.forms.messages import with_titles
 from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.state.context import AppContext
@@ -31,8 +30,10 @@ from studio.widgets import (
     scroll_area,
     vbox,
 )
+from training.events import FindingLevel, Found
+from training.protocol import Refusal
 
-_ICONS: dict[str, tuple[str, IconRole]] = {
+_ICONS: dict[FindingLevel, tuple[str, IconRole]] = {
     "ok": ("check", "success"),
     "info": ("info", "accent"),
     "warning": ("warning", "warning"),
@@ -72,8 +73,8 @@ class FindingsPanel(Card):
         self._show_busy()
         self._previews.ask_again()
         data = config.model_dump(mode="json")
-        self._ticket = self._context.engine.ask(
-            "check", data, lambda result: self._show(result.get("findings", ())), self._on_refused, self._show_busy
+        self._ticket = self._context.engine.check(
+            data, lambda result: self._show(result.findings), self._on_refused, self._show_busy
         )
 
     def apply(self, settings: Mapping[str, Any]) -> None:
@@ -109,12 +110,12 @@ class FindingsPanel(Card):
         self.show()
 
     def _on_refused(self, refusal: Refusal) -> None:
-        self._show([{"level": "error", "title": refusal.message, "advice": refusal.advice}])
+        self._show([Found(level="error", title=refusal.message, advice=refusal.advice)])
         self._context.draft.set_engine_problems(refusal.problems)
 
-    def _show(self, findings: Sequence[Mapping[str, Any]]) -> None:
+    def _show(self, findings: Sequence[Found]) -> None:
         """One row for each finding; the pill says the worst."""
-        levels = {str(finding.get("level")) for finding in findings}
+        levels = {finding.level for finding in findings}
         tone: Tone = "danger" if "error" in levels else "warning" if "warning" in levels else "success"
         words = {"danger": "Cannot start", "warning": "Worth a look", "success": "Ready to start"}
         self._pill.set_status(words[tone], tone)
@@ -125,22 +126,21 @@ class FindingsPanel(Card):
         self.show()
         self._fit_height()
 
-    def _make_row(self, finding: Mapping[str, Any]) -> QWidget:
+    def _make_row(self, finding: Found) -> QWidget:
         """With settings called as the forms beside call them."""
-        kind_of, level = self._context.draft.kind, str(finding.get("level"))
-        title, advice = (with_titles(str(finding.get(key) or ""), kind_of) for key in ("title", "advice"))
+        title, advice = (with_titles(words, self._context.draft.kind) for words in (finding.title, finding.advice))
         words = vbox(label(title, wrap=True, selectable=True), spacing=1)
         if advice:
             fill(words, label(advice, "help", wrap=True, selectable=True))
-        name, role = _ICONS.get(level, _ICONS["info"])
+        name, role = _ICONS[finding.level]
         line = hbox((IconLabel(name, 16, role), 0, _TOP), (words, 1))
-        if settings := dict(finding.get("fix") or {}):
+        if settings := finding.fix:
             tooltip = "Set " + ", ".join(f"{path} = {value}" for path, value in settings.items())
             apply = button("Apply", tooltip=tooltip)
             apply.clicked.connect(lambda: self.apply(settings))
             fill(line, (apply, 0, _TOP))
         row = in_widget(line)
-        row.setAccessibleName(f"{level}: {title} {advice}".strip())
+        row.setAccessibleName(f"{finding.level}: {title} {advice}".strip())
         return row
 
     def _fit_height(self) -> None:

@@ -29,6 +29,7 @@ from studio.state.drafts.setting_specs import join_path, specs, split_path
 from studio.state.formats import kind_title
 from studio.widgets import Banner
 from training import catalog
+from training.answers import DatasetReport
 from training.config.rules.optimizer_scale import Moved
 from training.config.run import SECTIONS
 from training.presets import preset
@@ -46,7 +47,7 @@ class OtherData(QObject):
     counts. A branch keeps the settings it begins with.
     """
 
-    def __init__(self, context: AppContext, question: EngineQuery, parent: QObject) -> None:
+    def __init__(self, context: AppContext, question: EngineQuery[DatasetReport], parent: QObject) -> None:
         super().__init__(parent)
         self._context = context
         self._draft = context.draft
@@ -167,7 +168,7 @@ class OtherData(QObject):
         if question.answer is None:
             self._forget_strangers()
             return
-        present, target = self._draft.data(), question.answer.get("target")
+        present, target = self._draft.data(), question.answer.target
         known, self._known = self._known, (place(present), target)
         pending, self._pending = self._pending, False
         edited, self._edited = self._edited, set()
@@ -193,10 +194,10 @@ class OtherData(QObject):
     def _forget_strangers(self) -> None:
         """Columns of the table before do not keep another one from being read."""
         table = self._question.table
-        if not (self._pending and self._other_place) or table is None or table["column_count"] > len(table["columns"]):
+        if not (self._pending and self._other_place) or table is None or table.column_count > len(table.columns):
             return
         self._other_place = False
-        self._write(without_strangers(self._draft.data(), [column["name"] for column in table["columns"]]))
+        self._write(without_strangers(self._draft.data(), [column.name for column in table.columns]))
 
     # ------------------------------------------------------------------------------------------------ doing it
 

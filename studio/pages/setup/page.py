@@ -11,7 +11,6 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
 
-from studio.forms.editor import ColumnChoice
 from studio.forms.messages import with_title
 from studio.forms.section_form import SectionForm
 from studio.pages.setup.branch_sheet import BranchSheet
@@ -221,15 +220,14 @@ class SetupPage(QWidget):
 
     def _say_what_is_idle(self) -> None:
         config, question = self.draft.usable_config(), self.previews.dataset
-        answer = {} if question.unread or question.answer is None else question.answer
-        found = find_inactive(config, answer.get("given", ())) if config else {}
+        given = () if question.unread or question.answer is None else question.answer.given
+        found = find_inactive(config, given) if config else {}
         for form in self.forms:
             form.set_idle(found)
 
     def _offer_columns(self) -> None:
         table = self.previews.dataset.table
-        columns = table["columns"] if table is not None else ()
-        self._dataset_form.set_columns([ColumnChoice(**each) for each in columns])
+        self._dataset_form.set_columns(table.columns if table is not None else ())
 
     def _takes_several_targets(self) -> bool:
         """Whether the task is about labels, which mostly have a column each."""

@@ -14,11 +14,13 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.host import EngineHost
 from studio.engine.link import EngineChoice
-from studio.engine.messages import EngineDeath, EngineState, Refusal
+from studio.engine.messages import EngineDeath, EngineState
 from tests.studio.conftest import ENDLESS, FAKE_ENGINE, MakeHost
+from training.answers import DatasetReport
 from training.config import RunConfig
 from training.config.files import config_data
 from training.control import Command, send
+from training.protocol import Refusal
 from training.runs.folder import RunFolder, owner_of
 
 MakeConfig = Callable[..., RunConfig]
@@ -61,13 +63,13 @@ def test_a_run_is_started_and_finished_and_the_engine_renewed(
     assert host.training
     qtbot.waitUntil(lambda: "finished" in ears.kinds())
     assert ears.kinds() == ["started", "finished"]
-    assert ears.last("finished")["status"] == "completed"
+    assert ears.last("finished").status == "completed"
     assert not host.training
     first = ears.last("finished")
     ready(qtbot, host)
     host.run(config_data(config()), workspace)
     qtbot.waitUntil(lambda: ears.kinds().count("finished") == 2)
-    assert ears.last("finished")["run"] != first["run"]
+    assert ears.last("finished").run != first.run
 
 
 def test_relative_paths_lead_from_the_folder_of_the_window(
@@ -127,8 +129,8 @@ def test_the_engine_that_answers_beside_a_run_gives_way_to_it(
     before = psutil.Process().nice()
     host.run(config_data(config("again", epochs=ENDLESS, milliseconds=5)), workspace)
     qtbot.waitUntil(lambda: "started" in ears.kinds())
-    answers: list[dict[str, Any]] = []
-    host.ask("inspect_dataset", {"name": "lab"}, answers.append, lambda refusal: pytest.fail(str(refusal)))
+    answers: list[DatasetReport] = []
+    host.inspect_dataset({"name": "lab"}, answers.append, lambda refusal: pytest.fail(str(refusal)))
     qtbot.waitUntil(lambda: bool(answers))
     worker = int(owner_of(RunFolder(ears.last("started")))["pid"])  # type: ignore[index]
     engines = [child for child in psutil.Process().children() if child.pid not in others]
@@ -161,7 +163,7 @@ def test_a_second_run_is_refused_while_one_is_trained(
     assert ears.kinds() == ["started", "refused"]
     send(ears.last("started"), Command.STOP)
     qtbot.waitUntil(lambda: "finished" in ears.kinds())
-    assert ears.last("finished")["status"] == "stopped"
+    assert ears.last("finished").status == "stopped"
 
 
 def test_a_refusal_names_the_settings(qtbot: QtBot, make_host: MakeHost, config: MakeConfig, workspace: Path) -> None:
@@ -211,7 +213,7 @@ def test_an_engine_that_cannot_start_says_why(
     assert sentence in ears.last("died").sentence
     assert host.state is EngineState.DEAD
     refusals: list[Refusal] = []
-    host.ask("check", {}, lambda result: None, refusals.append)
+    host.check({}, lambda result: None, refusals.append, print)
     assert sentence in refusals[0].message
 
 
@@ -238,13 +240,13 @@ def test_the_newer_of_two_inquiries_wins(qtbot: QtBot, make_host: MakeHost) -> N
     answers: list[Any] = []
     refusals: list[Refusal] = []
     for name in ("first", "slow", "third"):
-        host.ask("inspect_dataset", {"name": name}, answers.append, refusals.append)
-    host.ask("summarise_model", {"name": "model"}, answers.append, refusals.append)
-    cancelled = host.ask("check", {"name": "check"}, answers.append, refusals.append)
+        host.inspect_dataset({"name": name}, answers.append, refusals.append)
+    host.summarize_model({"name": "model"}, answers.append, refusals.append)
+    cancelled = host.check({"name": "check"}, answers.append, refusals.append, print)
     cancelled.cancel()
     qtbot.waitUntil(lambda: len(answers) == 2)
-    assert [answer["name"] for answer in answers] == ["third", "model"]
-    host.ask("inspect_dataset", {"name": "refused"}, answers.append, refusals.append)
+    assert [answer.notes for answer in answers] == [("third",), ("model",)]
+    host.inspect_dataset({"name": "refused"}, answers.append, refusals.append)
     qtbot.waitUntil(lambda: len(refusals) == 1)
     assert refusals[0].problems[0].path == "dataset.kind"
 
@@ -257,7 +259,7 @@ def test_inquiries_are_answered_while_a_run_is_trained(
     host.run(config_data(config(epochs=ENDLESS, milliseconds=50)), workspace)
     qtbot.waitUntil(lambda: "started" in ears.kinds())
     answers: list[Any] = []
-    host.ask("inspect_dataset", {"name": "beside"}, answers.append, lambda refusal: None)
+    host.inspect_dataset({"name": "beside"}, answers.append, lambda refusal: None)
     qtbot.waitUntil(lambda: len(answers) == 1)
     assert host.training
     send(ears.last("started"), Command.STOP)
@@ -268,7 +270,7 @@ def test_an_inquiry_hears_of_the_engines_death(qtbot: QtBot, make_host: MakeHost
     host = make_host()
     ready(qtbot, host)
     refusals: list[Refusal] = []
-    host.ask("inspect_dataset", {"name": "slow"}, lambda result: None, refusals.append)
+    host.inspect_dataset({"name": "slow"}, lambda result: None, refusals.append)
     host.kill()
     qtbot.waitUntil(lambda: len(refusals) == 1)
     assert "SIGKILL" in refusals[0].message
@@ -324,9 +326,7 @@ def test_a_hanging_engine_is_terminated_then_killed(qtbot: QtBot, make_host: Mak
     host = make_host([sys.executable, "-c", script, str(tmp_path / "asked")])
     ready(qtbot, host)
     refusals: list[Refusal] = []
-    host.ask(
-        "inspect_dataset", {}, lambda result: None, refusals.append
-    )  # it is at work now: an idle one is killed at once
+    host.inspect_dataset({}, lambda result: None, refusals.append)  # it is at work now: an idle one is killed at once
     with qtbot.waitSignal(host._pool.main.closed):
         host._pool.main.close(terminate_after=100, kill_after=2000)
     assert len(refusals) == 1

@@ -7,7 +7,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.engine.messages import problems_from
 from studio.forms.field_row import FieldRow
 from studio.forms.fix_link import FixLink
 from studio.forms.search import find_settings
@@ -16,6 +15,7 @@ from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import RUN, join_path, kinds, specs
 from tests.studio.every_setting import EVERY_KIND, named, other_value, settings_of, wrong_value
 from training import catalog
+from training.answers import DatasetReport
 from training.config.run import SECTIONS
 from training.data.inspect import inspect_dataset
 from training.presets import preset_text
@@ -182,7 +182,7 @@ def test_what_the_data_need_is_said_in_the_forms_own_words(qtbot: QtBot, draft: 
     draft.apply({"model.kind": "tabular"})
     config = draft.config()
     assert config is not None, draft.problems()
-    draft.set_engine_problems(problems_from(inspect_dataset(config)))
+    draft.set_engine_problems(DatasetReport.model_validate(inspect_dataset(config)).problems)
     row = form_of(qtbot, draft, "dataset").rows()["dataset.targets"]
     assert row.sentence == "Column 'price' holds fractions, which are no classes; set Task to Regression."
     (link,) = row.findChildren(FixLink)

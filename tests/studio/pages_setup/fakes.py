@@ -1,5 +1,6 @@
 """A context whose engine answers when the test says so."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -8,13 +9,14 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QLabel, QWidget
 
 from studio.engine.client import Ticket
-from studio.engine.host import About, Done, Failed, Progress
-from studio.engine.messages import Refusal
+from studio.engine.host import HandleFailure, ShowProgress
 from studio.services.notifier import Notifier
 from studio.state.context import AppContext, BranchSource
 from studio.state.drafts.draft import Draft
+from training.answers import Answer, DatasetReport, Findings, ModelSummary
 from training.config import RunConfig
 from training.errors import Problem
+from training.protocol import Quit, Refusal, Settings
 from training.runs.records.manifest import CheckpointInfo
 
 
@@ -22,11 +24,16 @@ from training.runs.records.manifest import CheckpointInfo
 class Asked:
     """One question that reached the engine."""
 
-    config: Mapping[str, Any]
-    done: Done
-    failed: Failed
-    progress: Progress | None
-    inquiry: Ticket = field(default_factory=lambda: Ticket({}, print))
+    config: dict[str, Any]
+    answer_type: type[Answer]
+    handle_result: Callable[[Any], object]
+    failed: HandleFailure
+    progress: ShowProgress
+    inquiry: Ticket = field(default_factory=lambda: Ticket(Quit(), print))
+
+    def done(self, result: Mapping[str, Any]) -> None:
+        """Answer as an engine does, in JSON."""
+        self.handle_result(self.answer_type.model_validate_json(json.dumps(result)))
 
 
 class FakeEngine:
@@ -37,12 +44,18 @@ class FakeEngine:
         self.summaries: list[Asked] = []
         self.checks: list[Asked] = []
 
-    def ask(
-        self, about: About, config: Mapping[str, Any], done: Done, failed: Failed, progress: Progress | None = None
-    ) -> Ticket:
-        lists = {"inspect_dataset": self.inspections, "summarise_model": self.summaries, "check": self.checks}
-        lists[about].append(Asked(config, done, failed, progress))
-        return lists[about][-1].inquiry
+    def inspect_dataset(self, config: Settings, *handlers: Any) -> Ticket:
+        return self._ask(self.inspections, Asked(config, DatasetReport, *handlers))
+
+    def summarize_model(self, config: Settings, *handlers: Any) -> Ticket:
+        return self._ask(self.summaries, Asked(config, ModelSummary, *handlers))
+
+    def check(self, config: Settings, *handlers: Any) -> Ticket:
+        return self._ask(self.checks, Asked(config, Findings, *handlers))
+
+    def _ask(self, asked: list[Asked], question: Asked) -> Ticket:
+        asked.append(question)
+        return question.inquiry
 
 
 class AtOnce:
@@ -153,7 +166,8 @@ def model_summary() -> dict[str, Any]:
 
 def refusal(message: str, path: str = "") -> Refusal:
     """The engine's no."""
-    return Refusal(f"{path}: {message}", "", (Problem(path, message),)) if path else Refusal(message)
+    problems = (Problem(path, message),) if path else ()
+    return Refusal(message=f"{path}: {message}" if path else message, problems=problems)
 
 
 def answer(context: FakeContext, train: int = 4800) -> None:

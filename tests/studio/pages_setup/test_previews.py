@@ -8,7 +8,6 @@ from typing import cast
 from PySide6.QtGui import QColor, QImage
 from pytestqt.qtbot import QtBot
 
-from studio.engine.messages import Refusal
 from studio.pages.setup.page import SetupPage
 from studio.pages.setup.previews.dataset_preview import DatasetPreview
 from studio.pages.setup.previews.images import class_color, thumbnails
@@ -20,8 +19,10 @@ from studio.state.context import AppContext
 from studio.widgets import KeyValueTable
 from studio.widgets.bars import BarModel
 from tests.studio.pages_setup.fakes import FakeContext, answer, model_summary, refusal, report, words
+from training.answers import DatasetReport
 from training.config.consent import agree
 from training.errors import Problem
+from training.protocol import Refusal
 
 
 def test_a_preview_that_comes_too_late_is_dropped(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
@@ -102,8 +103,8 @@ def test_a_refusal_is_a_sentence_without_the_dotted_path(page: SetupPage, contex
 
 
 def test_the_samples_can_be_seen_varied_and_as_they_are() -> None:
-    (varied,) = thumbnails(report(), varied=True)
-    (original,) = thumbnails(report(), varied=False)
+    (varied,) = thumbnails(DatasetReport.model_validate(report()), varied=True)
+    (original,) = thumbnails(DatasetReport.model_validate(report()), varied=False)
     assert varied.image.pixelColor(1, 1).name() == "#ff0000"
     assert original.image.pixelColor(0, 1).name() == "#0000ff"
     assert varied.image.format() == QImage.Format.Format_RGB888
@@ -212,7 +213,7 @@ def test_masks_lie_over_their_images_in_the_colours_of_the_classes(page: SetupPa
     thumbnail = {"label": "a_long_file_name", "index": 3, "width": 2, "height": 2, "channels": 3, **pixels, **masks}
     found = report(480) | {"target": "mask", "classes": ["sky", "road"], "counts": {"train": []}}
     context.engine.inspections[-1].done(found | {"thumbnails": [thumbnail], "place_counts": [2, 1]})
-    (shown,) = thumbnails(page.previews.dataset.answer or {}, varied=True)
+    (shown,) = thumbnails(page.previews.dataset.answer or DatasetReport(), varied=True)
     colors = [QColor(class_color(number)) for number in (0, 1)]
     for place, color in (((0, 0), colors[0]), ((1, 0), colors[1]), ((1, 1), colors[0])):
         assert rgb(shown.image.pixelColor(*place)) == tuple((100 + value) // 2 for value in rgb(color))
@@ -264,7 +265,9 @@ def test_what_the_engine_refuses_to_build_is_marked_with_its_way_out(
     context.draft.set("model.hidden", 64)
     qtbot.waitUntil(lambda: len(context.engine.summaries) == 2)
     problem = Problem("model.kind", "takes other data; choose mlp.", {"model.kind": "mlp"})
-    context.engine.summaries[-1].failed(Refusal("model.kind: takes other data; choose mlp.", "", (problem,)))
+    context.engine.summaries[-1].failed(
+        Refusal(message="model.kind: takes other data; choose mlp.", problems=(problem,))
+    )
     (marked,) = context.draft.problems()
     assert (marked.path, dict(marked.fix)) == ("model.kind", {"model.kind": "mlp"})
     assert context.draft.config() is None

@@ -20,6 +20,7 @@ from studio.pages.setup.previews.model_preview import ModelPreview
 from studio.pages.setup.previews.preview_frame import PreviewFrame
 from studio.pages.setup.previews.table_card import TableCard
 from tests.studio.pages_setup.fakes import FakeContext, model_summary, refusal
+from training.answers import TablePreview
 from training.config import parse_config
 from training.data.inspect import inspect_dataset
 
@@ -203,7 +204,8 @@ def test_a_click_hits_the_column_that_was_seen_although_a_preview_arrives(
     assert context.draft.value("dataset.targets") == ["gappy"]
     # Another file's columns wait until the list is closed.
     columns = [{"name": name, "holds": "text", "missing": 0, "distinct": 1, "role": ""} for name in ("x", "gappy")]
-    page.previews.dataset.table = {"columns": columns, "rows": [], "column_count": 2}
+    other = {"columns": columns, "rows": [], "column_count": 2}
+    page.previews.dataset.table = TablePreview.model_validate(other)
     page.previews.dataset.changed.emit()
     assert box_of(editor, "gappy")[1] == place
     assert box_of(editor, "gappy")[0].checkState(0) == Qt.CheckState.Checked

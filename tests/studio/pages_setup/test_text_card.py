@@ -12,6 +12,7 @@ from studio.pages.setup.previews.text_card import TextCard, mark_tokens
 from studio.theme import DARK, LIGHT, theme
 from studio.widgets.bars import BarModel
 from tests.studio.pages_setup.fakes import FakeContext, report
+from training.answers import DatasetReport
 
 
 def text_report(**changes: Any) -> dict[str, Any]:
@@ -82,7 +83,7 @@ def test_marks_stand_for_what_cannot_be_seen() -> None:
 
 
 def test_facts_tell_of_tokens() -> None:
-    rows = dict(fact_rows(text_report()))
+    rows = dict(fact_rows(DatasetReport.model_validate(text_report())))
     assert rows["Input shape"] == "64 tokens and the one that follows"
     assert rows["Tokens for training"] == "31,000"
     assert rows["Tokens for validation"] == "3,400"

@@ -8,12 +8,12 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from studio.actions.export_dialog import ExportDialog
-from studio.engine.messages import info_from
 from studio.engine.state import RunState
 from studio.state.context import AppContext
 from tests.studio.pages_train.test_train_page import MakeConfig, answer_next_export, click
 from tests.studio.window_driver import open_window, train_page
 from training.catalog.onnx_packages import no_onnx
+from training.protocol import Ready
 
 
 def test_a_format_that_the_engine_cannot_write_is_known_before_anything_is_filled_in(
@@ -27,7 +27,7 @@ def test_a_format_that_the_engine_cannot_write_is_known_before_anything_is_fille
     assert context.engine.info is not None
     assert context.engine.info.unwritable == {}
     reason = no_onnx("has no onnxruntime")
-    context.engine._pool.main.info = info_from({"torch": "2", "devices": ["cpu"], "unwritable": {"onnx": reason}})
+    context.engine._pool.main.info = Ready(torch="2", devices=("cpu",), unwritable={"onnx": reason})
     seen: list[tuple[bool, str]] = []
 
     def look(dialog: ExportDialog) -> None:

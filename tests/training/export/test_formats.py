@@ -24,6 +24,7 @@ from training.errors import CheckpointError, InputError, TrainingError
 from training.export import export_checkpoint, loader
 from training.export.bundle import load_bundle
 from training.export.source import render_source
+from training.protocol import ExportRequest, Ready, Refusal, Reply
 from training.runs.records.manifest import digest
 from training.serve import serve
 
@@ -237,11 +238,13 @@ def test_an_installation_without_onnx_is_told_in_words_for_terminal_and_window(
     assert "--to" not in said
     assert "pip" not in said
     assert not (tmp_path / "out").exists()
-    replies: list[dict[str, Any]] = []
-    export = {"id": 1, "action": "export", "checkpoint": str(spiral), "to": "onnx", "out": str(tmp_path / "out")}
-    serve([export], lambda reply: replies.append(dict(reply)))
-    assert ("onnx" in replies[0]["unwritable"]) is (fault == "missing")  # known beforehand, without loading anything
-    assert f"{replies[1]['message']}\n" == said
+    replies: list[Reply] = []
+    serve([ExportRequest(checkpoint=spiral, to="onnx", out=tmp_path / "out")], replies.append)
+    ready, refusal = replies
+    assert isinstance(ready, Ready)
+    assert ("onnx" in ready.unwritable) is (fault == "missing")  # known beforehand, without loading anything
+    assert isinstance(refusal, Refusal)
+    assert f"{refusal.message}\n" == said
 
 
 def test_onnx_is_installed_with_the_program_and_loaded_by_nobody_else() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
@@ -16,6 +13,7 @@ from studio.pages.setup.previews.text_card import TextCard
 from studio.state.formats import format_size
 from studio.theme import SPACING
 from studio.widgets import Bar, BarList, Card, KeyValueTable, Segmented, StatusPill, ThumbnailGrid, label, vbox
+from training.answers import DatasetReport, Points
 
 _MOST_HISTOGRAMS = 6
 _PART_TITLES = {"train": "for training", "validation": "for validation", "test": "for testing"}
@@ -24,10 +22,10 @@ _PART_TITLES = {"train": "for training", "validation": "for validation", "test":
 class DatasetPreview(QWidget):
     """Shows the answer of an inspection."""
 
-    def __init__(self, question: EngineQuery) -> None:
+    def __init__(self, question: EngineQuery[DatasetReport]) -> None:
         super().__init__()
         self._question = question
-        self._report: Mapping[str, Any] = {}
+        self._report = DatasetReport()
         self._samples = self._build_samples()
         self._classes = Card("Classes", "chart")
         self.bars = BarList(max_rows=10)
@@ -78,16 +76,16 @@ class DatasetPreview(QWidget):
             return
         self._report = report
         self._summary.setText(size_sentence(report))
-        has_images = "thumbnails" in report
+        has_images = report.thumbnails is not None
         self.grid.setVisible(has_images)
         self.variation.setVisible(has_images)
-        points = report.get("points", {})
-        self._scatter.setVisible(bool(points))
-        self._samples.setVisible(has_images or bool(points))
+        self._scatter.setVisible(report.points is not None)
+        self._samples.setVisible(has_images or report.points is not None)
         if has_images:
             self._show_images()
         else:
-            self._scatter.set_points(points.get("x", ()), points.get("y", ()), points.get("label", ()))
+            points = report.points or Points()
+            self._scatter.set_points(points.x, points.y, points.label)
         self._show_classes(report)
         self._show_values(report)
         self._show_left_out(report)
@@ -98,14 +96,14 @@ class DatasetPreview(QWidget):
     def _show_images(self) -> None:
         self.grid.set_thumbnails(thumbnails(self._report, varied=self.variation.current() == "varied"))
 
-    def _show_classes(self, report: Mapping[str, Any]) -> None:
-        names, masked = report["classes"], report.get("target") == "mask"
-        counts = report.get("place_counts", ()) if masked else report["counts"]["train"]
+    def _show_classes(self, report: DatasetReport) -> None:
+        names, masked = report.classes, report.target == "mask"
+        counts = report.place_counts if masked else report.counts["train"]
         self._classes.setVisible(len(counts) == len(names))  # values to predict are not counted
         if len(counts) != len(names):
             return
         total = sum(counts) or 1
-        what = "labels" if report.get("target") == "labels" else "classes"
+        what = "labels" if report.target == "labels" else "classes"
         self._classes.set_title(what.capitalize())
         self._classes.set_subtitle(
             "Colors in the images above, and the share of their pixels"
@@ -115,7 +113,7 @@ class DatasetPreview(QWidget):
         self.bars.set_bars(
             [
                 Bar(
-                    str(name),
+                    name,
                     count,
                     text=f"{count / total:.1%}" if masked else "",
                     tooltip=f"{name}: {count:,} ({count / total:.1%})",
@@ -126,25 +124,25 @@ class DatasetPreview(QWidget):
             ]
         )
 
-    def _show_values(self, report: Mapping[str, Any]) -> None:
-        histograms = report.get("histograms", ())
+    def _show_values(self, report: DatasetReport) -> None:
+        histograms = report.histograms
         self._values.setVisible(bool(histograms))
         for number, shown in enumerate(self.histograms):
             shown.setVisible(number < len(histograms))
             if number < len(histograms):
                 found = histograms[number]
-                shown.set_counts(found["name"], found["low"], found["high"], found["counts"])
-        more = len(report["classes"]) - len(histograms)
+                shown.set_counts(found.name, found.low, found.high, found.counts)
+        more = len(report.classes) - len(histograms)
         self._values.set_subtitle(f"The first {len(histograms)}, and {more} more" if histograms and more else "")
 
-    def _show_left_out(self, report: Mapping[str, Any]) -> None:
-        skipped, total = report.get("skipped", ()), int(report.get("skipped_total", 0))
+    def _show_left_out(self, report: DatasetReport) -> None:
+        skipped, total = report.skipped, report.skipped_total
         self._left_out.setVisible(total > 0)
         self._left_out_count.set_status(f"{total:,} file{'s' if total != 1 else ''}", "warning")
         self.left_out_list.clear()
         for item in skipped:
-            row = QListWidgetItem(f"{item['path']}\n{item['reason']}")
-            row.setToolTip(f"{item['path']}: {item['reason']}")
+            row = QListWidgetItem(f"{item.path}\n{item.reason}")
+            row.setToolTip(f"{item.path}: {item.reason}")
             self.left_out_list.addItem(row)
         if total > len(skipped):
             self.left_out_list.addItem(f"and {total - len(skipped):,} more")
@@ -162,34 +160,26 @@ def _word_list() -> QListWidget:
     return words
 
 
-def size_sentence(report: Mapping[str, Any]) -> str:
+def size_sentence(report: DatasetReport) -> str:
     """How many samples each part has."""
-    parts = [f"{count:,} {_PART_TITLES.get(part, part)}" for part, count in report["samples"].items()]
+    parts = [f"{count:,} {_PART_TITLES.get(part, part)}" for part, count in report.samples.items()]
     return ", ".join(parts) + "."
 
 
-def fact_rows(report: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Shape, normalization and how batches will be made."""
-    shape = [int(side) for side in report["shape"]]
+def fact_rows(report: DatasetReport) -> list[tuple[str, str]]:
+    """Shape and size."""
+    shape = report.shape
     if len(shape) == 3:
         color = {1: "grayscale", 3: "RGB"}.get(shape[0], f"{shape[0]} channels")
         rows = [("Input shape", f"{shape[2]} × {shape[1]} pixels, {color}")]
     elif len(shape) == 2:
         rows = [("Query shape", f"up to {shape[0]} items of {shape[1]} number{'s' if shape[1] != 1 else ''}")]
-    elif report.get("layout") == "tokens":
+    elif report.layout == "tokens":
         rows = [("Input shape", f"{shape[0]:,} tokens and the one that follows")]
-        counts = report.get("token_counts", {}).items()
-        rows += [(f"Tokens {_PART_TITLES[part]}", f"{count:,}") for part, count in counts]
+        rows += [(f"Tokens {_PART_TITLES[part]}", f"{count:,}") for part, count in report.token_counts.items()]
     else:
         rows = [("Input shape", f"{shape[0]} number{'s' if shape[0] != 1 else ''}")]
     rows.append(("Samples", size_sentence(report).rstrip(".")))
-    normalisation = report.get("normalisation")
-    if normalisation:
-        rows.append(("Mean", ", ".join(f"{value:.3f}" for value in normalisation["mean"])))
-        rows.append(("Standard deviation", ", ".join(f"{value:.3f}" for value in normalisation["std"])))
-    if report.get("bytes"):
-        rows.append(("Size in memory", format_size(int(report["bytes"]))))
-    batches = report.get("batches")
-    if batches:
-        rows.append(("Batches", f"{batches['mode'].capitalize()}: {batches['reason']}"))
+    if report.bytes:
+        rows.append(("Size in memory", format_size(report.bytes)))
     return rows

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.engine.client import Ticket
-from studio.engine.host import Done, Failed, Progress
-from studio.engine.messages import Refusal, problems_from
+from studio.engine.host import HandleFailure, ShowProgress
 from studio.forms.messages import as_sentence, with_titles
 from studio.state.drafts.draft import Draft
+from training.answers import DatasetReport, Preview, TablePreview
 from training.config import RunConfig
 from training.errors import Problem
+from training.protocol import Refusal, Settings
+
+PreviewT = TypeVar("PreviewT", bound=Preview)
 
 DEBOUNCE = 400  # milliseconds of rest after the last edit
 
 About = Callable[[Draft], tuple[object, object]]
 """Which data an answer is of, and what is learned of it."""
 
+Ask = Callable[[Settings, Callable[[PreviewT], object], HandleFailure, ShowProgress], Ticket]
+"""One of the host's questions: ``inspect_dataset``, ``summarize_model``."""
 
-Ask = Callable[[Mapping[str, Any], Done, Failed, Progress], Ticket]
-"""One of the host's questions: ``inspect_dataset``, ``summarise_model``."""
 
-
-class EngineQuery(QObject):
+class EngineQuery(QObject, Generic[PreviewT]):
     """Keeps one answer in step with the draft.
 
     ``sections`` must be right before it is asked; ``depends_on`` gives what the answer depends on, so that another
@@ -40,7 +42,7 @@ class EngineQuery(QObject):
 
     def __init__(
         self,
-        ask: Ask,
+        ask: Ask[PreviewT],
         draft: Draft,
         sections: tuple[str, ...],
         depends_on: Callable[[RunConfig], object],
@@ -50,8 +52,8 @@ class EngineQuery(QObject):
         delay: int = DEBOUNCE,
     ) -> None:
         super().__init__(parent)
-        self.answer: dict[str, Any] | None = None
-        self.table: dict[str, Any] | None = None  # of a dataset that is one; also while its columns' roles are refused
+        self.answer: PreviewT | None = None
+        self.table: TablePreview | None = None  # of a dataset that is one; also while its columns' roles are refused
         self.notes: list[str] = []  # of the answer, with settings called as the forms call them
         self.refusal = ""
         self.problems: tuple[Problem, ...] = ()  # the settings that the refusal is about
@@ -149,8 +151,7 @@ class EngineQuery(QObject):
         self._key = None  # asked for once more, even where the data turns out to be the same, named otherwise
         self.unread = True
         if self.table is not None:
-            columns = [{**column, "role": ""} for column in self.table["columns"]]
-            self.table = {**self.table, "columns": columns} if same_data else None
+            self.table = self.table.without_roles() if same_data else None
         self.changed.emit()
 
     def _ask_now(self) -> None:
@@ -162,27 +163,27 @@ class EngineQuery(QObject):
         serial = self._serial
         self.progress = ("", None)
 
-        def done(answer: dict[str, Any]) -> None:
+        def handle_result(answer: PreviewT) -> None:
             if serial == self._serial:
-                refused = answer.get("refused", "")
-                self.problems, self._refused = problems_from(answer), bool(refused)
+                refused = answer.refused
+                self.problems, self._refused = answer.problems, bool(refused)
                 self.answer, self.refusal = (None, self._without_setting(refused)) if refused else (answer, "")
-                self.notes = [with_titles(str(note), self._draft.kind) for note in answer.get("notes", ())]
-                self.table = answer.get("table")
+                self.notes = [with_titles(note, self._draft.kind) for note in answer.notes]
+                self.table = answer.table if isinstance(answer, DatasetReport) else None
                 self._finish()
 
-        def failed(refusal: Refusal) -> None:
+        def handle_failure(refusal: Refusal) -> None:
             if serial == self._serial:
                 self.answer, self.table, self.refusal = None, None, self._without_path(refusal)
                 self.problems, self._refused = settings_blamed(refusal, config), True
                 self._finish()
 
-        def progress(text: str, fraction: float | None) -> None:
+        def show_progress(text: str, fraction: float | None) -> None:
             if serial == self._serial:
                 self.progress = (text, fraction)
                 self.changed.emit()
 
-        self._ticket = self._ask(config.model_dump(mode="json"), done, failed, progress)
+        self._ticket = self._ask(config.model_dump(mode="json"), handle_result, handle_failure, show_progress)
 
     def _finish(self) -> None:
         self._ticket = None

@@ -46,31 +46,24 @@ class LoopPreview(QWidget):
         self._total.set_value(f"{about}{length.total_steps:,}")
         self._per_step.set_value(f"{config.loop.batch_size * config.loop.accumulation:,}")
         self._basis.setText(basis(config, length))
-        self._table.set_rows([("Validation", validations(config)), *self._sizes(config, length), *self._batches()])
+        self._table.set_rows([("Validation", validations(config)), *self._sizes(config, length)])
 
     def _sizes(self, config: RunConfig, length: RunLength) -> list[tuple[str, str]]:
         model = self._previews.model.answer
         saved = checkpoints(config, length)
         if model is None:
             return [("Checkpoints", saved), ("Disk and memory", "Known when the model can be built")]
-        one = checkpoint_bytes(config, model["parameter_bytes"], model["buffer_bytes"])
+        one = checkpoint_bytes(config, model.parameter_bytes, model.buffer_bytes)
         kept = config.checkpoints.keep_last + 1
         return [
             ("Checkpoints", saved),
             ("Disk", f"About {format_size(one)} for each checkpoint, {format_size(one * kept)} for the {kept} kept"),
             (
                 "Memory",
-                f"About {format_size(training_bytes(config, model['parameter_bytes'], model['buffer_bytes']))} for weights, "
+                f"About {format_size(training_bytes(config, model.parameter_bytes, model.buffer_bytes))} for weights, "
                 "gradients and optimizer; plus activations (measured by Check)",
             ),
         ]
-
-    def _batches(self) -> list[tuple[str, str]]:
-        report = self._previews.dataset.answer or {}
-        batches = report.get("batches")
-        if not batches:
-            return []
-        return [("Batches", f"{batches['mode'].capitalize()}: {batches['reason']}")]
 
 
 def validations(config: RunConfig) -> str:

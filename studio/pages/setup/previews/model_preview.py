@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
@@ -12,6 +11,7 @@ from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.state.formats import format_size
 from studio.theme import SPACING
 from studio.widgets import BigNumber, Card, dress_table, hbox, vbox
+from training.answers import Layer, ModelSummary
 from training.errors import pluralize
 
 AnyIndex = QModelIndex | QPersistentModelIndex
@@ -26,9 +26,9 @@ class LayerTable(QAbstractTableModel):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._layers: Sequence[Mapping[str, Any]] = ()
+        self._layers: Sequence[Layer] = ()
 
-    def replace(self, layers: Sequence[Mapping[str, Any]]) -> None:
+    def replace(self, layers: Sequence[Layer]) -> None:
         """Show other layers."""
         self.beginResetModel()
         self._layers = layers
@@ -47,7 +47,7 @@ class LayerTable(QAbstractTableModel):
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             layer = self._layers[index.row()]
-            return (layer["name"] or "the whole", layer["type"], _shape(layer), _count(layer))[index.column()]
+            return (layer.name or "the whole", layer.type, _shape(layer), _count(layer))[index.column()]
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -59,12 +59,12 @@ class LayerTable(QAbstractTableModel):
         return None
 
 
-def _shape(layer: Mapping[str, Any]) -> str:
-    return " × ".join(map(str, layer["output_shape"])) if layer["output_shape"] is not None else "–"
+def _shape(layer: Layer) -> str:
+    return " × ".join(map(str, layer.output_shape)) if layer.output_shape is not None else "–"
 
 
-def _count(layer: Mapping[str, Any]) -> str:
-    return f"{layer['parameters']:,}" if layer["parameters"] else "–"
+def _count(layer: Layer) -> str:
+    return f"{layer.parameters:,}" if layer.parameters else "–"
 
 
 def _describe_target(target: str, names: int) -> str:
@@ -83,7 +83,7 @@ def _describe_target(target: str, names: int) -> str:
 class ModelPreview(QWidget):
     """Three figures and the table."""
 
-    def __init__(self, question: EngineQuery) -> None:
+    def __init__(self, question: EngineQuery[ModelSummary]) -> None:
         super().__init__()
         self._question = question
         self._parameters = BigNumber("Parameters")
@@ -117,13 +117,12 @@ class ModelPreview(QWidget):
         answer = self._question.answer
         if answer is None:
             return
-        fixed = answer["parameters"] - answer["trainable_parameters"]
-        self._parameters.set_value(f"{answer['parameters']:,}")
+        fixed = answer.parameters - answer.trainable_parameters
+        self._parameters.set_value(f"{answer.parameters:,}")
         self._parameters.set_delta(f"{fixed:,} of them frozen" if fixed else "")
-        self._memory.set_value(format_size(answer["parameter_bytes"]))
-        shape = answer.get("input_shape") or ()
-        self._input.set_value(" × ".join(map(str, shape)) or "–")
-        self._input.set_delta(_describe_target(answer.get("target", "class"), answer.get("classes") or 0))
-        self._layers.replace(answer["layers"])
-        rows = min(len(answer["layers"]), _MOST_ROWS)
+        self._memory.set_value(format_size(answer.parameter_bytes))
+        self._input.set_value(" × ".join(map(str, answer.input_shape)) or "–")
+        self._input.set_delta(_describe_target(answer.target, answer.classes))
+        self._layers.replace(answer.layers)
+        rows = min(len(answer.layers), _MOST_ROWS)
         self._table.setFixedHeight(rows * _ROW_HEIGHT + self._table.horizontalHeader().sizeHint().height() + 6)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
@@ -12,8 +12,9 @@ from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.pages.setup.previews.run_length import RunLength
 from studio.theme import SPACING
 from studio.widgets import Card, KeyValueTable, format_number, label, vbox
+from training.answers import ParameterGroup
 from training.config import RunConfig
-from training.errors import ConfigError
+from training.errors import ConfigError, pluralize
 from training.schedules import describe, make_run_schedule, swa_first
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class OptimizationPreview(QWidget):
             self._say_nothing("Fix the highlighted fields to see the curve.")
             return
         answer = self._previews.model.answer
-        self._groups.set_rows(parameter_groups(config, answer.get("groups") if answer is not None else None))
+        self._groups.set_rows(parameter_groups(config, answer.groups if answer is not None else None))
         try:
             schedule = make_run_schedule(config, length.total_steps)
         except ConfigError as error:
@@ -103,8 +104,8 @@ def _spread(total: int) -> list[int]:
 
 def basis(config: RunConfig, length: RunLength) -> str:
     """What the curve and all figures are laid out over."""
-    epochs = "1 epoch" if config.loop.epochs == 1 else f"{config.loop.epochs:,} epochs"
-    steps = f"{length.total_steps:,} step{'s' if length.total_steps != 1 else ''}"
+    epochs = pluralize(config.loop.epochs, "epoch")
+    steps = pluralize(length.total_steps, "step")
     how = f"Over {steps}: {epochs} of {length.steps_per_epoch:,}"
     if length.limited:
         how = f"Over {steps}, the maximum"
@@ -113,13 +114,13 @@ def basis(config: RunConfig, length: RunLength) -> str:
     return f"{how}."
 
 
-def parameter_groups(config: RunConfig, groups: Sequence[Mapping[str, Any]] | None) -> list[tuple[str, str]]:
+def parameter_groups(config: RunConfig, groups: Sequence[ParameterGroup] | None) -> list[tuple[str, str]]:
     """Each group of parameters that is trained alike, as far as ``groups`` of the engine tell it already, in words."""
     decay = config.optimizer.weight_decay
     words = f"weight decay {format_number(decay)}" if decay else "no weight decay"
     if groups is None:
         return [("Parameters", f"{words[:1].upper()}{words[1:]}, where it is applied")]
-    return [(_name_group(str(group["name"])), _in_words(group, words)) for group in groups]
+    return [(_name_group(group.name), _in_words(group, words)) for group in groups]
 
 
 def _name_group(name: str) -> str:
@@ -133,12 +134,11 @@ def _name_group(name: str) -> str:
     return f"{name[:1].upper()}{name[1:]}"
 
 
-def _in_words(group: Mapping[str, Any], decay: str) -> str:
-    parameters, tensors = int(group["parameters"]), int(group["tensors"])
-    parts = [f"{parameters:,} parameters in {tensors:,} tensor{'s' if tensors != 1 else ''}"]
-    if group["lr_scale"] == 0.0:
+def _in_words(group: ParameterGroup, decay: str) -> str:
+    parts = [f"{group.parameters:,} parameters in {pluralize(group.tensors, 'tensor')}"]
+    if group.lr_scale == 0.0:
         return f"{parts[0]}, not trained"
-    parts.append(decay if group["decays"] else "no weight decay")
-    if group["lr_scale"] != 1.0:
-        parts.append(f"rate ×\u00a0{_rate(group['lr_scale'])}")
+    parts.append(decay if group.decays else "no weight decay")
+    if group.lr_scale != 1.0:
+        parts.append(f"rate ×\u00a0{_rate(group.lr_scale)}")
     return ", ".join(parts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -53,11 +52,11 @@ class PreviewModel(QObject):
         super().__init__(parent)
         self.draft = draft
         self.dataset = EngineQuery(
-            partial(engine.ask, "inspect_dataset"), draft, ("dataset",), _dataset_key, _data_chosen, self, delay=delay
+            engine.inspect_dataset, draft, ("dataset",), _dataset_key, _data_chosen, self, delay=delay
         )
         built_of = ("dataset", "model", "objective")
         self.model = EngineQuery(
-            partial(engine.ask, "summarise_model"), draft, built_of, _model_key, _network_chosen, self, delay=delay
+            engine.summarize_model, draft, built_of, _model_key, _network_chosen, self, delay=delay
         )
         self._set_problems: tuple[Problem, ...] = ()
         for question in (self.dataset, self.model):
@@ -88,7 +87,7 @@ class PreviewModel(QObject):
     @property
     def samples(self) -> int | None:
         """How many samples are trained on; None while the dataset has not been read."""
-        return None if self.dataset.answer is None else int(self.dataset.answer["samples"]["train"])
+        return None if self.dataset.answer is None else self.dataset.answer.samples["train"]
 
     def length(self) -> RunLength | None:
         """How long the run will be; None while the settings that decide it are wrong."""
@@ -126,4 +125,4 @@ class PreviewModel(QObject):
         if answer is None or self.dataset.unread or config is None or config.dataset.target is not None:
             return []
         known = list(task_problems(config))
-        return [problem for problem in task_problems(config, answer.get("target")) if problem not in known]
+        return [problem for problem in task_problems(config, answer.target) if problem not in known]

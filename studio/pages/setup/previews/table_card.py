@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QBrush, QColor, QResizeEvent
@@ -13,6 +12,8 @@ from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.theme import theme
 from studio.widgets import Card, StatusPill, dress_table
+from training.answers import Column, DatasetReport, TablePreview
+from training.errors import pluralize
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 _NO_PARENT = QModelIndex()
@@ -30,19 +31,19 @@ class ColumnTable(QAbstractTableModel):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._columns: Sequence[Mapping[str, Any]] = ()
+        self._columns: Sequence[Column] = ()
         self._rows: Sequence[Sequence[str]] = ()
         self._order: Sequence[int] = ()
 
-    def replace(self, table: Mapping[str, Any]) -> None:
-        """Show another table, as ``training.data.tables.table_preview`` describes it."""
-        columns = table["columns"]
+    def replace(self, table: TablePreview) -> None:
+        """Show another table, as ``training.data.tables.table_preview`` has it."""
+        columns = table.columns
         self.beginResetModel()
         # While the roles are being asked for, nothing moves.
-        if any(column["role"] for column in columns) or len(columns) != len(self._order):
-            self._order = sorted(range(len(columns)), key=lambda at: columns[at]["role"] != "target")
+        if any(column.role for column in columns) or len(columns) != len(self._order):
+            self._order = sorted(range(len(columns)), key=lambda at: columns[at].role != "target")
         self._columns = [columns[at] for at in self._order]
-        self._rows = [[row[at] for at in self._order] for row in table["rows"]]
+        self._rows = [[row[at] for at in self._order] for row in table.rows]
         self.endResetModel()
 
     def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
@@ -56,36 +57,32 @@ class ColumnTable(QAbstractTableModel):
             return None
         column, row = self._columns[index.column()], index.row()
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            return self._about(column)[row] if row < len(_ABOUT) else self._rows[row - len(_ABOUT)][index.column()]
+            return _describe(column)[row] if row < len(_ABOUT) else self._rows[row - len(_ABOUT)][index.column()]
         if role == Qt.ItemDataRole.ForegroundRole:
-            return _brush(_ink(column["role"], about=row < len(_ABOUT)))
-        if role == Qt.ItemDataRole.BackgroundRole and column["role"] == "target":
+            return _brush(_ink(column.role, about=row < len(_ABOUT)))
+        if role == Qt.ItemDataRole.BackgroundRole and column.role == "target":
             return _brush(theme().palette.accent_soft)
-        if role == Qt.ItemDataRole.TextAlignmentRole and column["holds"] in _FIGURES:
+        if role == Qt.ItemDataRole.TextAlignmentRole and column.holds in _FIGURES:
             return _RIGHT
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if role == Qt.ItemDataRole.TextAlignmentRole and orientation == Qt.Orientation.Horizontal:
-            return _RIGHT if self._columns[section]["holds"] in _FIGURES else _LEFT
+            return _RIGHT if self._columns[section].holds in _FIGURES else _LEFT
         if role == Qt.ItemDataRole.DisplayRole:
             if orientation == Qt.Orientation.Horizontal:
-                return self._columns[section]["name"]
+                return self._columns[section].name
             return _ABOUT[section] if section < len(_ABOUT) else f"{section - len(_ABOUT) + 1}"
         if role == Qt.ItemDataRole.ToolTipRole and orientation == Qt.Orientation.Horizontal:
             column = self._columns[section]
-            return f"{column['name']}: {', '.join(filter(None, self._about(column)[:3]))}"
+            return f"{column.name}: {', '.join(filter(None, _describe(column)[:3]))}"
         return None
 
-    @staticmethod
-    def _about(column: Mapping[str, Any]) -> tuple[str, str, str, str]:
-        distinct = column["distinct"]
-        return (
-            str(column["role"]),
-            str(column["holds"]),
-            "" if distinct is None else f"{distinct:,} unique",
-            f"{column['missing']:,}" if column["missing"] else "none",
-        )
+
+def _describe(column: Column) -> tuple[str, str, str, str]:
+    """What stands in the rows ``_ABOUT``."""
+    distinct = "" if column.distinct is None else f"{column.distinct:,} unique"
+    return column.role, column.holds, distinct, f"{column.missing:,}" if column.missing else "none"
 
 
 def _ink(role: str, about: bool) -> str:
@@ -125,10 +122,10 @@ class ColumnView(QTableView):
 class TableCard(Card):
     """Follows ``question`` and is there only while its dataset is a table."""
 
-    def __init__(self, question: EngineQuery) -> None:
+    def __init__(self, question: EngineQuery[DatasetReport]) -> None:
         super().__init__("Table", "list")
         self._question = question
-        self._shown: Mapping[str, Any] | None = None
+        self._shown: TablePreview | None = None
         self.model = ColumnTable(self)
         self.view = ColumnView()
         self.view.setModel(self.model)
@@ -157,8 +154,7 @@ class TableCard(Card):
         self._shown = table
         self.model.replace(table)
         self.view.fit_columns()
-        columns = int(table["column_count"])
-        self._count.set_status(f"{columns:,} column{'s' if columns != 1 else ''}", "neutral")
+        self._count.set_status(pluralize(table.column_count, "column"), "neutral")
         rows = min(self.model.rowCount(), _MOST_ROWS)
         frame = self.view.horizontalHeader().sizeHint().height() + self.view.horizontalScrollBar().sizeHint().height()
         self.view.setFixedHeight(rows * _ROW_HEIGHT + frame + 6)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
@@ -12,6 +11,7 @@ from PySide6.QtWidgets import QLabel
 from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.theme import theme
 from studio.widgets import Bar, BarList, Card, StatusPill, label, separator
+from training.answers import DatasetReport
 
 _KINDS = {
     "characters": "Each character is a token.",
@@ -25,10 +25,10 @@ _MOST_TEXTS = 3
 class TextCard(Card):
     """Follows ``question`` and is there only while its dataset is text."""
 
-    def __init__(self, question: EngineQuery) -> None:
+    def __init__(self, question: EngineQuery[DatasetReport]) -> None:
         super().__init__("Text", "file")
         self._question = question
-        self._shown: Mapping[str, Any] | None = None
+        self._shown: DatasetReport | None = None
         self._size = StatusPill("", "neutral")
         self.add_action(self._size)
         self._names = [label("", "caption") for _ in range(_MOST_TEXTS)]
@@ -48,29 +48,29 @@ class TextCard(Card):
         if answer is None or answer is self._shown:
             return
         self._shown = answer
-        self.setVisible("texts" in answer)
-        if "texts" not in answer:
+        self.setVisible(answer.texts is not None)
+        if answer.texts is None:
             return
-        self._size.set_status(f"{len(answer['classes']):,} tokens", "neutral")
-        self.set_subtitle(f"As the model gets it. {_KINDS[str(answer['vocabulary'])]}")
+        self._size.set_status(f"{len(answer.classes):,} tokens", "neutral")
+        self.set_subtitle(f"As the model gets it. {_KINDS[answer.vocabulary]}")
         self._show_texts()
         self.bars.set_bars(
             [
-                Bar(_name(row["name"]), row["share"], f"{row['share']:.1%}", f"{row['name']!r}: {row['share']:.2%}")
-                for row in answer["frequent"]
+                Bar(_name(row.name), row.share, f"{row.share:.1%}", f"{row.name!r}: {row.share:.2%}")
+                for row in answer.frequent
             ]
         )
 
     def _show_texts(self) -> None:
-        texts = () if self._shown is None else self._shown.get("texts", ())
-        whole = self._shown is not None and self._shown.get("vocabulary") != "bpe"
+        texts = (self._shown.texts or ()) if self._shown else ()
+        whole = self._shown is not None and self._shown.vocabulary != "bpe"
         for number, (name, shown) in enumerate(zip(self._names, self.texts, strict=True)):
             there = number < len(texts)
             name.setVisible(there)
             shown.setVisible(there)
             if there:
-                name.setText(str(texts[number]["name"]).capitalize())
-                shown.setText(mark_tokens(texts[number]["tokens"], shades=not whole))
+                name.setText(texts[number].name.capitalize())
+                shown.setText(mark_tokens(texts[number].tokens, shades=not whole))
 
 
 def mark_tokens(tokens: Sequence[str], *, shades: bool) -> str:

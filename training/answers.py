@@ -1,0 +1,179 @@
+"""What an engine tells of a run before it begins, and of an export: records that the window reads. No torch, no Qt."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+
+from training.data_report import Skipped
+from training.errors import Problem
+from training.events import Found
+from training.facts import Target
+
+
+def _name_parts(problem: object) -> object:
+    return dict(zip(("path", "message", "fix"), problem, strict=False)) if isinstance(problem, list) else problem
+
+
+Problems = tuple[
+    Annotated[
+        Problem,
+        BeforeValidator(_name_parts),
+        PlainSerializer(lambda problem: [problem.path, problem.message, dict(problem.fix)]),
+    ],
+    ...,
+]
+"""The settings to change; in JSON each is a list: path, message, and the way out where the engine knows one."""
+
+
+class Answer(BaseModel):
+    """An engine of another version may leave out, or add, entries."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Points(Answer):
+    """The first two features of some samples."""
+
+    x: tuple[float, ...] = ()
+    y: tuple[float, ...] = ()
+    label: tuple[str, ...] = ()
+
+
+class ValueCounts(Answer):
+    """How many training samples lie in each of equal intervals from ``low`` to ``high``."""
+
+    name: str
+    low: float
+    high: float
+    counts: tuple[int, ...]
+
+
+class Sample(Answer):
+    """An image, uint8 row by row, channels last: augmented as the model sees it, and as it was; with their masks, the class
+    number of each pixel. ``detail`` names its values to predict, ``varied_detail`` what it is mixed of."""
+
+    label: str
+    index: int
+    width: int
+    height: int
+    channels: int
+    pixels_base64: str
+    original_base64: str
+    mask_base64: str | None = None
+    original_mask_base64: str | None = None
+    detail: str = ""
+    varied_detail: str = ""
+
+
+class TextWindow(Answer):
+    name: str
+    tokens: tuple[str, ...]
+
+
+class TokenShare(Answer):
+    name: str
+    share: float
+
+
+class Column(Answer):
+    """A column of a table: what it holds in a word or two, how many values are missing and how many differ (None of what
+    cannot be compared), and what it is for as the settings stand ("" where that cannot be told)."""
+
+    name: str
+    holds: str
+    missing: int
+    distinct: int | None
+    role: str
+
+
+class TablePreview(Answer):
+    """``rows`` are the first ones, as texts; of ``column_count`` columns the targets and the first ones."""
+
+    columns: tuple[Column, ...]
+    column_count: int
+    rows: tuple[tuple[str, ...], ...]
+
+    def without_roles(self) -> TablePreview:
+        """The table while nobody knows what its columns are for."""
+        return self.model_copy(update={"columns": tuple(each.model_copy(update={"role": ""}) for each in self.columns)})
+
+
+class Preview(Answer):
+    """``notes`` is what there is to say. Where nothing can be shown, ``refused`` says why, and ``problems`` name the settings."""
+
+    notes: tuple[str, ...] = ()
+    refused: str = ""
+    problems: Problems = ()
+
+
+class DatasetReport(Preview):
+    """What ``training.data.inspect`` finds; of a table whose columns cannot play their roles, ``table`` alone."""
+
+    layout: str = ""
+    target: Target = "class"
+    classes: tuple[str, ...] = ()
+    counts: dict[str, tuple[int, ...]] = {}
+    samples: dict[str, int] = {}
+    shape: tuple[int, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    skipped_total: int = 0
+    given: tuple[str, ...] = ()
+    bytes: int = 0
+    histograms: tuple[ValueCounts, ...] = ()
+    points: Points | None = None
+    thumbnails: tuple[Sample, ...] | None = None  # of images
+    place_counts: tuple[int, ...] = ()
+    texts: tuple[TextWindow, ...] | None = None  # of text
+    vocabulary: str = ""
+    token_counts: dict[str, int] = {}
+    frequent: tuple[TokenShare, ...] = ()
+    table: TablePreview | None = None
+
+
+class Layer(Answer):
+    """A layer of a network; ``name`` is "" for the network itself, ``output_shape`` None where it is not called."""
+
+    name: str
+    type: str
+    output_shape: tuple[int, ...] | None
+    parameters: int
+
+
+class ParameterGroup(Answer):
+    """Parameters that are trained alike; a factor ``lr_scale`` of 0: frozen."""
+
+    name: str
+    tensors: int
+    parameters: int
+    decays: bool
+    lr_scale: float
+
+
+class ModelSummary(Preview):
+    """What ``training.models.summarize`` finds, and what the network is built for."""
+
+    layers: tuple[Layer, ...] = ()
+    parameters: int = 0
+    trainable_parameters: int = 0
+    parameter_bytes: int = 0
+    buffer_bytes: int = 0
+    input_shape: tuple[int, ...] = ()
+    target: Target = "class"
+    classes: int = 0
+    groups: tuple[ParameterGroup, ...] | None = None
+
+
+class Findings(Answer):
+    """What ``training.doctor`` has to say."""
+
+    findings: tuple[Found, ...] = ()
+
+
+class ExportResult(Answer):
+    """``path`` is the main file of ``files``, ``max_difference`` the largest one of a logit after loading it again."""
+
+    path: str = ""
+    files: tuple[str, ...] = ()
+    max_difference: float = 0.0

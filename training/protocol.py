@@ -1,0 +1,245 @@
+"""The conversation between the window and its engine: requests, replies, and their JSON. No torch, no Qt.
+
+Both sides read only here what the other one wrote; what cannot be read becomes a sentence.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
+
+from training.answers import Problems
+from training.runs.records.forms import StatusRecord
+
+Settings = dict[str, JsonValue]
+"""A configuration, by sections."""
+
+
+class Message(BaseModel):
+    """``id`` is a request's own number, and that of the request a reply is for."""
+
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
+
+    id: int = 0
+
+
+class RunRequest(Message):
+    """Train ``config`` as a new run of ``workspace``."""
+
+    action: Literal["run"] = "run"
+    config: Settings
+    workspace: Path
+
+
+class ResumeRequest(Message):
+    """Continue the run in ``target``, or from that checkpoint; ``overrides`` are "section.key=value"."""
+
+    action: Literal["resume"] = "resume"
+    target: Path
+    overrides: tuple[str, ...] = ()
+
+
+class BranchRequest(Message):
+    """A new run of ``config`` that starts from ``checkpoint``."""
+
+    action: Literal["branch"] = "branch"
+    checkpoint: Path
+    config: Settings
+    workspace: Path
+
+
+class InspectDataset(Message):
+    """Answered by an ``answers.DatasetReport``."""
+
+    action: Literal["inspect_dataset"] = "inspect_dataset"
+    config: Settings
+
+
+class SummarizeModel(Message):
+    """Answered by an ``answers.ModelSummary``."""
+
+    action: Literal["summarise_model"] = "summarise_model"
+    config: Settings
+
+
+class CheckRequest(Message):
+    """Answered by ``answers.Findings``."""
+
+    action: Literal["check"] = "check"
+    config: Settings
+    workspace: Path | None = None
+
+
+class ExportRequest(Message):
+    """Answered by an ``answers.ExportResult``."""
+
+    action: Literal["export"] = "export"
+    checkpoint: Path
+    to: str
+    out: Path
+    large_data: bool = False
+
+
+class DetachRequest(Message):
+    """The run goes on without the window; answered by an empty ``Done``."""
+
+    action: Literal["detach"] = "detach"
+
+
+class IfWindowDies(Message):
+    """What becomes of a run when the window vanishes without a word; not answered."""
+
+    action: Literal["if_window_dies"] = "if_window_dies"
+    keep_training: bool = False
+
+
+class Quit(Message):
+    """No more requests; not answered."""
+
+    action: Literal["quit"] = "quit"
+
+
+class UnknownRequest(Message):
+    """Of another version; or of this one, with a ``fault``."""
+
+    action: JsonValue = None
+    fault: str = ""
+
+
+TrainRequest = RunRequest | ResumeRequest | BranchRequest
+KnownRequest = (
+    TrainRequest | InspectDataset | SummarizeModel | CheckRequest | ExportRequest | DetachRequest | IfWindowDies | Quit
+)
+Request = KnownRequest | UnknownRequest
+
+
+class Ready(Message):
+    """The greeting of a warm engine. ``unwritable`` are formats of export that its Python cannot write, with the reasons."""
+
+    reply: Literal["ready"] = "ready"
+    torch: str = ""
+    devices: tuple[str, ...] = ()
+    unwritable: dict[str, str] = {}
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.devices).upper()} · PyTorch {self.torch}"
+
+
+class Started(Message):
+    """The run has its folder."""
+
+    reply: Literal["started"] = "started"
+    run: str = ""
+    folder: Path
+
+
+class Progress(Message):
+    """How far the work on a request is."""
+
+    reply: Literal["progress"] = "progress"
+    text: str = ""
+    fraction: float | None = None
+
+
+class FinishedRun(StatusRecord):
+    """The status record that a run leaves, and where it lies."""
+
+    folder: str
+
+
+class Finished(Message):
+    """The run came back. ``reusable``: the engine is fit for the next one."""
+
+    reply: Literal["finished"] = "finished"
+    result: FinishedRun
+    reusable: bool = False
+
+
+class Done(Message):
+    """``result`` is one of the ``answers``, as the request says."""
+
+    reply: Literal["done"] = "done"
+    result: dict[str, JsonValue] = {}
+
+
+class Refusal(Message):
+    """The engine will not do what was asked; ``problems`` name the settings to change."""
+
+    reply: Literal["refused"] = "refused"
+    message: str = ""
+    advice: str = ""
+    problems: Problems = ()
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.advice}".strip()
+
+
+Reply = Ready | Started | Progress | Finished | Done | Refusal
+
+_REQUESTS: TypeAdapter[KnownRequest] = TypeAdapter(Annotated[KnownRequest, Field(discriminator="action")])
+_REPLIES: TypeAdapter[Reply] = TypeAdapter(Annotated[Reply, Field(discriminator="reply")])
+
+
+def parse_request(line: bytes) -> Request | None:
+    """The request in a line of JSON; None for what is none."""
+    data = _parse_object(line)
+    if data is None:
+        return None
+    try:
+        return _REQUESTS.validate_python(data)
+    except ValidationError as error:
+        return UnknownRequest(id=_read_id(data), action=data.get("action"), fault=_describe(error))
+
+
+def parse_reply(line: bytes) -> Reply | None:
+    """The reply in a line of JSON; None for text that a library printed, and for a kind of reply that this version does not
+    know. One that is not as it should be is a refusal."""
+    data = _parse_object(line)
+    if data is None:
+        return None
+    try:
+        return _REPLIES.validate_python(data)
+    except ValidationError as error:
+        fault = _describe(error)
+        return refuse_unreadable(fault, _read_id(data)) if fault else None
+
+
+def refuse_unreadable(fault: str, number: int = 0) -> Refusal:
+    """What is said in place of an answer that this version cannot read."""
+    message, advice = (
+        f"The engine's answer cannot be read ({fault}).",
+        "Window and engine should be of one version; update both.",
+    )
+    return Refusal(id=number, message=message, advice=advice)
+
+
+def format_line(message: Message) -> bytes:
+    """``message`` as a line of JSON."""
+    return json.dumps(message.model_dump(mode="json")).encode() + b"\n"
+
+
+def describe_fault(error: ValidationError) -> str:
+    """The first fault of a message, in few words."""
+    fault = error.errors()[0]
+    return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+
+
+def _describe(error: ValidationError) -> str:
+    """``describe_fault``; "" for a kind of message that is not known at all."""
+    return "" if error.errors()[0]["type"].startswith("union_tag") else describe_fault(error)
+
+
+def _parse_object(line: bytes) -> dict[str, JsonValue] | None:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _read_id(data: dict[str, JsonValue]) -> int:
+    number = data.get("id")
+    return number if isinstance(number, int) else 0
