@@ -20,7 +20,7 @@ ICONS = Path(__file__).resolve().parent.parent / "resources" / "icons"
 THEME_SIZES = (16, 24, 32, 48, 64, 128, 256, 512)
 WINDOWS_SIZES = (16, 24, 32, 48, 64, 128, 256)
 MACOS_TYPES = {16: b"icp4", 32: b"icp5", 64: b"icp6", 128: b"ic07", 256: b"ic08", 512: b"ic09"}
-SMALL = 32  # up to here the rails would blur into grey: the simpler drawing is used
+SMALL = 32  # up to here the rails would blur into gray: the simpler drawing is used
 
 
 def render(size: int) -> Image.Image:

@@ -39,7 +39,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _is_command(word: str) -> bool:
-    """Whether it is one of the command line's, which knows them and tells of a misspelt one; the window is given files."""
+    """Whether it is one of the command line's, which knows them and tells of a misspelled one; the window is given files."""
     if word.startswith("-") or ":" in word or Path(word).name != word or Path(word).suffix:
         return False
     return not Path(word).is_file() or word in importlib.import_module("training.cli").commands()

@@ -12,7 +12,7 @@ from training.system.resources import find_resources
 
 APP_ID = "io.github.trainwright.Trainwright"
 APP_NAME = "Trainwright"
-ORGANISATION = "Trainwright"
+ORGANIZATION = "Trainwright"
 SUMMARY = "Train PyTorch models and watch them learn"
 VERSION = __version__
 

@@ -1,4 +1,4 @@
-"""The machinery of ``tests.benchmarks.compare``: its sums, its judgement, and two contestants at work. No timing is judged."""
+"""The machinery of ``tests.benchmarks.compare``: its sums, its judgment, and two contestants at work. No timing is judged."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ def format_value(name: str, value: Any) -> str:
     try:
         return metric(name).show(float(value))
     except (KeyError, ValueError):
-        return f"{value}"
+        return f"{value:.4g}" if isinstance(value, float) else f"{value}"
 
 
 def format_table(rows: Sequence[Sequence[str]], titles: Sequence[str]) -> str:

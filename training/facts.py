@@ -14,12 +14,12 @@ Layout = Literal["image", "vector", "tokens", "list"]
 "list" float32 (B, L, F), the items of one query."""
 
 Target = Literal["class", "labels", "values", "mask", "tokens", "ranks"]
-"""What is to be learnt: "class" int64 (B,), or float32 (B, classes) once samples are mixed; "labels" float32 (B, K), 0 or 1;
+"""What is to be learned: "class" int64 (B,), or float32 (B, classes) once samples are mixed; "labels" float32 (B, K), 0 or 1;
 "values" float32 (B, K); "mask" int64 (B, H, W); "tokens" int64 (B, T), the one after each; "ranks" float32 (B, L), how well
 each item suits its query, NaN where a list has none."""
 
 IGNORED = -100
-"""In masks and tokens: a place that is not learnt from (torch's ``ignore_index``)."""
+"""In masks and tokens: a place that is not learned from (torch's ``ignore_index``)."""
 IGNORED_PIXEL = 255
 """The same in a mask that still lies beside its image, as uint8."""
 

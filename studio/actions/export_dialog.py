@@ -83,10 +83,10 @@ class ExportDialog(QDialog):
         self.said = label("", "help", wrap=True)
         self.large_data = Switch(f"Write {format_bytes(data_bytes)} of samples beside it")
         self.place = PathEdit("folder", title="Folder for exports")
-        self.place.setAccessibleName("Folder")
+        self.place.setAccessibleName("Save in")
         self.place.set_path(str(folder))
         self.name = QLineEdit()
-        self.name.setAccessibleName("Name")
+        self.name.setAccessibleName("Save as")
         self._result = label("", "help", wrap=True, selectable=True)
         self.export = button("Export", "export", "primary", clicked=self.accept)
         self.export.setDefault(True)
@@ -151,8 +151,8 @@ class ExportDialog(QDialog):
         column = vbox(heading, parent=self, margins=(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l))
         parts: tuple[tuple[str, QWidget, tuple[QWidget, ...]], ...] = (
             ("Format", self.formats, (self.said, self.large_data)),
-            ("Folder", self.place, ()),
-            ("Name", self.name, (self._result,)),
+            ("Save in", self.place, ()),
+            ("Save as", self.name, (self._result,)),
         )
         for title, widget, below in parts:
             words = label(title, "field")

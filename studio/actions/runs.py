@@ -9,11 +9,10 @@ from PySide6.QtWidgets import QWidget
 from studio.actions.question import Answer, ask
 from studio.engine.state import RunAction, is_enabled
 from studio.state.context import AppContext
-from studio.state.formats import format_size
 from studio.state.runs.set_aside import Stretch, steps_between
 from studio.state.runs.way_on import START_OVER, way_on
 from training.control import Command
-from training.errors import InputError, pluralize
+from training.errors import InputError, format_bytes, pluralize
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import CheckpointInfo
 from training.runs.rewind import Beyond, SetAside, clear, look_beyond, restore
@@ -72,7 +71,7 @@ def _ask_where(parent: QWidget, beyond: Beyond) -> str:
     text = (
         f"A branch is a new run that begins at step {beyond.step:,}; this run stays as it is.\n\n"
         f"In this run, {steps} {are} set aside: {pluralize(beyond.checkpoints, 'checkpoint')}, "
-        f"{format_size(beyond.size)}. Their curve stays in view, faded, and Restore brings all of it back.\n\n"
+        f"{format_bytes(beyond.size)}. Their curve stays in view, faded, and Restore brings all of it back.\n\n"
         "Either trains the same steps again unless settings change: to change some first, cancel and press Branch."
     )
     answers = [Answer("branch", BRANCH, "primary"), Answer("here", HERE)]
@@ -98,7 +97,7 @@ def clear_stretch(
     """Ask, then delete ``stretch`` for good; returns whether that was wanted."""
     text = (
         f"{pluralize(stretch.checkpoints, 'checkpoint')} and the curve of these steps are deleted for good; that frees "
-        f"{format_size(stretch.aside.size)}. The run itself stays as it is."
+        f"{format_bytes(stretch.aside.size)}. The run itself stays as it is."
     )
     if not ask(parent, f"Clear away {stretch.steps}?", text, (Answer("clear", "Clear away", "danger"),)):
         return False

@@ -23,12 +23,12 @@ _CURVES = (
     ("train/loss", "Training", "loss", 0, True),
     ("val/loss", "Validation", "loss", 1, False),
     ("val/metric", "Validation", "metric", 1, False),
-    ("lr", "Now", "lr", 2, False),
+    ("lr", "LR", "lr", 2, False),
     ("grad_norm", "Grad norm (pre-clip)", "grad_norm", 3, True),
 )
 """Name, word in the legend, plot, number of the color, whether it is noisy."""
 
-_FADED_WORDS = {name: "Set aside" for name, *_ in _CURVES if name != "val/loss"}  # once in each plot
+_FADED_WORDS = {name: "Before rewind" for name, *_ in _CURVES if name != "val/loss"}  # once in each plot
 _NOTHING: Line = np.empty(0), np.empty(0)
 
 _FIT = "Show all steps and follow new ones; pressed again, the spikes too (or double click in a plot)"

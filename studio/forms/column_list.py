@@ -142,7 +142,7 @@ class ColumnList(QFrame):
             for column in range(_HOLDS, len(_TITLES))
         ]
         # Roles may come while it is open; the names keep their room.
-        others[-1] = max(others[-1], view.fontMetrics().horizontalAdvance("category") + 2 * SPACING.m)
+        others[-1] = max(others[-1], view.fontMetrics().horizontalAdvance("categorical") + 2 * SPACING.m)
         return name + sum(others) + view.verticalScrollBar().sizeHint().width() + 2 * SPACING.s + 2
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -235,7 +235,7 @@ def _tell(item: QTreeWidgetItem, column: Column) -> None:
     item.setText(_DISTINCT, "" if column.distinct is None else f"{column.distinct:,}")
     item.setText(_MISSING, f"{column.missing:,}" if column.missing else "none")
     item.setText(_ROLE, column.role)
-    inks = {"target": palette.accent_text, "left out": palette.faint}
+    inks = {"target": palette.accent_text, "ignored": palette.faint}
     for at in (_HOLDS, _DISTINCT, _MISSING, _ROLE):
         warns = at == _MISSING and column.missing
         ink = palette.warning if warns else inks.get(column.role, palette.muted) if at == _ROLE else palette.muted

@@ -110,7 +110,7 @@ class CheckpointPanel(Card):
 
     @Slot()
     def export_best(self) -> None:
-        """Export the checkpoint labelled best."""
+        """Export the checkpoint labeled best."""
         info = self.model.find_labeled("best")
         if info is not None and self.model.folder is not None:
             export_checkpoint(self._context, self, self.model.folder, info, best=True)

@@ -14,9 +14,9 @@ from studio.services.settings import SettingsStore
 from studio.state.formats import metric_title
 from studio.state.runs.set_aside import Stretch
 from studio.widgets import vbox
+from training.config.rules.metrics import is_share
 from training.events import (
     AttemptStarted,
-    CheckpointSaved,
     Completed,
     Event,
     Failed,
@@ -25,6 +25,7 @@ from training.events import (
     Stopped,
     Validated,
 )
+from training.runs.records.manifest import BEST, CheckpointInfo
 from training.runs.records.series import Rows
 
 Floats = NDArray[np.float64]
@@ -47,6 +48,7 @@ class RunCurves(QWidget):
         self._validations: dict[str, list[tuple[float, float]]] = {}  # of each metric: steps and values
         self._shown = ""
         self._set_aside: tuple[Stretch, ...] = ()
+        self._marks: set[tuple[str, str]] = set()  # what is marked, and the checkpoint's folder
         self.board = MetricsBoard()
         self.board.plot("metric").title_chosen.connect(self._on_metric_chosen)
         self.board.set_smoothing(settings.get().smoothing)
@@ -90,6 +92,18 @@ class RunCurves(QWidget):
         metric = self._shown or next(iter(others), "")
         self.board.set_faded([_lines(stretch, metric) for stretch in self._set_aside])
 
+    def mark_checkpoints(self, found: Sequence[CheckpointInfo]) -> None:
+        """Mark these, which are all that there are."""
+        marks = {("checkpoint", info.name): (info.step, "Checkpoint") for info in found}
+        marks |= {(BEST, info.name): (info.step, "Best checkpoint") for info in found if BEST in info.labels}
+        for key in self._marks - marks.keys():
+            self.board.remove_marker(key)
+        for (kind, name), (step, what) in marks.items():
+            self.board.add_marker(
+                "best" if kind == BEST else "checkpoint", step, f"{what}, step {step:,}", (kind, name)
+            )
+        self._marks = set(marks)
+
     def truncate(self, step: int) -> None:
         """Steps after ``step`` are void."""
         self.board.truncate(step)
@@ -110,13 +124,6 @@ class RunCurves(QWidget):
             self.truncate(event.step)
         elif isinstance(event, Validated):
             self._add_validation(event)
-        elif isinstance(event, CheckpointSaved):
-            text = f"Checkpoint at step {event.step:,}"
-            self.board.add_marker("checkpoint", event.step, text, ("checkpoint", event.checkpoint))
-            if "best" in event.labels:
-                self.board.add_marker(
-                    "best", event.step, f"New best at step {event.step:,}", ("best", event.checkpoint)
-                )
         elif isinstance(event, Found) and event.level in ("warning", "error"):
             self._findings += 1
             self.board.add_marker("event", event.step, event.title, ("finding", self._findings))
@@ -141,7 +148,7 @@ class RunCurves(QWidget):
         self._shown = name
         titles = {each: metric_title(each).removeprefix("validation ") for each in self._validations}
         titles = {each: title[0].upper() + title[1:] for each, title in titles.items()}
-        self.board.plot("metric").set_titles(titles, name)
+        self.board.plot("metric").set_titles(titles, name, percent=is_share(name))
         points = np.array(self._validations[name], dtype=np.float64).reshape(-1, 2)
         self.board.set_curve("val/metric", points[:, 0], points[:, 1])
         self._draw_set_aside()
@@ -157,7 +164,7 @@ class RunCurves(QWidget):
 
     @Slot(object)
     def _on_marker_clicked(self, key: object) -> None:
-        if isinstance(key, tuple) and key[0] in ("checkpoint", "best"):
+        if isinstance(key, tuple) and key in self._marks:
             self.checkpoint_clicked.emit(str(key[1]))
 
 

@@ -6,7 +6,7 @@ import math
 import time
 
 from training import catalog
-from training.config.rules.metrics import is_known, metric
+from training.config.rules.metrics import is_known, is_share, metric
 
 
 def format_duration(seconds: float) -> str:
@@ -34,8 +34,8 @@ def format_number(value: float, digits: int = 4) -> str:
 
 def format_metric(name: str, value: float) -> str:
     """Shares (accuracy) in percent, everything else as a number."""
-    if is_known(name) and metric(name).format.endswith("%") and math.isfinite(value):
-        return f"{value * 100:.2f} %"
+    if is_share(name) and math.isfinite(value):
+        return f"{value:.2%}"
     return format_number(value)
 
 
@@ -51,16 +51,6 @@ def metric_title(name: str) -> str:
 def kind_title(section: str, kind: str) -> str:
     """How people call a kind of ``section``; the name itself where the catalog has none such ("resnet18")."""
     return next((entry.title for entry in catalog.entries(section) if entry.kind == kind), kind)
-
-
-def format_size(count: int) -> str:
-    """Bytes in decimal units."""
-    size = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"
 
 
 def format_rate(samples_per_second: float) -> str:

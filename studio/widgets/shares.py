@@ -12,7 +12,7 @@ from studio.theme import theme
 from studio.widgets.layouts import vbox
 
 _HEIGHT = 22
-_SEAM = 1.5  # pixels between two parts, so that neighbours are told apart without their colors
+_SEAM = 1.5  # pixels between two parts, so that neighbors are told apart without their colors
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def make_application() -> QApplication:
     locale.setlocale(locale.LC_NUMERIC, "C")
     app.setApplicationName(identity.APP_NAME)
     app.setApplicationDisplayName(identity.APP_NAME)
-    app.setOrganizationName(identity.ORGANISATION)
+    app.setOrganizationName(identity.ORGANIZATION)
     app.setApplicationVersion(identity.VERSION)
     app.setDesktopFileName(identity.APP_ID)
     app.setWindowIcon(QIcon(str(identity.APP_ICON)))

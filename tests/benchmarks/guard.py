@@ -3,7 +3,7 @@
     python -m tests.benchmarks.guard [--rounds 100] [--seconds 0.03] [--device auto] [--clock cpu] [--set optimizer.kind=sgd ...]
 
 Both contestants share one session: the same weights, the same batches, the same memory. They take turns in short blocks
-of steps, so that whatever else the machine does hits both alike; the figure is the median ratio of neighbouring blocks.
+of steps, so that whatever else the machine does hits both alike; the figure is the median ratio of neighboring blocks.
 ``--clock cpu`` counts the process's own time, for a machine that is busy otherwise.
 The column "noise" is the same with the plain step against itself: what the measurement can tell apart. "alone" is
 the guard around an optimizer that does nothing, many times in a row: finer than any comparison of whole steps.

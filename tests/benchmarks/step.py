@@ -3,7 +3,7 @@
     python -m tests.benchmarks.step [--job spiral ...] [--rounds 40] [--seconds 0.1] [--clock wall] [--threads N]
 
 One process. Every contestant has the same model, data and batches; they take turns in short blocks of steps, so that
-whatever else the machine does hits all alike; figures are medians over the rounds, ratios those of neighbouring blocks.
+whatever else the machine does hits all alike; figures are medians over the rounds, ratios those of neighboring blocks.
 
 "floor" is what nobody can leave out: tensors resident, a gather by index, one cast, forward, backward, the norm, torch's
 fused update with the clip folded in, a learning rate from a table. "ours" is the program's own loop (``Loop``) with all

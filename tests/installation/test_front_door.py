@@ -45,7 +45,7 @@ def no_display(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_a_frozen_worker_is_recognised_before_anything_else() -> None:
+def test_a_frozen_worker_is_recognized_before_anything_else() -> None:
     """Without this a frozen program starts itself again for each worker, without end."""
     tree = ast.parse(Path(front_door.__file__).read_text(encoding="utf-8"))
     main = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "main")
@@ -78,7 +78,7 @@ def test_words_of_the_command_line_go_to_training(word: str, command_line: Calle
     assert window.argv is None
 
 
-def test_all_commands_are_known_and_listed_and_a_misspelt_one_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_commands_are_known_and_listed_and_a_misspelled_one_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     listed = training.cli.commands()
     assert {"run", "generate", "schema"} <= set(listed)
     assert "serve" not in listed

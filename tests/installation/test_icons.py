@@ -11,12 +11,12 @@ def test_each_size_is_drawn(size: int) -> None:
     with Image.open(ICONS / f"app-{size}.png") as image:
         assert image.size == (size, size)
         rgba = image.convert("RGBA")
-    centre = rgba.getpixel((size // 2, size // 2))
-    assert isinstance(centre, tuple)
-    assert centre[3] == 255
-    colours = rgba.getcolors(maxcolors=size * size)
-    assert colours is not None
-    assert len(colours) > 16
+    center = rgba.getpixel((size // 2, size // 2))
+    assert isinstance(center, tuple)
+    assert center[3] == 255
+    colors = rgba.getcolors(maxcolors=size * size)
+    assert colors is not None
+    assert len(colors) > 16
 
 
 def test_windows_and_macos_find_their_sizes() -> None:

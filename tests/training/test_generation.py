@@ -16,7 +16,7 @@ from training.engine.runs.run import start_run
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that has learnt to spell, called "text", and one of points, called "tiny"."""
+    """A run that has learned to spell, called "text", and one of points, called "tiny"."""
     folder = tmp_path_factory.mktemp("generation")
     for vocabulary in ("characters", "bpe"):
         data = {
@@ -45,13 +45,13 @@ def generated(capsys: Captured, workspace: Path, run: str, *options: str) -> str
 
 
 @pytest.mark.parametrize("run", ["characters", "bpe"])
-def test_goes_on_with_what_it_learnt(run: str, workspace: Path, capsys: Captured) -> None:
+def test_goes_on_with_what_it_learned(run: str, workspace: Path, capsys: Captured) -> None:
     text = generated(capsys, workspace, run, "--prompt", "the quick", "--tokens", "120")
     assert text.startswith("the quick")
     assert len(text) >= 129
     words = "".join(letter if letter.isalpha() else " " for letter in text).split()[2:-1]
-    learnt = set(write_text(workspace / "data").read_text().replace(".", " ").split())
-    assert sum(word in learnt for word in words) > len(words) / 2
+    learned = set(write_text(workspace / "data").read_text().replace(".", " ").split())
+    assert sum(word in learned for word in words) > len(words) / 2
     assert generated(capsys, workspace, run, "--prompt", "the quick", "--tokens", "120") == text
     assert generated(capsys, workspace, run, "--prompt", "the quick", "--tokens", "120", "--seed", "1") != text
     likeliest = ("--prompt", "the quick", "--tokens", "30", "--temperature")

@@ -102,20 +102,20 @@ OPTIMIZERS = (
 )
 
 SCHEDULES = (
-    Entry(schedule.OneCycle, "One cycle", "schedules.formulas:make_one_cycle", "OneCycleLR"),
-    Entry(schedule.Constant, "Constant", "schedules.formulas:make_constant"),
-    Entry(schedule.Linear, "Linear", "schedules.formulas:make_linear"),
-    Entry(schedule.Cosine, "Cosine annealing", "schedules.formulas:make_cosine"),
+    Entry(schedule.OneCycle, "OneCycleLR", "schedules.formulas:make_one_cycle", "one cycle"),
+    Entry(schedule.Constant, "ConstantLR", "schedules.formulas:make_constant"),
+    Entry(schedule.Linear, "LinearLR", "schedules.formulas:make_linear"),
+    Entry(schedule.Cosine, "CosineAnnealingLR", "schedules.formulas:make_cosine"),
     Entry(
         schedule.CosineRestarts,
-        "Cosine annealing with warm restarts",
+        "CosineAnnealingWarmRestarts",
         "schedules.formulas:make_cosine_restarts",
-        "SGDR",
+        "cosine restarts SGDR",
     ),
     Entry(schedule.Step, "StepLR", "schedules.formulas:make_step", "steps"),
     Entry(schedule.MultiStep, "MultiStepLR", "schedules.formulas:make_multi_step", "milestones"),
-    Entry(schedule.Exponential, "Exponential", "schedules.formulas:make_exponential"),
-    Entry(schedule.Polynomial, "Polynomial", "schedules.formulas:make_polynomial"),
+    Entry(schedule.Exponential, "ExponentialLR", "schedules.formulas:make_exponential"),
+    Entry(schedule.Polynomial, "PolynomialLR", "schedules.formulas:make_polynomial"),
     Entry(schedule.WarmupStableDecay, "WSD", "schedules.formulas:make_warmup_stable_decay", "warm-up, stable, decay"),
     Entry(schedule.Plateau, "ReduceLROnPlateau", "schedules.formulas:make_plateau", "on plateau"),
 )

@@ -1,4 +1,4 @@
-"""What a run trains on what, in one line: ``diamonds.csv → price · Tabular MLP 148k · AdamW, one cycle 3e-3 · Huber``."""
+"""What a run trains on what, in one line: ``diamonds.csv → price · Tabular MLP 148k · AdamW, OneCycleLR 3e-3 · Huber``."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def summarize(config: RunConfig, report: DataSummary | None = None, parameters: 
     data once they were open, ``parameters`` how many the network has; both say more where they are known."""
     schedule = config.schedule
     peak = schedule.peak(config.optimizer.lr) if schedule.kind == "one_cycle" else config.optimizer.lr
-    optimizer, shape = entry("optimizer", config.optimizer.kind).title, entry("schedule", schedule.kind).title
+    optimizer, scheduler = entry("optimizer", config.optimizer.kind).title, entry("schedule", schedule.kind).title
     parts = (
         f"{_data(config)} → {_target(config, report)}",
         f"{_model(config)} {_count(parameters)}" if parameters else _model(config),
-        f"{optimizer}, {shape.lower() if shape[1:].islower() else shape} {_rate(peak)}",
+        f"{optimizer}, {scheduler} {_rate(peak)}",
         _loss(config),
     )
     return " · ".join(parts)

@@ -120,7 +120,7 @@ class CheckpointManager:
         self.row_is_open = False
 
     def best_path(self) -> Path | None:
-        """Folder of the checkpoint labelled best."""
+        """Folder of the checkpoint labeled best."""
         path = self._folder.checkpoints / str(self._labels.get(BEST, ""))
         return path if BEST in self._labels and path.is_dir() else None
 
@@ -141,7 +141,7 @@ class CheckpointManager:
         self._on_saved(CheckpointSaved(step=snapshot.step, epoch=snapshot.epoch, checkpoint=path.name, labels=mine))
 
     def prune(self, step: int) -> None:
-        """Delete what is neither among the newest, nor labelled, nor what the run would roll back to: the newest that it
+        """Delete what is neither among the newest, nor labeled, nor what the run would roll back to: the newest that it
         planned itself, however many a person saved since.
 
         Checkpoints ahead of ``step`` are damaged, so that the run did not go on from them; they stay until it passes them.

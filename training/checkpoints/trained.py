@@ -15,7 +15,7 @@ from torch import nn
 from training.checkpoints.load import load_weights
 from training.checkpoints.write import AVERAGED
 from training.config import RunConfig, parse_config
-from training.data.normalise import Normalisation
+from training.data.normalize import Normalization
 from training.errors import CheckpointError
 from training.facts import DataFacts
 from training.models import make_model
@@ -39,7 +39,7 @@ class Trained:
     averaged: bool
     facts: DataFacts
     objective: Objective
-    normalisation: Normalisation
+    normalization: Normalization
 
 
 _NUMBERS = TypeAdapter(tuple[float, ...])
@@ -47,7 +47,7 @@ _SIDES = {"image": 3, "vector": 1, "tokens": 1, "list": 2}
 """How many numbers say the shape of a sample."""
 
 
-def _fault(facts: DataFacts, normalisation: Normalisation, threads: Any) -> str:
+def _fault(facts: DataFacts, normalization: Normalization, threads: Any) -> str:
     """What of this no run of ours writes; "" when a model may be built from it and a script be written with it."""
     names, shape = facts.names, facts.shape
     least = 2 if facts.target in ("class", "mask", "tokens") else 1
@@ -55,7 +55,7 @@ def _fault(facts: DataFacts, normalisation: Normalisation, threads: Any) -> str:
         return "its classes are no different names"
     if min(shape, default=0) <= 0 or math.prod(shape) > _MOST_VALUES or len(shape) != _SIDES[facts.layout]:
         return "its shape is no shape"
-    mean, std = (*normalisation.mean, *facts.target_mean), (*normalisation.std, *facts.target_std)
+    mean, std = (*normalization.mean, *facts.target_mean), (*normalization.std, *facts.target_std)
     if not all(map(math.isfinite, (*mean, *std))) or min(std, default=1.0) <= 0.0:
         return "its mean and std are no ordinary numbers"
     if not all(0 <= number < 1 << 31 for number in (*facts.categories, *facts.counts, facts.samples)):
@@ -63,7 +63,7 @@ def _fault(facts: DataFacts, normalisation: Normalisation, threads: Any) -> str:
     if len(facts.categories) not in (0, shape[-1]):
         return "its features are others than its shape says"
     channels = {"image": shape[0], "tokens": 0}.get(facts.layout, shape[-1])
-    if not len(normalisation.mean) == len(normalisation.std) == channels:
+    if not len(normalization.mean) == len(normalization.std) == channels:
         return "its mean and std are of other channels"
     return "" if type(threads) is int and 1 <= threads <= 1024 else "its number of threads is none"
 
@@ -77,8 +77,8 @@ def load_trained(checkpoint: Path) -> Trained:
         data = manifest["data"]
         facts = DataFacts.from_record(data)
         mean, std = (_NUMBERS.validate_python(data[name]) for name in ("mean", "std"))
-        normalisation = Normalisation(mean, std, facts.layout, data["missing"])
-        fault = _fault(facts, normalisation, manifest.get("threads"))
+        normalization = Normalization(mean, std, facts.layout, data["missing"])
+        fault = _fault(facts, normalization, manifest.get("threads"))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         fault = escape_unprintable(f"{type(error).__name__}: {error}", 200)
     if fault:
@@ -98,5 +98,5 @@ def load_trained(checkpoint: Path) -> Trained:
         averaged=averaged,
         facts=facts,
         objective=objective,
-        normalisation=normalisation,
+        normalization=normalization,
     )

@@ -20,7 +20,7 @@ from training.console import (
     format_value,
     pick,
 )
-from training.errors import pluralize
+from training.errors import format_bytes, pluralize
 from training.events import FINAL_EVENTS, AttemptStarted, DataPrepared, Event, Found, PhaseChanged, StepSkipped
 from training.runs.folder import read_json
 from training.runs.records.evaluation import PARTS, Evaluation, read_evaluation
@@ -165,7 +165,10 @@ def _format_evaluation(part: str, evaluation: Evaluation) -> str:
     """A line for each class, label or value with its metrics and the class it was taken for most often."""
     rows, matrix = [], evaluation.confusion
     for number, name in enumerate(evaluation.names[:SHOWN_NAMES]):
-        cells = ("-" if numbers[number] is None else f"{numbers[number]:.4g}" for numbers in evaluation.each.values())
+        cells = (
+            "-" if figures[number] is None else format_value(metric, figures[number])
+            for metric, figures in evaluation.each.items()
+        )
         wrong = [0 if other == number else count for other, count in enumerate(matrix[number])] if matrix else [0]
         taken = f"{max(wrong):,} taken for {evaluation.names[wrong.index(max(wrong))]}" if any(wrong) else ""
         rows.append((f"  {name}", *cells, taken))
@@ -187,7 +190,7 @@ def _format_skips(skipped: Sequence[StepSkipped]) -> list[str]:
 def _format_checkpoint(info: CheckpointInfo) -> str:
     """One checkpoint in one line."""
     labels = f"  [{', '.join(info.labels)}]" if info.labels else ""
-    return f"checkpoint {info.name}  epoch {info.epoch}  {info.size / 2**20:.1f} MB{labels}"
+    return f"checkpoint {info.name}  epoch {info.epoch}  {format_bytes(info.size)}{labels}"
 
 
 def print_schema(_arguments: argparse.Namespace) -> int:

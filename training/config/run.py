@@ -53,7 +53,7 @@ class RunConfig(Section):
     schedule: Schedule = setting(OneCycle(), "LR scheduler", "The learning rate over steps.", also="schedule")
     precision: Precision = setting(Precision(), "Precision", "Number formats and the device.")
     loop: Loop = setting(Loop(), "Loop", "How long, how large, and the safety net.")
-    loader: Loader = setting(Loader(), "Loader", "How batches are prepared.")
+    loader: Loader = setting(Loader(), "Data loading", "How batches are prepared.", also="loader")
     checkpoints: Checkpoints = setting(Checkpoints(), "Checkpoints", "When to save.")
 
     @model_validator(mode="before")

@@ -32,7 +32,7 @@ MOST_DECODED = 4_000
 """Nor more images where each has to be decoded for it."""
 MOST_BITS = 4
 ALIKE = 0.99
-"""The least correlation of two images' small grey versions: four test images of CIFAR-10 have one like that."""
+"""The least correlation of two images' small gray versions: four test images of CIFAR-10 have one like that."""
 _SIDE = 32
 _BANDS = (0, 13, 26, 39, 52, 64)
 _MOST_IN_BAND = 256
@@ -118,7 +118,7 @@ def _digests(source: Source) -> NDArray[np.uint8] | None:
 
 
 def _images(source: Source, samples: Tensor) -> Tensor:
-    """Without the mask: it is what is to be learnt."""
+    """Without the mask: it is what is to be learned."""
     return samples[..., :-1].contiguous() if source.target == "mask" else samples
 
 
@@ -151,12 +151,12 @@ def _same(
 
 
 def _small(pictures: Tensor) -> NDArray[np.float16]:
-    """(n, 1024): grey, 32 x 32, of mean 0 and spread 1; zeros for one without contrast."""
-    grey = pictures.float().mean(-1).unsqueeze(1)
-    grey = functional.adaptive_avg_pool2d(grey, _SIDE).flatten(1)
-    spread = grey.std(1, keepdim=True, correction=0)
-    centred = (grey - grey.mean(1, keepdim=True)) / spread
-    result: NDArray[np.float16] = torch.where(spread < _FLAT, 0.0, centred).half().numpy()
+    """(n, 1024): gray, 32 x 32, of mean 0 and spread 1; zeros for one without contrast."""
+    gray = pictures.float().mean(-1).unsqueeze(1)
+    gray = functional.adaptive_avg_pool2d(gray, _SIDE).flatten(1)
+    spread = gray.std(1, keepdim=True, correction=0)
+    centered = (gray - gray.mean(1, keepdim=True)) / spread
+    result: NDArray[np.float16] = torch.where(spread < _FLAT, 0.0, centered).half().numpy()
     return result
 
 

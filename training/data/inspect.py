@@ -165,7 +165,7 @@ def _as_trained_on(
 
 
 def _varied(augment: Augmenter, original: Tensor, indices: Tensor) -> Tensor:
-    """Erased places get the mean colour of this very image: that of all is not known without reading all."""
+    """Erased places get the mean color of this very image: that of all is not known without reading all."""
     varied = original if augment.identity else augment(original, indices, 1)
     pixels = varied if varied.dtype == torch.uint8 else varied.round().clamp(0, 255).to(torch.uint8)
     channels = pixels.shape[3] - augment.mask
@@ -175,7 +175,7 @@ def _varied(augment: Augmenter, original: Tensor, indices: Tensor) -> Tensor:
 
 
 def _label(source: Source, index: int) -> str:
-    """What is to be learnt of an image, in few words; the name of one that has a mask."""
+    """What is to be learned of an image, in few words; the name of one that has a mask."""
     target = source.targets[index]
     if source.target == "class":
         return source.classes[int(target)]

@@ -17,7 +17,7 @@ from training.data.batching.resident import Notice, Resident
 from training.data.batching.streamed import BatchFeed, Streamed
 from training.data.duplicates import without_duplicates
 from training.data.images.cache_room import cache_wish
-from training.data.normalise import measure
+from training.data.normalize import measure
 from training.data.placement import measure_room, place, refuse_too_much_made
 from training.data.source import Opening, ReportProgress, Source, silent
 from training.data.sources import open_source
@@ -74,7 +74,7 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     splits, notes = _without_duplicates(config, source, splits, read)
     train = splits["train"]
     facts = target_facts(source, train, read)
-    normalisation = measure(_tell_measuring(read, train, report_progress), train, facts, source.gaps)
+    normalization = measure(_tell_measuring(read, train, report_progress), train, facts, source.gaps)
     if placement.mode == "streamed":
         workers, how = _workers(source, loader.workers)
         placement = placement.model_copy(update={"workers": workers, "reason": f"{placement.reason}; {how}"})
@@ -84,11 +84,11 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     feed.notices = notices  # what opening the data had to say, and whatever reading it will
     if source.supply:
         placement = placement.model_copy(update={"reason": f"{placement.reason}; {source.supply}"})
-    inputs = InputStats(mean=normalisation.mean, std=normalisation.std)
+    inputs = InputStats(mean=normalization.mean, std=normalization.std)
     report = DataReport(
         **dict(summarize(source, splits, config, facts, notes)), normalisation=inputs, batches=placement
     )
-    return Data(config, source, facts, splits, normalisation, feed, device, report)
+    return Data(config, source, facts, splits, normalization, feed, device, report)
 
 
 def _tell_measuring(

@@ -45,7 +45,7 @@ class Source(Protocol):
     groups: Tensor | None
     """int64 (N,): samples of the same number belong together, and no split parts them."""
     in_order: bool
-    """Whether neighbours are alike, as in a text: the last samples are held back then, not any."""
+    """Whether neighbors are alike, as in a text: the last samples are held back then, not any."""
     parts: dict[str, Tensor]
     """int64 sample numbers of the parts the data came with: "train" always, "validation" and "test" when given."""
     skipped: tuple[Skipped, ...]
@@ -78,8 +78,8 @@ class Source(Protocol):
         ...
 
     def fit(self, train: Tensor) -> Source:
-        """The same samples once it is known which of them train (int64, sorted): what is learnt from samples (a vocabulary,
-        the codes of a category) is learnt from those. Itself where nothing is."""
+        """The same samples once it is known which of them train (int64, sorted): what is learned from samples (a vocabulary,
+        the codes of a category) is learned from those. Itself where nothing is."""
         ...
 
     def take_notices(self) -> list[Notice]:
@@ -92,7 +92,7 @@ class Source(Protocol):
 
 
 class Plain:
-    """What holds of most sources: each sample belongs to a class, and nothing is learnt from samples."""
+    """What holds of most sources: each sample belongs to a class, and nothing is learned from samples."""
 
     target: Target = "class"
     classes: tuple[str, ...]

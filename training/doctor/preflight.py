@@ -279,7 +279,9 @@ def _disk(session: Session, workspace: Path) -> Found:
     count = session.config.checkpoints.keep_last + 2  # the best, and the one being written
     existing = next(folder for folder in (workspace, *workspace.parents) if folder.exists())
     free = shutil.disk_usage(existing).free
-    text = f"{count} checkpoints of {size / 2**20:.1f} MB need {count * size / 2**20:.0f} MB; {format_bytes(free)} are free"
+    text = (
+        f"{count} checkpoints of {format_bytes(size)} need {format_bytes(count * size)}; {format_bytes(free)} are free"
+    )
     if free < count * size * 1.2:
         return Found(
             level="error", title=f"{text}.", advice="Free some space, keep fewer, or choose another workspace."

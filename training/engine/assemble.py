@@ -11,7 +11,7 @@ from torch import nn
 from training.config import RunConfig
 from training.config.sections.user_file import UserFile
 from training.data import Data, prepare
-from training.data.normalise import Normalisation
+from training.data.normalize import Normalization
 from training.data.prepared import PreparedData
 from training.data_report import InputStats
 from training.engine.device import (
@@ -89,8 +89,8 @@ def _build(
     threads = auto.threads or choose_threads(precision.threads, model, data.facts, batch_size)
     torch.set_num_threads(threads)
     beginning = None if loads else load_pretrained(model, config.model, data.facts, objective.outputs, report_progress)
-    _normalise(data, beginning, auto)
-    teacher = make_teacher(config, data.facts, data.normalisation, device)
+    _normalize(data, beginning, auto)
+    teacher = make_teacher(config, data.facts, data.normalization, device)
     if teacher is not None:
         data.complete = teacher.complete
         data.report = data.report.model_copy(update={"teacher": teacher.record()})
@@ -155,14 +155,14 @@ def _refuse_unmeasured(config: RunConfig, objective: Objective) -> None:
         )
 
 
-def _normalise(data: Data, beginning: Pretrained | None, auto: AutoSettings) -> None:
+def _normalize(data: Data, beginning: Pretrained | None, auto: AutoSettings) -> None:
     """Give the network images as the weights it begins with know them, where somebody says how."""
-    numbers = auto.normalisation
+    numbers = auto.normalization
     if beginning is not None and beginning.normalization is not None:
         numbers = beginning.normalization
     if numbers is not None:
-        data.normalisation = Normalisation(*numbers)
-        stats = InputStats(mean=data.normalisation.mean, std=data.normalisation.std)
+        data.normalization = Normalization(*numbers)
+        stats = InputStats(mean=data.normalization.mean, std=data.normalization.std)
         data.report = data.report.model_copy(update={"normalisation": stats})
 
 

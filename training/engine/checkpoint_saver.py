@@ -93,16 +93,16 @@ class CheckpointSaver:
 
 
 def describe_training(session: Session) -> dict[str, Any]:
-    """What the manifest says so that weights can be used without the run: classes, input, normalisation."""
+    """What the manifest says so that weights can be used without the run: classes, input, normalization."""
     data = session.data
     return {
         "config": config_data(session.config),
         "data": {
             "fingerprint": data.source.fingerprint,
             **data.facts.record(),
-            "missing": data.normalisation.missing,
-            "mean": list(data.normalisation.mean),
-            "std": list(data.normalisation.std),
+            "missing": data.normalization.missing,
+            "mean": list(data.normalization.mean),
+            "std": list(data.normalization.std),
             "training_samples": data.plan.n,
         },
         **({"teacher": data.report.teacher} if data.report.teacher else {}),

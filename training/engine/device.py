@@ -51,7 +51,7 @@ class AutoSettings:
 
     threads: int | None = None
     channels_last: bool | None = None
-    normalisation: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    normalization: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     """Mean and spread that the weights which will be loaded were trained with."""
 
 
@@ -100,7 +100,7 @@ def device_here(name: str) -> tuple[str, str]:
 
 
 def describe_device(device: torch.device) -> str:
-    """A name a person recognises, such as "NVIDIA H100 (cuda:0)"."""
+    """A name a person recognizes, such as "NVIDIA H100 (cuda:0)"."""
     if device.type == "cuda":
         return f"{torch.cuda.get_device_name(device)} ({device})"
     return {"cpu": "CPU", "mps": "Apple GPU"}.get(device.type, str(device))

@@ -17,7 +17,7 @@ from training.config.rules.teacher_file import of_teacher, own_network, sentence
 from training.config.sections.objective import Distillation
 from training.config.sections.user_file import UserFile
 from training.core.losses import with_answers
-from training.data.normalise import Normalisation
+from training.data.normalize import Normalization
 from training.errors import CheckpointError, ConfigError, InputError, TrainingError, pluralize
 from training.facts import DataFacts
 from training.models import make_model
@@ -37,8 +37,8 @@ class Teacher:
     def __init__(
         self,
         model: nn.Module,
-        ours: Normalisation,
-        theirs: Normalisation,
+        ours: Normalization,
+        theirs: Normalization,
         classes: int,
         device: torch.device,
         record: dict[str, Any],
@@ -46,7 +46,7 @@ class Teacher:
         """``model`` knows inputs as ``theirs`` makes them and is given such as the run has them, by ``ours``. ``record`` says
         which network it is."""
         self.model = model.to(device).eval().requires_grad_(False)
-        self.normalisation = theirs
+        self.normalization = theirs
         self.knows_other_inputs = replace(ours, missing=False) != replace(theirs, missing=False)
         """Whether the run's inputs are changed before it gets them."""
         self._asked = self.model
@@ -58,7 +58,7 @@ class Teacher:
 
     @torch.no_grad()
     def logits(self, inputs: Tensor) -> Tensor:
-        """float32 (n, classes) from the inputs as the run normalises them. Raises TrainingError for other answers, which a
+        """float32 (n, classes) from the inputs as the run normalizes them. Raises TrainingError for other answers, which a
         person's own code may give to any number of samples."""
         logits: Tensor = self._asked(inputs)
         fault = find_misfit(logits, (len(inputs), self._classes))
@@ -76,7 +76,7 @@ class Teacher:
         wrong = int((~logits.isfinite()).any(1).sum())
         raise TrainingError(
             f"objective.teacher: {self._record['source']} answers {wrong} of the first {pluralize(len(logits), 'sample')} with values "
-            "that are not finite, so nothing can be learnt from it; choose another teacher, or look for what its network divides "
+            "that are not finite, so nothing can be learned from it; choose another teacher, or look for what its network divides "
             "by or takes the logarithm of."
         )
 
@@ -92,7 +92,7 @@ class Teacher:
 
 
 def make_teacher(
-    config: RunConfig, facts: DataFacts, normalisation: Normalisation, device: torch.device
+    config: RunConfig, facts: DataFacts, normalization: Normalization, device: torch.device
 ) -> Teacher | None:
     """The teacher that ``config`` names; None where the task needs none. Raises InputError, naming the setting, when it
     cannot be used."""
@@ -101,11 +101,11 @@ def make_teacher(
         return None
     network = own_network(objective)
     if network is None:
-        return _of_checkpoint(objective, facts, normalisation, device)
-    theirs = _as_told(objective.teacher_inputs, normalisation)
+        return _of_checkpoint(objective, facts, normalization, device)
+    theirs = _as_told(objective.teacher_inputs, normalization)
     with told_of_teacher():
         model, record = _of_file(network, facts, config.seed)
-    return Teacher(model, normalisation, theirs, len(facts.names), device, record)
+    return Teacher(model, normalization, theirs, len(facts.names), device, record)
 
 
 # ----------------------------------------------------------------------------------------------- a person's own file
@@ -134,8 +134,8 @@ def _of_file(network: UserFile, facts: DataFacts, seed: int) -> tuple[nn.Module,
     return model, record
 
 
-def _as_told(inputs: str, ours: Normalisation) -> Normalisation:
-    """The normalisation that ``objective.teacher_inputs`` stands for."""
+def _as_told(inputs: str, ours: Normalization) -> Normalization:
+    """The normalization that ``objective.teacher_inputs`` stands for."""
     channels = len(ours.mean)
     if inputs == "run":
         return ours
@@ -164,9 +164,9 @@ def told_of_teacher() -> Iterator[None]:
 
 
 def _of_checkpoint(
-    objective: Distillation, facts: DataFacts, normalisation: Normalisation, device: torch.device
+    objective: Distillation, facts: DataFacts, normalization: Normalization, device: torch.device
 ) -> Teacher:
-    """Raises InputError where it learnt other classes, or from samples of another form, than ``facts`` says."""
+    """Raises InputError where it learned other classes, or from samples of another form, than ``facts`` says."""
     checkpoint = teacher_checkpoint(Path(objective.teacher))
     try:
         trained = load_trained(checkpoint)
@@ -178,7 +178,7 @@ def _of_checkpoint(
     _refuse_misfit(trained, facts)
     # The manifest holds the digest of the weights.
     record = {"source": str(trained.checkpoint), "digest": digest(trained.checkpoint / MANIFEST)}
-    return Teacher(trained.model, normalisation, trained.normalisation, len(facts.names), device, record)
+    return Teacher(trained.model, normalization, trained.normalization, len(facts.names), device, record)
 
 
 def _refuse_misfit(trained: Trained, facts: DataFacts) -> None:
@@ -189,8 +189,8 @@ def _refuse_misfit(trained: Trained, facts: DataFacts) -> None:
     if theirs.names != facts.names:
         few = ", ".join(facts.names[:5]) + (", ..." if len(facts.names) > 5 else "")
         raise InputError(
-            f"{where} learnt other classes ({len(theirs.names)}, the first {theirs.names[0]}) than the data has "
-            f"({len(facts.names)}: {few}); choose one that learnt these, in this order."
+            f"{where} learned other classes ({len(theirs.names)}, the first {theirs.names[0]}) than the data has "
+            f"({len(facts.names)}: {few}); choose one that learned these, in this order."
         )
     if (theirs.layout, theirs.shape) != (facts.layout, facts.shape):
         raise InputError(

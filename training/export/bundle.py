@@ -44,11 +44,11 @@ class ExportBundle(Trained):
         if isinstance(known, dict) and "code" not in known:  # a run that teaches may have a better checkpoint by now
             objective = objective.model_copy(update={"teacher": str(known.get("source"))})
         config = self.config.model_copy(update={"objective": objective})
-        teacher = make_teacher(config, self.facts, self.normalisation, torch.device("cpu"))
+        teacher = make_teacher(config, self.facts, self.normalization, torch.device("cpu"))
         became = became_of(known, None if teacher is None else teacher.record())
         if became:
             raise InputError(
-                f"{next(iter(became))}: {' and '.join(became.values())}, so it is another teacher than the run learnt from; put the "
+                f"{next(iter(became))}: {' and '.join(became.values())}, so it is another teacher than the run learned from; put the "
                 "old one back."
             )
         return teacher
@@ -78,12 +78,12 @@ class ExportBundle(Trained):
             return torch.randint(0, 256, size, dtype=torch.uint8, generator=generator)
         if facts.layout == "tokens":
             return torch.randint(0, len(facts.names), size, generator=generator)
-        mean, std = torch.tensor(self.normalisation.mean), torch.tensor(self.normalisation.std)
+        mean, std = torch.tensor(self.normalization.mean), torch.tensor(self.normalization.std)
         samples = torch.randn(size, generator=generator) * std + mean
         for column, codes in enumerate(facts.categories):
             if codes:
                 samples[..., column] = torch.randint(0, codes, size[:-1], generator=generator).float()
-        if self.normalisation.missing:
+        if self.normalization.missing:
             numbers = [place for place in range(size[-1]) if not (facts.categories and facts.categories[place])]
             samples[::3, ..., numbers[::2]] = math.nan  # gaps, so that they are proven, too
         return samples
@@ -91,7 +91,7 @@ class ExportBundle(Trained):
     @torch.inference_mode()
     def logits(self, samples: Tensor) -> Tensor:
         """What the checkpoint's own model answers to ``samples``, values in their own units: float32."""
-        outputs: Tensor = self.model(self.normalisation.apply(samples))
+        outputs: Tensor = self.model(self.normalization.apply(samples))
         spread = self.objective.spread
         return outputs if spread is None else outputs * torch.tensor(spread[1]) + torch.tensor(spread[0])
 

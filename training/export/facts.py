@@ -93,7 +93,7 @@ _AXES = {
 
 
 def _input(bundle: ExportBundle, whose: str) -> dict[str, Any]:
-    facts, normalisation = bundle.facts, bundle.normalisation
+    facts, normalization = bundle.facts, bundle.normalization
     described: dict[str, Any] = {
         "layout": facts.layout,
         "shape": list(facts.shape),
@@ -103,7 +103,7 @@ def _input(bundle: ExportBundle, whose: str) -> dict[str, Any]:
     if facts.layout == "tokens":
         described |= {"meaning": "numbers of tokens in classes", "normalisation": None}
         return described | ({"tokenizer": TOKENIZER} if facts.vocabulary else {})
-    formula = "(value - mean) / std, for each feature" + "; 0 where a value is missing (NaN)" * normalisation.missing
+    formula = "(value - mean) / std, for each feature" + "; 0 where a value is missing (NaN)" * normalization.missing
     if facts.layout == "image":
         formula = "(pixel / 255 - mean) / std, for each channel"
         channels, height, width = facts.shape
@@ -123,9 +123,9 @@ def _input(bundle: ExportBundle, whose: str) -> dict[str, Any]:
             "formula": formula,
             "divisor": 255.0 if facts.layout == "image" else 1.0,
             "done_by": whose,
-            "mean": list(normalisation.mean),
-            "std": list(normalisation.std),
-            "missing": normalisation.missing,
+            "mean": list(normalization.mean),
+            "std": list(normalization.std),
+            "missing": normalization.missing,
         }
     }
 

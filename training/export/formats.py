@@ -109,7 +109,7 @@ def _write_safetensors(bundle: ExportBundle, path: Path) -> None:
 
 
 class Deployed(nn.Module):
-    """The model with its normalisation in front: takes samples as the data holds them, answers values in their own units."""
+    """The model with its normalization in front: takes samples as the data holds them, answers values in their own units."""
 
     scale: Tensor
     shift: Tensor
@@ -121,10 +121,10 @@ class Deployed(nn.Module):
         image = bundle.facts.layout == "image"
         size = (1, -1, 1, 1) if image else (-1,)
         divisor = 255.0 if image else 1.0
-        mean, std = bundle.normalisation.mean, bundle.normalisation.std
+        mean, std = bundle.normalization.mean, bundle.normalization.std
         self.model = bundle.model
         self._tokens = bundle.facts.layout == "tokens"
-        self._missing = bundle.normalisation.missing
+        self._missing = bundle.normalization.missing
         self._spread = bundle.objective.spread
         self.register_buffer("scale", torch.tensor([1 / (part * divisor) for part in std]).view(size))
         self.register_buffer("shift", torch.tensor([-m / s for m, s in zip(mean, std, strict=True)]).view(size))

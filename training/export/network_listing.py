@@ -52,12 +52,12 @@ def describe_network(bundle: ExportBundle, trained: bool = False) -> dict[str, A
 def describe_training(bundle: ExportBundle) -> dict[str, Any]:
     """For the templates: whether the network draws random numbers while it trains (dropout, stochastic depth) and changes its
     buffers (batch norm), and the form of its inputs."""
-    config, facts, normalisation = bundle.config, bundle.facts, bundle.normalisation
+    config, facts, normalization = bundle.config, bundle.facts, bundle.normalization
     model = make_model(config.model, facts, bundle.objective.outputs, config.seed, bundle.code_file).train()
     buffers = [buffer.clone() for buffer in model.buffers()]
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         before = torch.get_rng_state()
-        model(normalisation.apply(bundle.samples()[:2]))
+        model(normalization.apply(bundle.samples()[:2]))
         draws = not torch.equal(before, torch.get_rng_state())
     moves = not all(map(torch.equal, buffers, model.buffers()))
     # Checkpoints of earlier versions leave it to their configuration.

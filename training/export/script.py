@@ -152,7 +152,7 @@ def prove_script(bundle: ExportBundle, text: str, beside: Iterable[SecondFile] =
     """Compare what the script computes with the engine, part by part; returns the largest difference of a logit. ``beside`` are
     the files that it imports from.
 
-    Initial weights, order of samples, learning rates, weight decay and normalisation must be equal to the bit; so must the logits of the
+    Initial weights, order of samples, learning rates, weight decay and normalization must be equal to the bit; so must the logits of the
     checkpoint's weights in the script's model. Raises TrainingError, naming the part, when they are not.
     """
     with ExitStack() as imported:
@@ -238,9 +238,9 @@ def _by_name(groups: list[dict[str, Any]], model: nn.Module, setting: str) -> di
 def _compare_logits(bundle: ExportBundle, script: dict[str, Any], model: nn.Module) -> float:
     model.load_state_dict(bundle.model.state_dict())
     samples = bundle.samples()
-    expected = bundle.normalisation.apply(samples)
+    expected = bundle.normalization.apply(samples)
     inputs = script["make_inputs"](samples.permute(0, 2, 3, 1) if bundle.facts.layout == "image" else samples)
-    _require(torch.equal(inputs, expected), "normalisation")
+    _require(torch.equal(inputs, expected), "normalization")
     with torch.inference_mode():
         found, own = model.eval()(expected), bundle.model(expected)
     # A run that went astray may be taken home as code, too: then both answer NaN.

@@ -14,7 +14,7 @@ LEFT, RIGHT, TOP, BOTTOM = 62.0, WIDTH - 12.0, 12.0, HEIGHT - 42.0
 _COLUMNS = 800  # a curve with more points is drawn as the least and the greatest of each column
 
 Numbers = NDArray[np.float64]
-Labelled = list[tuple[float, str]]
+Labeled = list[tuple[float, str]]
 """Places on an axis in drawing units, with what is written there."""
 
 
@@ -50,8 +50,8 @@ class Drawing:
     title: str
     x_label: str
     y_label: str
-    x_ticks: Labelled
-    y_ticks: Labelled
+    x_ticks: Labeled
+    y_ticks: Labeled
     curves: Sequence[Curve] = ()
     bars: Sequence[Bar] = ()
     marks: Sequence[tuple[float, str]] = ()
@@ -80,7 +80,7 @@ class _Axis:
             self._begin + ((np.log10(np.maximum(numbers, 1e-300)) if self._log else numbers) - self._low) * self._unit
         )
 
-    def ticks(self, percent: bool = False) -> Labelled:
+    def ticks(self, percent: bool = False) -> Labeled:
         """Round numbers, about five of them; on a logarithmic axis 1, 2 and 5 of each decade."""
         low, high = self._low, self._high
         if self._log:
@@ -97,7 +97,7 @@ class _Axis:
 
 def _format_tick(value: float, percent: bool) -> str:
     if percent:
-        return f"{100 * value:.4g} %"
+        return f"{100 * value:.4g}%"
     if value and abs(value) < 1e-3:
         return f"{value:.0e}".replace("e-0", "e-")
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -33,7 +33,7 @@ STEPS: tuple[Step, ...] = (
     Step(
         "one_cycle",
         "lab-2-one-cycle",
-        "One cycle",
+        "OneCycleLR",
         "The learning rate rises to 0.003 and falls to nearly nothing.",
         "The rate's curve is a hill. At its top the loss is rough, on the way down it settles below the baseline's.",
     ),

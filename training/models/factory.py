@@ -15,7 +15,7 @@ from training import catalog
 from training.config.sections.model import Model, WhitenedCnn
 from training.config.sections.pretrained import StartingWeights
 from training.config.sections.user_file import UserFile
-from training.errors import InputError
+from training.errors import InputError, format_bytes
 from training.facts import DataFacts
 from training.models.networks.whitening import WHITENED_IMAGES, whiten
 from training.models.own.user_rng import seed_user_rng
@@ -73,5 +73,5 @@ def _refuse_more_than_memory(make: Callable[[], nn.Module]) -> None:
         size = sum(parameter.nbytes for parameter in make().parameters())
     if size > psutil.virtual_memory().total:
         raise InputError(
-            f"model: its weights alone need {size / 1e9:,.0f} GB of memory, more than this machine has; make it smaller."
+            f"model: its weights alone need {format_bytes(size)} of memory, more than this machine has; make it smaller."
         )

@@ -66,7 +66,7 @@ def rename_out_of_model(name: str) -> str:
 
 
 def adapt_channels(filters: Tensor, channels: int) -> Tensor:
-    """Filters (out, 3, h, w) over RGB as filters over ``channels``, as timm has it: their sum for grey images; else
+    """Filters (out, 3, h, w) over RGB as filters over ``channels``, as timm has it: their sum for gray images; else
     repeated in turn, and scaled so that answers stay as large."""
     if channels == 1:
         return filters.sum(1, keepdim=True)

@@ -1,7 +1,7 @@
 """Adam, AdamW, SGD and Adafactor as functions of tensors, nothing in place, equal to torch's up to rounding.
 
 For a step that is one graph (``engine.compile``), where torch's own functions do not serve: of those of Adam, inductor reckons
-the powers of the betas again for every weight (a compiled small MLP took 17 % longer), SGD's takes the momentum as a plain
+the powers of the betas again for every weight (a compiled small MLP took 17% longer), SGD's takes the momentum as a plain
 number, which a graph holds for good though schedules change it, and Adafactor's waits for the device. Other optimizers make
 their own step behind such a graph.
 """

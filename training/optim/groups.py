@@ -10,8 +10,8 @@ from torch import nn
 Stages = Sequence[Sequence[str]]
 """The names of a network's parameters from its input to its head (``training.models.networks.stages``)."""
 
-# torch keeps no common base for its normalisation layers; `_BatchNorm` and `_InstanceNorm` cover theirs, lazy and
-# synchronised ones included.
+# torch keeps no common base for its normalization layers; `_BatchNorm` and `_InstanceNorm` cover theirs, lazy and
+# synchronized ones included.
 _NORM_LAYERS = (
     nn.modules.batchnorm._NormBase,
     nn.GroupNorm,
@@ -42,7 +42,7 @@ class GroupRule(NamedTuple):
 def group_parameters(model: nn.Module, rule: GroupRule, stages: Stages = ()) -> list[dict[str, Any]]:
     """The trainable parameters of ``model`` as optimizer groups, in the model's own order.
 
-    Biases, everything inside normalisation layers, embeddings and every parameter of at most one dimension (scales) are in
+    Biases, everything inside normalization layers, embeddings and every parameter of at most one dimension (scales) are in
     "no decay" unless ``rule.decay_all``, the others in "decay". Where the rate is another by depth there are
     such groups for each rate, from the input to the head, with that factor as ``lr_scale``. With Muon the matrices between
     input and head are in "Muon", whose groups come first. Frozen parameters and empty groups are left out; a parameter

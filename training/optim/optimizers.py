@@ -170,7 +170,7 @@ def _form(fused: bool) -> dict[str, Any]:
 def create_state(optimizer: torch.optim.Optimizer) -> None:
     """Give every parameter the state torch would give it at its first step, where it has none yet.
 
-    torch's fused SGD takes momentum buffers from uninitialised memory and, if the first step is skipped, uses that
+    torch's fused SGD takes momentum buffers from uninitialized memory and, if the first step is skipped, uses that
     memory at the second. Zeros give the same bits as torch's own first step (dampening is 0).
     """
     for group in optimizer.param_groups:

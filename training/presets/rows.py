@@ -72,7 +72,7 @@ PRESETS: tuple[Preset, ...] = (
         "mnist",
         _IMAGES,
         "MNIST in five epochs",
-        "For MNIST, FashionMNIST and other small grayscale images: more than 99.2 % on MNIST within minutes on a CPU.",
+        "For MNIST, FashionMNIST and other small grayscale images: more than 99.2% on MNIST within minutes on a CPU.",
         "1 GB",
         (_MNIST,),
     ),
@@ -173,7 +173,9 @@ PRESETS: tuple[Preset, ...] = (
         (_TEXT,),
     ),
     _tutorial("lab-1-baseline", "baseline", "The plain loop, which the six steps after it are measured by."),
-    _tutorial("lab-2-one-cycle", "one cycle", "The plain loop with OneCycleLR: the cheapest gain there is."),
+    _tutorial(
+        "lab-2-one-cycle", "OneCycleLR", "The plain loop with a rate that rises and falls: the cheapest gain there is."
+    ),
     _tutorial(
         "lab-3-clip",
         "gradient clipping",

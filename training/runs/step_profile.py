@@ -101,8 +101,8 @@ def format_milliseconds(seconds: float) -> str:
 
 
 def format_percent(share: float) -> str:
-    """ "42 %"; a decimal where whole numbers would say nothing: "0.3 %"."""
-    return f"{100.0 * share:.0f} %" if share >= 0.095 or not share else f"{max(100.0 * share, 0.1):.1f} %"
+    """ "42%"; a decimal where whole numbers would say nothing: "0.3%"."""
+    return f"{100.0 * share:.0f}%" if share >= 0.095 or not share else f"{max(100.0 * share, 0.1):.1f}%"
 
 
 def summarize(profile: Profile) -> str:

@@ -40,7 +40,7 @@ def _keep_freed_memory() -> None:
 
     Fresh pages are zeroed by the system, one fault for each 4 kB. Processor time a step, one thread, without and with
     this (``/proc`` counts no fault a step with it): lab CNN, batch 128, 50.8 and 37.1 ms; small CNN at 64x64, batch 64,
-    169 and 106 ms; a small MLP, which has no large blocks, the same. Resident memory grew by 1 to 10 per cent. A limit
+    169 and 106 ms; a small MLP, which has no large blocks, the same. Resident memory grew by 1% to 10%. A limit
     on the size of what is kept (M_MMAP_THRESHOLD, 32 MB at most) measured the same, but leaves larger activations out.
     ``give_back_memory`` returns what is free. Elsewhere than glibc, and in the window's process, nothing is changed.
     """

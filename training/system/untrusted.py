@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-MEGABYTE = 1 << 20
+MEGABYTE = 10**6
 _MOST_SHOWN = 2000
 _MOST_LEVELS = 64
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")

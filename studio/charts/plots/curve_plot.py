@@ -49,6 +49,7 @@ class CurvePlot(QWidget):
         self._smoothing = 0.0
         self._scale = ValueScale(from_zero=from_zero)
         self._cursor: float | None = None
+        self._percent = False
         self._x_name, self._x_scale = "Step", 1.0
         self._legend = Legend(title)
         self._legend.title_chosen.connect(self.title_chosen)
@@ -127,9 +128,13 @@ class CurvePlot(QWidget):
 
     # ------------------------------------------------------------------ look
 
-    def set_titles(self, titles: Mapping[str, str], current: str) -> None:
-        """Let the person choose among quantities; who hears `title_chosen` sets the curve again."""
+    def set_titles(self, titles: Mapping[str, str], current: str, *, percent: bool = False) -> None:
+        """Let the person choose among quantities; who hears `title_chosen` sets the curve again. `percent`: values are shares."""
         self._legend.set_titles(titles, current)
+        self._percent = percent
+        axis = self._canvas.getAxis("left")
+        axis.unit = "%" if percent else ""
+        axis.setScale(100.0 if percent else 1.0)
         self.setAccessibleName(f"Curves: {titles[current]}")
 
     def set_smoothing(self, weight: float) -> None:
@@ -221,11 +226,14 @@ class CurvePlot(QWidget):
         for name, curve in self._curves.items():
             at = math.inf if self._cursor is None else self._cursor
             sample = curve.series.nearest(at) if len(curve.series) else None
-            self._legend.set_value(name, reading(sample[1]) if sample else "")
+            self._legend.set_value(name, self._read(sample[1]) if sample else "")
         note = self._scale.note()
         if self._cursor is not None:
             note = f"{self._x_name} {position(self._curves.nearest_position(self._cursor) * self._x_scale)}"
         self._legend.set_note(note)
+
+    def _read(self, value: float) -> str:
+        return f"{reading(100.0 * value)}%" if self._percent and math.isfinite(value) else reading(value)
 
     # ---------------------------------------------------------------- wiring
 

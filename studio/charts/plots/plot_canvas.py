@@ -17,12 +17,14 @@ AXIS_WIDTH = 66  # one width for all, so that plots above each other line up; ro
 
 
 class ValueAxis(pg.AxisItem):
-    """An axis whose numbers are short."""
+    """An axis whose numbers are short, with ``unit`` behind each."""
+
+    unit = ""
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         if self.logMode:
             return log_labels(values, spacing)
-        return tick_labels([value * scale for value in values], spacing * scale)
+        return [text + self.unit for text in tick_labels([value * scale for value in values], spacing * scale)]
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float | None, list[float]]]:
         if self.logMode:

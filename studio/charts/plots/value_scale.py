@@ -56,8 +56,8 @@ class ValueScale:
     def note(self) -> str:
         """What cannot be seen as it stands, in a few words; "" for nothing. The figure first, as the end may be cut."""
         if self.spike is not None:
-            return f"Up to {self.spike:.3g}: press Fit"
-        return "Values of 0 and below cannot be shown on a log scale" if self.hides_values else ""
+            return f"Peak {self.spike:.3g} (Fit)"
+        return "Values ≤ 0 not shown" if self.hides_values else ""
 
     def near_top(self) -> float:
         """A height just below the upper edge."""

@@ -145,6 +145,7 @@ class RunDetail(QWidget):
         self.curves.checkpoint_clicked.connect(self.checkpoints.choose)
         self.checkpoints.set_aside.shown.connect(self._show_set_aside)
         self.checkpoints.model.refreshed.connect(self._update_buttons)
+        self.checkpoints.model.refreshed.connect(self._mark_checkpoints)
         self._context.start_problem_changed.connect(self._update_buttons)
 
     def _with_run(self, act: Callable[[RunSummary], object]) -> Callable[[], None]:
@@ -197,6 +198,7 @@ class RunDetail(QWidget):
         if len(reading.rows):
             self.curves.add_rows(reading.rows)
         self._show_set_aside()
+        self._mark_checkpoints()
         self.curves.set_growing(STATUS_STATES.get(self._run.status, RunState.STOPPED) in LIVE)
         if reading.anew:
             self.curves.board.refresh()
@@ -205,6 +207,10 @@ class RunDetail(QWidget):
         config = _config_of(run)
         kinds = (kind_title(key, str(run.record.get(key, ""))) for key in ("dataset", "model"))
         self._what.setText(summarize(config, self._report, self._parameters) if config else " · ".join(kinds))
+
+    @Slot()
+    def _mark_checkpoints(self) -> None:
+        self.curves.mark_checkpoints(self.checkpoints.model.checkpoints)
 
     @Slot()
     def _show_set_aside(self) -> None:

@@ -32,7 +32,7 @@ class NumbersRow(Card):
         self._newest: Any = None  # row
         self._validated: list[Validated] = []
         self._monitor = ""
-        self._has_best = True
+        self._has_best = self._live = True
         host = QWidget()
         grid = QGridLayout(host)
         grid.setContentsMargins(0, 0, 0, 0)
@@ -98,9 +98,10 @@ class NumbersRow(Card):
         if progress.samples_per_second:
             self.speed.set_value(format_rate(progress.samples_per_second))
 
-    def show_best(self, there: bool) -> None:
-        """Whether the checkpoint of the best validation is there; one that went, or is still to come, is not named."""
-        self._has_best = there
+    def show_best(self, there: bool, live: bool) -> None:
+        """Whether the checkpoint of the best validation is there (one that went, or is still to come, is not named), and
+        whether a better one may follow."""
+        self._has_best, self._live = there, live
         self.refresh()
 
     def _show_quality(self) -> None:
@@ -116,6 +117,6 @@ class NumbersRow(Card):
         if not self._has_best:
             self.quality.set_delta(f"at step {newest.step:,}")
         elif best is newest:
-            self.quality.set_delta("new best", "success")
+            self.quality.set_delta("new best" if self._live else "best of the run", "success")
         else:
             self.quality.set_delta(f"best {highest} at step {best.step:,}")

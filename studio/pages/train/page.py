@@ -117,7 +117,7 @@ class TrainPage(QWidget):
         self.profile.apply_asked.connect(self._apply)
         self.profile.arrived.connect(self._scroll_to_profile)
         self.curves.checkpoint_clicked.connect(self.checkpoints.choose)
-        self.checkpoints.model.refreshed.connect(self._show_best)
+        self.checkpoints.model.refreshed.connect(self._show_checkpoints)
         self.checkpoints.set_aside.shown.connect(self._show_set_aside)
         context.start_problem_changed.connect(self._on_start_problem_changed)
         context.library.refreshed.connect(self._show_what_there_is)
@@ -170,7 +170,7 @@ class TrainPage(QWidget):
         self._show_owner()
         self.curves.set_growing(self._live.state in LIVE)
         self.checkpoints.set_run(self._live.folder, self._live.state, self._live.done_at)
-        self._show_best()
+        self._show_checkpoints()
         self._show_set_aside()
         self.evaluation.set_run(self._live.folder)
         self.profile.set_run(self._live.folder, self._live.state)
@@ -190,6 +190,7 @@ class TrainPage(QWidget):
         self._show_owner()
         self.curves.set_growing(state in LIVE)
         self.checkpoints.set_state(state, self._live.done_at)
+        self._show_checkpoints()
         self.profile.set_state(state)
         self._show_outcome()
 
@@ -267,10 +268,11 @@ class TrainPage(QWidget):
         self.curves.show_set_aside(self.checkpoints.set_aside.stretches)
 
     @Slot()
-    def _show_best(self) -> None:
+    def _show_checkpoints(self) -> None:
         model = self.checkpoints.model
+        self.curves.mark_checkpoints(model.checkpoints)
         self.header.show_best(model.why_no_best)
-        self.numbers.show_best(not model.why_no_best or not model.checkpoints)
+        self.numbers.show_best(not model.why_no_best or not model.checkpoints, self._live.state in LIVE)
 
     @Slot()
     def _show_owner(self) -> None:

@@ -8,10 +8,10 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from studio.engine.state import RunState
-from studio.state.formats import format_size
 from studio.state.runs.live_run import LiveRun
 from studio.theme import SPACING
 from studio.widgets import IconLabel, SteadyLabel, hbox, label
+from training.errors import format_bytes
 from training.runs.records.series import Rows
 
 _WAIT_WARNING = 0.3  # share of the time spent waiting for data from which the loader is the bottleneck
@@ -55,8 +55,8 @@ class SystemStrip(QWidget):
         """The newest look at the engine."""
         last = rows[-1]
         self._show(self._cpu, "CPU", _share(float(last["cpu_share"])))
-        self._show(self._memory, "Memory", _megabytes(float(last["memory_mb"])))
-        gpu = [_share(float(last["gpu_share"])), _megabytes(float(last["gpu_memory_mb"]))]
+        self._show(self._memory, "Memory", _mebibytes(float(last["memory_mb"])))
+        gpu = [_share(float(last["gpu_share"])), _mebibytes(float(last["gpu_memory_mb"]))]
         self._show(self._gpu, "GPU", ", ".join(part for part in gpu if part))
         wait = float(rows["wait_share"][-10:].mean())
         self._show(self._wait, "Data-loading stall", _share(wait), warn=wait > _WAIT_WARNING)
@@ -91,5 +91,5 @@ def _share(value: float) -> str:
     return f"{value:.0%}" if math.isfinite(value) and value >= 0 else ""
 
 
-def _megabytes(value: float) -> str:
-    return format_size(round(value * 1e6)) if math.isfinite(value) and value > 0 else ""
+def _mebibytes(value: float) -> str:
+    return format_bytes(value * 2**20) if math.isfinite(value) and value > 0 else ""

@@ -48,7 +48,7 @@ def takes(data: Data) -> tuple[Target, ...]:
 
 
 def likely_target(data: Data, wanted: tuple[Target, ...] = ()) -> Target:
-    """What is to be learnt of the data, as far as settings tell: what is ``wanted`` if that may be, else a class."""
+    """What is to be learned of the data, as far as settings tell: what is ``wanted`` if that may be, else a class."""
     values = data["dataset"]
     chosen = alternatives("dataset")[str(values["kind"])]
     assert issubclass(chosen, DatasetSection)
@@ -73,7 +73,7 @@ def recipe(kind: str, target: Target) -> Data:
 
 def with_recipe(before: Data, present: Data, target: Target) -> Data:
     """``present``, whose data is other than in ``before``, with the settings for it. What the person had set on purpose, other
-    than the recipe for the data before, stays where the same is to be learnt of samples of the same form; what concerns
+    than the recipe for the data before, stays where the same is to be learned of samples of the same form; what concerns
     the machine stays in any case."""
     kind, old_kind = str(present["dataset"]["kind"]), str(before["dataset"]["kind"])
     old_target = likely_target(before, takes(before))
@@ -96,7 +96,7 @@ def with_recipe(before: Data, present: Data, target: Target) -> Data:
 
 def with_edits(data: Data, present: Data, edited: Iterable[str]) -> Data:
     """``data`` with the settings ``edited`` (dotted paths) as they are at ``present``, where it has them. Which data it is,
-    and what is learnt of it, is none of them."""
+    and what is learned of it, is none of them."""
     changed = copy.deepcopy(data)
     for section, name in sorted(map(split_path, edited), key=lambda place: place[1] != "kind"):
         new, old = (each if section == RUN else each[section] for each in (changed, present))

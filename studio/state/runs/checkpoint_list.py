@@ -9,9 +9,9 @@ from typing import Any
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from studio.services.background import Background
-from studio.state.formats import format_metric, format_size, metric_title
+from studio.state.formats import format_metric, metric_title
 from training.config import RunConfig
-from training.errors import TrainingError, pluralize
+from training.errors import TrainingError, format_bytes, pluralize
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import BEST, NO_BEST, CheckpointInfo, list_checkpoints
 
@@ -158,7 +158,7 @@ def epochs(info: CheckpointInfo) -> list[str]:
 def _facts(info: CheckpointInfo, monitor: str) -> str:
     """What the run's ``monitor`` was at this very step, size, time."""
     when = time.strftime("%H:%M", time.localtime(info.time))
-    return " · ".join((_worth(info, monitor), format_size(info.size), when))
+    return " · ".join((_worth(info, monitor), format_bytes(info.size), when))
 
 
 def _worth(info: CheckpointInfo, monitor: str) -> str:

@@ -10,8 +10,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from studio.services.background import Background
-from studio.state.formats import format_size
-from training.errors import InputError, pluralize
+from training.errors import InputError, format_bytes, pluralize
 from training.events import Validated
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
@@ -39,7 +38,7 @@ class Stretch:
     @property
     def held(self) -> str:
         """What it holds, and the room it takes: an earlier checkpoint that the run has since dropped takes room here."""
-        return f"{pluralize(self.checkpoints, 'checkpoint')} · takes {format_size(self.aside.size)}"
+        return f"{pluralize(self.checkpoints, 'checkpoint')} · takes {format_bytes(self.aside.size)}"
 
 
 def steps_between(step: int, reached: int) -> str:

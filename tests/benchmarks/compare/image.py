@@ -43,13 +43,13 @@ def _plot(plot: object, outcome: Outcome) -> None:
     names = [name for name in reversed(contestants(rounds)) if ratio(rounds, name, job.floor) is not None]
     lengths = [found.median for name in names if (found := ratio(rounds, name, job.floor)) is not None]
     plot.setTitle(f"{job.title}", size="10pt", color=INK)  # type: ignore[attr-defined]
-    brushes = [pg.mkBrush(_colour(name)) for name in names]
+    brushes = [pg.mkBrush(_color(name)) for name in names]
     bars = pg.BarGraphItem(
         x0=0, y=list(range(len(names))), width=lengths, height=0.7, brushes=brushes, pen=pg.mkPen(None)
     )
     plot.addItem(bars)  # type: ignore[attr-defined]
     for row, (name, length) in enumerate(zip(names, lengths, strict=True)):
-        label = pg.TextItem(f"{length:.2f}", color=_colour(name) if name == "ours" else INK, anchor=(0, 0.5))
+        label = pg.TextItem(f"{length:.2f}", color=_color(name) if name == "ours" else INK, anchor=(0, 0.5))
         label.setPos(length, row)
         plot.addItem(label)  # type: ignore[attr-defined]
     plot.addItem(pg.InfiniteLine(1.0, pen=pg.mkPen(INK, style=pg.QtCore.Qt.PenStyle.DashLine)))  # type: ignore[attr-defined]
@@ -63,7 +63,7 @@ def _plot(plot: object, outcome: Outcome) -> None:
     plot.hideButtons()  # type: ignore[attr-defined]
 
 
-def _colour(name: str) -> str:
+def _color(name: str) -> str:
     if name == "ours":
         return OURS
     return FLOOR if name.startswith("floor") else TEXTBOOK if name == "textbook" else PEER

@@ -22,7 +22,7 @@ from PIL import Image
 
 from tests.benchmarks.compare.jobs import JOBS, Job, run_config, scaled
 from training.config import parse_config
-from training.data.normalise import measure
+from training.data.normalize import measure
 from training.data.source import Opening
 from training.data.sources import open_source
 from training.data.splits import split_source
@@ -51,7 +51,7 @@ def _write_arrays(config: dict[str, Any], path: Path) -> None:
     source = open_source(parsed.dataset, Opening(keep=lambda size: True))
     splits = split_source(source, parsed.dataset)
     everything = torch.arange(len(source.targets))
-    normalisation = measure(source.read, splits["train"], source_facts(source))
+    normalization = measure(source.read, splits["train"], source_facts(source))
     root = getattr(source, "root", None)
     np.savez(
         path,
@@ -59,8 +59,8 @@ def _write_arrays(config: dict[str, Any], path: Path) -> None:
         targets=source.targets.numpy(),
         train=splits["train"].numpy(),
         validation=splits["validation"].numpy(),
-        mean=np.array(normalisation.mean),
-        std=np.array(normalisation.std),
+        mean=np.array(normalization.mean),
+        std=np.array(normalization.std),
         classes=len(source.classes),
         files=[] if root is None else [str(root / source.name(int(index))) for index in everything],
     )
@@ -122,7 +122,7 @@ def draw(folder: Path, samples: tuple[int, int]) -> None:
 
 
 def photo(generator: np.random.Generator, label: int) -> NDArray[np.uint8]:
-    """uint8 (160, 160, 3): coarse and fine noise as in a photograph, and stripes of a direction in a colour."""
+    """uint8 (160, 160, 3): coarse and fine noise as in a photograph, and stripes of a direction in a color."""
     coarse = generator.normal(size=(10, 10, 3)).repeat(PHOTO_SIDE // 10, 0).repeat(PHOTO_SIDE // 10, 1)
     fine = generator.normal(size=(PHOTO_SIDE, PHOTO_SIDE, 3))
     rows, columns = np.mgrid[:PHOTO_SIDE, :PHOTO_SIDE]

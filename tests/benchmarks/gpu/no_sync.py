@@ -1,4 +1,4 @@
-"""Steps without a synchronisation: the program's own loop, watched for everything that waits for the device.
+"""Steps without a synchronization: the program's own loop, watched for everything that waits for the device.
 
     python -m tests.benchmarks.gpu.no_sync full|small DEVICE
 
@@ -68,7 +68,7 @@ def measure(order: Order) -> Part:
     quiet = all(not each["waited"] and each["steps"] == order.size.quiet_steps for each in found.values())
     verdicts = [("No step of ours waits for the device.", quiet), ("The control is caught.", bool(control["waited"]))]
     return Part(
-        "Steps without a synchronisation",
+        "Steps without a synchronization",
         ("", "steps", "flushes meanwhile", "what waited"),
         rows,
         verdicts if on_gpu else [("On the processor nothing waits, so nothing is judged.", None)],

@@ -68,7 +68,7 @@ def draw_course(course: Course, path: Path) -> None:
 
 
 def draw_growth(figures: Sequence[Measurement], path: Path) -> None:
-    """Every time of one subject over its count, on logarithmic axes; a grey line is what grows with the count."""
+    """Every time of one subject over its count, on logarithmic axes; a gray line is what grows with the count."""
     rows = [row for row in grouped(figures) if row[0].unit == "ms" and len(row) > 1]
     layout = _layout()
     plot = layout.addPlot(title=f"Milliseconds over the number of {rows[0][0].subject}")

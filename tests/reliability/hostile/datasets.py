@@ -19,10 +19,10 @@ _FORMATS = ("png", "jpg", "gif", "bmp", "tif", "webp", "ppm", "ico", "tga", "jp2
 
 def _good(folder: Path) -> None:
     """Two classes of six ordinary images."""
-    for name, colour in (("cat", "red"), ("dog", "blue")):
+    for name, color in (("cat", "red"), ("dog", "blue")):
         (folder / name).mkdir(parents=True)
         for number in range(6):
-            Image.new("RGB", (8, 8), colour).save(folder / name / f"{number}.png")
+            Image.new("RGB", (8, 8), color).save(folder / name / f"{number}.png")
 
 
 def _with(name: str | bytes, data: bytes) -> Build:
@@ -41,7 +41,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def png(width: int, height: int, *chunks: bytes, pixels: bytes | None = None) -> bytes:
-    """A grey PNG of any claimed size."""
+    """A gray PNG of any claimed size."""
     header = _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
     data = zlib.compress(bytes(1000)) if pixels is None else pixels
     return b"\x89PNG\r\n\x1a\n" + header + b"".join(chunks) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")

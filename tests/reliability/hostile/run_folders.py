@@ -122,7 +122,7 @@ TEXTS: dict[str, Spoil] = {
     f"{name}: {title}": _written(name, data) for name in _NAMES for title, data in _TEXTS.items()
 }
 
-_LABELLED: tuple[Any, ...] = (
+_LABELED: tuple[Any, ...] = (
     "../../../../../outside",
     "/etc",
     "..",
@@ -219,7 +219,7 @@ RECORDS: dict[str, Spoil] = {
     "status: reason of escapes": _status(reason="\x1b[2J\u202e\r\n", advice="\x07"),
     "status: another run's folder": _status(folder="/", run="../../../outside"),
     "status: created in year 10^300": _status(created=1e300),
-    **{f"labels: {name!a:.30}": _labels(name) for name in _LABELLED},
+    **{f"labels: {name!a:.30}": _labels(name) for name in _LABELED},
     **{f"owner: {record!a:.40}": _written("owner.json", json.dumps(record).encode()) for record in _OWNERS},
     **{
         f"events: {kind} of {value!a:.20}": _events(

@@ -53,10 +53,10 @@ def main(argv: Sequence[str]) -> int:
     journal.tell(f"seed {seed}")
     with tempfile.TemporaryDirectory(prefix="trainwright-kills-") as place:
         outcomes = kill_runs(arguments.kills, seed, arguments.jobs, overrides, Path(place), journal.tell)
-    return summarise(outcomes, arguments.kills, journal)
+    return summarize(outcomes, arguments.kills, journal)
 
 
-def summarise(outcomes: list[Outcome], wanted: int, journal: Journal) -> int:
+def summarize(outcomes: list[Outcome], wanted: int, journal: Journal) -> int:
     """Tell what came of it; the exit code."""
     counts = Counter(kill.kind for outcome in outcomes for kill in outcome.kills)
     done = sum(counts.values())

@@ -76,7 +76,7 @@ def test_the_board_cuts_and_clears_all_its_plots(qtbot: QtBot) -> None:
         assert max(curve.series.raw.x[-1] for curve in shown._curves.values()) <= 60
         assert shown.markers().keys() == []
     board.append("train/loss", 61, 2.0)  # goes on after the cut
-    assert "Set aside" not in legend_words(board, "loss")
+    assert "Before rewind" not in legend_words(board, "loss")
     steps = np.arange(60.0, 101.0)
     board.set_faded([{"train/loss": (steps, steps / 60), "val/loss": (steps, steps)}, {"lr": (steps, steps)}])
     board.add_marker("best", 70, "Best", "b")
@@ -86,12 +86,12 @@ def test_the_board_cuts_and_clears_all_its_plots(qtbot: QtBot) -> None:
     loss.refresh()
     assert loss._shared_x.last >= 100
     assert loss._height_of(Marker("best", 60, "", "")) == pytest.approx(1.0)
-    assert legend_words(board, "loss")[-1] == "Set aside"
+    assert legend_words(board, "loss")[-1] == "Before rewind"
     board.resize(520, 600)  # no room for all words: those that have figures go first
-    qtbot.waitUntil(lambda: legend_words(board, "loss") == ["Set aside"])
+    qtbot.waitUntil(lambda: legend_words(board, "loss") == ["Before rewind"])
     board.set_faded([])
     board.plot("loss").refresh()
-    assert "Set aside" not in legend_words(board, "loss")
+    assert "Before rewind" not in legend_words(board, "loss")
     board.clear()
     assert all(len(curve.series) == 0 for curve in board.plot("loss")._curves.values())
 
@@ -124,10 +124,10 @@ def test_spikes_lie_beyond_the_range_until_they_are_asked_for(qtbot: QtBot) -> N
 
     assert 0.4 < top() < 0.6  # all of a curve without noise is seen
     assert plot._curves["train/loss"].raw_item.getData()[1].max() == 8.0  # drawn all the same: no spike is lost
-    assert any("Up to 8: press Fit" in each.text() for each in plot.findChildren(QLabel))
+    assert any("Peak 8 (Fit)" in each.text() for each in plot.findChildren(QLabel))
     fit.click()
     assert top() > 8
-    assert not any("press Fit" in each.text() for each in plot.findChildren(QLabel))
+    assert not any("Peak" in each.text() for each in plot.findChildren(QLabel))
     fit.click()
     assert top() < 0.6
     plot._canvas.moved_by_hand.emit(19_990, 20_010)  # so few steps are all shown

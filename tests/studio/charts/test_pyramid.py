@@ -43,7 +43,7 @@ def test_what_is_shown_are_real_samples_in_order_and_few() -> None:
     assert xs[-1] >= x[90_000]
 
 
-def test_missing_values_never_hide_a_neighbour() -> None:
+def test_missing_values_never_hide_a_neighbor() -> None:
     y = np.random.default_rng(2).normal(size=300_000)
     y[::3] = np.nan
     y[1::7] = np.inf

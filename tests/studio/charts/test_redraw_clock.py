@@ -14,11 +14,11 @@ class Screen:
     """What a clock asks of a window and of its handle."""
 
     def __init__(self) -> None:
-        self.minimised = False
+        self.minimized = False
         self.exposed = True
 
     def isMinimized(self) -> bool:
-        return self.minimised
+        return self.minimized
 
     def windowHandle(self) -> Screen:
         return self
@@ -117,17 +117,17 @@ def test_the_battery_is_asked_seldom() -> None:
     assert asked == [100.0, 131.0]
 
 
-def test_a_window_that_is_minimised_or_covered_draws_nothing_until_it_is_seen(qtbot: QtBot) -> None:
-    for hide in ("minimised", "exposed"):
+def test_a_window_that_is_minimized_or_covered_draws_nothing_until_it_is_seen(qtbot: QtBot) -> None:
+    for hide in ("minimized", "exposed"):
         plot = Plot()
         clock = clock_of(plot)
-        setattr(plot.screen, hide, hide == "minimised")
+        setattr(plot.screen, hide, hide == "minimized")
         for _ in range(20):
             clock.request(plot)
             qtbot.wait(INTERVAL_MS // 10)
         assert plot.drawn == 0
         assert clock._timer.isActive()  # what waits is drawn when the window comes back
-        setattr(plot.screen, hide, hide != "minimised")
+        setattr(plot.screen, hide, hide != "minimized")
         qtbot.waitUntil(lambda: plot.drawn == 1)  # noqa: B023 - waited for here
         assert not clock._timer.isActive()
 

@@ -147,7 +147,7 @@ def test_a_run_shows_its_evaluation_class_by_class(qtbot: QtBot, context: AppCon
     assert card.matrix.words_at(middle) == "“cat” predicted as “owl”: 1, 25.0% of this class"
     qtbot.waitUntil(lambda: card.matrix.height() > card.matrix._square().bottom())  # laid out
     corner = (middle - QPointF(15, 15)).toPoint()
-    assert card.matrix.grab().toImage().pixelColor(corner).saturation() > 50  # wrong answers have a colour
+    assert card.matrix.grab().toImage().pixelColor(corner).saturation() > 50  # wrong answers have a color
     card.part.set_current("test")
     assert shown.rowCount() == 1
     assert not card.matrix.isVisible()

@@ -155,7 +155,7 @@ def model_summary() -> dict[str, Any]:
         "parameter_bytes": 4_000_000,
         "buffer_bytes": 0,
         "input_shape": [3, 32, 32],
-        "classes": 6,
+        "outputs": 6,
         "groups": [
             {"name": "decay", "tensors": 3, "parameters": 999_000, "decays": True, "lr_scale": 1.0},
             {"name": "no decay, head", "tensors": 1, "parameters": 1_000, "decays": False, "lr_scale": 10.0},

@@ -82,7 +82,7 @@ def test_a_preset_whose_data_was_not_named_is_opened_and_its_field_asks(page: Se
     assert [path for path, _ in page.problem_sentences()] == ["dataset.path"]
 
 
-def test_a_preset_is_not_used_when_the_dialog_is_cancelled(page: SetupPage, context: FakeContext) -> None:
+def test_a_preset_is_not_used_when_the_dialog_is_canceled(page: SetupPage, context: FakeContext) -> None:
     before = context.draft.data()
     choosing("Spiral", lambda dialog: dialog.reject())
     page.header.choose_action.trigger()
@@ -135,7 +135,7 @@ def test_dropped_mnist_files_become_the_dataset(
         (["one.txt", "two.txt"], ".", "text"),
     ],
 )
-def test_other_data_that_is_dropped_is_recognised(
+def test_other_data_that_is_dropped_is_recognized(
     qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path, files: list[str], dropped: str, kind: str
 ) -> None:
     folder = tmp_path / "data.v2"

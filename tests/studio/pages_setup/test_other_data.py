@@ -199,7 +199,7 @@ def test_a_setting_of_the_same_data_sets_nothing_up(
     read(qtbot, page, context)
     assert context.draft.kind("objective") == "regression"
     assert page.other_data.banner.isHidden()
-    context.draft.set("dataset.ignored", ["species"])  # what is learnt is the last column that is left
+    context.draft.set("dataset.ignored", ["species"])  # what is learned is the last column that is left
     read(qtbot, page, context)
     assert not context.draft.problems()
     context.draft.set("dataset.ignored", [])

@@ -150,7 +150,7 @@ def test_the_model_preview_shows_layers_and_figures(page: SetupPage, context: Fa
     assert isinstance(preview, ModelPreview)
     text = words(preview)
     assert "1,000,000" in text
-    assert "4.0 MB" in text
+    assert "4 MB" in text
     assert "3 × 32 × 32" in text
 
 
@@ -199,16 +199,16 @@ def test_the_loop_preview_estimates_steps_and_disk(page: SetupPage, context: Fak
     assert isinstance(preview, LoopPreview)
     text = words(preview)
     assert "375" in text
-    assert "About 12.0 MB for each checkpoint, 48.0 MB for the 4 kept" in text  # weights and Adam's two moments
+    assert "About 12 MB for each checkpoint, 48 MB for the 4 kept" in text  # weights and Adam's two moments
     context.draft.set("loop.batch_size", 0)
     assert preview.findChild(KeyValueTable) is not None
     assert "About" not in words(preview)
 
 
-def test_masks_lie_over_their_images_in_the_colours_of_the_classes(page: SetupPage, context: FakeContext) -> None:
+def test_masks_lie_over_their_images_in_the_colors_of_the_classes(page: SetupPage, context: FakeContext) -> None:
     """Half of each; what is ignored shows the image alone."""
-    grey, mask = bytes([100] * 12), bytes([0, 1, 255, 0])
-    pixels = {key: b64encode(grey).decode() for key in ("pixels_base64", "original_base64")}
+    gray, mask = bytes([100] * 12), bytes([0, 1, 255, 0])
+    pixels = {key: b64encode(gray).decode() for key in ("pixels_base64", "original_base64")}
     masks = {key: b64encode(mask).decode() for key in ("mask_base64", "original_mask_base64")}
     thumbnail = {"label": "a_long_file_name", "index": 3, "width": 2, "height": 2, "channels": 3, **pixels, **masks}
     found = report(480) | {"target": "mask", "classes": ["sky", "road"], "counts": {"train": []}}
@@ -228,7 +228,7 @@ def test_masks_lie_over_their_images_in_the_colours_of_the_classes(page: SetupPa
     ]
 
 
-def test_no_two_classes_have_colours_that_look_alike() -> None:
+def test_no_two_classes_have_colors_that_look_alike() -> None:
     colors = [rgb(QColor(class_color(number))) for number in range(24)]
     for number, first in enumerate(colors):
         assert all(max(abs(a - b) for a, b in zip(first, second, strict=True)) > 25 for second in colors[:number])
@@ -315,20 +315,11 @@ def test_another_task_builds_another_network(qtbot: QtBot, page: SetupPage, cont
     assert len(context.engine.inspections) == 1
 
 
-def test_a_sample_is_told_by_what_is_learnt_of_it(page: SetupPage, context: FakeContext) -> None:
+def test_the_outputs_of_the_network_are_told(page: SetupPage, context: FakeContext) -> None:
     (preview,) = page.findChildren(ModelPreview)
-    for target, shown in (
-        ("values", "with 1 value to predict"),
-        ("labels", "with 1 label"),
-        ("mask", "of 1 class"),
-        ("class", "of 1 class"),
-        ("tokens", "of 1 different token"),
-        ("ranks", ""),
-    ):
-        context.engine.summaries[-1].done(model_summary() | {"target": target, "classes": 1})
-        texts = words(preview).split("\n")
-        assert not shown or shown in texts
-        assert not (target == "ranks" and any("class" in text for text in texts))
+    context.engine.summaries[-1].done(model_summary() | {"outputs": 1_234})
+    texts = words(preview).split("\n")
+    assert texts[texts.index("Outputs") + 1] == "1,234"
 
 
 def test_a_setting_that_does_nothing_says_so(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:

@@ -63,8 +63,8 @@ def test_the_first_rows_stand_below_what_their_columns_are_for(
     assert card.isVisible()
     names = [card.model.headerData(number, Qt.Orientation.Horizontal) for number in range(5)]
     assert names == ["price", "a", "gappy", "kind", "when"]  # what is predicted first
-    assert [cell(card, 0, number) for number in range(5)] == ["target", "feature", "feature", "category", "left out"]
-    assert [cell(card, 1, number) for number in range(5)] == ["numbers", "whole numbers", "numbers", "text", "dates"]
+    assert [cell(card, 0, number) for number in range(5)] == ["target", "feature", "feature", "categorical", "ignored"]
+    assert [cell(card, 1, number) for number in range(5)] == ["float", "int", "float", "string", "date"]
     assert cell(card, 2, 3) == "3 unique"
     assert [cell(card, 3, number) for number in (1, 2)] == ["none", "1"]
     assert [cell(card, 4, number) for number in range(5)] == ["0.5", "0", "0", "x", "2020-01-01"]
@@ -114,11 +114,11 @@ def test_columns_are_ticked_in_a_list(qtbot: QtBot, page: SetupPage, context: Fa
     items = {item.text(0): item for item in editor.list.view.findItems("", Qt.MatchFlag.MatchContains)}
     assert [name for name, item in items.items() if item.checkState(0) == Qt.CheckState.Checked] == ["when"]
     assert [[item.text(at) for at in range(1, 5)] for item in items.values()] == [
-        ["whole numbers", "60", "none", "feature"],
-        ["numbers", "59", "1", "feature"],
-        ["text", "3", "none", "category"],
-        ["dates", "28", "none", "left out"],
-        ["numbers", "9", "none", "target"],
+        ["int", "60", "none", "feature"],
+        ["float", "59", "1", "feature"],
+        ["string", "3", "none", "categorical"],
+        ["date", "28", "none", "ignored"],
+        ["float", "9", "none", "target"],
     ]
     items["gappy"].setCheckState(0, Qt.CheckState.Checked)
     assert context.draft.value("dataset.ignored") == ["when", "gappy"]

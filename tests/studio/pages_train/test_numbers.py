@@ -32,11 +32,11 @@ def test_numbers_tell_mean_best_and_skipped_steps(qtbot: QtBot) -> None:
     row.add_event(Validated(step=2, epoch=1, metrics={"val/accuracy": 0.9}, improved=True), "val/accuracy")
     row.add_event(Validated(step=4, epoch=2, metrics={"val/accuracy": 0.8}, improved=False), "val/accuracy")
     row.refresh()
-    assert row.quality.value() == "80.00 %"
-    assert row.quality._delta.text() == "best 90.00 % at step 2"
+    assert row.quality.value() == "80.00%"
+    assert row.quality._delta.text() == "best 90.00% at step 2"
     row.truncate(3)
     row.refresh()
-    assert (row.quality.value(), row.quality._delta.text()) == ("90.00 %", "new best")
+    assert (row.quality.value(), row.quality._delta.text()) == ("90.00%", "new best")
     row.truncate(1)
     row.refresh()
     assert (row.quality.value(), row.quality._delta.text()) == ("–", "")

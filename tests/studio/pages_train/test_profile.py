@@ -45,8 +45,8 @@ def test_the_page_asks_measures_and_shows(qtbot: QtBot, context: AppContext, con
     qtbot.waitUntil(page.profile.view.isVisible)
     assert not page.profile.progress.isVisible()
     shown = [(share.title, share.figure) for share in page.profile.view.bar.shares()]
-    assert shown == [("Data-loading stall", "20 ms · 67 %"), ("Forward", "5 ms · 17 %"), ("Backward", "5 ms · 17 %")]
-    assert "67 % of each step waits for data." in words(page.profile)
+    assert shown == [("Data-loading stall", "20 ms · 67%"), ("Forward", "5 ms · 17%"), ("Backward", "5 ms · 17%")]
+    assert "67% of each step waits for data." in words(page.profile)
     qtbot.waitUntil(lambda: not page.profile.visibleRegion().isEmpty())  # it was scrolled to
     context.live.ask(Command.STOP)
 

@@ -113,7 +113,7 @@ def test_what_lies_beyond_is_set_aside_brought_back_and_cleared_away(
     saved = [*range(20, second, 20), second]
     qtbot.waitUntil(lambda: [info.step for info in page.checkpoints.model.checkpoints][::-1] == saved)
     newest = second // 20 * 20
-    assert page.numbers.quality.value() == f"{1 - 1 / (newest + 1):.2%}".replace("%", " %")
+    assert page.numbers.quality.value() == f"{1 - 1 / (newest + 1):.2%}"
     assert page.numbers.quality._delta.text() == "new best"
     held = len({*range(40, first, 20), first})
     assert said(lines)[0].startswith(f"Steps 21 to {first} set aside · {held} checkpoints · ")
@@ -182,7 +182,7 @@ def test_a_run_on_the_runs_page_is_brought_back_there(
         "Steps 21 to 40 set aside · 1 checkpoint",
         "Steps 41 to 60 set aside · 1 checkpoint",
     ]
-    assert board.plot("lr")._legend._entries["lr 0"].accessibleName() == "Set aside"
+    assert board.plot("lr")._legend._entries["lr 0"].accessibleName() == "Before rewind"
     click(qtbot, lines._rows[1].restore)
     assert detail.checkpoints.view.hasFocus()  # and no other part of the window
     qtbot.waitUntil(lambda: live_steps(detail.curves) == list(range(1, 61)))

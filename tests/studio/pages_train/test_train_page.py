@@ -75,7 +75,7 @@ def test_buttons_and_figures_follow_a_run(qtbot: QtBot, context: AppContext, con
     qtbot.waitUntil(lambda: context.live.state is RunState.PAUSED)
     qtbot.waitUntil(lambda: figures(page) == [])  # of what works now: nothing does
     click(qtbot, header.pause)
-    qtbot.waitUntil(lambda: "Memory 200 MB" in figures(page))
+    qtbot.waitUntil(lambda: "Memory 210 MB" in figures(page))
     qtbot.waitUntil(lambda: header.pause.text() == "Pause" and header.save.isEnabled())
     click(qtbot, header.save)
     qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) >= 1)

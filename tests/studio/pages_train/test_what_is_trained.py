@@ -13,7 +13,7 @@ from studio.state.context import AppContext
 from tests.studio.window_driver import answer_next_dialog, open_window, runs_page, train_page
 from training.config import RunConfig
 
-LINE = "Synthetic shapes → class · Small CNN · AdamW, one cycle 1e-3 · Cross-entropy"
+LINE = "Synthetic shapes → class · Small CNN · AdamW, OneCycleLR 1e-3 · Cross-entropy"
 
 
 def test_the_head_says_what_is_trained_from_the_start_and_leads_to_its_settings(

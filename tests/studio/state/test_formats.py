@@ -13,7 +13,6 @@ from studio.state.formats import (
     format_metric,
     format_number,
     format_rate,
-    format_size,
     metric_title,
 )
 
@@ -34,17 +33,10 @@ def test_numbers(value: float, text: str) -> None:
     assert format_number(value) == text
 
 
-def test_metrics_sizes_and_rates() -> None:
-    assert format_metric("val/accuracy", 0.98765) == "98.77 %"
+def test_metrics_and_rates() -> None:
+    assert format_metric("val/accuracy", 0.98765) == "98.77%"
     assert format_metric("val/loss", 0.98765) == "0.9877"
     assert metric_title("val/accuracy") == "validation accuracy"
-    assert [format_size(size) for size in (0, 999, 1500, 2_500_000, 10**13)] == [
-        "0 B",
-        "999 B",
-        "1.5 kB",
-        "2.5 MB",
-        "10.0 TB",
-    ]
     assert [format_rate(rate) for rate in (3.14159, 12345.6)] == ["3.1", "12,346"]
 
 

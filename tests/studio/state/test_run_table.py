@@ -70,7 +70,7 @@ def test_the_table_follows_the_folders(
     refreshed(qtbot, library)
     shown = {model.index(row, NAME).data(): row for row in range(model.rowCount())}
     assert set(shown) == {"lab", "night"}
-    assert model.index(shown["lab"], BEST).data() == "98.75 %"
+    assert model.index(shown["lab"], BEST).data() == "98.75%"
     assert model.index(shown["lab"], STEP).data() == "40 / 40"
     assert model.index(shown["night"], STATUS).data() == "interrupted"
     assert len(model.run_at(shown["lab"]).losses) == 40

@@ -43,7 +43,7 @@ def plain_afterwards(qapp: QApplication) -> Iterator[None]:
 
 
 def ink(picture: QIcon, mode: QIcon.Mode = QIcon.Mode.Normal) -> set[str]:
-    """The colours of an icon's fully covered pixels."""
+    """The colors of an icon's fully covered pixels."""
     image = picture.pixmap(QSize(64, 64), mode).toImage()
     colors = (image.pixelColor(x, y) for x in range(image.width()) for y in range(image.height()))
     return {color.name() for color in colors if color.alpha() == 255}

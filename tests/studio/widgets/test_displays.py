@@ -84,9 +84,9 @@ def test_progress_moves_by_itself_only_while_it_is_seen(qtbot: QtBot) -> None:
     line.hide()
     assert sweep.state() == sweep.State.Stopped
     line.show()
-    line.set_progress(0.5, "Epoch 1 of 2", "50 %")
+    line.set_progress(0.5, "Epoch 1 of 2", "50%")
     assert sweep.state() == sweep.State.Stopped
-    assert line.accessibleName() == "Epoch 1 of 2 50% 50 %"
+    assert line.accessibleName() == "Epoch 1 of 2 50% 50%"
 
 
 def test_figures_are_named_for_screen_readers(qtbot: QtBot) -> None:

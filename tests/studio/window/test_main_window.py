@@ -1,4 +1,4 @@
-"""The window around the fake engine: what is shown, greyed, asked, and never lost."""
+"""The window around the fake engine: what is shown, grayed, asked, and never lost."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_an_idle_window_closes_without_a_question(qtbot: QtBot, context: AppCont
     assert context.settings.get().geometry
 
 
-def test_closing_while_training_can_be_cancelled(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
+def test_closing_while_training_can_be_canceled(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     window = open_window(qtbot, context)
     begin_training(qtbot, context, config(epochs=ENDLESS, milliseconds=10))
     asked = answer_next_question(qtbot, "Cancel")
@@ -291,7 +291,7 @@ def test_the_window_can_be_made_small(qtbot: QtBot, context: AppContext) -> None
         assert (window.width(), window.height()) == (900, 600), entry.key
 
 
-def test_a_minimised_window_looks_at_the_run_less_often(
+def test_a_minimized_window_looks_at_the_run_less_often(
     qtbot: QtBot, context: AppContext, config: MakeConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     window = open_window(qtbot, context)

@@ -54,7 +54,7 @@ def told(window: MainWindow) -> list[str]:
         (
             "completed",
             {},
-            "“lab” completed while the window was closed. Step 40 of 40. Best validation accuracy 90.00 %.",
+            "“lab” completed while the window was closed. Step 40 of 40. Best validation accuracy 90.00%.",
         ),
         ("failed", {"reason": "The disk is full."}, "“lab” failed while the window was closed. The disk is full."),
     ],

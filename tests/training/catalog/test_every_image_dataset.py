@@ -114,7 +114,7 @@ def test_however_they_are_supplied_the_run_is_the_same(kind: str, tmp_path: Path
     assert [way == found[0] for way in found] == [True] * len(ways)
 
 
-def test_nothing_is_learnt_from_images_and_masks_that_are_held_back(tmp_path: Path) -> None:
+def test_nothing_is_learned_from_images_and_masks_that_are_held_back(tmp_path: Path) -> None:
     """Neither the mean of the images nor the weights of the classes: another validation part, the same run."""
     sections = dataset("segmentation", tmp_path / "data")
     sections["objective"] = {"kind": "segmentation", "balanced": True}

@@ -1,4 +1,4 @@
-"""Text, GPT and language modelling train, are saved, go on to the same bits, and are exported, in all their forms."""
+"""Text, GPT and language modeling train, are saved, go on to the same bits, and are exported, in all their forms."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_another_task_is_refused_before_anything_is_begun(tmp_path: Path) -> Non
         ("classification", ("objective.balanced=true",), "yes"),
     ],
 )
-def test_nothing_is_learnt_from_what_is_planted_in_the_validation_rows(
+def test_nothing_is_learned_from_what_is_planted_in_the_validation_rows(
     kind: str, overrides: tuple[str, ...], planted: str, tmp_path: Path
 ) -> None:
     """Neither class weights nor the spread of the targets: the weights are the same to the bit."""

@@ -57,31 +57,31 @@ _TABULAR: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("data", "report", "parameters", "line"),
     [
-        (_TABULAR, None, 148_123, "diamonds.csv → price · Tabular MLP 148k · AdamW, one cycle 3e-3 · Huber"),
+        (_TABULAR, None, 148_123, "diamonds.csv → price · Tabular MLP 148k · AdamW, OneCycleLR 3e-3 · Huber"),
         (
             {**_TABULAR, "optimizer": {"kind": "sgd", "lr": 0.05}, "schedule": {"kind": "one_cycle", "max_lr": 0.2}},
             None,
             999,
-            "diamonds.csv → price · Tabular MLP 999 · SGD, one cycle 0.2 · Huber",
+            "diamonds.csv → price · Tabular MLP 999 · SGD, OneCycleLR 0.2 · Huber",
         ),
         (
             {**_TABULAR, "dataset": {**_TABLE, "targets": []}, "schedule": {"kind": "constant"}},
             make_report(target="values", classes=("x", "y", "z"), class_count=3),
             2_560_000,
-            "diamonds.csv → x, y and 1 more · Tabular MLP 2.6M · AdamW, constant 3e-3 · Huber",
+            "diamonds.csv → x, y and 1 more · Tabular MLP 2.6M · AdamW, ConstantLR 3e-3 · Huber",
         ),
         (
             {"dataset": {**_TABLE, "targets": []}, "model": {"kind": "tabular"}},
             make_report(),
             0,
-            "diamonds.csv → last column, 2 classes · Tabular MLP · AdamW, one cycle 1e-3 · Cross-entropy",
+            "diamonds.csv → last column, 2 classes · Tabular MLP · AdamW, OneCycleLR 1e-3 · Cross-entropy",
         ),
-        ({}, None, 0, "Synthetic shapes → class · Small CNN · AdamW, one cycle 1e-3 · Cross-entropy"),
+        ({}, None, 0, "Synthetic shapes → class · Small CNN · AdamW, OneCycleLR 1e-3 · Cross-entropy"),
         (
             {"model": {"kind": "torchvision", "name": "resnet18"}},
             make_report(classes=("a",), class_count=1000),
             11_689_512,
-            "Synthetic shapes → 1,000 classes · resnet18 11.7M · AdamW, one cycle 1e-3 · Cross-entropy",
+            "Synthetic shapes → 1,000 classes · resnet18 11.7M · AdamW, OneCycleLR 1e-3 · Cross-entropy",
         ),
     ],
 )

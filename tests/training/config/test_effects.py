@@ -169,7 +169,7 @@ AS_KNOWN = "images are normalized by the mean and std that the checkpoint's weig
         ({}, {"normalise": "data"}, f"{OWN}, as before"),
     ],
 )
-def test_weights_to_begin_with_are_replaced_and_the_normalisation_is_told(
+def test_weights_to_begin_with_are_replaced_and_the_normalization_is_told(
     before: dict[str, Any], changed: dict[str, Any], note: str
 ) -> None:
     old = RESNET | {"model": RESNET["model"] | before}

@@ -96,7 +96,7 @@ def test_the_largest_range_stays_inside() -> None:
     assert int(values.max()) > 2**31 * 0.999
 
 
-def test_seeds_epochs_streams_and_neighbours_are_uncorrelated() -> None:
+def test_seeds_epochs_streams_and_neighbors_are_uncorrelated() -> None:
     indices = torch.arange(N)
     base = counter_rng.uniform(0, "flip", 0, indices)
     others = [counter_rng.uniform(seed, "flip", 0, indices) for seed in (1, 2, 2**31 - 1)]
@@ -123,7 +123,7 @@ def test_permutation_holds_every_number_once(n: int) -> None:
     assert sorted(order.tolist()) == list(range(n))
 
 
-def test_permutations_differ_and_favour_no_place() -> None:
+def test_permutations_differ_and_favor_no_place() -> None:
     assert not torch.equal(counter_rng.permutation(0, 0, 1000), counter_rng.permutation(0, 1, 1000))
     assert not torch.equal(counter_rng.permutation(0, 0, 1000), counter_rng.permutation(1, 0, 1000))
     assert not torch.equal(counter_rng.permutation(0, 0, 1000), counter_rng.permutation(0, 0, 1000, stream="split"))

@@ -28,7 +28,7 @@ EACH: dict[str, dict[str, Any]] = {
     "jitter": {"brightness": 0.4, "contrast": 0.4, "saturation": 0.4, "hue": 0.1},
     "grey": {"grayscale": 0.5},
     "blur": {"blur": 0.5},
-    "rotation, then colour": {"rotation": 20.0, "brightness": 0.4},
+    "rotation, then color": {"rotation": 20.0, "brightness": 0.4},
 }
 EVERYTHING = {name: value for settings in EACH.values() for name, value in settings.items()}
 COLORS = ("jitter", "grey", "blur")
@@ -79,7 +79,7 @@ def test_a_mask_goes_where_its_image_goes(settings: dict[str, Any]) -> None:
     varied = augmenter(mask=True, **geometry)(batch, torch.arange(40), 0)
     assert varied.dtype == torch.uint8
     assert set(varied[..., 1].unique().tolist()) <= {0, 1, 255}
-    if "auto_augment" in settings:  # colours change, too; then at least the classes do not become others
+    if "auto_augment" in settings:  # colors change, too; then at least the classes do not become others
         return
     assert not torch.equal(varied[..., 1], classes)
     assert (255 in varied[..., 1]) == ("padding_mode" in settings)
@@ -233,7 +233,7 @@ def test_steps_come_in_the_order_of_torchvisions_recipes() -> None:
     config = ShapesDataset.model_validate({**EVERYTHING, "erasing": 0.1})
     names = [step.function.__name__ for step in steps(config, False)]
     assert names == [
-        *("shift_and_flip_zero_padded", "deform", "trivial_augment_wide", "jitter_color", "turn_grey", "blur", "erase"),
+        *("shift_and_flip_zero_padded", "deform", "trivial_augment_wide", "jitter_color", "turn_gray", "blur", "erase"),
     ]
 
 

@@ -20,7 +20,7 @@ BILINEAR = v2.InterpolationMode.BILINEAR
 
 
 def images(count: int = 6, height: int = 21, width: int = 16, channels: int = 3) -> Tensor:
-    """Smooth ones, so that a rounded coordinate moves no value by more than a level; one of them is of one colour."""
+    """Smooth ones, so that a rounded coordinate moves no value by more than a level; one of them is of one color."""
     generator = torch.Generator().manual_seed(channels)
     coarse = torch.rand(count, channels, 5, 4, generator=generator) * 255
     made = torch.nn.functional.interpolate(coarse, (height, width), mode="bilinear").round().to(torch.uint8)
@@ -82,19 +82,19 @@ def test_colors_without_an_amount(channels: int, noisy: bool) -> None:
     assert largest(color.autocontrast(batch), by_reference(batch, reference.autocontrast)) == 0
     assert largest(color.equalize(batch), by_reference(batch, reference.equalize)) == 0
     if channels == 3:
-        grey = by_reference(batch, reference.rgb_to_grayscale, 3)
+        gray = by_reference(batch, reference.rgb_to_grayscale, 3)
         assert (
-            largest(color.rgb_to_grayscale(batch), grey) <= 1
+            largest(color.rgb_to_grayscale(batch), gray) <= 1
         )  # a product may round the other way before it is cut off
     else:
         assert color.rgb_to_grayscale(batch) is batch
 
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
-def test_a_plain_grey_image_has_no_contrast_to_change(channels: int) -> None:
+def test_a_plain_gray_image_has_no_contrast_to_change(channels: int) -> None:
     plain = torch.full((3, 5, 4, channels), 90, dtype=torch.uint8)
     changed = color.adjust_contrast(plain, numbers(0.0, 0.5, 3.0))
-    assert largest(changed, plain) <= 2  # torchvision's weights of the three colours add up to 0.9999, then it cuts off
+    assert largest(changed, plain) <= 2  # torchvision's weights of the three colors add up to 0.9999, then it cuts off
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -156,7 +156,7 @@ def test_affine_of_a_mask_takes_the_nearest_class_and_255_outside() -> None:
 
 
 def test_outside_is_the_mirror_image_as_grid_sample_makes_it() -> None:
-    """The one difference from torchvision, which fills with a colour: its black corners are a feature to learn."""
+    """The one difference from torchvision, which fills with a color: its black corners are a feature to learn."""
     batch = images()
     angles = numbers(0.1, -0.4, 1.0, 2.5, 0.0, 0.3)
     none = torch.zeros_like(angles)

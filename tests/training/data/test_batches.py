@@ -92,12 +92,12 @@ def test_epochs_and_seeds_differ_and_repeat(make_config: MakeConfig) -> None:
     assert not same(batches(first, 3), batches(other, 3))
 
 
-def test_inputs_are_the_images_normalised(make_config: MakeConfig) -> None:
+def test_inputs_are_the_images_normalized(make_config: MakeConfig) -> None:
     data = prepare(make_config(dataset={"kind": "shapes", "samples": 60}), CPU)
     for batch in (*batches(data, 0), *data.evaluation_batches("validation")):
         images = data.source.read(batch.indices).permute(0, 3, 1, 2).double() / 255
         mean, std = (
-            torch.tensor(numbers).view(1, 3, 1, 1) for numbers in (data.normalisation.mean, data.normalisation.std)
+            torch.tensor(numbers).view(1, 3, 1, 1) for numbers in (data.normalization.mean, data.normalization.std)
         )
         assert torch.allclose(batch.inputs.double(), (images - mean) / std, atol=1e-5)
 
@@ -135,7 +135,7 @@ def test_streamed_is_resident_bit_for_bit(make_config: MakeConfig, dataset: dict
     with prepare(make_config(dataset=dataset, loop=loop, loader=loader), CPU) as streamed:
         assert streamed.report.batches.mode == "streamed"
         assert streamed.report.batches.workers == workers
-        assert streamed.normalisation == resident.normalisation
+        assert streamed.normalization == resident.normalization
         assert streamed.report.fingerprint == resident.report.fingerprint
         assert same(batches(streamed, 0), batches(resident, 0))
         left = streamed.steps(1)
@@ -280,8 +280,8 @@ def test_real_mnist_both_ways(make_config: MakeConfig, mnist: Path) -> None:
         "validation": 12000,
         "test": 10000,
     }
-    assert resident.normalisation.mean[0] == pytest.approx(0.1307, abs=1e-3)
-    assert resident.normalisation.std[0] == pytest.approx(0.3081, abs=1e-3)
+    assert resident.normalization.mean[0] == pytest.approx(0.1307, abs=1e-3)
+    assert resident.normalization.std[0] == pytest.approx(0.3081, abs=1e-3)
     assert same(batches(resident, 0, start=350), batches(streamed, 0, start=350))
 
 

@@ -13,7 +13,7 @@ from tests.training.data.conftest import image
 from training.data.images.decode import MAX_PIXELS, DifferentSize, Form, Unusable, outcome, own_size
 
 OWN = Form(16, 16, 3, fit=False)
-GREY = Form(16, 16, 1, fit=False)
+GRAY = Form(16, 16, 1, fit=False)
 
 
 def decode(path: Path, form: Form) -> np.ndarray:
@@ -48,12 +48,12 @@ def test_formats(tmp_path: Path, suffix: str) -> None:
 
 
 def test_a_gif_shows_its_first_frame(tmp_path: Path) -> None:
-    frames = [Image.new("RGB", (16, 16), colour) for colour in ("red", "blue")]
+    frames = [Image.new("RGB", (16, 16), color) for color in ("red", "blue")]
     frames[0].save(tmp_path / "a.gif", save_all=True, append_images=frames[1:])
     assert (decoded(tmp_path / "a.gif") == [255, 0, 0]).all()
 
 
-def test_a_cmyk_jpeg_keeps_its_colours(tmp_path: Path) -> None:
+def test_a_cmyk_jpeg_keeps_its_colors(tmp_path: Path) -> None:
     Image.new("RGB", (16, 16), (200, 40, 90)).convert("CMYK").save(tmp_path / "a.jpg", quality=100)
     assert np.abs(decoded(tmp_path / "a.jpg") - [200, 40, 90]).max() <= 4
 
@@ -62,7 +62,7 @@ def test_a_cmyk_jpeg_keeps_its_colours(tmp_path: Path) -> None:
 def test_sixteen_bits_are_scaled_not_clipped(tmp_path: Path, suffix: str) -> None:
     wide = np.linspace(0, 65535, 256).round().astype(np.uint16).reshape(16, 16)
     Image.fromarray(wide).save(tmp_path / f"a.{suffix}")
-    assert decoded(tmp_path / f"a.{suffix}", GREY)[..., 0].ravel().tolist() == list(range(256))
+    assert decoded(tmp_path / f"a.{suffix}", GRAY)[..., 0].ravel().tolist() == list(range(256))
     assert decoded(tmp_path / f"a.{suffix}")[..., 2].ravel().tolist() == list(range(256))
 
 
@@ -79,22 +79,22 @@ def test_what_is_transparent_becomes_white(tmp_path: Path) -> None:
         pixels = decoded(tmp_path / name)
         assert (pixels[:, :8] == [200, 0, 0]).all()
         assert (pixels[:, 8:] == 255).all()
-    grey = Image.new("LA", (16, 16), (50, 128))
-    grey.save(tmp_path / "la.png")
-    assert np.abs(decoded(tmp_path / "la.png", GREY) - 152).max() <= 1
+    gray = Image.new("LA", (16, 16), (50, 128))
+    gray.save(tmp_path / "la.png")
+    assert np.abs(decoded(tmp_path / "la.png", GRAY) - 152).max() <= 1
 
 
-def test_black_and_white_and_grey(tmp_path: Path) -> None:
+def test_black_and_white_and_gray(tmp_path: Path) -> None:
     bits = Image.fromarray(np.indices((16, 16)).sum(0) % 2 == 0)
     bits.save(tmp_path / "bits.png")
-    assert decoded(tmp_path / "bits.png", GREY)[0, :2, 0].tolist() == [255, 0]
-    image(1).convert("L").save(tmp_path / "grey.png")
-    pixels = decoded(tmp_path / "grey.png")
+    assert decoded(tmp_path / "bits.png", GRAY)[0, :2, 0].tolist() == [255, 0]
+    image(1).convert("L").save(tmp_path / "gray.png")
+    pixels = decoded(tmp_path / "gray.png")
     assert (pixels == pixels[..., :1]).all()
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_the_cameras_orientation_is_honoured(tmp_path: Path, orientation: int) -> None:
+def test_the_cameras_orientation_is_honored(tmp_path: Path, orientation: int) -> None:
     """The file holds the image as the sensor saw it; every viewer shows it upright."""
     upright = Image.new("RGB", (24, 16), "blue")
     upright.paste("red", (0, 0, 8, 8))
@@ -131,7 +131,7 @@ def test_fit_scales_the_shorter_side_and_cuts_the_longer_evenly(tmp_path: Path) 
 
 
 def test_fit_averages_what_it_shrinks(tmp_path: Path) -> None:
-    """Single black and white columns become grey; picking pixels would leave them black or white."""
+    """Single black and white columns become gray; picking pixels would leave them black or white."""
     stripes = np.tile(np.array([0, 255], dtype=np.uint8), (128, 64))
     for name in ("a.png", "a.jpg"):
         Image.fromarray(stripes).save(tmp_path / name, quality=100)  # which PNG ignores

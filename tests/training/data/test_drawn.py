@@ -61,7 +61,7 @@ def test_shapes_are_the_same_in_any_company(side: int) -> None:
 
 
 def test_shapes_show_a_shape() -> None:
-    """Without noise the shape's colour stands out from the ground, in every image."""
+    """Without noise the shape's color stands out from the ground, in every image."""
     images = open_source(ShapesDataset(samples=120, noise=0.0)).take().double()
     assert float(images.flatten(1).std(dim=1).min()) > 10
     assert len({image.numpy().tobytes() for image in images}) == 120

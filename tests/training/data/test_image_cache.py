@@ -160,7 +160,7 @@ def test_training_goes_on_from_the_cache_when_the_images_are_gone(folder: Path, 
     assert torch.equal(source.read(torch.arange(36)), before)
 
 
-def test_size_and_colour_have_caches_of_their_own(folder: Path, wish: CacheWish) -> None:
+def test_size_and_color_have_caches_of_their_own(folder: Path, wish: CacheWish) -> None:
     def read(**settings: Any) -> Source:
         dataset = ImageFolderDataset.model_validate({"path": str(folder)} | settings)
         return open_source(dataset, Opening(cache=wish))

@@ -72,7 +72,7 @@ def test_processes_find_the_same(image_folder: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(("train", "val", "test"), [("train", "val", "test"), ("Training", "VALID", "Testing")])
-def test_parts_are_recognised(tmp_path: Path, train: str, val: str, test: str) -> None:
+def test_parts_are_recognized(tmp_path: Path, train: str, val: str, test: str) -> None:
     for part, n in ((train, 6), (val, 3), (test, 2)):
         fill_class(tmp_path / part / "cat", n)
         fill_class(tmp_path / part / "dog", n, seed=50)
@@ -170,7 +170,7 @@ def test_different_sizes_become_128_squares(image_folder: Path) -> None:
     image(5, (40, 20)).save(image_folder / "crow" / "011.png")
     source = opened(image_folder)
     assert source.shape == (3, 128, 128)
-    assert any("scaled and centre-cropped to 128 × 128" in note for note in source.notes)
+    assert any("scaled and center-cropped to 128 × 128" in note for note in source.notes)
 
 
 def test_an_odd_one_that_the_probe_missed_is_noticed(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_an_odd_one_that_the_probe_missed_is_noticed(tmp_path: Path) -> None:
     assert opened(tmp_path).shape == (3, 128, 128)
 
 
-def test_size_and_colour_as_asked(image_folder: Path) -> None:
+def test_size_and_color_as_asked(image_folder: Path) -> None:
     source = opened(image_folder, image_size=24, color="grey")
     assert source.shape == (1, 24, 24)
     assert source.take().shape == (36, 24, 24, 1)

@@ -203,7 +203,7 @@ def test_a_preview_tells_of_the_columns_also_when_a_role_is_wrong(tmp_path: Path
     report = inspect_dataset(make_config(dataset=dataset | {"targets": ["kind"]}))
     assert {each["name"]: each["role"] for each in report["table"]["columns"]} == {
         "kind": "target",
-        "id": "left out",
+        "id": "ignored",
         "file": "file",
     }
     assert len(report["thumbnails"]) == 10

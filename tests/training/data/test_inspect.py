@@ -170,7 +170,7 @@ def test_what_is_shown_is_what_is_trained_on(make_config: MakeConfig) -> None:
     shown = {thumbnail["index"]: thumbnail for thumbnail in inspect_dataset(config, samples=8)["thumbnails"]}
     with prepare(config, torch.device("cpu")) as data:
         mean, std = (
-            torch.tensor(numbers).view(3, 1, 1) for numbers in (data.normalisation.mean, data.normalisation.std)
+            torch.tensor(numbers).view(3, 1, 1) for numbers in (data.normalization.mean, data.normalization.std)
         )
         for batch in (batch for window in data.steps(1) for batch in window):
             for index, inputs in zip(batch.indices.tolist(), batch.inputs, strict=True):

@@ -115,7 +115,7 @@ def test_a_folder_of_torchvisions_gives_the_same_samples(name: str, tmp_path: Pa
     for part, rows in source.parts.items():
         reference = theirs(name, tmp_path, part)
         classes, order = names_of(reference), source.classes
-        if name == "Omniglot":  # whose characters torchvision takes in any order, too, and in grey
+        if name == "Omniglot":  # whose characters torchvision takes in any order, too, and in gray
             assert sorted(order) == sorted(classes)
             reference = [(image.convert("RGB"), order.index(classes[label])) for image, label in reference]
         elif classes and name != "QMNIST":  # "7 - seven" there

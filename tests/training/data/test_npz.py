@@ -107,7 +107,7 @@ def test_parts_have_their_own_arrays(make_config: MakeConfig, tmp_path: Path) ->
     assert {part: indices.tolist() for part, indices in data.splits.items()} == {
         "train": [0, 1, 2, 3, 4, 5], "validation": [6, 7, 8], "test": [9, 10, 11],
     }  # fmt: skip
-    assert data.normalisation.mean == pytest.approx(VECTORS[:6].astype(np.float64).mean(axis=0).tolist(), rel=1e-12)
+    assert data.normalization.mean == pytest.approx(VECTORS[:6].astype(np.float64).mean(axis=0).tolist(), rel=1e-12)
 
 
 def test_stored_arrays_are_mapped_and_compressed_ones_read(tmp_path: Path) -> None:

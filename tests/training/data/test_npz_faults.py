@@ -95,14 +95,14 @@ def test_one_gap_anywhere_counts_as_a_gap_whichever_samples_are_measured(
     rows = planted(np.random.default_rng(1).normal(size=(20_000, 2)).astype(np.float32), (1, 0), np.nan)
     np.savez(tmp_path / "a.npz", x=rows, y=np.arange(20_000) % 2, x_val=rows[:50], y_val=np.arange(50) % 2)
     data = prepare(make_config(dataset={"kind": "npz", "path": str(tmp_path / "a.npz")}, model={"kind": "mlp"}), CPU)
-    assert data.normalisation.missing
+    assert data.normalization.missing
     assert "numbers that are missing (NaN) become the mean of the training samples" in data.report.notes
     batch = next(iter(data.evaluation_batches("validation")))
     assert batch.inputs.isfinite().all()
     assert batch.inputs[1, 0] == 0
     np.savez(tmp_path / "a.npz", x=ROWS, y=CLASSES)
     data = prepare(make_config(dataset={"kind": "npz", "path": str(tmp_path / "a.npz")}, model={"kind": "mlp"}), CPU)
-    assert not data.normalisation.missing
+    assert not data.normalization.missing
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_a_cell_that_is_no_number_is_named_and_may_be_a_gap(
     marks = refused.value.fix["dataset.missing_marks"]
     mended = prepared(make_config, tmp_path, with_cell(column, row, quoted), missing_marks=marks)
     gap = prepared(make_config, tmp_path / "gap", with_cell(column, row, ""))
-    assert mended.normalisation == gap.normalisation
+    assert mended.normalization == gap.normalization
     assert all(map(torch.equal, trained(mended), trained(gap)))
 
 

@@ -48,7 +48,7 @@ def test_longer_queries_are_cut_and_that_is_told(tmp_path: Path) -> None:
     assert "of longer queries only the first 2 rows are used (1 row left out)" in source.notes
 
 
-def test_what_is_learnt_comes_from_the_queries_that_train(make_config: MakeConfig, tmp_path: Path) -> None:
+def test_what_is_learned_comes_from_the_queries_that_train(make_config: MakeConfig, tmp_path: Path) -> None:
     def data(planted: str) -> Any:
         lines = [f"q{i // 3},{i}.5,{'xy'[i % 2]},{i % 3},{'train' if i < 30 else 'validation'}" for i in range(39)]
         lines[35] = planted
@@ -59,7 +59,7 @@ def test_what_is_learnt_comes_from_the_queries_that_train(make_config: MakeConfi
 
     plain, other = data("q11,1.5,x,1,validation"), data("q11,1e6,never seen,1,validation")
     assert plain.facts == other.facts
-    assert plain.normalisation == other.normalisation
+    assert plain.normalization == other.normalization
     assert plain.splits["validation"].tolist() == other.splits["validation"].tolist()
     assert len(plain.splits["validation"]) == 3
 
@@ -132,7 +132,7 @@ def test_a_column_stands_once_in_its_role(make_config: MakeConfig, tmp_path: Pat
 
 def test_queries_without_any_order_are_refused(make_config: MakeConfig, tmp_path: Path) -> None:
     lines = [f"q{i // 3},{i}.5,{i // 3},{'train' if i < 30 else 'validation'}" for i in range(39)]
-    lines[35] = "q11,1.5,99,validation"  # held back: nothing is learnt of it
+    lines[35] = "q11,1.5,99,validation"  # held back: nothing is learned of it
     (tmp_path / "t.csv").write_text("query,a,grade,part\n" + "\n".join(lines))
     dataset = {"kind": "ranking", "path": str(tmp_path / "t.csv"), "split_column": "part", "targets": "grade"}
     config = make_config(dataset=dataset, model={"kind": "tabular"}, objective={"kind": "ranking"})

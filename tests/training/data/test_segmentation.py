@@ -1,4 +1,4 @@
-"""Images with masks: paired by name, read as indices or colours, and moved together wherever they go."""
+"""Images with masks: paired by name, read as indices or colors, and moved together wherever they go."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def reasons(source: Source) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("mode", "classes"), [("L", "sky\nroad\ntree"), ("P", None), ("RGB", COLOR_LIST), ("P", COLOR_LIST)]
 )
-def test_indices_palettes_and_colours_say_the_same(tmp_path: Path, mode: str, classes: str | None) -> None:
+def test_indices_palettes_and_colors_say_the_same(tmp_path: Path, mode: str, classes: str | None) -> None:
     source = opened(write_pairs(tmp_path, mode, classes))
     assert source.classes == (("0", "1", "2") if classes is None else ("sky", "road", "tree"))
     assert (source.shape, source.target, source.targets.shape) == ((3, 20, 26), "mask", (18, 0))
@@ -131,7 +131,7 @@ def test_unknown_values_are_named_or_ignored(tmp_path: Path) -> None:
     assert lenient.skipped == ()
     Image.new("RGB", (26, 20), (9, 8, 7)).save(tmp_path / "train" / "masks" / "002.png")
     (tmp_path / "classes.txt").write_text(COLOR_LIST)
-    assert "the colour (9, 8, 7)" in reasons(opened(tmp_path))["train/images/002.png"]
+    assert "the color (9, 8, 7)" in reasons(opened(tmp_path))["train/images/002.png"]
 
 
 def test_what_does_not_fit_together_is_left_out_with_its_reason(tmp_path: Path) -> None:
@@ -235,9 +235,9 @@ def test_black_and_white_is_what_the_training_masks_are(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("sky\nsky", "line 2: names sky a second time"),
-        ("sky 0 0 0\nroad", "line 2: has a colour where others have none"),
-        ("sky 0 0 0\nroad 0 0 0", "line 2: gives road a colour that another class has"),
-        ("sky 0 0 300", "line 1: has a colour beyond 255"),
+        ("sky 0 0 0\nroad", "line 2: has a color where others have none"),
+        ("sky 0 0 0\nroad 0 0 0", "line 2: gives road a color that another class has"),
+        ("sky 0 0 300", "line 1: has a color beyond 255"),
         ("", "names 0 classes"),
     ],
 )
@@ -273,9 +273,9 @@ def test_folders_that_hold_no_pairs_are_refused(tmp_path: Path) -> None:
     (tmp_path / "masks").mkdir()
     with pytest.raises(InputError, match="no image with a mask of the same name"):
         opened(tmp_path)
-    write_pairs(tmp_path / "colour", "RGB", None)
+    write_pairs(tmp_path / "color", "RGB", None)
     with pytest.raises(InputError, match="no mask of a training image can be read as indices"):
-        opened(tmp_path / "colour")
+        opened(tmp_path / "color")
     with pytest.raises(InputError, match="no training image that can be used"):
         opened(write_pairs(tmp_path / "wrong", "RGB", "sky\nroad\ntree"))
 

@@ -1,4 +1,4 @@
-"""Rows of a table: roles, targets, codes and gaps, learnt from the training rows alone."""
+"""Rows of a table: roles, targets, codes and gaps, learned from the training rows alone."""
 
 from __future__ import annotations
 
@@ -205,8 +205,8 @@ def test_gaps_become_the_mean_of_the_training_rows_and_may_be_marked(make_config
     )
     assert data.facts.columns == ("gappy", "whole", "gappy missing")
     known = np.array([i * 3.0 for i in range(30) if i % 5], dtype=np.float64)
-    assert data.normalisation.mean[0] == pytest.approx(known.mean(), rel=1e-12)
-    assert data.normalisation.std[0] == pytest.approx(known.std(), rel=1e-12)
+    assert data.normalization.mean[0] == pytest.approx(known.mean(), rel=1e-12)
+    assert data.normalization.std[0] == pytest.approx(known.std(), rel=1e-12)
     inputs = next(iter(data.evaluation_batches("validation"))).inputs
     assert inputs[0, 0] == inputs[5, 0] == 0.0  # rows 31 and 36 of the file: nothing known, so the mean
     expected = (np.arange(31, 35) * 3.0 - known.mean()) / known.std()
@@ -224,12 +224,12 @@ def planted(make_config: MakeConfig, folder: Path, cell: str, number: str) -> Da
     return prepared(make_config, folder, content, dataset=settings)
 
 
-def test_what_a_validation_row_says_changes_nothing_that_is_learnt(make_config: MakeConfig, tmp_path: Path) -> None:
+def test_what_a_validation_row_says_changes_nothing_that_is_learned(make_config: MakeConfig, tmp_path: Path) -> None:
     plain = planted(make_config, tmp_path / "plain", "a", "1.0")
     for name, cell, number in (("new", "aaa-never-trained", "1e9"), ("gap", "", "")):
         other = planted(make_config, tmp_path / name, cell, number)
         assert other.facts == plain.facts
-        assert other.normalisation == plain.normalisation
+        assert other.normalization == plain.normalization
         windows = [list(data.steps(1)) for data in (plain, other)]
         assert len(windows[0]) == len(windows[1])
         for first, second in zip(plain.steps(1), other.steps(1), strict=True):
@@ -246,7 +246,7 @@ def test_categories_that_no_row_trained_on_are_still_two_when_duplicates_are_dro
     trained = "".join(f"{number},{'rg'[number % 2]},{number % 2},train\n" for number in range(20)) + "50,,0,train\n"
     held = "50,violet,0,validation\n50,,0,validation\n3,g,1,validation\n3,cyan,1,validation\n60,r,0,validation\n"
     dataset = {"split_column": "part", "targets": "y", "duplicates": "drop_from_validation"}
-    data = prepared(make_config, tmp_path, "a,colour,y,part\n" + trained + held, dataset=dataset)
+    data = prepared(make_config, tmp_path, "a,color,y,part\n" + trained + held, dataset=dataset)
     assert [data.source.name(int(row)) for row in data.splits["validation"]] == ["row 22", "row 25", "row 26"]
     assert "2 held-back samples left out, since they are trained on, too" in data.report.notes
 

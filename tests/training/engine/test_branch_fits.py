@@ -20,7 +20,7 @@ from training.config.rules.resume_plan import plan_branch
 from training.config.run import alternatives
 from training.engine.assemble import assemble
 from training.engine.recovery.restore import Branch
-from training.engine.runs.environment import read_normalisation
+from training.engine.runs.environment import read_normalization
 from training.engine.runs.run import branch_run, start_run
 from training.engine.session import Session
 from training.errors import CheckpointError
@@ -146,7 +146,7 @@ def session_of(config: RunConfig) -> Session:
 @pytest.mark.parametrize("case", ["model.embedding_size", "objective.kind", "model.dropout"])
 def test_what_is_refused_does_not_fit_and_leaves_nothing(case: str, tmp_path: Path) -> None:
     rows = "\n".join(f"{row % 7},{['red', 'green', 'blue'][row % 3]},{row % 2}" for row in range(90))
-    (tmp_path / "t.csv").write_text(f"x,colour,y\n{rows}\n")
+    (tmp_path / "t.csv").write_text(f"x,color,y\n{rows}\n")
     dataset: Section = {"kind": "table", "path": str(tmp_path / "t.csv"), "targets": ["y"], "task": "class"}
     model, task = {"kind": "tabular", "hidden": [8]}, {"kind": "classification"}
     before = run(dataset, model, task)
@@ -192,8 +192,8 @@ def test_only_images_keep_the_spread_that_weights_know() -> None:
     points, images = (
         parse_config({"dataset": {"kind": kind}, "model": model}, paths=False) for kind in ("moons", "shapes")
     )
-    assert read_normalisation(points, data) is None
-    assert read_normalisation(images, data) == ((0.5,), (0.2,))
+    assert read_normalization(points, data) is None
+    assert read_normalization(images, data) == ((0.5,), (0.2,))
 
 
 def test_a_network_of_ones_own_over_points_goes_on_from_known_weights_to_the_same_bits(tmp_path: Path) -> None:

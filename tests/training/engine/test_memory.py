@@ -98,7 +98,7 @@ def test_a_proposal_keeps_the_samples_of_every_step() -> None:
     assert proposals > 5000
 
 
-def test_same_windows_are_recognised_whatever_the_batches() -> None:
+def test_same_windows_are_recognized_whatever_the_batches() -> None:
     sizes = [(size, count) for size in range(1, 9) for count in range(1, 7)]
     for n in (1, 2, 7, 12, 13, 24, 25, 30):
         for one in sizes:
@@ -138,7 +138,7 @@ def test_single_samples_are_not_proposed_when_an_epoch_would_get_another_step() 
         (ValueError("out of memory"), False),
     ],
 )
-def test_memory_is_recognised_whoever_says_it(error: Exception, memory: bool) -> None:
+def test_memory_is_recognized_whoever_says_it(error: Exception, memory: bool) -> None:
     assert ran_out_of_memory(error) == memory
 
 
@@ -202,7 +202,7 @@ def test_resumed_with_the_fix_it_goes_on_at_its_step_with_everything(
     assert rows["lr"].tolist() == read_series(RunFolder(Path(whole["folder"])).series_file)["lr"].tolist()
     for name in digests(whole):
         ours, theirs = (load_file(Path(record["last_checkpoint"]) / name) for record in (done, whole))
-        for key, tensor in theirs.items():  # without dropout and batch normalisation only rounding differs
+        for key, tensor in theirs.items():  # without dropout and batch normalization only rounding differs
             torch.testing.assert_close(ours[key], tensor, rtol=1e-3, atol=1e-5, msg=f"{name} {key}")
 
 
@@ -230,12 +230,12 @@ def test_single_samples_that_do_not_fit_end_with_other_advice(
     assert "loop.ema_decay" in failed["advice"]
 
 
-def test_batch_normalisation_is_never_given_single_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_normalization_is_never_given_single_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(Card(holds=1), monkeypatch, with_batch_norm)
     failed = start_run(tiny("loop.batch_size=8", AUTOMATIC), tmp_path)
     assert failed["status"] == "failed"
     assert [item.fix["loop.batch_size"] for item in findings(failed)] == [4, 2]
-    assert "batch normalisation will see smaller batches" in findings(failed)[0].advice
+    assert "batch normalization will see smaller batches" in findings(failed)[0].advice
     assert failed["fix"] == {}
 
 
@@ -281,7 +281,7 @@ def test_what_goes_on_in_smaller_batches_is_the_run_that_began_with_them(
     assert adapted["metrics"] == small["metrics"]
 
 
-def test_batch_normalisation_forgets_the_batches_of_the_window_that_did_not_fit(
+def test_batch_normalization_forgets_the_batches_of_the_window_that_did_not_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(Card(holds=8, first=2), monkeypatch, with_batch_norm)

@@ -53,7 +53,7 @@ def test_a_model_that_answers_no_numbers_is_never_the_best(tmp_path: Path, monke
     assert not any(item.improved for item in history.validations)
 
 
-def test_a_run_that_skipped_each_step_says_that_nothing_was_learnt(
+def test_a_run_that_skipped_each_step_says_that_nothing_was_learned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = ("loop.max_skipped_steps=100", "loop.max_steps=5")
@@ -64,4 +64,4 @@ def test_a_run_that_skipped_each_step_says_that_nothing_was_learnt(
     assert (record["status"], record["skipped_steps"]) == ("completed", 5)
     last = history.findings[-1]
     assert last.level == "warning"
-    assert last.title == ("Nothing was learnt: no gradient was finite, so the run's 5 steps left the weights alone.")
+    assert last.title == ("Nothing was learned: no gradient was finite, so the run's 5 steps left the weights alone.")

@@ -239,8 +239,8 @@ def test_stop_without_saving_keeps_the_earlier_checkpoints(tmp_path: Path) -> No
 def test_retention_keeps_the_newest_and_the_best(tmp_path: Path) -> None:
     record = start_run(tiny("loop.epochs=6", "checkpoints.every_steps=2", "checkpoints.keep_last=2"), tmp_path)
     kept = list_checkpoints(RunFolder(Path(record["folder"])))
-    labelled = {label for info in kept for label in info.labels}
-    assert labelled == {"last", "best"}
+    labeled = {label for info in kept for label in info.labels}
+    assert labeled == {"last", "best"}
     assert 2 <= len(kept) <= 3
     assert kept[0].step == record["step"]
 

@@ -39,12 +39,12 @@ def silent(text: str, fraction: float | None) -> None:
 
 
 def test_targets_hold_what_the_teacher_answers_to_the_samples_as_it_knows_them(taught: Path, tmp_path: Path) -> None:
-    """The pupil's data is normalised by other numbers, since it has fewer training samples."""
+    """The pupil's data is normalized by other numbers, since it has fewer training samples."""
     checkpoint = taught / "checkpoints" / "step-00000004"
     bundle = load_bundle(checkpoint)
     session = assemble(pupil(tmp_path, checkpoint, "dataset.validation_fraction=0.6"), silent)
     with session.data as data:
-        assert data.normalisation != bundle.normalisation
+        assert data.normalization != bundle.normalization
         window = next(data.steps(0))
         for batch in window:
             assert batch.targets.dtype == torch.float32
@@ -57,7 +57,7 @@ def test_targets_hold_what_the_teacher_answers_to_the_samples_as_it_knows_them(t
         assert {id(p) for group in session.optimizer.param_groups for p in group["params"]} == names
 
 
-def test_the_same_normalisation_gives_the_teachers_own_bits(taught: Path, tmp_path: Path) -> None:
+def test_the_same_normalization_gives_the_teachers_own_bits(taught: Path, tmp_path: Path) -> None:
     checkpoint = taught / "checkpoints" / "step-00000004"
     bundle = load_bundle(checkpoint)
     with assemble(pupil(tmp_path, checkpoint), silent).data as data:
@@ -122,7 +122,7 @@ def test_a_teacher_that_does_not_fit_is_refused(taught: Path, tmp_path: Path) ->
 
     checkpoint = taught / "checkpoints" / "step-00000004"
     sentence = refusal(checkpoint, "dataset.classes=4")
-    assert sentence.startswith(f"objective.teacher: {checkpoint} learnt other classes (3, the first ")
+    assert sentence.startswith(f"objective.teacher: {checkpoint} learned other classes (3, the first ")
     assert "takes samples of shape 2, but the data has 5" in refusal(checkpoint, "dataset.features=5")
     broken = tmp_path / "broken"
     shutil.copytree(checkpoint, broken)

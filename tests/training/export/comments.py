@@ -15,7 +15,7 @@ from training.config.fields import Section
 
 def unknown_settings(text: str, config: Mapping[str, Any]) -> list[str]:
     """What the comments and docstrings of the script ``text`` call a setting, though neither the script nor the run's
-    ``config`` has it: NAMES in capitals, names_of_settings, section.settings, --options, titles as MixUp, and neighbours."""
+    ``config`` has it: NAMES in capitals, names_of_settings, section.settings, --options, titles as MixUp, and neighbors."""
     known = _names(text)
     settings = dict(_settings())
     return sorted(

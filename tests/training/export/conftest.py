@@ -50,7 +50,7 @@ def images(train: Train, idx_folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def resnet(train: Train, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """torchvision's resnet18 on grey images, one step."""
+    """torchvision's resnet18 on gray images, one step."""
     folder = write_idx(tmp_path_factory.mktemp("data") / "larger", samples=40, size=40)
     return train(
         tiny_images(

@@ -133,9 +133,9 @@ def elsewhere(checkpoint: Path, to: str, out: Path) -> tuple[dict[str, Any], lis
 def test_rows_are_read_as_in_training(tmp_path: Path) -> None:
     """What ``read_rows`` makes of every kind of cell is what the run made of the file's; others are gaps and unknown."""
     path = tmp_path / "rows.csv"
-    colours = ("red", "a green " + "g" * 120 + "1", "a green " + "g" * 120 + "2")
-    cells = [(n % 7 if n % 5 else "", colours[n % 3], n % 2 == 0, n % 4, 10 * n) for n in range(60)]
-    lines = ["size,colour,ripe,code,price"] + [f"{s},{c},{str(r).lower()},{k},{p}" for s, c, r, k, p in cells]
+    colors = ("red", "a green " + "g" * 120 + "1", "a green " + "g" * 120 + "2")
+    cells = [(n % 7 if n % 5 else "", colors[n % 3], n % 2 == 0, n % 4, 10 * n) for n in range(60)]
+    lines = ["size,color,ripe,code,price"] + [f"{s},{c},{str(r).lower()},{k},{p}" for s, c, r, k, p in cells]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     config = small(
         "regression",
@@ -152,23 +152,23 @@ def test_rows_are_read_as_in_training(tmp_path: Path) -> None:
     facts, _, _ = elsewhere(checkpoint, "safetensors", tmp_path / "out")
     code = run_path(str(tmp_path / "out" / "model.py"))
     given = [
-        {"size": None if s == "" else s, "colour": f" {c} ", "ripe": r, "code": float(k)} for s, c, r, k, _ in cells
+        {"size": None if s == "" else s, "color": f" {c} ", "ripe": r, "code": float(k)} for s, c, r, k, _ in cells
     ]
     source = open_source(config.dataset)
     source = source.fit(split_source(source, config.dataset)["train"])
     np.testing.assert_array_equal(code["read_rows"](facts, given), source.take().numpy())
-    row = {"size": None, "colour": "violet", "ripe": "", "code": float("nan")}
+    row = {"size": None, "color": "violet", "ripe": "", "code": float("nan")}
     unknown = code["read_rows"](facts, [row])
     names = [feature["name"] for feature in facts["input"]["features"]]
     assert np.isnan(unknown[0][names.index("size")])
     assert unknown[0][names.index("size missing")] == 1.0
-    assert unknown[0][names.index("colour")] == 0.0
+    assert unknown[0][names.index("color")] == 0.0
     model, _ = code["load_model"]()
     (answer,) = code["predict"](model, facts, unknown)
     assert list(answer) == ["price"]
     assert np.isfinite(list(answer.values())).all()
     with pytest.raises(KeyError, match="a row has no 'size'; give None where it is not known"):
-        code["read_rows"](facts, [{"sise": 3, "colour": "red", "ripe": True, "code": 1}])
+        code["read_rows"](facts, [{"sise": 3, "color": "red", "ripe": True, "code": 1}])
     with pytest.raises(ValueError, match="'size' is 'big', which is no number"):
         code["read_rows"](facts, [row | {"size": "big"}])
 

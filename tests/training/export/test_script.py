@@ -376,7 +376,7 @@ def test_every_schedule(choice: tuple[str, ...], train: Train, tmp_path: Path) -
         ("order of samples", "2**34 - 1", "2**30 - 1"),
         ("learning rates", "MAX_LR = 0.01", "MAX_LR = 0.02"),
         ("weight decay", "ndim > 1", "ndim > 2"),
-        ("normalisation", ".mul_(scale).add_(shift)", ".mul_(scale).sub_(shift)"),
+        ("normalization", ".mul_(scale).add_(shift)", ".mul_(scale).sub_(shift)"),
         ("model", "nn.ReLU()", "nn.GELU()"),
     ],
 )

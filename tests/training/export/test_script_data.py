@@ -129,12 +129,12 @@ def test_copies_are_left_out(idx_folder: Path, train: Train, tmp_path: Path) -> 
 SEGMENTED: dict[str, tuple[str, str | None, tuple[str, ...]]] = {
     "indices, geometry": ("L", "sky\nroad\ntree\n", ("ignore_index=1", "rotation=20.0", "hue=0.2")),
     "palette": ("P", None, ("validation=split", "image_size=[16, 12]", "unknown=ignore")),
-    "colours": (
+    "colors": (
         "RGB",
         "sky 0 0 0\nroad 200 40 30\ntree 20 60 220\n",
         ("color=grey", "duplicates=drop_from_validation"),
     ),
-    "an unknown colour": ("RGB", "sky 0 0 0\nroad 200 40 30\n", ("unknown=ignore", "perspective=0.3", "erasing=0.5")),
+    "an unknown color": ("RGB", "sky 0 0 0\nroad 200 40 30\n", ("unknown=ignore", "perspective=0.3", "erasing=0.5")),
 }
 
 

@@ -39,20 +39,20 @@ def rows_config(path: Path, *overrides: str) -> RunConfig:
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Numbers with gaps, categories with gaps, a class, two labels and two values."""
     draw = np.random.default_rng(0)
-    lines = ["size;weight;colour;kind;tall;heavy;price;age"]
+    lines = ["size;weight;color;kind;tall;heavy;price;age"]
     for number in range(120):
         size, weight = draw.normal(3, 2), draw.normal(50, 9)
-        colour = ("red", "green", "", "blue")[number % 4]
+        color = ("red", "green", "", "blue")[number % 4]
         kind = ("oak", "ash", "elm")[int(size > 3) + int(weight > 50)]
         gap = "NA" if number % 17 == 5 else f"{weight:.3f}"
         price = 100 + 20 * size + draw.normal()
-        lines.append(f"{size:.4f};{gap};{colour};{kind};{int(size > 3)};{int(weight > 50)};{price:.2f};{number % 23}")
+        lines.append(f"{size:.4f};{gap};{color};{kind};{int(size > 3)};{int(weight > 50)};{price:.2f};{number % 23}")
     path = tmp_path_factory.mktemp("rows") / "trees.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
-FEATURES = 'dataset.features=["size", "weight", "colour"]'
+FEATURES = 'dataset.features=["size", "weight", "color"]'
 TASKS = {
     "classes": (FEATURES,),
     "weighted": (FEATURES, "objective.kind=classification", "objective.class_weights=[1.0, 2.5, 0.5]"),
@@ -221,13 +221,13 @@ def test_an_odd_table_is_read_as_the_run_does(kind: str, train: Train, tmp_path:
         "parquet": lambda number: number / 3,
     }
     path = tmp_path / "odd.csv"
-    columns = ("size", cells[kind]), (" colour ", lambda number: (" 1", "2", "x ", "")[number % 4])
+    columns = ("size", cells[kind]), (" color ", lambda number: (" 1", "2", "x ", "")[number % 4])
     write_numbers(path, *columns, ("kind", lambda number: ("oak", " ash")[number % 2]))
     if kind == "parquet":
         frame = pl.read_csv(path, separator=";").rename(str.strip)
         path = tmp_path / "odd.parquet"
         frame.cast({"size": pl.Float32, "kind": pl.Categorical}).write_parquet(path)
-    checkpoint = train(rows_config(path, 'dataset.features=["size", "colour"]'))
+    checkpoint = train(rows_config(path, 'dataset.features=["size", "color"]'))
     file = export(checkpoint, tmp_path / "train.py")
     check_source(file)
     train_by_script(file, tmp_path / "run")

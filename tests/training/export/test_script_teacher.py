@@ -1,4 +1,4 @@
-"""Scripts of runs that distil: the teacher goes with them, and they learn from it to the bit what the run learnt."""
+"""Scripts of runs that distil: the teacher goes with them, and they learn from it to the bit what the run learned."""
 
 from __future__ import annotations
 

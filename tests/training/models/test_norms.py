@@ -85,7 +85,7 @@ def test_accumulation_is_warned_of_with_a_change_that_helps(tmp_path: Path) -> N
 
 
 def test_every_network_of_ours_offers_another_norm_than_batch_norm() -> None:
-    """Those for text are normalised token by token: batch norm would look at the tokens to be predicted."""
+    """Those for text are normalized token by token: batch norm would look at the tokens to be predicted."""
     for kind, section in alternatives("model").items():
         assert issubclass(section, ModelSection)
         ours = not issubclass(section, NamedWeights | UserFile)

@@ -36,7 +36,7 @@ from training.runs.records.history import read_history
 from training.runs.records.manifest import read_manifest
 
 FIVE = DataFacts("image", (3, 32, 32), "class", tuple("abcde"))
-GREY = DataFacts("image", (1, 32, 32), "class", tuple("xyz"))
+GRAY = DataFacts("image", (1, 32, 32), "class", tuple("xyz"))
 
 
 def made(config: Model, facts: DataFacts, seed: int = 0) -> nn.Module:
@@ -60,8 +60,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_all_but_another_head_is_taken(file: Path) -> None:
     there = read_tensors(file)
-    model, beginning = began(TorchvisionModel(weights=str(file)), GREY)
-    own, fresh = model.state_dict(), made(TorchvisionModel(), GREY).state_dict()
+    model, beginning = began(TorchvisionModel(weights=str(file)), GRAY)
+    own, fresh = model.state_dict(), made(TorchvisionModel(), GRAY).state_dict()
     assert beginning.sentence == (
         "120 of 122 tensors taken from resnet18.pth; adapted: conv1.weight; fresh: fc.weight, fc.bias."
     )
@@ -70,18 +70,18 @@ def test_all_but_another_head_is_taken(file: Path) -> None:
     assert torch.equal(own["layer3.1.bn2.running_var"], there["layer3.1.bn2.running_var"])
     assert torch.equal(own["conv1.weight"], there["conv1.weight"].sum(1, keepdim=True))
     assert torch.equal(own["fc.weight"], fresh["fc.weight"])  # a function of the seed, whatever the file
-    grey_mean, grey_spread = sum((0.485, 0.456, 0.406)) / 3, sum((0.229, 0.224, 0.225)) / 3
-    assert beginning.normalization == ((grey_mean,), (grey_spread,))
+    gray_mean, gray_spread = sum((0.485, 0.456, 0.406)) / 3, sum((0.229, 0.224, 0.225)) / 3
+    assert beginning.normalization == ((gray_mean,), (gray_spread,))
     same, whole = began(TorchvisionModel(weights=str(file), normalise="data"), FIVE)
     assert torch.equal(same.state_dict()["fc.weight"], there["fc.weight"])
     assert (whole.normalization, whole.record.fresh) == (None, [])
 
 
 def test_filters_over_other_channels_answer_alike() -> None:
-    filters, grey = torch.randn(4, 3, 3, 3), torch.randn(2, 1, 8, 8)
-    answer = nn.functional.conv2d(grey.repeat(1, 3, 1, 1), filters)
-    torch.testing.assert_close(nn.functional.conv2d(grey, adapt_channels(filters, 1)), answer)
-    torch.testing.assert_close(nn.functional.conv2d(grey.repeat(1, 6, 1, 1), adapt_channels(filters, 6)), answer)
+    filters, gray = torch.randn(4, 3, 3, 3), torch.randn(2, 1, 8, 8)
+    answer = nn.functional.conv2d(gray.repeat(1, 3, 1, 1), filters)
+    torch.testing.assert_close(nn.functional.conv2d(gray, adapt_channels(filters, 1)), answer)
+    torch.testing.assert_close(nn.functional.conv2d(gray.repeat(1, 6, 1, 1), adapt_channels(filters, 6)), answer)
     assert torch.equal(adapt_channels(filters, 3), filters)
     torch.testing.assert_close(adapt_channels(filters, 5)[:, 3:], filters[:, :2] * 3 / 5)
 
@@ -175,7 +175,7 @@ def test_another_file_chosen_by_mistake_is_told_in_plain_words(tmp_path: Path) -
 
 
 @pytest.mark.filterwarnings("ignore:.*[Ss]parse")
-def test_values_that_cannot_be_learnt_from_are_refused(tmp_path: Path, file: Path) -> None:
+def test_values_that_cannot_be_learned_from_are_refused(tmp_path: Path, file: Path) -> None:
     plain = read_tensors(file)
     name, weight = "layer1.0.conv1.weight", plain["layer1.0.conv1.weight"]
     harmed = weight.clone()
@@ -303,12 +303,12 @@ def test_a_run_begins_with_them_and_goes_on_without(tmp_path: Path) -> None:
     assert (branched["status"], branched["step"]) == ("completed", 3)
 
 
-def test_normalisation_follows_the_weights(tmp_path: Path, file: Path) -> None:
+def test_normalization_follows_the_weights(tmp_path: Path, file: Path) -> None:
     tensors: dict[str, Tensor] = made(TorchvisionModel(name="squeezenet1_1"), sample_facts((3, 32, 32)), 3).state_dict()
     save_file(tensors, tmp_path / "weights.safetensors")
     means = []
-    for normalise in ("weights", "data"):
-        config = images(tmp_path, f"weights={tmp_path / 'weights.safetensors'}", f"normalise={normalise}")
+    for normalize in ("weights", "data"):
+        config = images(tmp_path, f"weights={tmp_path / 'weights.safetensors'}", f"normalise={normalize}")
         record = start_run(config, tmp_path / "runs")
         means.append(read_manifest(Path(record["last_checkpoint"]))["data"]["mean"])
     fresh = start_run(images(tmp_path), tmp_path / "runs")

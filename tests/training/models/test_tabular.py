@@ -14,7 +14,7 @@ from training.facts import DataFacts
 from training.models import make_model
 from training.models.networks.tabular import EmbeddedFeatures, embedding_size
 
-FACTS = DataFacts("vector", (4,), "class", ("no", "yes"), columns=("a", "colour", "b", "size"), categories=(0, 4, 0, 3))
+FACTS = DataFacts("vector", (4,), "class", ("no", "yes"), columns=("a", "color", "b", "size"), categories=(0, 4, 0, 3))
 ROWS = torch.tensor([[0.5, 1, -2.0, 0], [1.5, 0, 0.25, 2], [-1.0, 3, 4.0, 1]])
 
 
@@ -24,8 +24,8 @@ def test_numbers_go_in_as_they_are_and_categories_as_their_embedding() -> None:
     made = features(ROWS)
     assert made.shape == (3, features.width) == (3, 2 + 2 + 2)
     assert torch.equal(made[:, :2], ROWS[:, [0, 2]])
-    colour, size = (embedding.weight for embedding in features.embeddings)
-    assert torch.equal(made[:, 2:4], colour[[1, 0, 3]])  # type: ignore[index]
+    color, size = (embedding.weight for embedding in features.embeddings)
+    assert torch.equal(made[:, 2:4], color[[1, 0, 3]])  # type: ignore[index]
     assert torch.equal(made[:, 4:], size[[0, 2, 1]])  # type: ignore[index]
     assert not made[1, 2:4].any()  # what is not known says nothing at first
 
@@ -65,7 +65,7 @@ def test_an_item_is_answered_alike_in_whatever_list() -> None:
 
 def test_a_plain_mlp_takes_no_codes_and_no_batch_norm_over_items() -> None:
     with pytest.raises(
-        InputError, match=r"model.kind: mlp takes numbers only, but colour, size hold categories"
+        InputError, match=r"model.kind: mlp takes numbers only, but color, size hold categories"
     ) as refused:
         make_model(Mlp(), FACTS, 2, seed=0)
     assert refused.value.fix == {"model.kind": "tabular"}

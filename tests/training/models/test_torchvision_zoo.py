@@ -76,9 +76,9 @@ def test_some_are_really_run_and_trained(name: str) -> None:
 
 
 def test_first_convolution_keeps_its_settings() -> None:
-    grey = make_model(TorchvisionModel(name="resnet18"), sample_facts((1, 64, 64)), 4, seed=0).get_submodule("conv1")
-    assert isinstance(grey, nn.Conv2d)
-    assert (grey.in_channels, grey.out_channels, grey.kernel_size, grey.stride, grey.padding, grey.bias) == (
+    gray = make_model(TorchvisionModel(name="resnet18"), sample_facts((1, 64, 64)), 4, seed=0).get_submodule("conv1")
+    assert isinstance(gray, nn.Conv2d)
+    assert (gray.in_channels, gray.out_channels, gray.kernel_size, gray.stride, gray.padding, gray.bias) == (
         *(1, 64, (7, 7), (2, 2), (3, 3), None),
     )
 

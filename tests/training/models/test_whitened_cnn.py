@@ -35,7 +35,7 @@ NETWORK = WhitenedCnn(channels=(6, 8, 10))
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two classes of 12 x 12 colour images, 24 to train and 8 to judge; the judging ones are of other colours."""
+    """Two classes of 12 x 12 color images, 24 to train and 8 to judge; the judging ones are of other colors."""
     folder = tmp_path_factory.mktemp("pictures")
     generator = np.random.default_rng(0)
     for part, count in (("train", 24), ("val", 8)):

@@ -116,7 +116,7 @@ def cases() -> list[Any]:
     mixed = Regression(loss="weighted_sum", mse_weight=0.5, l1_weight=2.0, huber_weight=3.0, **plain)
     add("weighted sum", mixed, VALUES, answers, truth, 0.5 * mse + 2 * l1 + 3 * huber)
     own = truth * torch.tensor([3000.0, 0.01], dtype=torch.float64) + torch.tensor([4000.0, 0.5], dtype=torch.float64)
-    add("standardised", Regression(loss="l1"), VALUES, answers, own, l1)
+    add("standardized", Regression(loss="l1"), VALUES, answers, own, l1)
     text, tokens = drawn(4, 6, 5), ignoring(numbers(5, 4, 6))
     wanted = nn.CrossEntropyLoss(label_smoothing=0.1)(text.flatten(0, 1), tokens.flatten())
     add("tokens", LanguageModel(label_smoothing=0.1), TEXT, text, tokens, wanted)

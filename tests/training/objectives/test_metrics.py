@@ -177,8 +177,8 @@ def test_of_labels() -> None:
     assert tables["average_precision"] == pytest.approx(wanted.tolist())
 
 
-@pytest.mark.parametrize("standardise", [True, False])
-def test_of_values_in_their_own_units(standardise: bool) -> None:
+@pytest.mark.parametrize("standardize", [True, False])
+def test_of_values_in_their_own_units(standardize: bool) -> None:
     from torchmetrics.functional import regression as ours
 
     mean, std = (2000.0, -7.0), (5.0, 0.1)
@@ -188,13 +188,13 @@ def test_of_values_in_their_own_units(standardise: bool) -> None:
     outputs = ((targets.double() - shift) / spread + 0.3 * drawn(300, 2, seed=3)).float()
     answers = outputs.double() * spread + shift
     found, tables = measured(
-        Regression(standardise=standardise),
+        Regression(standardise=standardize),
         data,
-        outputs if standardise else answers.float(),
+        outputs if standardize else answers.float(),
         targets,
     )
     truth = targets.double()
-    close: dict[str, Any] = {"rel": 1e-6} if standardise else {"rel": 1e-3}
+    close: dict[str, Any] = {"rel": 1e-6} if standardize else {"rel": 1e-3}
     r2 = ours.r2_score(answers, truth, multioutput="raw_values")
     assert found["r2"] == pytest.approx(r2.mean().item(), **close)
     assert tables["r2"] == pytest.approx(r2.tolist(), **close)

@@ -55,7 +55,7 @@ def write_table(folder: Path, last: Callable[[int], object]) -> Path:
         f"{index % 7},{'ab'[index % 2]},{'' if index % 9 == 0 else index * 0.5},{last(index)}" for index in range(60)
     ]
     folder.mkdir()
-    (folder / "table.csv").write_text("\n".join(["count,colour,size,target", *rows]) + "\n")
+    (folder / "table.csv").write_text("\n".join(["count,color,size,target", *rows]) + "\n")
     return folder / "table.csv"
 
 

@@ -59,7 +59,7 @@ def titles(made: Profile) -> list[str]:
 def test_a_healthy_profile_says_so() -> None:
     (found,) = advise(profile({"validation": 0.02, "saving": 0.004}), tiny())
     assert found.level == "ok"
-    assert found.title == "Forward, backward and update take 96 % of each step."
+    assert found.title == "Forward, backward and update take 96% of each step."
     assert found.advice == "Of the whole time validation 2.0 % and saving checkpoints 0.4 %."
 
 
@@ -70,7 +70,7 @@ def test_a_healthy_profile_says_so() -> None:
 def test_waiting_for_data_proposes_what_helps(workers: int, cores: int, fix: dict[str, Any]) -> None:
     first = advise(profile(parts={"wait": 0.72}, workers=workers, cores=cores), tiny())[0]
     assert (first.level, dict(first.fix)) == ("warning", fix)
-    assert first.title == "42 % of each step waits for data."
+    assert first.title == "42% of each step waits for data."
 
 
 def test_waiting_for_images_that_are_decoded_again_and_again_proposes_the_cache(tmp_path: Path) -> None:
@@ -99,14 +99,14 @@ def test_short_steps_propose_to_compile_them() -> None:
 def test_saving_too_often_proposes_how_often() -> None:
     made = profile({"saving": 0.25})
     first = advise(made, tiny("checkpoints.every_steps=100"))[0]
-    assert first.title == "20 % of the time goes into saving checkpoints."
+    assert first.title == "20% of the time goes into saving checkpoints."
     assert dict(first.fix) == {"checkpoints.every_steps": 500}
     assert not advise(made, None)[0].fix
 
 
 def test_a_gpu_that_waits_for_the_cpu_is_named() -> None:
     made = profile(busy=0.2)
-    assert titles(made)[0] == "The GPU waits for the CPU in 80 % of the time of forward, backward and update."
+    assert titles(made)[0] == "The GPU waits for the CPU in 80% of the time of forward, backward and update."
     assert dict(advise(made, tiny())[0].fix) == {"precision.cuda_graphs": "on"}
     assert not advise(made, tiny("precision.cuda_graphs=on"))[0].fix
     assert not any("GPU" in title for title in titles(profile(busy=0.8)))
@@ -115,9 +115,9 @@ def test_a_gpu_that_waits_for_the_cpu_is_named() -> None:
 def test_dear_validation_preparing_and_logging_are_named() -> None:
     made = profile({"validation": 4.0}, parts={"copy": 0.6, "logging": 0.2})
     assert titles(made)[:3] == [
-        "69 % of the time goes into validation.",
-        "34 % of each step gathers and prepares the batch.",
-        "11 % of each step goes into logging.",
+        "69% of the time goes into validation.",
+        "34% of each step gathers and prepares the batch.",
+        "11% of each step goes into logging.",
     ]
 
 
@@ -126,5 +126,5 @@ def test_figures_are_short() -> None:
         "0 ms", "0.0214 ms", "3.21 ms", "1,250 ms", "3,600,000 ms",
     ]  # fmt: skip
     assert [format_percent(value) for value in (0.0, 0.0001, 0.003, 0.0949, 0.42, 1.0)] == [
-        "0 %", "0.1 %", "0.3 %", "9.5 %", "42 %", "100 %",
+        "0%", "0.1%", "0.3%", "9.5%", "42%", "100%",
     ]  # fmt: skip

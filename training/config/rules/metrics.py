@@ -56,6 +56,11 @@ def metric(name: str) -> Metric:
     raise KeyError(f"no metric is called {plain!r}")
 
 
+def is_share(name: str) -> bool:
+    """Whether people read the metric in percent."""
+    return is_known(name) and metric(name).format.endswith("%")
+
+
 def is_known(name: str) -> bool:
     """Whether there is such a metric, with or without its part."""
     return name.rpartition("/")[2] in {candidate.name for candidate in METRICS}

@@ -27,9 +27,9 @@ class Loader(Section):
 
     mode: Literal["auto", "resident", "streamed"] = _speed(
         "auto",
-        "Data loading",
+        "Loading mode",
         "In-memory keeps the whole dataset in memory, Streaming reads it while training; Auto decides by size.",
-        also="batches resident streamed",
+        also="data loading batches resident streamed",
         labels={"resident": "In-memory", "streamed": "Streaming"},
     )
     workers: int | None = _speed(

@@ -99,7 +99,12 @@ class Loop(Section):
         placeholder="off",
     )
     early_stopping_min_delta: float = advanced(
-        0.0, "Min delta", "Smaller changes are no gain (min_delta).", also="smallest gain", ge=0.0, log_scale=True
+        0.0,
+        "Early stopping min delta",
+        "Changes of the metric up to this are no gain (min_delta).",
+        also="smallest gain",
+        ge=0.0,
+        log_scale=True,
     )
     max_skipped_steps: Count = advanced(
         20,
@@ -122,10 +127,10 @@ class Loop(Section):
     )
     on_out_of_memory: Literal["stop", "smaller_batches"] = advanced(
         "stop",
-        "On CUDA OOM",
+        "On out of memory (OOM)",
         "Stop ends the run and proposes what fits. Reduce batch size goes on by itself, with the same samples in each step; batch "
-        "normalization and dropout then see smaller batches. CPU memory, too, as far as torch reports it.",
-        also="out of memory",
+        "normalization and dropout then see smaller batches. Of a GPU or the CPU, as far as torch reports it.",
+        also="CUDA OOM",
         labels={"smaller_batches": "Reduce batch size"},
         affects_result=False,
     )

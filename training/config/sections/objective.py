@@ -211,7 +211,7 @@ class Distillation(ObjectiveSection):
     )
     teacher_trusted: str | None = setting(
         None,
-        "Teacher's code",
+        "Trust teacher's code (SHA-256)",
         "SHA-256 of the code that the teacher brings, as it was when you agreed to run it. A changed file is not run until "
         "you agree again.",
         placeholder="not yet",

@@ -36,8 +36,9 @@ class UserFile(StartingWeights):
     )
     trusted: str | None = setting(
         None,
-        "Trusted",
+        "Trust code (SHA-256)",
         "SHA-256 of the file as it was when you agreed to run it. A changed file is not run until you agree again.",
+        also="trusted consent agree",
         placeholder="not yet",
         consent="path",
     )

@@ -1,4 +1,4 @@
-"""Image files as arrays of bytes: every mode and orientation to grey or RGB of one size."""
+"""Image files as arrays of bytes: every mode and orientation to gray or RGB of one size."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def decode_image(image: Image.Image, height: int, width: int, channels: int) -> 
 
 
 def flatten_image(image: Image.Image, channels: int) -> Image.Image:
-    """Upright 8-bit RGB or grey; what is transparent becomes white, as on the page of a browser. Raises UnfitImage."""
+    """Upright 8-bit RGB or gray; what is transparent becomes white, as on the page of a browser. Raises UnfitImage."""
     if image.format != "JPEG" or image.info.keys() & {"exif", "xmp"}:  # to look in vain costs as much as to decode
         image = ImageOps.exif_transpose(image)
     if image.mode.startswith(("I", "F")):  # scaled, where Pillow's own conversion would clip

@@ -17,7 +17,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from training.errors import InputError, TrainingError
+from training.errors import InputError, TrainingError, format_bytes
 
 _ADVICE = "Get the file again, or choose another folder."
 _AGAIN = "Put the file back as it was and resume the run, or start a new run with the files as they are."
@@ -160,7 +160,7 @@ class IdxFile:
             raise InputError(f"{self.path} is damaged: its header promises more than the file can hold.", _ADVICE)
         if promised > psutil.virtual_memory().available // 2:
             raise InputError(
-                f"{self.path} needs {promised / 1e9:,.1f} GB of memory when it is unpacked, which is more than there is.",
+                f"{self.path} needs {format_bytes(promised)} of memory when it is unpacked, which is more than there is.",
                 "Unpack it with gunzip: a plain file is read piece by piece.",
             )
         return promised

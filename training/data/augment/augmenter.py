@@ -17,7 +17,7 @@ class Augmenter:
 
     What is drawn depends on the run's seed, the epoch and the number of the sample alone, so an image is varied the same
     in whatever batch, process or resumed run it turns up. With ``mask`` the last channel of the images holds the class of
-    each pixel (255: none), which moves with the image and never changes colour.
+    each pixel (255: none), which moves with the image and never changes color.
     """
 
     def __init__(self, config: DatasetSection, seed: int, *, mask: bool = False) -> None:
@@ -57,7 +57,7 @@ class Augmenter:
         return images
 
     def erase(self, inputs: Tensor, indices: Tensor, epoch: int, color: Tensor | float = 0.0) -> Tensor:
-        """What is done to normalised images (B, H, W, C), without their mask: parts become ``color`` (C,)."""
+        """What is done to normalized images (B, H, W, C), without their mask: parts become ``color`` (C,)."""
         for step in self._last:
             inputs = step.function(inputs, self._draws(indices, epoch), color=color, **step.settings(self._config))
         return inputs

@@ -1,6 +1,6 @@
-"""Changes of colour, each as torchvision's function of that name computes it on bytes, with a factor for each image.
+"""Changes of color, each as torchvision's function of that name computes it on bytes, with a factor for each image.
 
-Images are uint8 (B, H, W, C): red, green and blue where there are three channels, otherwise none of them is a colour.
+Images are uint8 (B, H, W, C): red, green and blue where there are three channels, otherwise none of them is a color.
 Factors are float64 (B,) on the CPU. Results are cut off to uint8 as torchvision cuts them off. Sums over an image
 are sums of whole numbers, and all else is computed pixel by pixel with single sums and products: an image becomes the
 same in whatever batch it is.
@@ -19,22 +19,22 @@ def adjust_brightness(images: Tensor, factors: Tensor) -> Tensor:
 
 
 def adjust_contrast(images: Tensor, factors: Tensor) -> Tensor:
-    """Away from the mean grey, or towards it for factors below 1."""
-    grey = _grey(images).floor() if images.shape[3] == 3 else images
-    mean = grey.to(torch.int32).sum((1, 2, 3)).double() / grey.shape[1:].numel()
+    """Away from the mean gray, or towards it for factors below 1."""
+    gray = _gray(images).floor() if images.shape[3] == 3 else images
+    mean = gray.to(torch.int32).sum((1, 2, 3)).double() / gray.shape[1:].numel()
     return _blend(images, per_image(mean, images), factors)
 
 
 def adjust_saturation(images: Tensor, factors: Tensor) -> Tensor:
     if images.shape[3] != 3:
         return images
-    return _blend(images, _grey(images).floor(), factors)
+    return _blend(images, _gray(images).floor(), factors)
 
 
 def adjust_hue(images: Tensor, shifts: Tensor) -> Tensor:
-    """Turn the circle of colours by ``shifts``, from -0.5 to 0.5 of a circle; value and saturation stay.
+    """Turn the circle of colors by ``shifts``, from -0.5 to 0.5 of a circle; value and saturation stay.
 
-    The colour of hue h (in sixths of the circle), value v and chroma c is v - c * max(0, min(k, 4 - k, 1)) with
+    The color of hue h (in sixths of the circle), value v and chroma c is v - c * max(0, min(k, 4 - k, 1)) with
     k = (n + h) mod 6 and n = 5, 3, 1 for red, green and blue.
     """
     if images.shape[3] != 3:
@@ -58,10 +58,10 @@ def adjust_hue(images: Tensor, shifts: Tensor) -> Tensor:
 
 
 def rgb_to_grayscale(images: Tensor) -> Tensor:
-    """Grey in all three channels."""
+    """Gray in all three channels."""
     if images.shape[3] != 3:
         return images
-    return _grey(images).to(torch.uint8).repeat(1, 1, 1, 3)
+    return _gray(images).to(torch.uint8).repeat(1, 1, 1, 3)
 
 
 def adjust_sharpness(images: Tensor, factors: Tensor) -> Tensor:
@@ -136,7 +136,7 @@ def gaussian_blur(images: Tensor, sigmas: Tensor, radius: int) -> Tensor:
     return mixed.round_().to(torch.uint8)
 
 
-def _grey(images: Tensor) -> Tensor:
+def _gray(images: Tensor) -> Tensor:
     """float32 (B, H, W, 1)."""
     red, green, blue = images.unbind(3)
     return (red * 0.2989 + green * 0.587 + blue * 0.114).unsqueeze(3)

@@ -1,4 +1,4 @@
-"""Erasing: a random rectangle of an image becomes the mean colour."""
+"""Erasing: a random rectangle of an image becomes the mean color."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ERASED_RATIO = (1 / 3.3, 1 / 0.3)
 def erase(images: Tensor, draws: Draws, *, probability: float, color: Tensor | float = 0.0) -> Tensor:
     """torchvision's RandomErasing with its defaults, of some of the images (B, H, W, C).
 
-    ``color`` (C,) goes where an image is erased: after normalisation 0, the mean of the training samples.
+    ``color`` (C,) goes where an image is erased: after normalization 0, the mean of the training samples.
     """
     _, height, width, _ = images.shape
     chosen = draw_uniform(draws, "erasing") < probability

@@ -1,4 +1,4 @@
-"""Random changes of colour and focus; they leave the geometry, and so a mask, alone."""
+"""Random changes of color and focus; they leave the geometry, and so a mask, alone."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ def jitter_color(
             changes.append((change, draw_between(draws, name, max(0.0, 1.0 - amount), 1.0 + amount)))
     if hue:
         changes.append((adjust_hue, draw_between(draws, "hue", -hue, hue)))
+    # The spelling stays: the numbers drawn follow from a stream's name.
     ranks = torch.stack([draw_uniform(draws, f"order of colour {place}") for place in range(len(changes))], 1)
     order = torch.sort(ranks, dim=1, stable=True).indices
     for turn in order.unbind(1):
@@ -55,7 +56,7 @@ def jitter_color(
     return images
 
 
-def turn_grey(images: Tensor, draws: Draws, *, probability: float) -> Tensor:
+def turn_gray(images: Tensor, draws: Draws, *, probability: float) -> Tensor:
     """torchvision's RandomGrayscale of uint8 (B, H, W, C)."""
     return put(images, (draw_uniform(draws, "grayscale") < probability).nonzero().flatten(), rgb_to_grayscale)
 

@@ -1,6 +1,6 @@
 """MixUp and CutMix: a sample and another one of the training samples, in shares drawn from a beta distribution.
 
-torchvision mixes each sample with its neighbour in the batch, and the whole batch in one share. Here the partner and the
+torchvision mixes each sample with its neighbor in the batch, and the whole batch in one share. Here the partner and the
 share are drawn for each sample, so a mixed sample does not depend on the batch, nor on how a window is cut into batches.
 """
 

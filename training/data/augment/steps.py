@@ -12,7 +12,7 @@ from training.config.sections.data.image_section import ImageSection
 from training.data.augment.auto import rand_augment, trivial_augment_wide
 from training.data.augment.erasing import erase
 from training.data.augment.geometry import deform, turn
-from training.data.augment.jitter import blur, jitter_color, turn_grey
+from training.data.augment.jitter import blur, jitter_color, turn_gray
 from training.data.augment.shift import shift_and_flip, shift_and_flip_zero_padded
 
 
@@ -20,7 +20,7 @@ class Step(NamedTuple):
     """``function(images, draws, **arguments)``. ``arguments`` maps each of its names to the setting that decides it.
 
     ``takes`` says what it works on: "pixels" moves whole ones, whatever they hold; "geometry" moves a mask, too; "colors"
-    wants bytes and no mask; "inputs" are what the model gets, normalised.
+    wants bytes and no mask; "inputs" are what the model gets, normalized.
     """
 
     function: Callable[..., Tensor]
@@ -72,7 +72,7 @@ def steps(config: DatasetSection, mask: bool) -> list[Step]:
             Step(jitter_color, {name: name for name in ("brightness", "contrast", "saturation", "hue")}, "colors")
         )
     if config.grayscale:
-        found.append(Step(turn_grey, {"probability": "grayscale"}, "colors"))
+        found.append(Step(turn_gray, {"probability": "grayscale"}, "colors"))
     if config.blur:
         found.append(Step(blur, {"probability": "blur", "sigma": "blur_sigma"}, "colors"))
     if config.erasing:

@@ -31,7 +31,7 @@ def warp(
     x, y = x + (width - 1) / 2, y + (height - 1) / 2
     outside = share = None
     if frame is not None and padding_mode == "zeros":
-        # What bilinear interpolation with black neighbours gives.
+        # What bilinear interpolation with black neighbors gives.
         share = _share_inside(x, width) * _share_inside(y, height)
         outside = (x < -0.5) | (x > width - 0.5) | (y < -0.5) | (y > height - 0.5)
         x, y = x.clamp(0, width - 1), y.clamp(0, height - 1)
@@ -67,7 +67,7 @@ def warp(
 
 
 def rotate(images: Tensor, angles: Tensor) -> Tensor:
-    """Turn each image (B, H, W, C) by its angle, float64 (B,) in radians, about the centre; float32, bilinear.
+    """Turn each image (B, H, W, C) by its angle, float64 (B,) in radians, about the center; float32, bilinear.
 
     What turns in from outside is the image's reflection: black corners would be a feature to learn.
     """

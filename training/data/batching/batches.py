@@ -20,7 +20,7 @@ from training.core.splits import pick_evenly
 from training.data.augment import Augmenter
 from training.data.batching.resident import Bounds, Notice, RawBatch, Resident
 from training.data.batching.streamed import BatchFeed
-from training.data.normalise import Normalisation
+from training.data.normalize import Normalization
 from training.data.source import Source
 from training.data_report import DataReport
 from training.facts import DataFacts
@@ -76,7 +76,7 @@ class MicroBatches:
 
 
 class Data:
-    """The samples of a run, split, and on request shuffled, varied, normalised and on the device.
+    """The samples of a run, split, and on request shuffled, varied, normalized and on the device.
 
     The order of an epoch is ``counter_rng.permutation(seed, epoch)`` of the training samples, or of as many ``balanced_draws`` of
     them, cut as ``plan`` says; so epoch and window number say everything about a batch.
@@ -88,7 +88,7 @@ class Data:
         source: Source,
         facts: DataFacts,
         splits: dict[str, Tensor],
-        normalisation: Normalisation,
+        normalization: Normalization,
         feed: BatchFeed,
         device: torch.device,
         report: DataReport,
@@ -98,7 +98,7 @@ class Data:
         self.complete: Callable[[Tensor, Tensor], Tensor] | None = None
         """Makes of a batch's inputs and targets the targets that the objective wants; asked for each batch by itself."""
         self.splits = splits
-        self.normalisation = normalisation
+        self.normalization = normalization
         self.report = report
         self.plan = BatchPlan(len(splits["train"]), config.loop.batch_size, config.loop.accumulation)
         self.steps_per_epoch = self.plan.steps
@@ -188,7 +188,7 @@ class Data:
     def share(self, config: RunConfig) -> Data:
         """The data of another run that differs in nothing about its samples; each of the two is closed by itself."""
         feed, device = self._feed.share(), self._targets.device
-        return Data(config, self.source, self.facts, self.splits, self.normalisation, feed, device, self.report)
+        return Data(config, self.source, self.facts, self.splits, self.normalization, feed, device, self.report)
 
     def close(self) -> None:
         """Give back memory and processes."""
@@ -244,13 +244,13 @@ class Data:
             return Batch(tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous(), raw.indices)
         targets = self._targets.index_select(0, raw.numbers)
         if facts.layout != "image":
-            return Batch(self.normalisation.apply(images), targets, raw.indices)
+            return Batch(self.normalization.apply(images), targets, raw.indices)
         if epoch is not None and not self._augment.identity:
             images = self._augment(images, raw.indices, epoch, raw.numbers)
         if facts.target == "mask":
             targets = pixel_classes(images[..., -1])
             images = images[..., :-1].contiguous()
-        images, indices = self.normalisation.apply_pixels(images), raw.indices
+        images, indices = self.normalization.apply_pixels(images), raw.indices
         if epoch is not None:
             images = self._augment.erase(images, indices, epoch)
             if self._augment.mixes:

@@ -1,4 +1,4 @@
-"""One image file to pixels: every format, mode and orientation to uint8 RGB or grey of one size, with its mask if any."""
+"""One image file to pixels: every format, mode and orientation to uint8 RGB or gray of one size, with its mask if any."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from training.data.images.folder import File, Pair, formats
 from training.data.images.masks import MaskForm, NoMask
 from training.system.untrusted import MEGABYTE, UnfitFile, escape_unprintable, open_file, read_bytes
 
-MAX_PIXELS = 128 * 1024 * 1024
+MAX_PIXELS = 128 * 10**6
 """Larger images are left out: a file of a few kilobytes can unpack to gigabytes (a decompression bomb)."""
-_TOO_LARGE = f"has more than {MAX_PIXELS // 1024**2} million pixels"
+_TOO_LARGE = f"has more than {MAX_PIXELS // 10**6} million pixels"
 
 Image.MAX_IMAGE_PIXELS = MAX_PIXELS  # Pillow warns from here on and refuses twice as many; here the former is enough
 
@@ -43,7 +43,7 @@ Outcome = tuple[NDArray[np.uint8], bytes] | Unusable | DifferentSize
 
 @dataclass(frozen=True)
 class Form:
-    """What every image becomes: ``fit`` scales and centre-crops it, otherwise its size must be this one. ``mask`` says
+    """What every image becomes: ``fit`` scales and center-crops it, otherwise its size must be this one. ``mask`` says
     how the masks are read, if each image has one."""
 
     height: int

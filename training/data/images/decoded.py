@@ -55,13 +55,13 @@ def decode_listing(listing: Listing, form: Form, opening: Opening) -> Decoded:
         _decode_missing(listing, form, opening, decoded, None)
         return decoded
     try:
-        recognised = _take_what_is_there(cache, decoded, opening)
+        recognized = _take_what_is_there(cache, decoded, opening)
         missing = int((decoded.slots < 0).sum())
         _decode_missing(listing, form, opening, decoded, cache)
         decoded.rows = cache.rows()
         if decoded.rows is None:
             decoded.slots[:] = -1
-        decoded.supply = _supply(cache, decoded, missing, recognised, opening)
+        decoded.supply = _supply(cache, decoded, missing, recognized, opening)
     finally:
         cache.close()
     return decoded
@@ -85,13 +85,13 @@ def _take_what_is_there(cache: ImageCache, decoded: Decoded, opening: Opening) -
         decoded.slots = cache.find()
     lost = np.flatnonzero(decoded.slots < 0)
     if len(lost):
-        decoded.slots[lost] = cache.recognise(lost, opening.report_progress)
-    recognised = int((decoded.slots[lost] >= 0).sum())
+        decoded.slots[lost] = cache.recognize(lost, opening.report_progress)
+    recognized = int((decoded.slots[lost] >= 0).sum())
     overfull = cache.is_overfull(int((decoded.slots < 0).sum()))
     if not overfull and _loaded(cache, decoded, opening):
         had = decoded.slots >= 0
         decoded.contents[had] = cache.contents(decoded.slots[had])
-        return recognised
+        return recognized
     if not overfull:
         opening.tell(DAMAGED)
     decoded.slots[:] = -1
@@ -145,14 +145,14 @@ def _decode_missing(listing: Listing, form: Form, opening: Opening, decoded: Dec
     decode_many(listing.files().select(missing), form, keep, opening, add)
 
 
-def _supply(cache: ImageCache, decoded: Decoded, missing: int, recognised: int, opening: Opening) -> str:
+def _supply(cache: ImageCache, decoded: Decoded, missing: int, recognized: int, opening: Opening) -> str:
     new = missing - len(decoded.reasons)
     count = len(decoded.slots) - len(decoded.reasons)
     others = (
-        f"; of the others {recognised:,} {'was' if recognised == 1 else 'were'} known by content" if recognised else ""
+        f"; of the others {recognized:,} {'was' if recognized == 1 else 'were'} known by content" if recognized else ""
     )
     if not new:
-        return "they came decoded from the cache" + (f", {recognised:,} of them known by content" if recognised else "")
+        return "they came decoded from the cache" + (f", {recognized:,} of them known by content" if recognized else "")
     if not cache.trouble:
         what = "they were decoded" if new == count else f"{new:,} of {count:,} were decoded"
         return f"{what} now and are kept in the cache for the next run{others}"

@@ -47,7 +47,7 @@ from training.data.images.image_file import (
     rewrite_records,
     row_count,
 )
-from training.data.images.recognition import recognised
+from training.data.images.recognition import recognized
 from training.data.source import ReportProgress
 
 _SPARE = 4096  # rows: small folders may change as they like
@@ -88,11 +88,11 @@ class ImageCache:
         self._look()
         return self._match(self._identities)
 
-    def recognise(self, rows: NDArray[np.int64], report_progress: ReportProgress) -> NDArray[np.int64]:
+    def recognize(self, rows: NDArray[np.int64], report_progress: ReportProgress) -> NDArray[np.int64]:
         """Where the images ``rows`` of the listing lie that ``find`` did not find, by the content of their files; -1 where
         they do not. The next ``find`` finds them."""
         slots = np.full(len(rows), -1, dtype=np.int64)
-        same = recognised(self._records, self._listing, rows, report_progress)
+        same = recognized(self._records, self._listing, rows, report_progress)
         known = same >= 0
         slots[known] = self._records["row"][same[known]]
         known &= self._identities[rows].any(1)

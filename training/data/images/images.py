@@ -110,7 +110,7 @@ class Images(Plain):
         listing, form, good, decoded = opened.listing, opened.form, opened.good, opened.decoded
         self.shape: tuple[int, ...] = form.shape
         self.skipped: tuple[Skipped, ...] = tuple(sorted(listing.skipped, key=lambda skipped: skipped.path))
-        kept = "are scaled and centre-cropped to" if form.fit else "keep their own size,"
+        kept = "are scaled and center-cropped to" if form.fit else "keep their own size,"
         self.notes: tuple[str, ...] = (*listing.notes, f"images {kept} {form.width} × {form.height} pixels")
         self.supply = "" if decoded is None else decoded.supply
         self._files = listing.files().select(good)

@@ -27,11 +27,11 @@ class NoMask(Exception):
 
 @dataclass(frozen=True)
 class MaskForm:
-    """What a mask's values mean. With ``colors`` masks are read by colour, otherwise as indices: grey values, or places in
+    """What a mask's values mean. With ``colors`` masks are read by color, otherwise as indices: gray values, or places in
     a palette."""
 
     codes: tuple[int, ...]
-    """The class number of each index or colour, ``IGNORED_PIXEL`` for one that is not learnt, -1 for one that is unknown."""
+    """The class number of each index or color, ``IGNORED_PIXEL`` for one that is not learned, -1 for one that is unknown."""
     colors: tuple[Color, ...] = ()
     ignore_unknown: bool = False
     """Whether other values are ignored, too; they are refused otherwise."""
@@ -40,7 +40,7 @@ class MaskForm:
     def of(
         cls, count: int, colors: Sequence[Color] = (), ignored: int | None = None, ignore_unknown: bool = False
     ) -> MaskForm:
-        """For ``count`` classes in the order of their indices or colours; without ``ignored`` among them, the others move
+        """For ``count`` classes in the order of their indices or colors; without ``ignored`` among them, the others move
         up."""
         numbers = iter(range(count))
         codes = [IGNORED_PIXEL if index == ignored else next(numbers) for index in range(count)]
@@ -50,7 +50,7 @@ class MaskForm:
 
     def numbers(self, image: Image.Image) -> NDArray[np.uint8]:
         """uint8 (H, W): the class number of each pixel, ``IGNORED_PIXEL`` where there is none. Raises NoMask."""
-        if self.colors and (len(image.getbands()) > 1 or image.mode == "P" or self._grey()):
+        if self.colors and (len(image.getbands()) > 1 or image.mode == "P" or self._gray()):
             return self._by_color(image)
         values = indices(image)
         lookup = np.full(256, UNKNOWN, dtype=np.int16)
@@ -62,7 +62,7 @@ class MaskForm:
             raise NoMask(f"holds the value {int(values[unknown][0])}, which is no class")
         return np.where(unknown, IGNORED_PIXEL, found).astype(np.uint8)
 
-    def _grey(self) -> bool:
+    def _gray(self) -> bool:
         return all(red == green == blue for red, green, blue in self.colors)
 
     def _by_color(self, image: Image.Image) -> NDArray[np.uint8]:
@@ -75,14 +75,14 @@ class MaskForm:
         if unknown.any() and not self.ignore_unknown:
             value = int(values[unknown][0])
             color = f"({value >> 16}, {value >> 8 & 255}, {value & 255})"
-            raise NoMask(f"holds the colour {color}, which the class list does not name")
+            raise NoMask(f"holds the color {color}, which the class list does not name")
         codes = np.array(self.codes[: len(known)], dtype=np.uint8)[places]
         codes[unknown] = IGNORED_PIXEL
         return codes
 
 
 def indices(image: Image.Image) -> NDArray[np.uint8]:
-    """The indices (H, W) of a grey or palette image, also of grey saved as colour. Raises NoMask."""
+    """The indices (H, W) of a gray or palette image, also of gray saved as color. Raises NoMask."""
     if image.mode in ("L", "P"):
         return np.asarray(image)
     values = np.asarray(image)
@@ -91,7 +91,7 @@ def indices(image: Image.Image) -> NDArray[np.uint8]:
     if values.ndim == 3 and image.mode in ("RGB", "RGBA", "LA"):
         first = values[..., 0]
         if image.mode != "LA" and not (values[..., :3] == first[..., None]).all():
-            raise NoMask("is in colour, but no class list says what its colours mean")
+            raise NoMask("is in color, but no class list says what its colors mean")
         return first
     if values.ndim == 2 and np.issubdtype(values.dtype, np.integer) and values.min() >= 0 and values.max() <= 255:
         return values.astype(np.uint8)
@@ -104,7 +104,7 @@ _HEADERS = (["name", "r", "g", "b"], ["class", "r", "g", "b"], ["r", "g", "b", "
 
 @dataclass(frozen=True)
 class ClassList:
-    """Names in the order of their indices, and their colours or none at all."""
+    """Names in the order of their indices, and their colors or none at all."""
 
     names: tuple[str, ...]
     colors: tuple[Color, ...] = ()
@@ -126,22 +126,22 @@ def read_class_list(path: Path) -> ClassList:
             continue
         name, color = _parted(words)
         if color is not None and max(color) > 255:
-            raise _wrong(path, number, f"has a colour beyond 255: {escape_unprintable(line, 80)}")
+            raise _wrong(path, number, f"has a color beyond 255: {escape_unprintable(line, 80)}")
         if name in names:
             raise _wrong(path, number, f"names {escape_unprintable(name, 80)} a second time")
         if color is not None and color in colors:
-            raise _wrong(path, number, f"gives {escape_unprintable(name, 80)} a colour that another class has")
+            raise _wrong(path, number, f"gives {escape_unprintable(name, 80)} a color that another class has")
         names.append(name)
         colors += [] if color is None else [color]
         if colors and len(colors) != len(names):
-            raise _wrong(path, number, "has a colour where others have none, or the other way round")
+            raise _wrong(path, number, "has a color where others have none, or the other way round")
     if not 1 <= len(names) <= MOST_CLASSES:
         raise InputError(f"{path} names {len(names)} classes; masks may have 1 to {MOST_CLASSES}.", "Correct the list.")
     return ClassList(tuple(names), tuple(colors))
 
 
 def _parted(words: list[str]) -> tuple[str, Color | None]:
-    """Name and colour of a line."""
+    """Name and color of a line."""
     for numbers, rest in ((words[-3:], words[:-3]), (words[:3], words[3:])):
         if rest and len(numbers) == 3 and all(_NUMBERS.fullmatch(word) for word in numbers):
             red, green, blue = map(int, numbers)

@@ -21,7 +21,7 @@ MNIST_FILES = (("train", "train"), ("test", "t10k"))
 
 
 class Idx(AtHand):
-    """Grey images from up to two pairs of files: train-* and, if there, t10k-* as the part "test".
+    """Gray images from up to two pairs of files: train-* and, if there, t10k-* as the part "test".
 
     Plain files are read by number; gzipped ones are unpacked into memory.
     """
@@ -104,5 +104,5 @@ def _notes(folder: Path, files: list[Path], seen: Tensor) -> tuple[str, ...]:
     notes = [f"read {', '.join(file.name for file in files)} in {folder}"]
     absent = [str(number) for number, count in enumerate(seen.tolist()) if count == 0]
     if absent:
-        notes.append(f"no training image is labelled {', '.join(absent)}")
+        notes.append(f"no training image is labeled {', '.join(absent)}")
     return tuple(notes)

@@ -37,7 +37,7 @@ def open_image_folder(dataset: ImageFolderDataset, opening: Opening) -> ImageFol
 def _classes(listing: Listing, owners: list[int]) -> tuple[str, ...]:
     """Names of the classes that have training images, sorted; raises InputError when they make no dataset.
 
-    Nothing is learnt from samples here: a person named the classes by making the folders, and of each class at least one
+    Nothing is learned from samples here: a person named the classes by making the folders, and of each class at least one
     image trains whatever the split.
     """
     filled = {listing.groups[owner] for owner in set(owners)}

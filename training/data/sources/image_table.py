@@ -62,7 +62,7 @@ class ImageTable(Images):
     def fit(self, train: Tensor) -> Self:
         if self.target == "class":
             require_trained_classes(self.classes, self.targets, train)
-        if self.target == "labels":  # which labels there are is learnt from the samples that train
+        if self.target == "labels":  # which labels there are is learned from the samples that train
             kept = self.targets[train].any(0)
             if not kept.any():
                 raise InputError("dataset.targets: no training sample has any label.", "Choose other columns.")
@@ -112,7 +112,7 @@ def _file_column(frame: pl.DataFrame) -> str:
     """The column whose texts end like image files; else the one that is called so."""
     for name in frame.columns:
         column = frame.get_column(name)
-        if sort_of(column) == "text":
+        if sort_of(column) == "string":
             some = [str(text).lower() for text in column.drop_nulls().head(_LOOKED_AT).to_list()]
             if 2 * sum(PurePosixPath(text).suffix in image_suffixes() for text in some) > len(some):
                 return name

@@ -42,7 +42,7 @@ Parts = list[Part]
 
 class Arrays(AtHand):
     """Samples of up to three parts, one behind the other; ``inputs`` are vectors (n, F), or uint8 images (n, H, W, C) with
-    ``masks`` (n, H, W) if those are to be learnt."""
+    ``masks`` (n, H, W) if those are to be learned."""
 
     def __init__(
         self,

@@ -70,7 +70,7 @@ class Segmentation(Images):
         highest = self._seen.highest
         trained = int(highest[train.numpy()].max())
         beyond = np.flatnonzero(highest > trained)
-        if len(beyond) and trained >= 0:  # else nothing can be learnt, which is told with the reason
+        if len(beyond) and trained >= 0:  # else nothing can be learned, which is told with the reason
             two = trained == 0 and bool(self._seen.white[train.numpy()].any())
             count = 2 if two else sum(value <= trained for value in self._seen.values)
             if not self._ignore or count < 2:
@@ -123,14 +123,14 @@ def open_segmentation(dataset: SegmentationDataset, opening: Opening) -> Segment
     if classes is None:
         classes, seen = _classes_in(listing, ignored, opening)
     mask = MaskForm.of(len(classes.names), classes.colors, ignored, dataset.unknown == "ignore")
-    learnt = tuple(name for index, name in enumerate(classes.names) if index != ignored)
-    if not learnt:
+    learned = tuple(name for index, name in enumerate(classes.names) if index != ignored)
+    if not learned:
         raise InputError("dataset.ignore_index: it leaves no class to learn.", "Choose another index, or none.")
-    if len(learnt) < len(classes.names) and ignored is not None:
+    if len(learned) < len(classes.names) and ignored is not None:
         listing.notes.append(f"{classes.names[ignored]} ({ignored}) is ignored")
     form = choose_form(listing, dataset.image_size, dataset.color, mask)
     opened = open_images(listing, form, opening)
-    return Segmentation(opened, learnt, f"{mask} {learnt}", seen, dataset.unknown == "ignore")
+    return Segmentation(opened, learned, f"{mask} {learned}", seen, dataset.unknown == "ignore")
 
 
 def find_class_list(dataset: SegmentationDataset, root: Path) -> ClassList | None:
@@ -160,13 +160,13 @@ def _classes_in(listing: Listing, ignored: int | None, opening: Opening) -> tupl
     if values == {0, IGNORED_PIXEL} and ignored is None:
         listing.notes.append(_TWO_CLASSES)
         return ClassList(BLACK_AND_WHITE_NAMES, BLACK_AND_WHITE), None
-    learnt = values - {IGNORED_PIXEL, ignored}
-    if not learnt:
+    learned = values - {IGNORED_PIXEL, ignored}
+    if not learned:
         raise InputError(
             f"{listing.root}: no mask of a training image can be read as indices.",
-            f"Save masks as grey or palette PNG, or list the classes and their colours in {CLASS_LIST}.",
+            f"Save masks as gray or palette PNG, or list the classes and their colors in {CLASS_LIST}.",
         )
-    count = max(learnt) + 1
+    count = max(learned) + 1
     listing.notes.append(f"{_NO_LIST}: {count} classes by the indices in the training masks")
     names = tuple(str(number) for number in range(count))
     if len(some) < len(train):

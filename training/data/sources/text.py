@@ -24,11 +24,11 @@ from training.data.texts.vocabulary import (
     find_characters,
 )
 from training.data_report import Skipped
-from training.errors import InputError
+from training.errors import InputError, format_bytes
 from training.facts import Layout, Target
 from training.system.untrusted import escape_unprintable
 
-_PREVIEW = 4 << 20
+_PREVIEW = 4 * 10**6
 """Bytes of the text that a preview reads."""
 _CODE_POINTS = 0x110000
 _NEVER = np.iinfo(np.int64).max
@@ -260,7 +260,7 @@ class _Reader:
         notes = []
         if files.read_share < 1.0:
             notes.append(
-                f"This preview reads the first {_PREVIEW >> 20} MB; a run reads all {files.size / 1e6:,.0f} MB. Numbers of "
+                f"This preview reads the first {format_bytes(_PREVIEW)}; a run reads all {format_bytes(files.size)}. Numbers of "
                 "windows are estimates."
             )
         if len(files.paths) > 1:

@@ -104,7 +104,7 @@ def _open_folder(dataset: TorchvisionDataset, known: KnownSet, place: Path, open
 
 
 def _imagenet() -> tuple[str, ...]:
-    """The classes as torchvision's weights have learnt them."""
+    """The classes as torchvision's weights have learned them."""
     from torchvision.models import ResNet18_Weights
 
     return tuple(ResNet18_Weights.IMAGENET1K_V1.meta["categories"])
@@ -168,8 +168,8 @@ def open_rows(listed: Listed, place: Path, side: int | None, opening: Opening) -
 _TRIMAP = MaskForm((UNKNOWN, 0, 1, IGNORED_PIXEL))
 """Of the pets: 1 is the animal, 2 what is behind it, 3 the outline, which is neither."""
 
-_LEARNT = (7, 8, 11, 12, 13, 17, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 31, 32, 33)
-_STREETS = MaskForm(tuple(_LEARNT.index(label) if label in _LEARNT else IGNORED_PIXEL for label in range(34)))
+_LEARNED = (7, 8, 11, 12, 13, 17, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 31, 32, 33)
+_STREETS = MaskForm(tuple(_LEARNED.index(label) if label in _LEARNED else IGNORED_PIXEL for label in range(34)))
 """Of Cityscapes: the labels that its makers judge by; the others are ignored."""
 
 

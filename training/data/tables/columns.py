@@ -76,9 +76,7 @@ def find_roles(frame: pl.DataFrame, dataset: TableSection) -> Roles:
     sorts = {name: sort_of(frame.get_column(name)) for name in features}
     notes += _judged_mixed(frame, sorts, dataset)
     _require_usable(frame, sorts, dataset)
-    coded = tuple(
-        name for name in features if name in dataset.categorical or sorts[name] in ("text", "dates", "yes or no")
-    )
+    coded = tuple(name for name in features if name in dataset.categorical or sorts[name] in ("string", "date", "bool"))
     notes += _said_of_little_use(frame, features, sorts)
     coarse = [name for name in (*targets, *features) if _is_coarse(frame.get_column(name))]
     notes += _notes_of(
@@ -95,7 +93,7 @@ def predicts_last(target: str) -> str:
 def _judged_mixed(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableSection) -> list[str]:
     """What to say of columns of numbers and other text that are categories; raises InputError where they are mistakes."""
     columns = [
-        frame.get_column(name) for name, sort in sorts.items() if sort == "text" and name not in dataset.categorical
+        frame.get_column(name) for name, sort in sorts.items() if sort == "string" and name not in dataset.categorical
     ]
     if not columns:
         return []
@@ -118,19 +116,19 @@ def _require_usable(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableS
     faults: dict[str, str] = {}
     for name, sort in sorts.items():
         column = frame.get_column(name)
-        if sort == "nothing":
+        if sort == "empty":
             faults[name] = "is empty"
-        elif sort == "something else":
+        elif sort == "other":
             faults[name] = "holds neither numbers nor text"
-        elif name in dataset.categorical and sort == "numbers":
+        elif name in dataset.categorical and sort == "float":
             faults[name] = "holds fractions, which are no categories"
-        elif sort == "dates" and name not in dataset.categorical:
+        elif sort == "date" and name not in dataset.categorical:
             faults[name] = (
                 "holds dates or times: split it into numbers (year, month, weekday, hour) first, or leave it out"
             )
-        elif sort == "text" and name not in dataset.categorical and mostly_different(column):
+        elif sort == "string" and name not in dataset.categorical and mostly_different(column):
             faults[name] = "has another text in most rows"
-        elif sort == "numbers" and (row := _first_infinite(column)) is not None:
+        elif sort == "float" and (row := _first_infinite(column)) is not None:
             faults[name] = f"holds {_size(column, row)} in row {row + 1:,}"
     if faults:
         said = "; ".join(f"column '{escape_unprintable(name, 60)}' {fault}" for name, fault in list(faults.items())[:5])
@@ -151,11 +149,11 @@ def _said_of_little_use(frame: pl.DataFrame, features: tuple[str, ...], sorts: d
     for name in features:
         column = frame.get_column(name)
         whole = not column.null_count()
-        if whole and sorts[name] == "whole numbers" and _numbers_rows(column):
+        if whole and sorts[name] == "int" and _numbers_rows(column):
             said["numbers the rows; dataset.ignored leaves it out"].append(name)
         elif whole and column.min() == column.max():
             said["holds the same in every row and tells nothing"].append(name)
-        elif whole and sorts[name] == "text" and int(column.n_unique()) == frame.height:
+        elif whole and sorts[name] == "string" and int(column.n_unique()) == frame.height:
             said["has another text in every row and tells nothing of new rows"].append(name)
     return _notes_of(said)
 
@@ -177,7 +175,7 @@ def _numbers_rows(column: pl.Series) -> bool:
 
 def _is_coarse(column: pl.Series) -> bool:
     """Whether numbers lie so close together, far from 0, that float32 tells fewer than about 1,600 of them apart."""
-    if sort_of(column) not in ("numbers", "whole numbers"):
+    if sort_of(column) not in ("float", "int"):
         return False
     low, high = float(column.min()), float(column.max())  # type: ignore[arg-type]
     return low < high and high - low < 1e-4 * max(abs(low), abs(high))
@@ -227,28 +225,28 @@ def target_kind(
     columns = [frame.get_column(name) for name in targets]
     sorts = [sort_of(column) for column in columns]
     for name, sort in zip(targets, sorts, strict=True):
-        if sort in ("dates", "nothing", "something else"):
-            what = {"dates": "holds dates or times", "nothing": "is empty"}.get(sort, "holds neither numbers nor text")
+        if sort in ("date", "empty", "other"):
+            what = {"date": "holds dates or times", "empty": "is empty"}.get(sort, "holds neither numbers nor text")
             raise _unfit("targets", name, f"{what}; choose another column to predict.")
     if asked != "class":
-        _require_unmixed([column for column, sort in zip(columns, sorts, strict=True) if sort == "text"], asked, rows)
+        _require_unmixed([column for column, sort in zip(columns, sorts, strict=True) if sort == "string"], asked, rows)
     twofold = all(_is_twofold(column, sort) for column, sort in zip(columns, sorts, strict=True))
     if asked == "auto":
         if len(targets) > 1:
             asked = "labels" if twofold else "values"
         else:
-            few = sorts[0] == "whole numbers" and int(columns[0].drop_nulls().n_unique()) <= MOST_WHOLE_CLASSES
-            asked = "class" if few or sorts[0] in ("text", "yes or no") else "values"
+            few = sorts[0] == "int" and int(columns[0].drop_nulls().n_unique()) <= MOST_WHOLE_CLASSES
+            asked = "class" if few or sorts[0] in ("string", "bool") else "values"
     if asked == "class":
         if len(targets) > 1:
             raise InputError(
                 "dataset.targets: a class is one column; name one, or set dataset.task to labels.",
                 fix={"dataset.task": "labels"},
             )
-        if sorts[0] == "numbers":
+        if sorts[0] == "float":
             why = "holds fractions, which are no classes; set dataset.task to values."
             raise _unfit("targets", targets[0], why, {"dataset.task": "values"})
-        if sorts[0] == "text" and mostly_different(columns[0]):
+        if sorts[0] == "string" and mostly_different(columns[0]):
             raise _unfit("targets", targets[0], "has another text in most rows; choose a column of classes or numbers.")
         return "class"
     if asked == "labels":
@@ -279,9 +277,9 @@ def require_numbers(frame: pl.DataFrame, targets: tuple[str, ...], rows: NDArray
     """Raise InputError for a target that is no number. ``rows`` are the file's (from 0) that ``frame`` has; None: all."""
     for name in targets:
         column = frame.get_column(name)
-        if sort_of(column) == "text":
+        if sort_of(column) == "string":
             raise _unfit("targets", name, "holds text, which is no number to predict; choose another.")
-        if sort_of(column) == "numbers" and (row := _first_infinite(column)) is not None:
+        if sort_of(column) == "float" and (row := _first_infinite(column)) is not None:
             number = row if rows is None else int(rows[row])
             raise _unfit("targets", name, f"holds {_size(column, row)} in row {number + 1:,}; mend that row.")
 
@@ -292,8 +290,8 @@ def _unfit(setting: str, name: str, why: str, fix: dict[str, str] | None = None)
 
 
 def _is_twofold(column: pl.Series, sort: Sort) -> bool:
-    if sort not in ("numbers", "whole numbers"):
-        return sort == "yes or no"
+    if sort not in ("float", "int"):
+        return sort == "bool"
     return bool(((column == 0) | (column == 1)).drop_nulls().all())
 
 

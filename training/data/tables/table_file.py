@@ -17,7 +17,7 @@ from training.errors import InputError, format_bytes
 from training.system.host_memory import host_memory
 from training.system.untrusted import escape_unprintable
 
-Sort = Literal["numbers", "whole numbers", "yes or no", "text", "dates", "nothing", "something else"]
+Sort = Literal["float", "int", "bool", "string", "date", "empty", "other"]
 
 UNNAMED = "(row)"
 """What a first column without a name is called: the row numbers that other programs write beside a table."""
@@ -76,18 +76,18 @@ def sort_of(column: pl.Series) -> Sort:
     """What a column of ``read_table`` holds."""
     kind = column.dtype
     if column.null_count() == len(column):
-        return "nothing"
+        return "empty"
     if kind == pl.Boolean:
-        return "yes or no"
+        return "bool"
     if kind.is_integer():
-        return "whole numbers"
+        return "int"
     if kind.is_numeric():
-        return "numbers"
+        return "float"
     if kind.is_temporal():
-        return "dates"
+        return "date"
     if kind != pl.String:
-        return "something else"
-    return "dates" if column.str.contains(_DATE).all() else "text"
+        return "other"
+    return "date" if column.str.contains(_DATE).all() else "string"
 
 
 def require_columns(setting: str, names: Iterable[str], known: list[str]) -> None:

@@ -31,7 +31,7 @@ def preview_table(dataset: TableSection | ImageTableDataset) -> dict[str, Any]:
 def _preview_image_table(dataset: ImageTableDataset) -> dict[str, Any]:
     """The same of a table that tells of images; one column has the role "file"."""
     frame = read_table(Path(dataset.path), MISSING_MARKS, "auto", _LOOKED_AT)
-    roles = dict.fromkeys(frame.columns, "left out")
+    roles = dict.fromkeys(frame.columns, "ignored")
     try:
         file_column, targets = find_image_roles(frame, dataset)
         roles |= dict.fromkeys(targets, "target") | {file_column: "file"}
@@ -54,7 +54,7 @@ def _told(frame: pl.DataFrame, roles: dict[str, str]) -> dict[str, Any]:
 def _describe(column: pl.Series, role: str) -> dict[str, Any]:
     """ "distinct" is how many different values there are, None for what cannot be compared."""
     holds = sort_of(column)
-    distinct = None if holds == "something else" else int(column.drop_nulls().n_unique())
+    distinct = None if holds == "other" else int(column.drop_nulls().n_unique())
     return {
         "name": column.name, "holds": holds, "missing": column.null_count(), "distinct": distinct, "role": role,
     }  # fmt: skip
@@ -62,7 +62,7 @@ def _describe(column: pl.Series, role: str) -> dict[str, Any]:
 
 def _roles(frame: pl.DataFrame, dataset: TableSection) -> dict[str, str]:
     """What each column is for, as far as it can be told."""
-    known = dict.fromkeys((*dataset.ignored, UNNAMED), "left out")
+    known = dict.fromkeys((*dataset.ignored, UNNAMED), "ignored")
     if dataset.split_column:
         known[dataset.split_column] = "split"
     if isinstance(dataset, TableDataset) and dataset.group_column:
@@ -73,8 +73,8 @@ def _roles(frame: pl.DataFrame, dataset: TableSection) -> dict[str, str]:
         found = find_roles(frame, dataset)
     except InputError:
         return known | dict.fromkeys(dataset.targets, "target")
-    known |= dict.fromkeys(found.features, "feature") | dict.fromkeys(found.categorical, "category")
-    return dict.fromkeys(frame.columns, "left out") | known | dict.fromkeys(found.targets, "target")
+    known |= dict.fromkeys(found.features, "feature") | dict.fromkeys(found.categorical, "categorical")
+    return dict.fromkeys(frame.columns, "ignored") | known | dict.fromkeys(found.targets, "target")
 
 
 def _cell(value: object) -> str:

@@ -47,7 +47,7 @@ class TextFiles:
 
     def pieces(self, read: Callable[[int], None]) -> Iterator[str]:
         """The text in pieces of about a megabyte, cut before a line where one follows another without a gap: so that
-        pieces tokenised by themselves give the tokens of the whole. ``read(size)`` hears of bytes read.
+        pieces tokenized by themselves give the tokens of the whole. ``read(size)`` hears of bytes read.
 
         Raises InputError for what is no text in this encoding, and for files that changed since the last time.
         """

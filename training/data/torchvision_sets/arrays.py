@@ -26,7 +26,7 @@ from training.system.untrusted import MEGABYTE, open_file
 _CIFAR_IMAGE, _STL_IMAGE = (3, 32, 32), (3, 96, 96)
 _SVHN_IMAGE = (32, 32, 3)
 _SVHN_ZERO = 10
-"""How the digit 0 is labelled there."""
+"""How the digit 0 is labeled there."""
 _QMNIST_HEADER, _QMNIST_INTEGERS = 12, b"\0\0\x0c\x02"
 _FER_SIDE = 48
 _FER_FILES = ("fer2013.csv", "icml_face_data.csv", "train.csv")
@@ -162,7 +162,7 @@ def _read_fer(place: Path) -> Content:
                 try:
                     found[_FER_PARTS[row.get("Usage")]].append((_parse_face(row["pixels"]), int(row["emotion"])))
                 except (KeyError, ValueError, AttributeError, TypeError) as error:
-                    wrong = f"{path}, line {number}: is no class with {_FER_SIDE}² grey values."
+                    wrong = f"{path}, line {number}: is no class with {_FER_SIDE}² gray values."
                     raise InputError(wrong, AGAIN) from error
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read ({error}).", AGAIN) from error

@@ -149,7 +149,7 @@ def free_memory(device: torch.device) -> None:
 def smaller_batches(plan: BatchPlan, model: nn.Module) -> dict[str, Any]:
     """The settings for batches of at most half the size that give each step the same samples; empty without any.
 
-    Batch normalisation cannot learn from single samples, so a model that has it is not given batches of one.
+    Batch normalization cannot learn from single samples, so a model that has it is not given batches of one.
     """
     finer = plan.smaller(plan.batch_size // 2)
     if finer is None or finer.accumulation > MOST_ACCUMULATION:
@@ -207,7 +207,7 @@ def step_shortage(message: str, session: Session, fix: dict[str, Any]) -> Traini
 
 
 def _but(model: nn.Module) -> str:
-    return "; only batch normalisation will see smaller batches" if has_batch_norm(model) else ""
+    return "; only batch normalization will see smaller batches" if has_batch_norm(model) else ""
 
 
 def _update_shortage(error: BaseException, session: Session) -> TrainingError:

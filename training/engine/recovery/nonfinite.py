@@ -106,6 +106,6 @@ class NonFiniteLog:
         title = f"Skipped: {pluralize(count, 'step')} whose gradient was not finite."
         advice = "A few are normal with fp16. Many mean that the learning rate is too high."
         if progress.skipped == progress.step:
-            title = f"Nothing was learnt: no gradient was finite, so the run's {pluralize(count, 'step')} left the weights alone."
+            title = f"Nothing was learned: no gradient was finite, so the run's {pluralize(count, 'step')} left the weights alone."
             advice = "Begin with other weights, look for broken samples, or use fp32 or bf16 in the place of fp16."
         self._emit(Found(level="warning", title=title, advice=advice, step=progress.step))

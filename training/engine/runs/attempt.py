@@ -31,7 +31,7 @@ from training.engine.runs.environment import (
     earlier_environment,
     environment,
     read_auto_settings,
-    read_normalisation,
+    read_normalization,
 )
 from training.engine.runs.hooks import Hooks
 from training.engine.runs.outcome import failure
@@ -135,7 +135,7 @@ def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, sour
     auto = read_auto_settings(folder, config, choose_device(config.precision.device))
     loads = restore is not None and restore.checkpoint is not None
     if isinstance(restore, Branch | Resume):
-        auto = replace(auto, normalisation=read_normalisation(config, restore.manifest))
+        auto = replace(auto, normalization=read_normalization(config, restore.manifest))
     session = assemble(config, report, auto, writer.hooks.kept, loads, _code(folder, config, restore))
     try:
         with explain_disk_errors(folder.data_file):

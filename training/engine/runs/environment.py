@@ -227,7 +227,7 @@ def read_auto_settings(folder: RunFolder, config: RunConfig, device: torch.devic
     return AutoSettings(threads=threads if free else None, channels_last=channels_last if unordered else None)
 
 
-def read_normalisation(
+def read_normalization(
     config: RunConfig, manifest: Mapping[str, Any]
 ) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
     """The mean and spread of images that the weights of a checkpoint know, where they are not to be measured."""

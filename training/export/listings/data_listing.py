@@ -105,7 +105,7 @@ def describe_data(bundle: ExportBundle, file: str) -> dict[str, Any]:
     return facts | {
         "data_settings": _settings(bundle, facts, settings),
         "path": bool(facts["place"]),
-        "missing": bundle.normalisation.missing,
+        "missing": bundle.normalization.missing,
         "tokens": bundle.facts.layout == "tokens",
         "image": bundle.facts.layout == "image",
         "samples_words": _SAMPLES[bundle.facts.layout],
@@ -198,7 +198,7 @@ def _settings(bundle: ExportBundle, facts: dict[str, Any], own: list[Setting]) -
     if facts["held"]:
         names += [*(f"{part}_fraction" for part, _, _ in facts["held"]), "split_seed"]
     settings += [setting(dataset, name) for name in names]
-    mean, std = bundle.normalisation.mean, bundle.normalisation.std
+    mean, std = bundle.normalization.mean, bundle.normalization.std
     if bundle.facts.layout == "tokens":
         return settings
     model = bundle.config.model

@@ -153,7 +153,7 @@ def _loop(bundle: ExportBundle, facts: dict[str, Any]) -> dict[str, Any]:
     return {
         "given": given,
         "moving": masked and bool(facts["varied"]),
-        "normalised": _normalised(facts),
+        "normalized": _normalized(facts),
         "channels_first": first,
         "class_count": len(bundle.facts.names),
         "training_batch": augmented.replace("%s", "epoch"),
@@ -181,7 +181,7 @@ def _loop(bundle: ExportBundle, facts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _normalised(facts: dict[str, Any]) -> str:
+def _normalized(facts: dict[str, Any]) -> str:
     """What makes inputs of samples."""
     if facts["tokens"]:
         return "samples.long()"

@@ -27,8 +27,8 @@ def describe_teacher(bundle: ExportBundle, file: str) -> dict[str, Any]:
     weights = f"{module_beside('teacher', file)}.pt"
     settings: list[Setting] = [("The teacher's weights, beside this file.", "TEACHER", code(weights))]
     if teacher.knows_other_inputs:
-        settings.append(("How the teacher knows its inputs.", "TEACHER_MEAN", teacher.normalisation.mean))
-        settings.append(("", "TEACHER_STD", teacher.normalisation.std))
+        settings.append(("How the teacher knows its inputs.", "TEACHER_MEAN", teacher.normalization.mean))
+        settings.append(("", "TEACHER_STD", teacher.normalization.std))
     other = teacher.knows_other_inputs
     return {"distils": True, "teacher_weights": weights, "knows_other_inputs": other, "teacher_settings": settings}
 
@@ -73,5 +73,5 @@ def taught_alike(bundle: ExportBundle, script: dict[str, Any]) -> bool:
     if teacher.knows_other_inputs:
         ours, known = ((script[f"{whose}MEAN"], script[f"{whose}STD"]) for whose in ("", "TEACHER_"))
         theirs = script["Renormalized"](theirs, ours, known)
-    inputs = bundle.normalisation.apply(bundle.samples())
+    inputs = bundle.normalization.apply(bundle.samples())
     return torch.equal(theirs.eval()(inputs), teacher.logits(inputs))

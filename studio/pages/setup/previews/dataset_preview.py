@@ -10,7 +10,6 @@ from studio.charts.scatter import Scatter
 from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.pages.setup.previews.images import class_color, thumbnails
 from studio.pages.setup.previews.text_card import TextCard
-from studio.state.formats import format_size
 from studio.theme import SPACING
 from studio.widgets import Bar, BarList, Card, KeyValueTable, Segmented, StatusPill, ThumbnailGrid, label, vbox
 from training.answers import DatasetReport, Points

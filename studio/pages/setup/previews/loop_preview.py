@@ -7,10 +7,11 @@ from PySide6.QtWidgets import QWidget
 from studio.pages.setup.previews.optimization_preview import basis
 from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.pages.setup.previews.run_length import RunLength, checkpoint_bytes, training_bytes
-from studio.state.formats import format_size, metric_title
+from studio.state.formats import metric_title
 from studio.theme import SPACING
 from studio.widgets import BigNumber, Card, KeyValueTable, hbox, label, vbox
 from training.config import RunConfig
+from training.errors import format_bytes
 
 
 class LoopPreview(QWidget):
@@ -20,13 +21,13 @@ class LoopPreview(QWidget):
         super().__init__()
         self._previews = previews
         self._per_epoch = BigNumber("Steps per epoch")
-        self._total = BigNumber("Steps in all")
+        self._total = BigNumber("Total steps")
         self._per_step = BigNumber("Samples per step")
         self._basis = label("", "help", wrap=True)
         card = Card("What this run will do", "gauge")
         card.add(hbox((self._per_epoch, 1), (self._total, 1), (self._per_step, 1), spacing=SPACING.l), self._basis)
         self._table = KeyValueTable()
-        details = Card("Estimates", "info")
+        details = Card("Validation, checkpoints and memory", "info")
         details.add(self._table)
         vbox(card, details, parent=self, spacing=SPACING.l)
         previews.changed.connect(self._update)
@@ -57,7 +58,7 @@ class LoopPreview(QWidget):
         kept = config.checkpoints.keep_last + 1
         return [
             ("Checkpoints", saved),
-            ("Disk", f"About {format_size(one)} for each checkpoint, {format_size(one * kept)} for the {kept} kept"),
+            ("Disk", f"About {format_bytes(one)} for each checkpoint, {format_bytes(one * kept)} for the {kept} kept"),
             (
                 "Memory",
                 f"About {format_size(training_bytes(config, model.parameter_bytes, model.buffer_bytes))} for weights, "

@@ -8,7 +8,6 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from studio.pages.setup.previews.engine_query import EngineQuery
-from studio.state.formats import format_size
 from studio.theme import SPACING
 from studio.widgets import BigNumber, Card, dress_table, hbox, vbox
 from training.answers import Layer, ModelSummary
@@ -67,21 +66,8 @@ def _count(layer: Layer) -> str:
     return f"{layer.parameters:,}" if layer.parameters else "–"
 
 
-def _describe_target(target: str, names: int) -> str:
-    """``of 10 classes``, ``with 1 value to predict``"""
-    if not names or target == "ranks":
-        return ""
-    if target == "values":
-        return f"with {pluralize(names, 'value')} to predict"
-    if target == "labels":
-        return f"with {pluralize(names, 'label')}"
-    if target == "tokens":
-        return f"of {pluralize(names, 'different token')}"
-    return f"of {names:,} classes" if names != 1 else "of 1 class"
-
-
 class ModelPreview(QWidget):
-    """Three figures and the table."""
+    """Four figures and the table."""
 
     def __init__(self, question: EngineQuery[ModelSummary]) -> None:
         super().__init__()
@@ -89,7 +75,10 @@ class ModelPreview(QWidget):
         self._parameters = BigNumber("Parameters")
         self._memory = BigNumber("Parameter size")
         self._input = BigNumber("Input shape")
-        figures = hbox((self._parameters, 1), (self._memory, 1), (self._input, 1), spacing=SPACING.l)
+        self._outputs = BigNumber("Outputs")
+        figures = hbox(
+            (self._parameters, 1), (self._memory, 1), (self._input, 1), (self._outputs, 1), spacing=SPACING.l
+        )
         summary = Card()
         summary.add(figures)
         self._table = QTableView()

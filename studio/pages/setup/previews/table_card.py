@@ -20,7 +20,7 @@ _NO_PARENT = QModelIndex()
 _ROW_HEIGHT = 28
 _MOST_ROWS = 12
 _WIDEST = 190
-_FIGURES = ("numbers", "whole numbers")
+_FIGURES = ("float", "int")
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _ABOUT = ("Role", "Type", "Values", "Missing")
@@ -87,7 +87,7 @@ def _describe(column: Column) -> tuple[str, str, str, str]:
 
 def _ink(role: str, about: bool) -> str:
     palette = theme().palette
-    if role in ("target", "left out"):
+    if role in ("target", "ignored"):
         return palette.accent_text if role == "target" else palette.faint
     return palette.muted if about else palette.text
 

@@ -69,9 +69,9 @@ class PartsSection(DatasetSection):
     )
     duplicates: Literal["keep", "drop_from_validation"] = advanced(
         "keep",
-        "Train/val leakage",
-        "Samples that are held out and trained on, too, make the metrics look too good; Check counts them. Remove duplicates "
-        "takes them out of the validation and test sets.",
-        also="duplicates",
-        labels={"keep": "Keep duplicates", "drop_from_validation": "Remove duplicates"},
+        "Train/val duplicates",
+        "Train/val leakage: samples that are trained on and held out, too, make the metrics look too good; Check counts them. "
+        "Remove takes them out of the validation and test sets.",
+        also="leakage duplicates",
+        labels={"drop_from_validation": "Remove"},
     )

@@ -21,7 +21,7 @@ class ImageTableDataset(GivenSplitSection):
     called = "images with a table"
 
     kind: Literal["image_table"] = "image_table"
-    path: File = setting(title="Table", help="A CSV or Parquet file with a row for each image.")
+    path: File = setting(title="Table file", help="A CSV or Parquet file with a row for each image.")
     images: str | None = setting(
         None,
         "Image folder",
@@ -99,9 +99,10 @@ class SegmentationDataset(GivenSplitSection):
     )
     unknown: Literal["leave_out", "ignore"] = advanced(
         "leave_out",
-        "Unknown values",
+        "Mask values without a class",
         "Skip image: an image whose mask holds another index or color than the classes' is skipped and listed. Ignore pixels: "
         "only such pixels are ignored.",
+        also="unknown values",
         labels={"leave_out": "Skip image", "ignore": "Ignore pixels"},
     )
     color: ColorMode = "rgb"

@@ -19,11 +19,13 @@ _TARGETS = "Auto looks at the targets: one whole number or text each is a class,
 class NpzSection(Section):
     """The file, and which of its arrays is what."""
 
-    path: File = setting(help="An .npz file, as numpy.savez writes it, compressed or not.")
+    path: File = setting(title="NPZ file", help="An .npz file, as numpy.savez writes it, compressed or not.")
     inputs: Array = setting(
-        "x", "Inputs", "Name of the array of samples. Beside x_train there may be x_val and x_test, with their targets."
+        "x",
+        "Input array",
+        "Name of the array of samples. Beside x_train there may be x_val and x_test, with their targets.",
     )
-    targets: Array = setting("y", "Targets", "Name of the array of targets, one for each sample.")
+    targets: Array = setting("y", "Target array", "Name of the array of targets, one for each sample.")
 
 
 class NpzDataset(PartsSection, NpzSection):

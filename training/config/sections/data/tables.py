@@ -50,7 +50,8 @@ class TableSection(Section):
     """A table's file and the roles that any table's columns may have."""
 
     path: File = setting(
-        help="A CSV file with a header row (separated by commas, semicolons, tabs or bars), or a Parquet file."
+        title="Table file",
+        help="A CSV file with a header row (separated by commas, semicolons, tabs or bars), or a Parquet file.",
     )
     targets: Columns = setting(
         (),

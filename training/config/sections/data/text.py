@@ -23,7 +23,10 @@ class TextDataset(DatasetSection):
 
     kind: Literal["text"] = "text"
     path: str = setting(
-        title="Text", help="A text file, or a folder of .txt files in the order of names.", path="any", min_length=1
+        title="Text file",
+        help="A text file, or a folder of .txt files in the order of names.",
+        path="any",
+        min_length=1,
     )
     context: int = setting(
         128, "Context length", "Tokens that the model sees at a time (block_size).", unit="tokens", ge=1, le=65536

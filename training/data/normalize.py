@@ -28,7 +28,7 @@ _LONG_ROW = 4096
 
 
 @dataclass(frozen=True)
-class Normalisation:
+class Normalization:
     """``(x - mean) / std`` per channel, images first brought from 0..255 to 0..1; per feature for vectors and lists. Tokens
     stay as they are. ``missing`` says that NaN stands for a number that is not known: it becomes the mean."""
 
@@ -64,7 +64,7 @@ def _repeat_scale_and_shift(
         return scale_and_shift(mean, std, full).repeat(1, repeats).to(device)
 
 
-def measure(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts, gaps: bool = False) -> Normalisation:
+def measure(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts, gaps: bool = False) -> Normalization:
     """Mean and spread of the training samples ``train`` (int64 sample numbers), read by ``read`` as a Source does. The codes
     of categories and tokens are no amounts: they stay what they are.
 
@@ -76,14 +76,14 @@ def measure(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts, g
     """
     shape = facts.shape
     if facts.layout == "tokens":
-        return Normalisation((), (), "tokens")
+        return Normalization((), (), "tokens")
     if facts.layout != "image":
         return _measure_vectors(read, train, facts, gaps)
     most = min(_MOST_SAMPLES, max(_LEAST_SAMPLES, _MOST_VALUES // math.prod(shape)))
     return _measure_images(read, pick_evenly(train, most), shape[0], masked=facts.target == "mask")
 
 
-def _measure_images(read: Callable[[Tensor], Tensor], some: Tensor, channels: int, masked: bool) -> Normalisation:
+def _measure_images(read: Callable[[Tensor], Tensor], some: Tensor, channels: int, masked: bool) -> Normalization:
     total, squares = torch.zeros(2, channels, dtype=torch.int64)
     pixels = 0
     for indices in some.split(_AT_ONCE):
@@ -97,10 +97,10 @@ def _measure_images(read: Callable[[Tensor], Tensor], some: Tensor, channels: in
         mean.append(first / (255 * pixels))
         # Python's whole numbers: exact, so nothing cancels.
         std.append(max(math.sqrt((pixels * second - first * first) / pixels**2) / 255, _SMALLEST_STD))
-    return Normalisation(tuple(mean), tuple(std))
+    return Normalization(tuple(mean), tuple(std))
 
 
-def _measure_vectors(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts, gaps: bool) -> Normalisation:
+def _measure_vectors(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts, gaps: bool) -> Normalization:
     mean, std, missing = _mean_and_std(read, train)
     _require_finite(mean, std, facts.columns)
     # A feature that never changes tells nothing; it becomes 0 instead of a division by 0.
@@ -110,7 +110,7 @@ def _measure_vectors(read: Callable[[Tensor], Tensor], train: Tensor, facts: Dat
         mean[coded], std[coded] = 0.0, 1.0
     # Samples that are not trained on may have gaps, too, and rows that come later: of columns with names, NaN is always a gap.
     missing = missing or gaps or bool(facts.columns)
-    return Normalisation(tuple(mean.tolist()), tuple(std.tolist()), facts.layout, missing)
+    return Normalization(tuple(mean.tolist()), tuple(std.tolist()), facts.layout, missing)
 
 
 def _mean_and_std(
