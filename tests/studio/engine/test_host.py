@@ -242,8 +242,8 @@ def test_the_newer_of_two_inquiries_wins(qtbot: QtBot, make_host: MakeHost) -> N
     for name in ("first", "slow", "third"):
         host.inspect_dataset({"name": name}, answers.append, refusals.append)
     host.summarize_model({"name": "model"}, answers.append, refusals.append)
-    cancelled = host.check({"name": "check"}, answers.append, refusals.append, print)
-    cancelled.cancel()
+    canceled = host.check({"name": "check"}, answers.append, refusals.append, print)
+    canceled.cancel()
     qtbot.waitUntil(lambda: len(answers) == 2)
     assert [answer.notes for answer in answers] == [("third",), ("model",)]
     host.inspect_dataset({"name": "refused"}, answers.append, refusals.append)

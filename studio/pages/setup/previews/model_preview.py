@@ -11,7 +11,6 @@ from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.theme import SPACING
 from studio.widgets import BigNumber, Card, dress_table, hbox, vbox
 from training.answers import Layer, ModelSummary
-from training.errors import pluralize
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 _NO_PARENT = QModelIndex()
