@@ -161,7 +161,7 @@ class ModelSummary(Preview):
     buffer_bytes: int = 0
     input_shape: tuple[int, ...] = ()
     target: Target = "class"
-    classes: int = 0
+    outputs: int = 0
     groups: tuple[ParameterGroup, ...] | None = None
 
 

@@ -209,7 +209,7 @@ def _summarize_model(request: SummarizeModel) -> ModelSummary:
     outputs = make_objective(config.objective, facts, torch.device("cpu")).outputs
     model = make_model(config.model, facts, outputs, config.seed)
     groups = freeze_and_describe(model, config.optimizer, stages(model))
-    shown = {"input_shape": facts.shape, "target": facts.target, "classes": len(facts.names)}
+    shown = {"input_shape": facts.shape, "target": facts.target, "outputs": outputs}
     return ModelSummary.model_validate(asdict(summarize(model, facts)) | shown | {"groups": groups})
 
 

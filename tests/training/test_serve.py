@@ -58,7 +58,7 @@ def test_it_says_ready_then_answers_in_order(tmp_path: Path) -> None:
     assert ready["reply"] == "ready"
     assert "cpu" in ready["devices"]
     assert dataset["result"]["samples"] == {"train": 240, "validation": 60}
-    assert model["result"]["classes"] == 3
+    assert model["result"]["outputs"] == 3
     assert model["result"]["parameters"] == 2 * 16 + 16 + 16 * 16 + 16 + 16 * 3 + 3
     groups = [(group["name"], group["parameters"], group["decays"]) for group in model["result"]["groups"]]
     assert groups == [("decay", 2 * 16 + 16 * 16 + 16 * 3, True), ("no decay", 16 + 16 + 3, False)]

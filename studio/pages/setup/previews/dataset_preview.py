@@ -13,6 +13,7 @@ from studio.pages.setup.previews.text_card import TextCard
 from studio.theme import SPACING
 from studio.widgets import Bar, BarList, Card, KeyValueTable, Segmented, StatusPill, ThumbnailGrid, label, vbox
 from training.answers import DatasetReport, Points
+from training.errors import format_bytes
 
 _MOST_HISTOGRAMS = 6
 _PART_TITLES = {"train": "for training", "validation": "for validation", "test": "for testing"}
@@ -180,5 +181,5 @@ def fact_rows(report: DatasetReport) -> list[tuple[str, str]]:
         rows = [("Input shape", f"{shape[0]} number{'s' if shape[0] != 1 else ''}")]
     rows.append(("Samples", size_sentence(report).rstrip(".")))
     if report.bytes:
-        rows.append(("Size in memory", format_size(report.bytes)))
+        rows.append(("Size in memory", format_bytes(report.bytes)))
     return rows

@@ -61,7 +61,7 @@ class LoopPreview(QWidget):
             ("Disk", f"About {format_bytes(one)} for each checkpoint, {format_bytes(one * kept)} for the {kept} kept"),
             (
                 "Memory",
-                f"About {format_size(training_bytes(config, model.parameter_bytes, model.buffer_bytes))} for weights, "
+                f"About {format_bytes(training_bytes(config, model.parameter_bytes, model.buffer_bytes))} for weights, "
                 "gradients and optimizer; plus activations (measured by Check)",
             ),
         ]

@@ -11,6 +11,7 @@ from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.theme import SPACING
 from studio.widgets import BigNumber, Card, dress_table, hbox, vbox
 from training.answers import Layer, ModelSummary
+from training.errors import format_bytes
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 _NO_PARENT = QModelIndex()
@@ -108,9 +109,9 @@ class ModelPreview(QWidget):
         fixed = answer.parameters - answer.trainable_parameters
         self._parameters.set_value(f"{answer.parameters:,}")
         self._parameters.set_delta(f"{fixed:,} of them frozen" if fixed else "")
-        self._memory.set_value(format_size(answer.parameter_bytes))
+        self._memory.set_value(format_bytes(answer.parameter_bytes))
         self._input.set_value(" × ".join(map(str, answer.input_shape)) or "–")
-        self._input.set_delta(_describe_target(answer.target, answer.classes))
+        self._outputs.set_value(f"{answer.outputs:,}")
         self._layers.replace(answer.layers)
         rows = min(len(answer.layers), _MOST_ROWS)
         self._table.setFixedHeight(rows * _ROW_HEIGHT + self._table.horizontalHeader().sizeHint().height() + 6)
