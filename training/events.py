@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import TypeAdapter
 
 from training.data_report import DataReport
+from training.environment import Environment
 
 FindingLevel = Literal["ok", "info", "warning", "error"]
 
@@ -40,7 +41,7 @@ class AttemptStarted(Event):
     device: str
     checkpoint: str | None = None
     changes: tuple[str, ...] = ()  # settings that differ from the run's own in this attempt
-    environment: Mapping[str, Any] = field(default_factory=dict)  # versions, device, threads, code, seeds
+    environment: Environment = field(default_factory=Environment)
     parameters: int = 0  # of the network; 0: an earlier version did not tell
 
     def ends_epoch(self, step: int) -> bool:
@@ -185,7 +186,11 @@ _KINDS: dict[str, type[Event]] = {cls.kind: cls for cls in Event.__subclasses__(
 
 def encode(event: Event) -> bytes:
     """One line of JSON, newline included."""
-    return (json.dumps({"kind": event.kind, **vars(event)}, default=DataReport.record) + "\n").encode()
+    return (json.dumps({"kind": event.kind, **vars(event)}, default=_record) + "\n").encode()
+
+
+def _record(model: DataReport | Environment) -> dict[str, Any]:
+    return model.record()
 
 
 def decode(line: bytes) -> Event | None:

@@ -138,6 +138,6 @@ def test_facts_that_were_changed_are_not_believed(tmp_path: Path, broken_off: Ru
     folder.environment_file.write_text(json.dumps(environment | {"threads": environment["threads"] + 1}))
     assert resume_run(str(folder.path), tmp_path)["status"] == "completed"
     assert digests(folder) == digests(whole)
-    assert read_history(folder.events_file).attempts[-1].environment["threads"] == environment["threads"]
+    assert read_history(folder.events_file).attempts[-1].environment.threads == environment["threads"]
     assert json.loads(folder.data_file.read_text()) == data
     assert json.loads(folder.environment_file.read_text())["threads"] == environment["threads"]

@@ -107,7 +107,7 @@ def test_a_hostile_repository_around_a_configuration_runs_nothing(
     config.write_text(config.read_text() + "\n# changed\n")
     assert main(["run", str(config), "--json"]) == 0
     folder = RunFolder(Path(json_line(capsys)["folder"]))
-    assert read_history(folder.events_file).attempts[0].environment["code"]["config"]["dirty"]
+    assert read_history(folder.events_file).attempts[0].environment.code["config"].dirty
     assert not done.exists()
     subprocess.run(["git", "-C", str(tmp_path), "status"], capture_output=True, check=False)
     assert done.exists()  # the trap was a real one

@@ -20,9 +20,10 @@ from training.console import (
     format_value,
     pick,
 )
+from training.environment import Environment
 from training.errors import format_bytes, pluralize
 from training.events import FINAL_EVENTS, AttemptStarted, DataPrepared, Event, Found, PhaseChanged, StepSkipped
-from training.runs.folder import read_json
+from training.runs.records.environment import read_environment
 from training.runs.records.evaluation import PARTS, Evaluation, read_evaluation
 from training.runs.records.history import History
 from training.runs.records.manifest import CheckpointInfo, list_checkpoints
@@ -35,6 +36,7 @@ from training.toml_text import read_config_text
 
 SHOWN_SKIPS = 5
 SHOWN_NAMES = 30
+_VERSIONS = ("torch", "cuda", "cudnn", "driver", "python")
 
 
 def list_runs(arguments: argparse.Namespace) -> int:
@@ -59,8 +61,9 @@ def show_run(arguments: argparse.Namespace) -> int:
     record, checkpoints = folder.status(), list_checkpoints(folder)
     history = History(folder.events_file)
     events = _last_attempt(history.poll())
-    began = [event.environment for event in history.attempts if event.environment]
-    facts, config = read_json(folder.environment_file), read_config_text(folder.config_file)
+    began = [event.environment for event in history.attempts if event.environment.model_fields_set]
+    environment = began[-1] if began else read_environment(folder)
+    config = read_config_text(folder.config_file)
     profile = read_profile(folder)
     kept = {part: evaluation for part in PARTS if (evaluation := read_evaluation(folder, part))}
     if arguments.json:
@@ -68,10 +71,10 @@ def show_run(arguments: argparse.Namespace) -> int:
         shown["profile"] = profile.model_dump() if profile else None
         shown["set_aside"] = set_aside_records(folder)
         shown["evaluation"] = {part: evaluation.model_dump() for part, evaluation in kept.items()}
-        print_json(record | shown | {"environment": began[-1] if began else facts, "config": config})
+        print_json(record | shown | {"environment": environment.record(), "config": config})
         return 0
     lines = [format_run(record), f"folder     {folder.path}", *_format_origin(record)]
-    lines += _format_attempt(events, began[-1] if began else facts)
+    lines += _format_attempt(events, environment)
     lines += _format_skips(history.skipped)
     lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.get("metrics", {}).items()]
     lines += [line for part, evaluation in kept.items() for line in _format_evaluation(part, evaluation).splitlines()]
@@ -94,14 +97,14 @@ def _format_origin(record: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _format_attempt(events: Sequence[Event], facts: Mapping[str, Any]) -> list[str]:
+def _format_attempt(events: Sequence[Event], environment: Environment) -> list[str]:
     """The newest stretch of work: when, on what, what was found, and why it ended."""
     lines = []
     for event in events:
         if isinstance(event, AttemptStarted):
             changes = f", with {'; '.join(event.changes)}" if event.changes else ""
             lines.append(f"attempt    {event.attempt}, {format_moment(event.time)}, from step {event.step:,}{changes}")
-            lines += _format_environment(facts)
+            lines += _format_environment(environment)
     for event in events:
         if isinstance(event, Found):
             lines.append(f"{event.level:<10} {event.title} {event.advice}".rstrip())
@@ -111,28 +114,26 @@ def _format_attempt(events: Sequence[Event], facts: Mapping[str, Any]) -> list[s
     return lines
 
 
-def _format_environment(facts: Mapping[str, Any]) -> list[str]:
-    if not facts:
+def _format_environment(now: Environment) -> list[str]:
+    if not now.model_fields_set:
         return []
-    machine = ", ".join(str(facts[name]) for name in ("host", "processor", "instructions") if facts.get(name))
-    versions = [f"{name} {facts[name]}" for name in ("torch", "cuda", "cudnn", "driver", "python") if facts.get(name)]
-    seeds, variables, number = facts.get("seeds"), facts.get("variables"), facts.get("threads")
-    threads = pluralize(number, "thread") if isinstance(number, int) else "an unknown number of threads"
+    machine = ", ".join(filter(None, (now.host, now.processor, now.instructions)))
+    versions = [f"{name} {found}" for name in _VERSIONS if (found := getattr(now, name))]
+    threads = "an unknown number of threads" if now.threads is None else pluralize(now.threads, "thread")
     lines = [
-        f"ran on     {facts.get('device')} with {threads} ({machine})",
-        f"with       Trainwright {facts.get('trainwright')}, {', '.join(versions)}",
+        f"ran on     {now.device} with {threads} ({machine})",
+        f"with       Trainwright {now.trainwright}, {', '.join(versions)}",
     ]
-    if isinstance(seeds, Mapping):
-        lines.append(f"seeds      {', '.join(f'{name} {value}' for name, value in seeds.items())}")
-    if facts.get("data"):
-        lines.append(f"data       fingerprint {facts['data']}")
-    if isinstance(variables, Mapping) and variables:
-        lines.append(f"variables  {', '.join(f'{name}={value}' for name, value in variables.items())}")
-    code = facts.get("code")
-    for name, state in code.items() if isinstance(code, Mapping) else ():
-        if isinstance(state, Mapping) and state.get("commit"):
-            dirty = ", with changes that are not committed" if state.get("dirty") else ""
-            lines.append(f"code       {name} at commit {state['commit']}{dirty}")
+    if now.seeds:
+        lines.append(f"seeds      {', '.join(f'{name} {value}' for name, value in now.seeds.items())}")
+    if now.data:
+        lines.append(f"data       fingerprint {now.data}")
+    if now.variables:
+        lines.append(f"variables  {', '.join(f'{name}={value}' for name, value in now.variables.items())}")
+    for name, state in now.code.items():
+        if state.commit:
+            dirty = ", with changes that are not committed" if state.dirty else ""
+            lines.append(f"code       {name} at commit {state.commit}{dirty}")
     return lines
 
 
@@ -155,7 +156,8 @@ def _history_record(history: History, checkpoints: Sequence[CheckpointInfo], eve
         "validations": [pick(item, "step", "epoch") | dict(item.metrics) for item in history.validations],
         "findings": [pick(item, "level", "title", "advice", "step", "fix") for item in found],
         "attempts": [
-            pick(item, "attempt", "time", "step", "device", "changes", "environment") for item in history.attempts
+            pick(item, "attempt", "time", "step", "device", "changes") | {"environment": item.environment.record()}
+            for item in history.attempts
         ],
         "skipped": [pick(item, "step", "epoch", "samples", "names") for item in history.skipped],
     }

@@ -12,14 +12,15 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+
+from training.environment import SourceState
 
 SECONDS = 10.0
 _MOST_BYTES = 2**26
 
 
-def source_state(path: Path, suffix: str = "") -> dict[str, Any]:
-    """``{"commit", "dirty"}`` of the file or folder ``path``; empty when it lies in no repository with a commit.
+def source_state(path: Path, suffix: str = "") -> SourceState:
+    """That of the file or folder ``path``.
 
     ``dirty`` is true when its content is not the commit's. ``suffix`` limits a folder to files whose names end so.
     """
@@ -32,9 +33,9 @@ def source_state(path: Path, suffix: str = "") -> dict[str, Any]:
         committed = dict(_entries(listed, top, suffix))
         present = {file: _blobs(file, len(commit)) for file in _files(path, suffix)}
     except (OSError, ValueError, subprocess.SubprocessError):
-        return {}
+        return SourceState()
     changed = set(committed) != set(present) or any(committed[file] not in present[file] for file in present)
-    return {"commit": commit, "dirty": changed}
+    return SourceState(commit=commit, dirty=changed)
 
 
 def _git(folder: Path, *arguments: str) -> bytes:

@@ -16,6 +16,7 @@ from training.config import RunConfig
 from training.engine import assemble
 from training.engine.runs import attempt, environment, run
 from training.engine.runs.run import branch_run, resume_run, start_run
+from training.environment import Environment
 from training.errors import ConfigError
 from training.events import Event
 from training.runs.folder import RunFolder, read_json
@@ -25,13 +26,13 @@ from training.runs.relocation import PLACES
 
 def begun_elsewhere(config: RunConfig, workspace: Path, monkeypatch: pytest.MonkeyPatch, **facts: Any) -> RunFolder:
     """A run stopped at step 8 on a machine that differs from this one in ``facts``."""
-    real = environment.environment
+    real = environment.describe_environment
 
-    def told(*arguments: Any) -> dict[str, Any]:
-        return {**real(*arguments), **facts}
+    def told(*arguments: Any) -> Environment:
+        return Environment.model_validate(real(*arguments).model_dump(exclude_unset=True) | facts)
 
     with monkeypatch.context() as there:
-        there.setattr(attempt, "environment", told)
+        there.setattr(attempt, "describe_environment", told)
         if "device_type" in facts:  # its device computes as the processor does, so that bits can be compared
             for module in (run, assemble, attempt):
                 there.setattr(module, "choose_device", lambda name: torch.device("cpu"))
@@ -63,7 +64,7 @@ def test_a_run_from_a_gpu_goes_on_on_the_processor_and_says_what_that_means(
     asked = [item for item in findings(said) if f"asks for {name}" in item.title]
     assert len(asked) == (name != "auto")
     assert all("precision.device=cpu" in item.advice for item in asked)
-    assert read_history(folder.events_file).attempts[-1].environment["threads"] == 1  # chosen for this machine
+    assert read_history(folder.events_file).attempts[-1].environment.threads == 1  # chosen for this machine
     assert not (folder.path / PLACES).exists()  # with a GPU again, it goes back there
 
 
@@ -146,15 +147,14 @@ def test_a_run_keeps_its_threads_and_says_when_the_machine_is_smaller(
     with monkeypatch.context() as there:
         there.setattr(assemble, "choose_threads", lambda *_: 3)
         folder = RunFolder(Path(start_run(tiny(), tmp_path, stopping(at=8))["folder"]))
-    machine = environment._machine()
-    monkeypatch.setattr(environment, "_machine", lambda: {**machine, "cores": 2})
+    monkeypatch.setattr(environment, "core_count", lambda: 2)
     said: list[Event] = []
     resume_run(str(folder.path), tmp_path, hooks=stopping(said, at=16))
-    assert [event.environment["threads"] for event in read_history(folder.events_file).attempts] == [3, 3]
+    assert [event.environment.threads for event in read_history(folder.events_file).attempts] == [3, 3]
     finding = next(item for item in findings(said) if "keeps its 3 threads" in item.title)
     assert finding.fix == {"precision.threads": 2}
     resume_run(str(folder.path), tmp_path, ["precision.threads=2"], stopping(at=24))
-    assert read_history(folder.events_file).attempts[-1].environment["threads"] == 2
+    assert read_history(folder.events_file).attempts[-1].environment.threads == 2
     assert read_json(folder.path / PLACES) == {HERE: {"precision.threads": 2}}
 
 
@@ -198,7 +198,7 @@ def test_to_the_processor_and_back_to_the_gpu(tmp_path: Path, optimizer: str, co
     record = resume_run(str(folder.path), tmp_path, ["precision.device=cuda"])
     assert (record["run"], record["status"], record["step"]) == (folder.id, "completed", 32)
     assert record["skipped_steps"] == 0 or compute == "fp16"
-    devices = [event.environment["device_type"] for event in read_history(folder.events_file).attempts]
+    devices = [event.environment.device_type for event in read_history(folder.events_file).attempts]
     assert devices == ["cuda", "cpu", "cuda"]
 
 

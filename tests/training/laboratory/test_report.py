@@ -180,7 +180,7 @@ def test_a_step_can_be_run_alone_as_the_report_says(found: dict[str, Any]) -> No
 def test_data_that_changed_between_two_steps_is_told(workspace: Path, capsys: Captured) -> None:
     events = RunFolder(Path(lab(workspace, capsys)["steps"][0]["figures"]["folder"])).events_file
     content = events.read_text()
-    fingerprint = read_history(events).attempts[0].environment["data"]
+    fingerprint = read_history(events).attempts[0].environment.data or ""
     events.write_text(content.replace(fingerprint, "another"))
     try:
         assert "changed between two steps" in lab(workspace, capsys)["data"]

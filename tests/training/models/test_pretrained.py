@@ -65,7 +65,7 @@ def test_all_but_another_head_is_taken(file: Path) -> None:
     assert beginning.sentence == (
         "120 of 122 tensors taken from resnet18.pth; adapted: conv1.weight; fresh: fc.weight, fc.bias."
     )
-    assert beginning.record.fresh == ["fc.weight", "fc.bias"]
+    assert beginning.record.fresh == ("fc.weight", "fc.bias")
     assert len(beginning.record.sha256) == 64
     assert torch.equal(own["layer3.1.bn2.running_var"], there["layer3.1.bn2.running_var"])
     assert torch.equal(own["conv1.weight"], there["conv1.weight"].sum(1, keepdim=True))
@@ -74,7 +74,7 @@ def test_all_but_another_head_is_taken(file: Path) -> None:
     assert beginning.normalization == ((gray_mean,), (gray_spread,))
     same, whole = began(TorchvisionModel(weights=str(file), normalise="data"), FIVE)
     assert torch.equal(same.state_dict()["fc.weight"], there["fc.weight"])
-    assert (whole.normalization, whole.record.fresh) == (None, [])
+    assert (whole.normalization, whole.record.fresh) == (None, ())
 
 
 def test_filters_over_other_channels_answer_alike() -> None:
@@ -245,7 +245,7 @@ def test_timm_takes_a_file_by_its_own_rules(tmp_path: Path) -> None:
     save_file(body, tmp_path / "timm.safetensors")
     config = TimmModel(name="resnet18", weights=str(tmp_path / "timm.safetensors"))
     model, beginning = began(config, facts)
-    assert beginning.record.fresh == ["fc.weight", "fc.bias"]
+    assert beginning.record.fresh == ("fc.weight", "fc.bias")
     torch.testing.assert_close(model.state_dict()["conv1.weight"], body["conv1.weight"].sum(1, keepdim=True))
     assert torch.equal(
         model.state_dict()["fc.weight"], made(TimmModel(name="resnet18"), facts).state_dict()["fc.weight"]

@@ -19,6 +19,7 @@ from training.engine.device import ran_out_of_memory
 from training.engine.progress import Progress
 from training.engine.runs.environment import earlier_environment
 from training.engine.session import Session
+from training.environment import Environment
 from training.errors import CheckpointError, InputError, TrainingError
 from training.events import EpochEnded, Event, Found, Validated
 from training.optim.optimizers import load_optimizer
@@ -280,14 +281,15 @@ def _load_average(checkpoint: Path, session: Session, state: dict[str, Any]) -> 
         session.ema.load_state_dict(session.ema.live, 0)  # it was too early for an average, and is so again
 
 
-def _move_generator(state: dict[str, Any], before: Mapping[str, Any], device: torch.device) -> None:
+def _move_generator(state: dict[str, Any], before: Environment, device: torch.device) -> None:
     """The GPU that trains has another number here: what it drew from goes with the work, not with the number."""
-    old, saved = before.get("device_index"), state["rng"]["cuda"]
+    old, saved = before.device_index, state["rng"]["cuda"]
     if (
         device.type == "cuda"
-        and before.get("device_type") == "cuda"
+        and before.device_type == "cuda"
+        and old is not None
         and old != device.index
-        and old in range(len(saved))
+        and 0 <= old < len(saved)
     ):
         torch.cuda.set_rng_state(saved[old], device)
 

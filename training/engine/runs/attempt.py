@@ -28,8 +28,8 @@ from training.engine.recovery.rollback import RollBack
 from training.engine.requests import Requests
 from training.engine.runs.environment import (
     compare,
+    describe_environment,
     earlier_environment,
-    environment,
     read_auto_settings,
     read_normalization,
 )
@@ -43,8 +43,9 @@ from training.errors import InputError, TrainingError, pluralize
 from training.events import Completed, DataPrepared, Event, Found, PhaseChanged, Stopped
 from training.models.own.user_file import keep_code
 from training.runs.folder import RunFolder, delete_run
+from training.runs.records.environment import read_environment
 from training.runs.records.history import read_history
-from training.runs.records.manifest import read_sealed, seal
+from training.runs.records.manifest import seal
 from training.runs.repair import repair_records
 from training.runs.rewind import tell_rewind
 from training.runs.storage import explain_disk_errors, free_reserve
@@ -171,10 +172,11 @@ def _code(folder: RunFolder, config: RunConfig, restore: Restore | None) -> Path
 def _note_environment(writer: RunWriter, session: Session, restore: Restore | None, source: Path | None) -> None:
     """Record what this attempt runs on; a resumed run is told what of it is not as it was."""
     folder, step = writer.folder, session.progress.step
-    writer.environment = environment(session, source)
-    if not read_sealed(folder.environment_file):
+    writer.environment = describe_environment(session, source)
+    if not read_environment(folder).model_fields_set:
+        record = seal(writer.environment.record())
         with explain_disk_errors(folder.environment_file):
-            write_text(folder.environment_file, json.dumps(seal(writer.environment), indent=1) + "\n")
+            write_text(folder.environment_file, json.dumps(record, indent=1) + "\n")
     if isinstance(restore, Resume):
         restore.findings.extend(compare(earlier_environment(folder, step), writer.environment, step))
 

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,11 +26,12 @@ from training.data.batching.processes import core_count
 from training.engine.compile.compiler import compiler_facts
 from training.engine.device import AutoSettings, describe_device
 from training.engine.session import Session
+from training.environment import Environment, SourceState
 from training.events import Found
 from training.optim.optimizers import implementation
 from training.runs.folder import RunFolder
+from training.runs.records.environment import read_environment
 from training.runs.records.history import read_history
-from training.runs.records.manifest import read_sealed
 from training.runs.source_state import source_state
 
 DECIDING = {
@@ -71,6 +71,8 @@ BREAKING = {
 TELLING = ("trainwright", "python", "torchvision", "numpy", "processor", "driver", "platform", "devices")
 """Facts that hardly ever change a result but explain one that did."""
 
+MOST_THREADS = 4096  # a larger number was edited, or is another program's
+
 _WORDS = {
     "trainwright": "Trainwright",
     "python": "Python",
@@ -90,57 +92,52 @@ _WORDS = {
 }
 
 
-def environment(session: Session, source: Path | None = None) -> dict[str, Any]:
-    """Facts of this attempt, as JSON can hold them. ``source`` is the configuration file the run was started with."""
+def describe_environment(session: Session, source: Path | None = None) -> Environment:
+    """What this attempt is computed on. ``source`` is the configuration file the run was started with."""
     device, config = session.device, session.config
-    return {
-        **_machine(),
-        "trainwright": training.__version__,
-        "python": platform.python_version(),
-        "executable": sys.executable,
-        "torch": torch.__version__,
-        "torchvision": version("torchvision"),  # importing it would double the time an engine takes to start
-        "numpy": np.__version__,
-        "cuda": torch.version.cuda,
-        "cudnn": torch.backends.cudnn.version() if device.type == "cuda" else None,
-        "driver": _driver() if device.type == "cuda" else None,
-        "device": describe_device(device),
-        "device_type": device.type,
-        "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else None,
-        "device_index": device.index or 0,
-        "devices": torch.cuda.device_count(),
-        "tf32": _has_tf32(device) if config.precision.compute == "tf32" else None,
-        "threads": torch.get_num_threads(),
-        "channels_last": session.data.facts.layout == "image" and session.data.channels_last,
-        "optimizer": implementation(session.optimizer),
-        "compile": config.precision.compile,
-        "compiler": compiler_facts(device) if config.precision.compile != "off" else None,
-        "seeds": _seeds(config),
-        "weights": asdict(session.beginning.record) if session.beginning else None,
-        "data": session.data.source.fingerprint,
-        "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
-        "code": {"trainwright": _own_source(), **_sources(config, source)},
-    }
+    return Environment(
+        host=socket.gethostname(),
+        platform=platform.platform(),
+        processor=_processor(),
+        instructions=torch.backends.cpu.get_cpu_capability(),
+        cores=core_count(),
+        memory_mb=psutil.virtual_memory().total // 2**20,
+        trainwright=training.__version__,
+        python=platform.python_version(),
+        executable=sys.executable,
+        torch=torch.__version__,
+        torchvision=version("torchvision"),  # importing it would double the time an engine takes to start
+        numpy=np.__version__,
+        cuda=torch.version.cuda,
+        cudnn=torch.backends.cudnn.version() if device.type == "cuda" else None,
+        driver=_driver() if device.type == "cuda" else None,
+        device=describe_device(device),
+        device_type=device.type,
+        device_name=torch.cuda.get_device_name(device) if device.type == "cuda" else None,
+        device_index=device.index or 0,
+        devices=torch.cuda.device_count(),
+        tf32=_has_tf32(device) if config.precision.compute == "tf32" else None,
+        threads=torch.get_num_threads(),
+        channels_last=session.data.facts.layout == "image" and session.data.channels_last,
+        optimizer=implementation(session.optimizer),
+        compile=config.precision.compile,
+        compiler=compiler_facts(device) if config.precision.compile != "off" else None,
+        seeds=_seeds(config),
+        weights=session.beginning.record if session.beginning else None,
+        data=session.data.source.fingerprint,
+        variables={name: os.environ[name] for name in VARIABLES if name in os.environ},
+        code={"trainwright": _own_source(), **_sources(config, source)},
+    )
 
 
 def look_around() -> None:
     """Ask the machine, and git about this program, what never changes while a process lives, before a run waits for it."""
-    _machine()
+    platform.platform()
+    _processor()
     _own_source()
 
 
 @functools.cache
-def _machine() -> dict[str, Any]:
-    return {
-        "host": socket.gethostname(),
-        "platform": platform.platform(),
-        "processor": _processor(),
-        "instructions": torch.backends.cpu.get_cpu_capability(),
-        "cores": core_count(),
-        "memory_mb": psutil.virtual_memory().total // 2**20,
-    }
-
-
 def _processor() -> str:
     """The processor's model; Python's own answer is empty or "x86_64" on Linux."""
     try:
@@ -185,46 +182,47 @@ def _seeds(config: RunConfig) -> dict[str, int]:
 
 
 @functools.cache
-def _own_source() -> dict[str, Any]:
+def _own_source() -> SourceState:
     """The commit of this very program where it runs from a checkout; its code was loaded once, so once is enough."""
     return source_state(Path(training.__file__).parent, ".py")
 
 
-def _sources(config: RunConfig, source: Path | None) -> dict[str, Any]:
+def _sources(config: RunConfig, source: Path | None) -> dict[str, SourceState]:
     """The git state of the configuration file and of every file that the configuration names, data excepted."""
     files = {"config": source} if source is not None else {}
     for section in (config.model, config.objective):
         for name in path_settings(type(section)):
             files[f"{section.kind}.{name}"] = Path(str(getattr(section, name)))
-    return {name: {"file": str(path), **source_state(path)} for name, path in files.items() if path.is_file()}
+    return {
+        name: source_state(path).model_copy(update={"file": str(path)})
+        for name, path in files.items()
+        if path.is_file()
+    }
 
 
 # ----------------------------------------------------------------------------------------- one attempt and the next
 
 
-def earlier_environment(folder: RunFolder, step: int) -> dict[str, Any]:
-    """Where the steps up to ``step`` were done last: the facts of the newest attempt that had begun before."""
+def earlier_environment(folder: RunFolder, step: int) -> Environment:
+    """Where the steps up to ``step`` were done last: that of the newest attempt that had begun before."""
     attempts = read_history(folder.events_file).attempts
-    known = [dict(attempt.environment) for attempt in attempts if attempt.environment and attempt.step < step]
-    return known[-1] if known else read_sealed(folder.environment_file)
-
-
-def _first_environment(folder: RunFolder) -> dict[str, Any]:
-    """Where the run began: as its own file says, or, where that is damaged, its first attempt."""
-    attempts = read_history(folder.events_file).attempts
-    return read_sealed(folder.environment_file) or (dict(attempts[0].environment) if attempts else {})
+    known = [
+        attempt.environment for attempt in attempts if attempt.step < step and attempt.environment.model_fields_set
+    ]
+    return known[-1] if known else read_environment(folder)
 
 
 def read_auto_settings(folder: RunFolder, config: RunConfig, device: torch.device) -> AutoSettings:
     """What the run chose by itself when it began, while it computes on that kind of device: it keeps that."""
-    began = _first_environment(folder)
-    threads, channels_last = began.get("threads"), began.get("channels_last")
-    if type(threads) is not int or not 0 < threads <= 4096:  # edited, or another program's
-        threads = None
-    if began.get("device_type", device.type) != device.type:
+    began = read_environment(folder)
+    if not began.model_fields_set:  # damaged: its first attempt tells, too
+        attempts = read_history(folder.events_file).attempts
+        began = attempts[0].environment if attempts else began
+    if began.device_type not in (None, device.type):
         return AutoSettings()
+    threads = began.threads if 0 < (began.threads or 0) <= MOST_THREADS else None
     free, unordered = config.precision.threads is None, config.precision.channels_last == "auto"
-    return AutoSettings(threads=threads if free else None, channels_last=channels_last if unordered else None)
+    return AutoSettings(threads if free else None, began.channels_last if unordered else None)
 
 
 def read_normalization(
@@ -237,21 +235,35 @@ def read_normalization(
     return tuple(data["mean"]), tuple(data["std"])
 
 
-def compare(before: Mapping[str, Any], now: Mapping[str, Any], step: int) -> list[Found]:
+def compare(before: Environment, now: Environment, step: int) -> list[Found]:
     """What a person should know who resumes at ``step`` where ``now`` holds a run whose steps were done in ``before``."""
-    changed = [key for key in (*BREAKING, *TELLING) if key in before and before[key] != now.get(key)]
-    changes = {key: f"{_WORDS.get(key, key)} {_shown(before[key])} → {_shown(now.get(key))}" for key in changed}
+    values = {key: (getattr(before, key), getattr(now, key)) for key in (*BREAKING, *TELLING)}
+    changes = {
+        key: _say_change(_WORDS.get(key, key), old, new)
+        for key, (old, new) in values.items()
+        if key in before.model_fields_set and old != new
+    }
     breaking = [
-        f"{changes.pop(key)} ({BREAKING[key]})" for key in changed if key in BREAKING and _matters(key, before, now)
+        f"{changes.pop(key)} ({BREAKING[key]})"
+        for key in tuple(changes)
+        if key in BREAKING and _matters(key, before, now)
     ]
     telling = [change for key, change in changes.items() if key in TELLING]
-    deciding = DECIDING.get(now["device_type"], ()) if _matters("variables", before, now) else ()
-    for name, change in _variables(before, now).items():
+    deciding = DECIDING.get(str(now.device_type), ()) if _matters("variables", before, now) else ()
+    old, new = before.variables, now.variables
+    for name in dict.fromkeys([*old, *new]) if "variables" in before.model_fields_set else ():
+        if old.get(name) == new.get(name):
+            continue
+        change = _say_change(name, old.get(name), new.get(name))
         if name in deciding:
             breaking.append(f"{change} (it chooses kernels, and others add up in another order)")
         else:
             telling.append(change)
-    telling += _code(before.get("code", {}), now["code"])
+    telling += [
+        f"the code of {name} {state} → {now.code[name]}"
+        for name, state in before.code.items()
+        if name in now.code and str(state) != str(now.code[name])
+    ]
     found = []
     if breaking:
         title = "The run goes on, but not to the bit as it would have where it was: what it computes on differs."
@@ -261,7 +273,7 @@ def compare(before: Mapping[str, Any], now: Mapping[str, Any], step: int) -> lis
     elif telling:
         title = "The run goes on in other surroundings; what decides its bits is the same."
         found.append(Found(level="info", title=title, advice=f"{'; '.join(telling)}.", step=step))
-    threads, cores = now["threads"], now["cores"]
+    threads, cores = now.threads or 1, now.cores or 1
     if threads > cores:
         title = f"The run keeps its {threads} threads, though this machine has {cores} cores."
         advice = (
@@ -273,38 +285,18 @@ def compare(before: Mapping[str, Any], now: Mapping[str, Any], step: int) -> lis
     return found
 
 
-def _matters(key: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+def _matters(key: str, before: Environment, now: Environment) -> bool:
     """Whether the difference in ``key`` touches what computes; the kind of device explains what follows from it."""
     if key == "device_type":
         return True
-    if before.get("device_type", now.get("device_type")) != now.get("device_type"):
+    if before.device_type not in (None, now.device_type):
         return key == "torch"
     if key in ("instructions", "threads"):
-        return now.get("device_type") == "cpu"
+        return now.device_type == "cpu"
     if key in ("cuda", "cudnn"):
-        return now.get("device_type") == "cuda"
+        return now.device_type == "cuda"
     return True
 
 
-def _variables(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
-    """The environment variables that differ, each with the change in words. One that an earlier version did not note counts
-    as not set."""
-    if "variables" not in before:
-        return {}
-    old, new = before["variables"], now["variables"]
-    names = [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
-    return {name: f"{name} {_shown(old.get(name))} → {_shown(new.get(name))}" for name in names}
-
-
-def _code(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    names = [name for name in before if name in now and _commit(before[name]) != _commit(now[name])]
-    return [f"the code of {name} {_commit(before[name])} → {_commit(now[name])}" for name in names]
-
-
-def _commit(state: Mapping[str, Any]) -> str:
-    commit = state.get("commit")
-    return f"{commit[:12]}{' with changes' if state.get('dirty') else ''}" if commit else "no commit"
-
-
-def _shown(value: Any) -> str:
-    return "none" if value is None else str(value)
+def _say_change(name: str, old: object, new: object) -> str:
+    return f"{name} {'none' if old is None else old} → {'none' if new is None else new}"

@@ -14,6 +14,7 @@ from training.engine.device import describe_device
 from training.engine.runs.hooks import Hooks
 from training.engine.runs.status import StatusBook
 from training.engine.session import Session
+from training.environment import Environment
 from training.errors import TrainingError
 from training.events import FINAL_EVENTS, AttemptStarted, Event, PhaseChanged
 from training.runs.folder import RunFolder
@@ -42,7 +43,7 @@ class RunWriter:
     def __init__(self, folder: RunFolder, hooks: Hooks) -> None:
         self.folder = folder
         self.hooks = hooks
-        self.environment: dict[str, Any] = {}  # what the attempt runs on, once that is known
+        self.environment = Environment()  # what the attempt runs on, once that is known
         self.changes: tuple[str, ...] = ()  # what the attempt does otherwise than the run's own configuration says
         self.phase = ""  # what the engine is busy with, as it told last
 

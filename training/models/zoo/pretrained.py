@@ -9,20 +9,10 @@ from torch import nn
 from training.config.sections.model import Model
 from training.config.sections.pretrained import NamedWeights, StartingWeights, TimmModel
 from training.downloads import ReportProgress
+from training.environment import InitialWeights
 from training.facts import DataFacts
 from training.models.matching import match_weights
 from training.models.zoo.weights import IMAGENET, Weights, read_weights
-
-
-@dataclass(frozen=True)
-class WeightsRecord:
-    """Which weights those were, for the run's environment: ``taken`` tensors fitted, ``fresh`` are the names of the others."""
-
-    name: str
-    file: str
-    sha256: str
-    taken: int
-    fresh: list[str]
 
 
 @dataclass(frozen=True)
@@ -31,7 +21,7 @@ class Pretrained:
     are to be normalized, None where by the data's own."""
 
     sentence: str
-    record: WeightsRecord
+    record: InitialWeights
     normalization: tuple[tuple[float, ...], tuple[float, ...]] | None
 
     @property
@@ -60,7 +50,13 @@ def load_pretrained(
     if config.normalise == "weights" and facts.layout == "image" and weights.mean:
         channels = facts.shape[0]
         normalization = _for_channels(weights.mean, channels), _for_channels(weights.std, channels)
-    record = WeightsRecord(weights.name, str(weights.file), weights.digest, len(taken.taken), list(taken.fresh))
+    record = InitialWeights(
+        name=weights.name,
+        file=str(weights.file),
+        sha256=weights.digest,
+        taken=len(taken.taken),
+        fresh=tuple(taken.fresh),
+    )
     return Pretrained(taken.sentence(weights.name), record, normalization)
 
 

@@ -1,0 +1,74 @@
+"""``Environment``: what an attempt at a run was computed on, and from what. No torch here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Facts(BaseModel):
+    """What another version knew besides is passed on; what it did not know is not set."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="allow")
+
+    def record(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+
+class SourceState(_Facts):
+    """The commit of a file or folder, and whether its content is another; without a commit it lies in no repository."""
+
+    file: str | None = None
+    commit: str | None = None
+    dirty: bool | None = None
+
+    def __str__(self) -> str:
+        return f"{self.commit[:12]}{' with changes' if self.dirty else ''}" if self.commit else "no commit"
+
+
+class InitialWeights(_Facts):
+    """Weights that a network began with: ``taken`` tensors of them, and fresh ones where ``fresh`` names them."""
+
+    name: str
+    file: str
+    sha256: str
+    taken: int
+    fresh: tuple[str, ...] = Field(strict=False)
+
+
+class Environment(_Facts):
+    """Kept in ``environment.json`` and in the event that begins an attempt."""
+
+    host: str | None = None
+    platform: str | None = None
+    processor: str | None = None
+    instructions: str | None = None
+    cores: int | None = None
+    memory_mb: int | None = None
+    trainwright: str | None = None
+    python: str | None = None
+    executable: str | None = None
+    torch: str | None = None
+    torchvision: str | None = None
+    numpy: str | None = None
+    cuda: str | None = None
+    cudnn: int | None = None
+    driver: str | None = None
+    device: str | None = None
+    device_type: str | None = None
+    device_name: str | None = None
+    device_index: int | None = None
+    devices: int | None = None
+    tf32: bool | None = None
+    threads: int | None = None
+    channels_last: bool | None = None
+    optimizer: str | None = None
+    compile: str | None = None
+    compiler: str | None = None
+    seeds: dict[str, int] = {}
+    weights: InitialWeights | None = None
+    data: str | None = None
+    variables: dict[str, str] = {}
+    code: dict[str, SourceState] = {}
