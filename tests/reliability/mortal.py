@@ -8,25 +8,16 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from training.data.source import AtHand
-from training.data_report import Skipped
-from training.facts import Layout
+from training.data.source import Source
 
 
-class Mortal(AtHand):
+class Mortal(Source):
     """Six numbers; whoever reads number 2 ends without a word, as often as ``lives`` has files."""
 
-    layout: Layout = "vector"
-    classes: tuple[str, ...] = ("a", "b")
-    shape: tuple[int, ...] = (1,)
-    skipped: tuple[Skipped, ...] = ()
-    notes: tuple[str, ...] = ()
-    fingerprint = ""
-
     def __init__(self, lives: Path) -> None:
+        targets, parts = torch.arange(6) % 2, {"train": torch.arange(6)}
+        super().__init__(layout="vector", classes=("a", "b"), shape=(1,), targets=targets, parts=parts, fingerprint="")
         self.lives = lives
-        self.targets = torch.arange(6) % 2
-        self.parts = {"train": torch.arange(6)}
 
     def read(self, indices: Tensor) -> Tensor:
         if 2 in indices:
@@ -37,6 +28,3 @@ class Mortal(AtHand):
 
     def name(self, index: int) -> str:
         return str(index)
-
-    def take(self) -> Tensor:
-        return self.read(torch.arange(len(self.targets)))

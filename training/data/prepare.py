@@ -64,7 +64,7 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     read: Callable[[torch.Tensor], torch.Tensor] = source.read
     if placement.mode == "resident":
         report_progress("loading the samples", None)
-        samples = source.take().to(device)
+        samples = source.read_all().to(device)
 
         def gather(some: torch.Tensor) -> torch.Tensor:
             return samples.index_select(0, some.to(device)).cpu()

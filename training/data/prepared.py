@@ -70,7 +70,7 @@ class PreparedData:
         if self._kept is not None and state is not None and (self._kept.key, self._kept.state) == (key, state):
             require_task(config, self._kept.data.facts.target)  # the objective may be another one
             report_progress("taking the data of the last run", None)
-            return self._kept.data.share(config)
+            return self._kept.data.reopen(config)
         self.drop()
         data = prepare(config, device, report_progress)
         if state is not None:  # looked at before the files were: what changes meanwhile is noticed next time
@@ -94,7 +94,7 @@ class PreparedData:
 
 def _for_later(data: Data, config: RunConfig) -> Data:
     """A twin that says where the next run has its samples from: this one's opening is none of its own."""
-    twin = data.share(config)
+    twin = data.reopen(config)
     batches = twin.report.batches
     reason = f"{batches.reason.removesuffix(f'; {data.source.supply}')}; the run before has opened them"
     twin.report = twin.report.model_copy(update={"batches": batches.model_copy(update={"reason": reason})})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
@@ -20,43 +20,48 @@ Reading = Literal["memory", "cache", "files"]
 ReportProgress = Callable[[str, float | None], None]
 
 
-class Source(Protocol):
-    """Samples that can be read by number. Sent to worker processes by pickle, so decoded samples stay behind."""
+@dataclass(kw_only=True, eq=False)
+class Source:
+    """Samples that can be read by number; in memory, each of a class, where a kind of data does not say otherwise. Sent to worker
+    processes by pickle, so decoded samples stay behind."""
 
     layout: Layout
-    target: Target
+    target: Target = "class"
     classes: tuple[str, ...]
     """Names of the classes, the labels or the values to predict, or the vocabulary's tokens."""
-    shape: tuple[int, ...]
+    shape: tuple[int, ...] = ()
     """A sample as the model sees it: (C, H, W) of images, (F,) of vectors, (T,) of tokens, (L, F) of lists."""
     targets: Tensor
     """A row for each of the N samples, as ``facts.Target`` says: int64 (N,) classes, float32 (N, K) labels or values,
     float32 (N, L) ranks. Masks and tokens come with the samples: (N, 0) then."""
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] = ()
     """Names of the features, "" or none where they have no name."""
-    categories: tuple[int, ...]
-    codes: tuple[tuple[str, ...], ...]
+    categories: tuple[int, ...] = ()
+    codes: tuple[tuple[str, ...], ...] = ()
     """Both as in ``DataFacts``."""
-    gaps: bool
+    gaps: bool = False
     """Whether NaN, which stands for a missing number, is known to be among the inputs."""
-    vocabulary: str
-    merges: tuple[str, ...]
+    vocabulary: str = ""
+    merges: tuple[str, ...] = ()
     """As ``DataFacts.vocabulary`` and ``merges``, of text."""
-    groups: Tensor | None
+    groups: Tensor | None = None
     """int64 (N,): samples of the same number belong together, and no split parts them."""
-    in_order: bool
+    in_order: bool = False
     """Whether neighbors are alike, as in a text: the last samples are held back then, not any."""
     parts: dict[str, Tensor]
     """int64 sample numbers of the parts the data came with: "train" always, "validation" and "test" when given."""
-    skipped: tuple[Skipped, ...]
-    notes: tuple[str, ...]
+    skipped: tuple[Skipped, ...] = ()
+    notes: tuple[str, ...] = ()
     """Sentences for the person about how the data is used."""
     fingerprint: str
     """SHA-256 of the content: the same data has the same, changed data another. "" if the files were not checked."""
-    reading: Reading
-    """"files" when ``read`` opens and decodes a file for each sample, "cache" when they lie decoded on the disk."""
-    supply: str
+    supply: str = ""
     """How the samples were come by, a clause for the person; "" when there is nothing to say."""
+
+    @property
+    def reading(self) -> Reading:
+        """ "files" when ``read`` opens and decodes a file for each sample, "cache" when they lie decoded on the disk."""
+        return "memory"
 
     def read(self, indices: Tensor) -> Tensor:
         """The samples of the int64 (n,) ``indices``, on the CPU.
@@ -66,68 +71,34 @@ class Source(Protocol):
         moves it. Vectors are float32 (n, F) and lists (n, L, F), NaN where a number is missing. Tokens are whole numbers
         (n, T + 1), the last being the one that follows. Raises TrainingError naming the file when a sample can no longer be read.
         """
-        ...
+        raise NotImplementedError
+
+    def read_all(self) -> Tensor:
+        """All samples in order, owned by the caller; the source forgets what it held in memory."""
+        return self.read(torch.arange(len(self.targets)))
 
     def in_file(self, indices: Tensor) -> Tensor | None:
         """The samples by all that their file says of them, for comparing: what ``fit`` made unknown to the model is told
         apart. None where ``read`` tells as much."""
-        ...
+        return None
 
     def name(self, index: int) -> str:
         """What a person calls the sample: its file, or "sample 1234"."""
-        ...
+        return f"sample {index}"
 
-    def fit(self, train: Tensor) -> Source:
+    def fit(self, train: Tensor) -> Self:
         """The same samples once it is known which of them train (int64, sorted): what is learned from samples (a vocabulary,
         the codes of a category) is learned from those. Itself where nothing is."""
-        ...
+        return self
 
     def take_notices(self) -> list[Notice]:
         """What happened while samples were read, since the last call; the same may come again and again."""
-        ...
-
-    def take(self) -> Tensor:
-        """All samples in order, owned by the caller; the source forgets what it held in memory."""
-        ...
-
-
-class Plain:
-    """What holds of most sources: each sample belongs to a class, and nothing is learned from samples."""
-
-    target: Target = "class"
-    classes: tuple[str, ...]
-    columns: tuple[str, ...] = ()
-    categories: tuple[int, ...] = ()
-    codes: tuple[tuple[str, ...], ...] = ()
-    gaps = False
-    vocabulary = ""
-    merges: tuple[str, ...] = ()
-    groups: Tensor | None = None
-    in_order = False
-
-    def in_file(self, indices: Tensor) -> Tensor | None:
-        return None
-
-    def fit(self, train: Tensor) -> Self:
-        return self
-
-
-class AtHand(Plain):
-    """What is alike in all sources that decode nothing."""
-
-    reading: Reading = "memory"
-    supply = ""
-    skipped: tuple[Skipped, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    def name(self, index: int) -> str:
-        return f"sample {index}"
-
-    def take(self: Source) -> Tensor:
-        return self.read(torch.arange(len(self.targets)))
-
-    def take_notices(self) -> list[Notice]:
         return []
+
+
+def number_parts(counts: Mapping[str, int]) -> dict[str, Tensor]:
+    """The sample numbers of parts of so many samples, one behind the other."""
+    return dict(zip(counts, torch.arange(sum(counts.values())).split(list(counts.values())), strict=True))
 
 
 def gather_rows(parts: Sequence[Any], indices: NDArray[np.int64]) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from training.config import RunConfig, apply_overrides, parse_config
 from training.core.batch_plan import BatchPlan
 from training.data.source import Opening
 from training.data.sources import open_source
-from training.data.sources.idx import Idx
+from training.data.sources.idx import open_idx_folder
 from training.data.splits import split_source
 from training.errors import ConfigError, InputError, Problem, pluralize
 from training.laboratory.steps import CRASH_EPOCH, Step
@@ -90,8 +90,8 @@ def write_share(source: Path, share: float, into: Path) -> Path:
     folder = into / f"data-{name}"
     if (folder / "complete").is_file():
         return folder
-    whole = Idx(source)
-    images, labels = whole.take().squeeze(-1).numpy(), whole.targets.numpy()
+    whole = open_idx_folder(source)
+    images, labels = whole.read_all().squeeze(-1).numpy(), whole.targets.numpy()
     folder.mkdir(parents=True, exist_ok=True)
     for part, places in whole.parts.items():
         chosen = places.numpy()[_first_of_each(labels[places.numpy()], share)]

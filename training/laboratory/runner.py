@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from training.config.sections.data.dataset import IdxDataset, ShapesDataset
-from training.data.sources.idx import Idx
+from training.data.sources.idx import open_idx_folder
 from training.engine.device import choose_device
 from training.errors import InputError
 from training.laboratory.child import Ended, Interrupt, Say, train
@@ -64,7 +64,7 @@ class Laboratory:
         if self.given is not None and self.share < 1.0:
             self._data = write_share(self.given, self.share, self.folder)
         elif self.given is not None and isinstance(config.dataset, IdxDataset):
-            Idx(self.given)  # refused here, where it is not of this form
+            open_idx_folder(self.given)  # refused here, where it is not of this form
         self._warn()
         for number, step in enumerate(STEPS, start=1):
             self._step(number, step)

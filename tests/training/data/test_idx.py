@@ -35,7 +35,7 @@ def test_images_labels_and_parts(idx_folder: Path) -> None:
     assert images.dtype == torch.uint8
     assert np.array_equal(images[..., 0].numpy(), np.stack([test[11], train[0], train[59], test[0]]))
     assert source.targets.tolist() == [*(i % 3 for i in range(60)), *(i % 3 for i in range(12))]
-    whole = source.take()
+    whole = source.read_all()
     assert torch.equal(whole[[71, 0, 59, 60]], images)
     assert torch.equal(source.read(torch.arange(72)), whole)  # it reads its files again
 
@@ -44,7 +44,7 @@ def test_gzip_changes_nothing(tmp_path: Path) -> None:
     write_idx(tmp_path / "plain", "train", 30)
     write_idx(tmp_path / "packed", "train", 30, gzipped=True)
     plain, packed = opened(tmp_path / "plain"), opened(tmp_path / "packed")
-    assert torch.equal(plain.take(), packed.take())
+    assert torch.equal(plain.read_all(), packed.read_all())
     assert plain.fingerprint == packed.fingerprint
     assert set(plain.parts) == {"train"}
 

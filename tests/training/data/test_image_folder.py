@@ -48,7 +48,7 @@ def test_kept_or_read_again_the_pixels_are_the_same(image_folder: Path) -> None:
     assert kept.fingerprint == read.fingerprint
     some = torch.tensor([34, 0, 5, 5, 12])
     assert torch.equal(kept.read(some), read.read(some))
-    assert torch.equal(kept.take(), read.take())
+    assert torch.equal(kept.read_all(), read.read_all())
     assert kept.reading == "files"
     assert torch.equal(kept.read(some), read.read(some))
 
@@ -68,7 +68,7 @@ def test_processes_find_the_same(image_folder: Path, monkeypatch: pytest.MonkeyP
     together = opened(image_folder, workers=2)
     assert together.fingerprint == alone.fingerprint
     assert together.skipped == alone.skipped
-    assert torch.equal(together.take(), alone.take())
+    assert torch.equal(together.read_all(), alone.read_all())
 
 
 @pytest.mark.parametrize(("train", "val", "test"), [("train", "val", "test"), ("Training", "VALID", "Testing")])
@@ -185,7 +185,7 @@ def test_an_odd_one_that_the_probe_missed_is_noticed(tmp_path: Path) -> None:
 def test_size_and_color_as_asked(image_folder: Path) -> None:
     source = opened(image_folder, image_size=24, color="grey")
     assert source.shape == (1, 24, 24)
-    assert source.take().shape == (36, 24, 24, 1)
+    assert source.read_all().shape == (36, 24, 24, 1)
 
 
 @pytest.mark.parametrize("side", [7, 600])

@@ -210,5 +210,5 @@ def test_parts_of_different_kinds_of_numbers_keep_their_values(tmp_path: Path) -
     halves = ROWS.astype(np.float16)
     large = planted(ROWS, (4, 0), 1e6)
     source = opened(tmp_path, x=halves, y=CLASSES, x_val=large, y_val=CLASSES)
-    assert np.array_equal(source.take().numpy(), np.concatenate([halves, large]).astype(np.float32))
+    assert np.array_equal(source.read_all().numpy(), np.concatenate([halves, large]).astype(np.float32))
     assert not source.gaps

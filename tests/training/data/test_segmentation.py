@@ -188,7 +188,7 @@ def test_nor_do_masks_that_are_drawn_to_be_held_back_say_which_classes_there_are
         assert lenient.classes == whole.fit(parts["train"]).classes == ("0", "1", "2")
         assert any("values above 2 are ignored" in note for note in lenient.notes)
         assert lenient.read(torch.tensor([held]))[0, 0, :2, 3].tolist() == [IGNORED_PIXEL] * 2
-        assert lenient.take()[held, 0, 0, 3] == IGNORED_PIXEL
+        assert lenient.read_all()[held, 0, 0, 3] == IGNORED_PIXEL
     save_mask(tmp_path / "flat" / "masks" / f"{trains:03}.png", mask)
     assert opened(tmp_path / "flat").fit(parts["train"]).classes == tuple("01234567")
 
@@ -213,7 +213,7 @@ def test_black_and_white_is_what_the_training_masks_are(tmp_path: Path) -> None:
     parts = split_source(plain, SegmentationDataset(path="unread"))
     held = int(parts["validation"][0])
     plain = plain.fit(parts["train"])
-    expected = plain.take().clone()
+    expected = plain.read_all().clone()
     mask = ((sample(held)[1] == 1) * 255).astype(np.uint8)
     mask[0, 0] = 1
     save_mask(tmp_path / "flat" / "masks" / f"{held:03}.png", mask)
@@ -228,7 +228,7 @@ def test_black_and_white_is_what_the_training_masks_are(tmp_path: Path) -> None:
         assert lenient.classes == plain.classes == ("black", "white")
         assert not any("no class list" in note for note in lenient.notes)
         assert torch.equal(lenient.read(torch.arange(12)), expected)
-        assert torch.equal(lenient.take(), expected)
+        assert torch.equal(lenient.read_all(), expected)
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def test_codes_are_those_of_the_training_rows_and_0_is_unknown(tmp_path: Path) -
     assert table.codes == (("blue", "red"), ("4", "7"))
     assert table.categories == (3, 3)
     assert table.read(torch.arange(5)).tolist() == [[2, 1], [1, 2], [2, 0], [0, 1], [0, 0]]
-    assert table.take().tolist() == table.read(torch.arange(5)).tolist()
+    assert table.read_all().tolist() == table.read(torch.arange(5)).tolist()
     again = table.fit(torch.tensor([0, 4]))
     assert again.codes == (("green", "red"), ("4", "9"))
 
@@ -312,7 +312,7 @@ def test_parquet_is_the_same_table(make_config: MakeConfig, tmp_path: Path) -> N
     config = make_config(dataset={"kind": "table", "path": str(tmp_path / "t.parquet")}, model={"kind": "tabular"})
     parquet = prepare(config, CPU)
     assert parquet.facts == csv.facts
-    assert torch.equal(parquet.source.take(), csv.source.read(torch.arange(40)))
+    assert torch.equal(parquet.source.read_all(), csv.source.read(torch.arange(40)))
 
 
 def test_a_preview_says_what_a_run_will_see(make_config: MakeConfig, tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_encodings_give_the_same_tokens(kind: str, tmp_path: Path) -> None:
     text = sentences(60).replace("oak", "Öäk")
     path.write_text(text, encoding="utf-8")
     other.write_text(text, encoding="utf-8-sig" if kind == "utf-8" else kind)
-    assert torch.equal(opened(other, encoding=kind).take(), opened(path).take())
+    assert torch.equal(opened(other, encoding=kind).read_all(), opened(path).read_all())
 
 
 def test_pieces_give_the_tokens_of_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,13 +166,13 @@ def test_pieces_give_the_tokens_of_the_whole(tmp_path: Path, monkeypatch: pytest
             source = opened(path, **settings)
             assert source.classes == whole[settings["vocabulary"]].classes
             assert source.fingerprint == whole[settings["vocabulary"]].fingerprint
-            assert torch.equal(source.take(), opened(path, **settings).take())
+            assert torch.equal(source.read_all(), opened(path, **settings).read_all())
     monkeypatch.undo()
     for settings in KINDS:
         monkeypatch.setattr(text_files, "_READ", 7)
-        cut = opened(path, **settings).take()
+        cut = opened(path, **settings).read_all()
         monkeypatch.undo()
-        assert torch.equal(cut, whole[settings["vocabulary"]].take())
+        assert torch.equal(cut, whole[settings["vocabulary"]].read_all())
 
 
 def test_faults_are_told_in_a_sentence(tmp_path: Path) -> None:
@@ -237,10 +237,10 @@ def test_a_file_that_changes_meanwhile_is_noticed(tmp_path: Path, monkeypatch: p
 
 def test_small_numbers_take_small_room(tmp_path: Path) -> None:
     path = write_text(tmp_path, lines=2000)
-    assert opened(path).take().dtype == torch.uint8
+    assert opened(path).read_all().dtype == torch.uint8
     words = opened(path, vocabulary="bpe", vocabulary_size=400)
     assert len(words.classes) > 256
-    assert words.take().dtype == torch.int16
+    assert words.read_all().dtype == torch.int16
 
 
 def test_fewer_pairs_than_asked_for_is_told(tmp_path: Path) -> None:

@@ -239,7 +239,7 @@ def test_cifar_comes_in_its_binary_form(
     sent = pickle.dumps(source)
     assert len(sent) < 10_000
     assert torch.equal(pickle.loads(sent).read(everything), source.read(everything))
-    assert np.array_equal(source.take().numpy(), images)
+    assert np.array_equal(source.read_all().numpy(), images)
     path = tmp_path / "data" / known.files[0].makes / ("test_batch.bin" if labels == 1 else "test.bin")
     path.write_bytes(path.read_bytes()[:-1] + b"\x07")
     with pytest.raises(TrainingError, match="was good when the run began, but has changed"):

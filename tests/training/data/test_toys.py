@@ -23,7 +23,7 @@ def opened(kind: str, **settings: Any) -> Source:
 
 def test_moons_lie_on_scikit_learns_half_circles() -> None:
     source = opened("moons", noise=0.0)
-    points, lower = source.take().double(), source.targets == 1
+    points, lower = source.read_all().double(), source.targets == 1
     assert source.classes == ("upper moon", "lower moon")
     upper = points[~lower]
     assert upper.norm(dim=1).numpy() == pytest.approx(1.0, abs=1e-6)
@@ -36,30 +36,30 @@ def test_moons_lie_on_scikit_learns_half_circles() -> None:
 
 def test_circles_have_their_radii_and_noise_its_spread() -> None:
     source = opened("circles", noise=0.0, factor=0.25)
-    radii = source.take().norm(dim=1)
+    radii = source.read_all().norm(dim=1)
     assert radii[source.targets == 0].numpy() == pytest.approx(1.0, abs=1e-6)
     assert radii[source.targets == 1].numpy() == pytest.approx(0.25, abs=1e-6)
-    strayed = opened("circles", noise=0.1, factor=0.25).take() - source.take()
+    strayed = opened("circles", noise=0.1, factor=0.25).read_all() - source.read_all()
     assert float(strayed.std()) == pytest.approx(0.1, rel=0.1)
     assert float(strayed.mean()) == pytest.approx(0.0, abs=0.01)
 
 
 def test_blobs_have_their_dimensions_classes_and_spread() -> None:
     source = opened("blobs", classes=4, features=6, spread=0.5)
-    points = source.take()
+    points = source.read_all()
     assert points.shape == (600, 6)
     for number in range(4):
         cloud = points[source.targets == number]
         assert cloud.std(dim=0).numpy() == pytest.approx(0.5, rel=0.25)
         assert float(cloud.abs().max()) < 10 + 3
-    far = opened("blobs", classes=4, features=6, spread=1e-6, data_seed=1).take()
+    far = opened("blobs", classes=4, features=6, spread=1e-6, data_seed=1).read_all()
     assert (far[:4] - far[4:8]).abs().max() < 1e-4 < (far[0] - far[1]).norm()
 
 
 def test_queries_without_noise_are_graded_by_the_hidden_sum() -> None:
     source = opened("ranked", noise=0.0, items=6, features=3)
     assert isinstance(source, Ranked)
-    items, grades = source.take().double(), source.targets
+    items, grades = source.read_all().double(), source.targets
     assert items.shape == (600, 6, 3)
     known = ~grades.isnan()
     assert torch.equal(known, ~items.isnan().any(2))
@@ -74,11 +74,11 @@ def test_queries_without_noise_are_graded_by_the_hidden_sum() -> None:
 def test_a_sample_is_the_same_in_whatever_company(kind: str) -> None:
     source, more = opened(kind), opened(kind, samples=700)
     some = torch.tensor([5, 599, 17, 5])
-    assert torch.equal(source.read(some).nan_to_num(9.0), source.take()[some].nan_to_num(9.0))
+    assert torch.equal(source.read(some).nan_to_num(9.0), source.read_all()[some].nan_to_num(9.0))
     assert torch.equal(more.read(some).nan_to_num(9.0), source.read(some).nan_to_num(9.0))
     assert torch.equal(more.targets[:600].nan_to_num(9.0), source.targets.nan_to_num(9.0))
     other = opened(kind, data_seed=1)
-    assert not torch.equal(other.take().nan_to_num(9.0), source.take().nan_to_num(9.0))
+    assert not torch.equal(other.read_all().nan_to_num(9.0), source.read_all().nan_to_num(9.0))
     assert len({source.fingerprint, more.fingerprint, other.fingerprint}) == 3
 
 

@@ -54,4 +54,4 @@ def digest(path: Path) -> str:
     """Of the byte pairs found in ``path`` and of the tokens they give."""
     source = opened(path, vocabulary="bpe", vocabulary_size=600)
     content = repr((source.classes, source.merges, source.fingerprint)).encode()
-    return hashlib.sha256(content + source.take().numpy().tobytes()).hexdigest()
+    return hashlib.sha256(content + source.read_all().numpy().tobytes()).hexdigest()

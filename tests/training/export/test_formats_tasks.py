@@ -156,7 +156,7 @@ def test_rows_are_read_as_in_training(tmp_path: Path) -> None:
     ]
     source = open_source(config.dataset)
     source = source.fit(split_source(source, config.dataset)["train"])
-    np.testing.assert_array_equal(code["read_rows"](facts, given), source.take().numpy())
+    np.testing.assert_array_equal(code["read_rows"](facts, given), source.read_all().numpy())
     row = {"size": None, "color": "violet", "ripe": "", "code": float("nan")}
     unknown = code["read_rows"](facts, [row])
     names = [feature["name"] for feature in facts["input"]["features"]]

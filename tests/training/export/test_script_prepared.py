@@ -53,7 +53,7 @@ def test_a_script_reads_what_the_source_gives(kind: str, train: Train, tmp_path:
     assert prepared is not None
     assert parts.keys() == prepared.splits.keys()
     assert all(torch.equal(parts[part], numbers) for part, numbers in prepared.splits.items())
-    whole, wanted = prepared.source.take(), prepared.source.targets
+    whole, wanted = prepared.source.read_all(), prepared.source.targets
     if kind == "segmentation":
         whole, wanted = whole[..., :-1], whole[..., -1]
     assert (samples.dtype, targets.dtype) == (whole.dtype, wanted.dtype)

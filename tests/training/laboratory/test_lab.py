@@ -17,7 +17,7 @@ from tests.training.tiny import write_idx
 from training.cli import main
 from training.config import parse_config
 from training.config.diff import diff
-from training.data.arrays.idx_file import IdxFile
+from training.data.arrays.idx_file import read_idx
 from training.laboratory.chart import Curve, line_drawing, smooth
 from training.laboratory.child import Ended
 from training.laboratory.plan import device_overrides, step_config, write_share
@@ -100,9 +100,9 @@ def test_a_share_is_the_first_images_of_each_class(tmp_path: Path) -> None:
     data = write_idx(tmp_path / "data", samples=240)
     folder = write_share(data, 0.25, tmp_path / "out")
     for prefix, count in (("train", 60), ("t10k", 16)):
-        labels = IdxFile(folder / f"{prefix}-labels-idx1-ubyte", dimensions=1).take()
-        images = IdxFile(folder / f"{prefix}-images-idx3-ubyte", dimensions=3).take()
-        whole = IdxFile(data / f"{prefix}-images-idx3-ubyte.gz", dimensions=3).take()
+        labels = read_idx(folder / f"{prefix}-labels-idx1-ubyte", dimensions=1)
+        images = read_idx(folder / f"{prefix}-images-idx3-ubyte", dimensions=3)
+        whole = read_idx(data / f"{prefix}-images-idx3-ubyte.gz", dimensions=3)
         assert np.bincount(labels).tolist() == [count // 4] * 4
         assert np.array_equal(images, whole[:count])  # the classes come in turns there
     assert write_share(data, 0.25, tmp_path / "out") == folder

@@ -185,9 +185,9 @@ class Data:
         """The samples ``numbers`` (int64) as the source holds them, on the CPU."""
         return next(iter(self._feed.iterate("look", numbers, [(0, len(numbers))]))).samples.cpu()
 
-    def share(self, config: RunConfig) -> Data:
+    def reopen(self, config: RunConfig) -> Data:
         """The data of another run that differs in nothing about its samples; each of the two is closed by itself."""
-        feed, device = self._feed.share(), self._targets.device
+        feed, device = self._feed.reopen(), self._targets.device
         return Data(config, self.source, self.facts, self.splits, self.normalization, feed, device, self.report)
 
     def close(self) -> None:

@@ -44,7 +44,7 @@ class Resident:
             some = numbers[first:end]
             yield RawBatch(self.samples.index_select(0, some), some, order[first:end])
 
-    def share(self) -> Resident:
+    def reopen(self) -> Resident:
         """Another one of the same samples, for another run; what this one holds in memory is held once."""
         made = Resident(self.samples)
         made.notices = self.notices[:]

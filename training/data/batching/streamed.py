@@ -43,7 +43,7 @@ class Streamed:
             else (RawBatch(s.to(self._device), i.to(self._device), i) for s, i in host)
         )
 
-    def share(self) -> Streamed:
+    def reopen(self) -> Streamed:
         made = Streamed(self._source, self._device, self._count)
         made.notices = self.notices[:]
         return made

@@ -7,6 +7,7 @@ import os
 import time
 from collections import deque
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,8 @@ from training.data.images.decoded import DAMAGED, Decoded, cache_for, decode_lis
 from training.data.images.folder import Files, Listing, shown
 from training.data.images.image_cache import ImageCache
 from training.data.images.masks import MaskForm
-from training.data.source import Opening, Plain, Reading
-from training.data_report import Skipped
+from training.data.source import Opening, Reading, Source
 from training.errors import TrainingError
-from training.facts import Layout
 
 _PROBED = 64
 _NOTED_EVERY = 600.0  # seconds: that a cache is still read from
@@ -50,6 +49,7 @@ class Opened:
         """To which of the listing's groups each good image belongs."""
         return np.frombuffer(self.listing.owners, np.int32)[self.good]
 
+    @cached_property
     def parts(self) -> dict[str, Tensor]:
         """The numbers of the good images of each part; a part without any is left out."""
         groups, owners = self.listing.groups, self.owners
@@ -95,26 +95,34 @@ def choose_form(
     return Form(_USUAL_SIZE, _USUAL_SIZE, channels, fit=True, mask=mask)
 
 
-class Images(Plain):
-    """The good images of a listing: decoded ones while they are kept, else decoded whenever they are read.
+def digest_labels(opened: Opened, targets: Tensor, *names: object) -> bytes:
+    """Of the targets and parts, and of ``names``, which a table or list tells."""
+    told = hashlib.sha256(repr((*names, list(opened.parts))).encode())
+    for each in (targets, *opened.parts.values()):
+        told.update(each.numpy().tobytes())
+    return told.digest()
 
-    Whoever inherits it says what there is to learn: ``classes``, ``targets`` and ``parts``.
-    """
 
-    layout: Layout = "image"
-    targets: Tensor
-    parts: dict[str, Tensor]
+class Images(Source):
+    """The good images of a listing: decoded ones while they are kept, else decoded whenever they are read."""
 
-    def __init__(self, opened: Opened, told: bytes = b"") -> None:
-        """``told`` is what is known of the samples beside their files, for the fingerprint."""
+    def __init__(self, opened: Opened, classes: tuple[str, ...], targets: Tensor, told: bytes = b"") -> None:
+        """``targets`` are those of the good images, ``told`` is what is known of the samples beside their files, for the
+        fingerprint."""
         listing, form, good, decoded = opened.listing, opened.form, opened.good, opened.decoded
-        self.shape: tuple[int, ...] = form.shape
-        self.skipped: tuple[Skipped, ...] = tuple(sorted(listing.skipped, key=lambda skipped: skipped.path))
         kept = "are scaled and center-cropped to" if form.fit else "keep their own size,"
-        self.notes: tuple[str, ...] = (*listing.notes, f"images {kept} {form.width} × {form.height} pixels")
-        self.supply = "" if decoded is None else decoded.supply
         self._files = listing.files().select(good)
-        self.fingerprint = "" if decoded is None else _fingerprint(self._files, decoded.contents[good], told)
+        super().__init__(
+            layout="image",
+            classes=classes,
+            shape=form.shape,
+            targets=targets,
+            parts=opened.parts,
+            skipped=tuple(sorted(listing.skipped, key=lambda skipped: skipped.path)),
+            notes=(*listing.notes, f"images {kept} {form.width} × {form.height} pixels"),
+            fingerprint="" if decoded is None else _fingerprint(self._files, decoded.contents[good], told),
+            supply="" if decoded is None else decoded.supply,
+        )
         self._form = form
         self._store = None if decoded is None or decoded.store is None else _compact(decoded.store, good)
         self.digests = None if decoded is None else decoded.contents[good]
@@ -124,13 +132,6 @@ class Images(Plain):
         self._cache = opened.cache
         self._noted = time.monotonic()
         self._notices: deque[Notice] = deque()  # filled by one thread, emptied by another
-
-    def digest_of(self, *names: object) -> bytes:
-        """Of the targets and parts, and of ``names``, which a table or list tells."""
-        told = hashlib.sha256(repr((*names, list(self.parts))).encode())
-        for each in (self.targets, *self.parts.values()):
-            told.update(each.numpy().tobytes())
-        return told.digest()
 
     @property
     def reading(self) -> Reading:
@@ -190,8 +191,8 @@ class Images(Plain):
     def name(self, index: int) -> str:
         return shown(self._files.paths[index])
 
-    def take(self) -> Tensor:
-        whole = self.read(torch.arange(len(self._files))) if self._store is None else self._store
+    def read_all(self) -> Tensor:
+        whole = super().read_all() if self._store is None else self._store
         self._store = None
         return whole
 

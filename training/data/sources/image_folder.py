@@ -9,29 +9,20 @@ import torch
 
 from training.config.sections.data.dataset import ImageFolderDataset
 from training.data.images.folder import Listing, image_suffixes, list_folder
-from training.data.images.images import Images, Opened, choose_form, open_images
+from training.data.images.images import Images, choose_form, open_images
 from training.data.source import Opening
 from training.errors import InputError
 
 
-class ImageFolder(Images):
-    """Images whose folder names their class."""
-
-    def __init__(self, opened: Opened) -> None:
-        super().__init__(opened)
-        owners = opened.owners
-        self.classes = _classes(opened.listing, np.unique(owners).tolist())
-        numbers = {name: number for number, name in enumerate(self.classes)}
-        class_of = np.array([numbers.get(name, -1) for _, name in opened.listing.groups], dtype=np.int64)
-        self.targets = torch.from_numpy(class_of[owners])
-        self.parts = opened.parts()
-
-
-def open_image_folder(dataset: ImageFolderDataset, opening: Opening) -> ImageFolder:
+def open_image_folder(dataset: ImageFolderDataset, opening: Opening) -> Images:
     listing = list_folder(Path(dataset.path), opening.report_progress)
     if not listing.paths:
         _classes(listing, [])  # explains that there is nothing
-    return ImageFolder(open_images(listing, choose_form(listing, dataset.image_size, dataset.color), opening))
+    opened = open_images(listing, choose_form(listing, dataset.image_size, dataset.color), opening)
+    classes = _classes(listing, np.unique(opened.owners).tolist())
+    numbers = {name: number for number, name in enumerate(classes)}
+    class_of = np.array([numbers.get(name, -1) for _, name in listing.groups], dtype=np.int64)
+    return Images(opened, classes, torch.from_numpy(class_of[opened.owners]))
 
 
 def _classes(listing: Listing, owners: list[int]) -> tuple[str, ...]:

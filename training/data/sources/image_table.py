@@ -16,7 +16,7 @@ from training.config.sections.data.images import ImageTableDataset
 from training.config.sections.data.tables import MISSING_MARKS
 from training.core.readers.table_reading import group_numbers
 from training.data.images.folder import Listing, image_suffixes, look_up
-from training.data.images.images import Images, Opened, choose_form, open_images
+from training.data.images.images import Images, Opened, choose_form, digest_labels, open_images
 from training.data.source import Opening
 from training.data.tables.columns import (
     dense_codes,
@@ -52,12 +52,10 @@ class ImageTable(Images):
 
     def __init__(self, opened: Opened, labels: Labels) -> None:
         good = torch.from_numpy(opened.good)
-        self.target: Target = labels.target
-        self.classes = labels.names
-        self.targets = labels.targets[good]
+        targets = labels.targets[good]
+        super().__init__(opened, labels.names, targets, digest_labels(opened, targets, labels.target, labels.names))
+        self.target = labels.target
         self.groups = None if labels.groups is None else labels.groups[good]
-        self.parts: dict[str, Tensor] = opened.parts()
-        super().__init__(opened, self.digest_of(labels.target, labels.names))
 
     def fit(self, train: Tensor) -> Self:
         if self.target == "class":
@@ -86,7 +84,7 @@ def open_image_table(dataset: ImageTableDataset, opening: Opening) -> ImageTable
     if not dataset.targets:
         listing.notes.append(predicts_last(targets[0]))
     opened = open_images(listing, choose_form(listing, dataset.image_size, dataset.color), opening)
-    if "train" not in opened.parts():
+    if "train" not in opened.parts:
         raise InputError(f"{escape_unprintable(str(path), 300)}: no image to train on can be read.", _ADVICE)
     return ImageTable(opened, labels)
 

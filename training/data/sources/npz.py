@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -14,10 +15,10 @@ from torch import Tensor
 
 from training.config.sections.data.npz import NpzDataset, NpzImagesDataset
 from training.data.arrays.npz_file import NpzFile
-from training.data.source import AtHand, Opening, gather_rows
+from training.data.source import Opening, Source, gather_rows, number_parts
 from training.data.tables.targets import require_trained_classes
 from training.errors import InputError
-from training.facts import IGNORED_PIXEL, Layout, Target
+from training.facts import IGNORED_PIXEL, Target
 from training.system.untrusted import escape_unprintable
 
 _PARTS = {"train": ("train",), "validation": ("val", "valid", "validation"), "test": ("test",)}
@@ -40,44 +41,20 @@ class Part(NamedTuple):
 Parts = list[Part]
 
 
-class Arrays(AtHand):
+@dataclass(kw_only=True, eq=False)
+class Arrays(Source):
     """Samples of up to three parts, one behind the other; ``inputs`` are vectors (n, F), or uint8 images (n, H, W, C) with
-    ``masks`` (n, H, W) if those are to be learned."""
+    ``masks`` (n, H, W) if those are to be learned, and of each the ``highest`` class, int64 (N,)."""
 
-    def __init__(
-        self,
-        parts: Parts,
-        target: Target,
-        names: tuple[str, ...],
-        targets: Tensor,
-        highest: Tensor,
-        gaps: bool,
-        notes: list[str],
-        fingerprint: str,
-    ) -> None:
-        self._inputs = [part.inputs for part in parts]
-        self._masks = [part.targets for part in parts] if target == "mask" else []
-        self._highest = highest  # int64 (N,): of masks the highest class in each
-        self.gaps = gaps
-        shape = self._inputs[0].shape[1:]
-        self.layout: Layout = "vector" if len(shape) == 1 else "image"
-        self.shape = shape if len(shape) == 1 else (shape[2], *shape[:2])
-        self.target: Target = target
-        self.classes = names
-        self.targets = targets
-        self.parts: dict[str, Tensor] = {}
-        self.notes = tuple(notes)
-        self.fingerprint = fingerprint
-        total = 0
-        for part in parts:
-            self.parts[part.name] = torch.arange(total, total + len(part.inputs))
-            total += len(part.inputs)
+    inputs: list[NDArray[Any]]
+    masks: list[NDArray[Any]]
+    highest: Tensor
 
     def fit(self, train: Tensor) -> Self:
         if self.target == "class":
             require_trained_classes(self.classes, self.targets, train)
         if self.target == "mask":
-            trained, found = int(self._highest[train].max()), int(self._highest.max())
+            trained, found = int(self.highest[train].max()), int(self.highest.max())
             if found > max(1, trained):
                 raise InputError(
                     f"dataset.targets: class {found} is in held-back masks only; those of the training part go up to "
@@ -88,9 +65,9 @@ class Arrays(AtHand):
 
     def read(self, indices: Tensor) -> Tensor:
         """float32 (n, F), or uint8 (n, H, W, C), with the mask as one channel more."""
-        samples = gather_rows(self._inputs, indices.numpy())
-        if self._masks:
-            samples = np.concatenate([samples, gather_rows(self._masks, indices.numpy())[..., None]], axis=-1)
+        samples = gather_rows(self.inputs, indices.numpy())
+        if self.masks:
+            samples = np.concatenate([samples, gather_rows(self.masks, indices.numpy())[..., None]], axis=-1)
         return torch.from_numpy(samples if self.layout == "image" else _float32(samples))
 
 
@@ -185,7 +162,22 @@ def _arrays(task: str, parts: Parts, path: Path, opening: Opening) -> Arrays:
             notes.append("numbers that are missing (NaN) become the mean of the training samples")
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Arrays(parts, target, names, targets, highest, gaps, notes, digest)
+    inputs = [part.inputs for part in parts]
+    shape = inputs[0].shape[1:]
+    return Arrays(
+        layout="vector" if len(shape) == 1 else "image",
+        target=target,
+        classes=names,
+        shape=shape if len(shape) == 1 else (shape[2], *shape[:2]),
+        targets=targets,
+        gaps=gaps,
+        parts=number_parts({part.name: len(part.inputs) for part in parts}),
+        notes=tuple(notes),
+        fingerprint=digest,
+        inputs=inputs,
+        masks=joined if target == "mask" else [],
+        highest=highest,
+    )
 
 
 def _has_gaps(part: Part) -> bool:

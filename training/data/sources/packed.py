@@ -13,9 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.data.source import AtHand
+from training.data.source import Source, number_parts
 from training.errors import InputError, TrainingError
-from training.facts import Layout
 
 _AGAIN = "Delete it, and get it again."
 
@@ -44,32 +43,33 @@ def gather_parts(parts: Parts, by_part: bool = False) -> Content:
     return Content(images, labels, {part: len(each) for part, (_, each) in parts.items()}, digest.hexdigest())
 
 
-class Packed(AtHand):
-    """What ``read`` finds in ``place``, of one of ``classes`` each. Kept in memory, and read again by each process that needs
-    it. ``read`` raises InputError, which names the file; it is sent to worker processes by pickle."""
+class Packed(Source):
+    """What ``read`` finds in ``place``, of one of ``classes`` each (None: as many as there are numbers). Kept in memory, and read
+    again by each process that needs it. ``read`` raises InputError, which names the file; it is sent to worker processes by
+    pickle."""
 
-    layout: Layout = "image"
-
-    def __init__(self, read: Callable[[Path], Content], place: Path, classes: tuple[str, ...], check: bool) -> None:
+    def __init__(
+        self, read: Callable[[Path], Content], place: Path, classes: tuple[str, ...] | None = None, check: bool = True
+    ) -> None:
         """Raises InputError."""
         content = read(place)
-        self._read, self._place = read, place
         _, height, width, channels = content.pixels.shape
-        self.shape: tuple[int, ...] = (channels, height, width)
-        self.targets = torch.from_numpy(content.labels)
-        lowest, highest = int(self.targets.min()), int(self.targets.max())
+        lowest, highest = int(content.labels.min()), int(content.labels.max())
+        if classes is None:
+            classes = tuple(map(str, range(highest + 1)))
         if lowest < 0 or highest >= len(classes):
             wrong = lowest if lowest < 0 else highest
             raise InputError(f"{place} has a class {wrong}, but there are {len(classes)} classes.", _AGAIN)
-        self.classes = classes
-        self.parts: dict[str, Tensor] = {}
-        first = 0
-        for part, count in content.counts.items():
-            self.parts[part] = torch.arange(first, first + count)
-            first += count
-        self.notes: tuple[str, ...] = (f"read from {place}",)
-        self._digest = content.digest
-        self.fingerprint = self._digest if check else ""
+        super().__init__(
+            layout="image",
+            classes=classes,
+            shape=(channels, height, width),
+            targets=torch.from_numpy(content.labels),
+            parts=number_parts(content.counts),
+            notes=(f"read from {place}",),
+            fingerprint=content.digest if check else "",
+        )
+        self._read, self._place, self._digest = read, place, content.digest
         self._pixels: NDArray[np.uint8] | None = content.pixels
 
     def read(self, indices: Tensor) -> Tensor:
@@ -87,8 +87,8 @@ class Packed(AtHand):
     def _changed(self) -> TrainingError:
         return TrainingError(f"{self._place} was good when the run began, but has changed.", _AGAIN)
 
-    def take(self) -> Tensor:
-        whole = self.read(torch.arange(len(self.targets)))
+    def read_all(self) -> Tensor:
+        whole = super().read_all()
         self._pixels = None
         return whole
 

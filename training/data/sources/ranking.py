@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor
 
 from training.config.sections.data.tables import RankingDataset
-from training.data.source import AtHand, Opening
+from training.data.source import Opening, Source
 from training.data.sources.table import load, without_gaps
 from training.data.tables.columns import dense_codes, find_roles, given_parts, require_numbers
 from training.data.tables.features import Features, encode
@@ -21,58 +22,45 @@ _NONE = -1
 """A place that no row fills."""
 
 
-class Queries(AtHand):
-    """One sample for each query: its rows in the order of the file, filled up with NaN."""
+@dataclass(kw_only=True, eq=False)
+class Queries(Source):
+    """One sample for each query: its ``rows``, int64 (queries, items), in the order of the file, filled up with NaN."""
 
     layout: Layout = "list"
     target: Target = "ranks"
+    features: Features
+    rows: Tensor
+    queries: tuple[str, ...]
 
-    def __init__(
-        self,
-        features: Features,
-        rows: Tensor,
-        ranks: Tensor,
-        target: str,
-        queries: tuple[str, ...],
-        parts: dict[str, Tensor],
-        notes: tuple[str, ...],
-        fingerprint: str,
-    ) -> None:
-        self.classes = (target,)
-        self.parts = parts
-        self.notes = notes
-        self.fingerprint = fingerprint
-        self._rows = rows  # int64 (queries, items)
-        self._queries = queries
-        self.targets = torch.where(rows == _NONE, float("nan"), ranks[rows])
-        self._set_features(features)
+    def __post_init__(self) -> None:
+        self._set_features(self.features)
 
     def _set_features(self, features: Features) -> None:
-        self._features = features
+        self.features = features
         self.columns, self.categories, self.codes = features.columns, features.categories, features.codes
-        self.shape: tuple[int, ...] = (self._rows.shape[1], len(self.columns))
+        self.shape = (self.rows.shape[1], len(self.columns))
 
     def fit(self, train: Tensor) -> Self:
-        rows = self._rows[train].flatten()
-        self._set_features(self._features.fit(rows[rows != _NONE]))
+        rows = self.rows[train].flatten()
+        self._set_features(self.features.fit(rows[rows != _NONE]))
         return self
 
     def read(self, indices: Tensor) -> Tensor:
         """float32 (n, items, columns), NaN where a number is missing and where no row is."""
-        rows = self._rows[indices]
-        items = self._features.read(rows.flatten()).view(*rows.shape, -1)
+        rows = self.rows[indices]
+        items = self.features.read(rows.flatten()).view(*rows.shape, -1)
         coded = torch.tensor([bool(codes) for codes in self.categories] or [False] * len(self.columns))
         # A code is no amount that could be missing: no row has the unknown category.
         nothing = torch.where(coded, 0.0, float("nan"))
         return torch.where((rows == _NONE).unsqueeze(2), nothing, items)
 
     def in_file(self, indices: Tensor) -> Tensor:
-        rows = self._rows[indices]
-        items = self._features.in_file(rows.flatten()).view(*rows.shape, -1)
+        rows = self.rows[indices]
+        items = self.features.in_file(rows.flatten()).view(*rows.shape, -1)
         return torch.where((rows == _NONE).unsqueeze(2), float("nan"), items)
 
     def name(self, index: int) -> str:
-        return f"query {self._queries[index]}"
+        return f"query {self.queries[index]}"
 
 
 def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
@@ -98,22 +86,21 @@ def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
         more.append(
             f"of longer queries only the first {dataset.max_items} rows are used ({pluralize(cut, 'row')} left out)"
         )
-    ranks = frame.get_column(roles.targets[0]).to_numpy().astype(np.float32)
+    ranks = torch.from_numpy(frame.get_column(roles.targets[0]).to_numpy().astype(np.float32))
     parts = {"train": torch.arange(len(kept))}
     if dataset.split_column:
         parts = _parts_of_queries(given_parts(frame.get_column(dataset.split_column)), places, dataset.split_column)
     columns = dict(zip(frame.columns, frame.get_columns(), strict=True))
     del frame
-    features = encode(columns, roles.features, roles.categorical, dataset, rows)
     return Queries(
-        features,
-        places,
-        torch.from_numpy(ranks),
-        roles.targets[0],
-        tuple(texts[code - 1] for code in kept.tolist()),
-        parts,
-        (*notes, *roles.notes, *more),
-        fingerprint,
+        features=encode(columns, roles.features, roles.categorical, dataset, rows),
+        classes=roles.targets,
+        targets=torch.where(places == _NONE, float("nan"), ranks[places]),
+        rows=places,
+        queries=tuple(texts[code - 1] for code in kept.tolist()),
+        parts=parts,
+        notes=(*notes, *roles.notes, *more),
+        fingerprint=fingerprint,
     )
 
 

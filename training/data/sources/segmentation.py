@@ -19,7 +19,7 @@ from training.data.images.mask_folder import list_pairs
 from training.data.images.masks import ClassList, MaskForm, NoMask, indices, read_class_list
 from training.data.source import Opening
 from training.errors import InputError
-from training.facts import IGNORED_PIXEL, Target
+from training.facts import IGNORED_PIXEL
 from training.system.untrusted import open_file
 
 CLASS_LIST = "classes.txt"
@@ -46,15 +46,11 @@ class Seen:
 class Segmentation(Images):
     """Images with a class number for each pixel, one more channel behind the others."""
 
-    target: Target = "mask"
-
     def __init__(self, opened: Opened, classes: tuple[str, ...], told: str, seen: Seen | None, ignore: bool) -> None:
         """``seen`` where no list names the classes: ``fit`` leaves those of the training masks; ``ignore`` says what becomes of
         the pixels of others."""
-        super().__init__(opened, told.encode())
-        self.classes = classes
-        self.targets = torch.zeros(len(opened.good), 0, dtype=torch.int64)
-        self.parts: dict[str, Tensor] = opened.parts()
+        super().__init__(opened, classes, torch.zeros(len(opened.good), 0, dtype=torch.int64), told.encode())
+        self.target = "mask"
         self._seen = None if seen is None else seen.only(opened.good)
         self._ignore = ignore
         self._black_and_white = False
@@ -98,9 +94,9 @@ class Segmentation(Images):
     def read(self, indices: Tensor) -> Tensor:
         return self._known(super().read(indices))
 
-    def take(self) -> Tensor:
+    def read_all(self) -> Tensor:
         stored = self._store is not None
-        samples = super().take()
+        samples = super().read_all()
         return self._known(samples) if stored else samples  # else ``read`` has made them so
 
     def _known(self, samples: Tensor) -> Tensor:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from training.config.sections.data.dataset import ShapesDataset
 from training.core import counter_rng
-from training.data.source import Opening
+from training.data.source import Opening, Source
 from training.data.sources.toys import MadeData
-from training.facts import Layout
 
 _CLASSES = ("circle", "square", "triangle", "star", "cross", "ring")
 _PIXELS_AT_ONCE = 1 << 18  # keeps the temporaries of one piece inside the processor's cache
 
 
-@dataclass(frozen=True)
 class Shapes(MadeData):
     """Images whose every pixel is a function of (seed, number), the classes taking turns.
 
@@ -27,20 +23,11 @@ class Shapes(MadeData):
     image is the same in whatever company it is drawn.
     """
 
-    side: int
-    noise: float
-    seed: int
+    def __init__(self, samples: int, side: int, noise: float, seed: int) -> None:
+        super().__init__("image", _CLASSES, (3, side, side), samples, f"shapes 1 {samples} {side} {noise!r} {seed}")
+        self.side, self.noise, self.seed = side, noise, seed
 
-    layout: Layout = "image"
-    classes: tuple[str, ...] = _CLASSES
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (3, self.side, self.side)
-
-    @property
-    def fingerprint(self) -> str:
-        return hashlib.sha256(f"shapes 1 {self.samples} {self.side} {self.noise!r} {self.seed}".encode()).hexdigest()
+    read_all = Source.read_all  # bytes
 
     def read(self, indices: Tensor) -> Tensor:
         """uint8 (n, side, side, 3)."""

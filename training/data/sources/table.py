@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from training.config.sections.data.tables import TableDataset, TableSection
 from training.core.readers.table_reading import group_numbers
-from training.data.source import AtHand, Opening
+from training.data.source import Opening, Source
 from training.data.tables.columns import dense_codes, find_roles, given_parts, number_rows, require_numbers, target_kind
 from training.data.tables.features import Features, encode
 from training.data.tables.table_file import read_table
@@ -26,53 +27,38 @@ LOOKED_AT = 200_000
 """Rows that a preview reads."""
 
 
-class Table(AtHand):
-    """One sample for each row whose target is known. Categories have the codes of the rows that train."""
+@dataclass(kw_only=True, eq=False)
+class Table(Source):
+    """One sample for each row whose target is known: number ``rows[n]`` of the file. Categories have the codes of the rows that
+    train."""
 
     layout: Layout = "vector"
+    features: Features
+    rows: Tensor
 
-    def __init__(
-        self,
-        features: Features,
-        target: Target,
-        names: tuple[str, ...],
-        targets: Tensor,
-        rows: Tensor,
-        parts: dict[str, Tensor],
-        groups: Tensor | None,
-        notes: tuple[str, ...],
-        fingerprint: str,
-    ) -> None:
-        self.target: Target = target
-        self.classes = names
-        self.targets = targets
-        self.parts = parts
-        self.groups = groups
-        self.notes = notes
-        self.fingerprint = fingerprint
-        self._rows = rows
-        self._set_features(features)
+    def __post_init__(self) -> None:
+        self._set_features(self.features)
 
     def _set_features(self, features: Features) -> None:
-        self._features = features
+        self.features = features
         self.columns, self.categories, self.codes = features.columns, features.categories, features.codes
-        self.shape: tuple[int, ...] = (len(self.columns),)
+        self.shape = (len(self.columns),)
 
     def fit(self, train: Tensor) -> Self:
         if self.target == "class":
             require_trained_classes(self.classes, self.targets, train)
-        self._set_features(self._features.fit(train))
+        self._set_features(self.features.fit(train))
         return self
 
     def read(self, indices: Tensor) -> Tensor:
         """float32 (n, columns), NaN where a number is missing."""
-        return self._features.read(indices)
+        return self.features.read(indices)
 
     def in_file(self, indices: Tensor) -> Tensor:
-        return self._features.in_file(indices)
+        return self.features.in_file(indices)
 
     def name(self, index: int) -> str:
-        return f"row {int(self._rows[index]) + 1:,}"
+        return f"row {int(self.rows[index]) + 1:,}"
 
 
 def open_table(dataset: TableDataset, opening: Opening) -> Table:
@@ -85,17 +71,16 @@ def open_table(dataset: TableDataset, opening: Opening) -> Table:
     groups = group_numbers(frame.get_column(dataset.group_column)) if dataset.group_column else None
     columns = dict(zip(frame.columns, frame.get_columns(), strict=True))
     del frame
-    features = encode(columns, roles.features, roles.categorical, dataset, rows)
     return Table(
-        features,
-        target,
-        names,
-        targets,
-        rows,
-        parts or {"train": torch.arange(len(rows))},
-        groups,
-        (*notes, *roles.notes, *more),
-        fingerprint,
+        features=encode(columns, roles.features, roles.categorical, dataset, rows),
+        target=target,
+        classes=names,
+        targets=targets,
+        rows=rows,
+        parts=parts or {"train": torch.arange(len(rows))},
+        groups=groups,
+        notes=(*notes, *roles.notes, *more),
+        fingerprint=fingerprint,
     )
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from training.config.sections.data.text import TextDataset
 from training.core.readers.text_reading import count_trained
-from training.data.source import AtHand, Opening, ReportProgress
+from training.data.source import Opening, ReportProgress, Source, number_parts
 from training.data.texts.text_files import TextFiles, find_text, split_pieces
 from training.data.texts.vocabulary import (
     Characters,
@@ -23,7 +23,6 @@ from training.data.texts.vocabulary import (
     find_byte_pairs,
     find_characters,
 )
-from training.data_report import Skipped
 from training.errors import InputError, format_bytes
 from training.facts import Layout, Target
 from training.system.untrusted import escape_unprintable
@@ -47,7 +46,8 @@ class Part:
     windows: int
 
 
-class Text(AtHand):
+@dataclass(kw_only=True, eq=False)
+class Text(Source):
     """Windows of ``context`` + 1 tokens: the last is only predicted, the first only seen. Training windows begin ``stride``
     tokens apart, those to judge by ``context``, so that each token there is predicted once. No window reaches from one part
     into the other.
@@ -57,63 +57,40 @@ class Text(AtHand):
 
     layout: Layout = "tokens"
     target: Target = "tokens"
-    in_order = True
-
-    def __init__(
-        self,
-        tokens: Tensor,
-        parts: tuple[Part, ...],
-        vocabulary: Vocabulary,
-        context: int,
-        fingerprint: str,
-        skipped: tuple[Skipped, ...],
-        notes: tuple[str, ...],
-    ) -> None:
-        self._tokens = tokens
-        self._parts = parts
-        self.vocabulary = vocabulary.kind
-        self.classes = vocabulary.names
-        self.merges = vocabulary.merges
-        self.shape: tuple[int, ...] = (context,)
-        self.fingerprint = fingerprint
-        self.skipped = skipped
-        self.notes = notes
-        ends = np.cumsum([part.windows for part in parts]).tolist()
-        self.targets = torch.zeros(ends[-1], 0)
-        self.parts: dict[str, Tensor] = {
-            part.name: torch.arange(end - part.windows, end) for part, end in zip(parts, ends, strict=True)
-        }
+    in_order: bool = True
+    tokens: Tensor
+    sections: tuple[Part, ...]
 
     @property
     def token_counts(self) -> dict[str, int]:
         """How many tokens each part has; in a preview about as many."""
-        return {part.name: max(part.tokens, part.windows * part.stride) for part in self._parts}
+        return {part.name: max(part.tokens, part.windows * part.stride) for part in self.sections}
 
     @property
     def held_windows(self) -> int:
         """How many training windows, the first ones, can be read: all but in a preview."""
-        train = self._parts[0]
+        train = self.sections[0]
         return min(train.windows, (train.tokens - self.shape[0] - 1) // train.stride + 1)
 
     def read(self, indices: Tensor) -> Tensor:
         """(n, context + 1) whole numbers of the smallest kind that holds all tokens (uint8, int16 or int32)."""
         places = torch.arange(self.shape[0] + 1)
-        return self._tokens[self._starts(indices).unsqueeze(1) + places]
+        return self.tokens[self._starts(indices).unsqueeze(1) + places]
 
     def _starts(self, indices: Tensor) -> Tensor:
         """Where each window begins among all tokens."""
-        train, judged = self._parts
+        train, judged = self.sections
         ahead = judged.first + (indices - train.windows) * judged.stride
         return torch.where(indices < train.windows, indices * train.stride, ahead)
 
     def name(self, index: int) -> str:
-        judged = index >= self._parts[0].windows
-        start = int(self._starts(torch.tensor(index))) - self._parts[judged].first
+        judged = index >= self.sections[0].windows
+        start = int(self._starts(torch.tensor(index))) - self.sections[judged].first
         return f"{'validation ' if judged else ''}tokens {start:,} to {start + self.shape[0]:,}"
 
-    def take(self) -> Tensor:
-        windows = self.read(torch.arange(len(self.targets)))
-        self._tokens = self._tokens[:0]
+    def read_all(self) -> Tensor:
+        windows = super().read_all()
+        self.tokens = self.tokens[:0]
         return windows
 
 
@@ -152,13 +129,17 @@ class _Reader:
         tokens, train = self._encode(vocabulary)
         parts = self._parts(train, len(tokens) - train)
         return Text(
-            torch.from_numpy(tokens),
-            parts,
-            vocabulary,
-            self._dataset.context,
-            self._fingerprint(vocabulary),
-            tuple(self._files.skipped + (self._judged.skipped if self._judged else [])),
-            self._notes(characters, vocabulary, tokens[train:], first, train),
+            tokens=torch.from_numpy(tokens),
+            sections=parts,
+            vocabulary=vocabulary.kind,
+            classes=vocabulary.names,
+            merges=vocabulary.merges,
+            shape=(self._dataset.context,),
+            targets=torch.zeros(sum(part.windows for part in parts), 0),
+            parts=number_parts({part.name: part.windows for part in parts}),
+            fingerprint=self._fingerprint(vocabulary),
+            skipped=tuple(self._files.skipped + (self._judged.skipped if self._judged else [])),
+            notes=self._notes(characters, vocabulary, tokens[train:], first, train),
         )
 
     def _look(self, what: str) -> tuple[int, NDArray[np.int64]]:

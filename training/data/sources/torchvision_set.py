@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 
 from training.config.sections.data.dataset import ImageFolderDataset
 from training.config.sections.data.torchvision_sets import TorchvisionDataset, TorchvisionSegmentationDataset
 from training.data.images.folder import Listing, look_up
-from training.data.images.images import Images, Opened, choose_form, open_images
+from training.data.images.images import Images, Opened, choose_form, digest_labels, open_images
 from training.data.images.masks import UNKNOWN, MaskForm
-from training.data.source import Opening
-from training.data.sources.idx import IDX_FORMS, MNIST_FILES, Idx, find_idx
-from training.data.sources.image_folder import ImageFolder, open_image_folder
+from training.data.source import Opening, Source
+from training.data.sources.idx import IDX_FORMS, MNIST_FILES, find_idx, open_idx_folder
+from training.data.sources.image_folder import open_image_folder
 from training.data.sources.packed import Packed
 from training.data.sources.segmentation import Segmentation
 from training.data.torchvision_sets import KNOWN_SETS, MASKED, KnownSet
@@ -31,9 +30,7 @@ if TYPE_CHECKING:
     from training.data.sources.image_table import ImageTable
 
 
-def open_torchvision_set(
-    dataset: TorchvisionDataset, opening: Opening
-) -> Idx | Packed | ImageFolder | ListedImages | ImageTable:
+def open_torchvision_set(dataset: TorchvisionDataset, opening: Opening) -> Source:
     known = KNOWN_SETS[dataset.name]
     if known.form == "idx":
         return _open_idx(dataset, known, opening)
@@ -48,7 +45,7 @@ def open_torchvision_set(
     return _open_packed(dataset, known, place, opening)
 
 
-def _open_idx(dataset: TorchvisionDataset, known: KnownSet, opening: Opening) -> Idx:
+def _open_idx(dataset: TorchvisionDataset, known: KnownSet, opening: Opening) -> Packed:
     emnist, files = dataset.name == "EMNIST", idx_files(dataset)
     root = root_of(dataset)
     place = idx_folder(root, known, files[0][1])
@@ -56,7 +53,7 @@ def _open_idx(dataset: TorchvisionDataset, known: KnownSet, opening: Opening) ->
         place = bring(dataset, known, opening, place)
         place = idx_folder(place, known, files[0][1]) or place
     # Which tells a damaged file by itself; one that was packed again is as good as the published one.
-    source = Idx(place, files)
+    source = open_idx_folder(place, files)
     classes = EMNIST_CLASSES[dataset.emnist_split] if emnist else known.classes
     if classes:
         if len(source.classes) > len(classes):
@@ -93,7 +90,7 @@ def idx_folder(root: Path, known: KnownSet, prefix: str) -> Path | None:
     return None
 
 
-def _open_folder(dataset: TorchvisionDataset, known: KnownSet, place: Path, opening: Opening) -> ImageFolder:
+def _open_folder(dataset: TorchvisionDataset, known: KnownSet, place: Path, opening: Opening) -> Images:
     folder = place / known.files[0].makes
     settings = {"path": str(folder), "image_size": dataset.image_size, "validation": dataset.validation}
     source = open_image_folder(ImageFolderDataset.model_validate(settings), opening)
@@ -115,7 +112,7 @@ def _open_faces(dataset: TorchvisionDataset, place: Path, opening: Opening) -> I
 
     listed, signs = faces(place)
     opened, rows = open_rows(listed, place, dataset.image_size, opening)
-    if "train" not in opened.parts():
+    if "train" not in opened.parts:
         raise InputError(f"{place} holds no image to train on that can be read.", AGAIN)
     return ImageTable(opened, Labels("labels", listed.classes, signs[rows], None))
 
@@ -130,23 +127,15 @@ def _open_packed(dataset: TorchvisionDataset, known: KnownSet, place: Path, open
 _ADVICE = "Delete the set, and get it again."
 
 
-class ListedImages(Images):
-    """The good ones of ``numbers``, the class of each image of the listing."""
-
-    def __init__(self, opened: Opened, classes: tuple[str, ...], numbers: list[int]) -> None:
-        self.classes = classes
-        self.targets = torch.tensor(numbers, dtype=torch.int64)[torch.from_numpy(opened.good)]
-        self.parts = opened.parts()
-        super().__init__(opened, self.digest_of(classes))
-        if "train" not in self.parts or len(np.unique(self.targets[self.parts["train"]])) < 2:
-            first = f" ({self.skipped[0].path}: {self.skipped[0].reason})" if self.skipped else ""
-            raise InputError(f"{opened.listing.root} holds no images of two classes to train on{first}.", _ADVICE)
-
-
-def open_listed(listed: Listed, place: Path, side: int | None, opening: Opening) -> ListedImages:
+def open_listed(listed: Listed, place: Path, side: int | None, opening: Opening) -> Images:
     """``side`` of the square that each image becomes; None as ``choose_form`` does."""
     opened, numbers = open_rows(listed, place, side, opening)
-    return ListedImages(opened, listed.classes, numbers)
+    targets = torch.tensor(numbers, dtype=torch.int64)[torch.from_numpy(opened.good)]
+    source = Images(opened, listed.classes, targets, digest_labels(opened, targets, listed.classes))
+    if "train" not in source.parts or len(targets[source.parts["train"]].unique()) < 2:
+        first = f" ({source.skipped[0].path}: {source.skipped[0].reason})" if source.skipped else ""
+        raise InputError(f"{place} holds no images of two classes to train on{first}.", _ADVICE)
+    return source
 
 
 def open_rows(listed: Listed, place: Path, side: int | None, opening: Opening) -> tuple[Opened, list[int]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from training.data.arrays.idx_file import IdxFile
+from training.data.arrays.idx_file import read_idx
 from training.data.arrays.mat_file import read_arrays
 from training.data.sources.packed import Content, Parts, gather_parts
 from training.data.torchvision_sets.from_torchvision import read_semeion, read_usps
@@ -105,7 +105,7 @@ def _read_qmnist(place: Path) -> Content:
     (github.com/facebookresearch/qmnist)."""
     parts: Parts = {}
     for part in ("train", "test"):
-        images = IdxFile(_find(place, f"qmnist-{part}-images-idx3-ubyte"), dimensions=3).take()
+        images = read_idx(_find(place, f"qmnist-{part}-images-idx3-ubyte"), dimensions=3)
         path = _find(place, f"qmnist-{part}-labels-idx2-int")
         parts[part] = images[..., None], _read_first_column(path)
         if len(parts[part][1]) != len(images):

@@ -144,7 +144,7 @@ def rows_alike(bundle: ExportBundle, script: dict[str, Any]) -> bool:
     except Exception:
         logger.exception("The script cannot read the data.")
         return False
-    wanted, ours = source.targets, source.take()
+    wanted, ours = source.targets, source.read_all()
     if source.layout == "tokens":
         ours, wanted = ours[:, :-1].long(), ours[:, 1:].long()
         samples = samples.long()
