@@ -8,7 +8,7 @@ from torch import Tensor
 from training.core.counter_rng import random_bits
 
 
-def balanced_draws(classes: Tensor, seed: int, epoch: int) -> Tensor:
+def draw_balanced(classes: Tensor, seed: int, epoch: int) -> Tensor:
     """int64 (n,): for each of an epoch's n draws a place in ``classes`` (int64, (n,)).
 
     Draws are counted on through the epochs. Draw g belongs to the (g mod C)-th of the C classes that have samples,

@@ -62,7 +62,7 @@ def find_duplicates(
     """What of the held-back parts is also trained on; ``read`` gives samples as the source does, ``decoding`` says that it
     has to decode files for it. Bounded in time: 60,000
     small images take about three seconds of one core."""
-    train, held, partial = _looked_at(source, splits, decoding)
+    train, held, partial = _pick_compared(source, splits, decoding)
     found = Duplicates(held=len(held), partial=partial)
     if not len(held):
         return found
@@ -70,7 +70,7 @@ def find_duplicates(
     if digests is None:
         found.exact = _same(_all_keys(source, train, read), _all_keys(source, held, read), train, held)
     else:  # at hand for all of them
-        train_all, held_all = splits["train"], _held(splits)
+        train_all, held_all = splits["train"], _join_held(splits)
         found.exact = _same(digests[train_all], digests[held_all], train_all, held_all)
     if source.layout != "image":
         return found
@@ -80,7 +80,7 @@ def find_duplicates(
         report_progress("looking for images that look alike", first / len(looking))
         small[first : first + _AT_ONCE] = _small(_images(source, read(looking[first : first + _AT_ONCE])))
     known = {number for number, _ in found.exact}
-    pairs = _alike(small, len(train))
+    pairs = _find_alike(small, len(train))
     found.near = [(int(held[row]), int(train[place])) for row, place in pairs if int(held[row]) not in known]
     return found
 
@@ -122,13 +122,13 @@ def _images(source: Source, samples: Tensor) -> Tensor:
     return samples[..., :-1].contiguous() if source.target == "mask" else samples
 
 
-def _held(splits: dict[str, Tensor]) -> Tensor:
+def _join_held(splits: dict[str, Tensor]) -> Tensor:
     return torch.cat([numbers for part, numbers in splits.items() if part != "train"] or [splits["train"][:0]])
 
 
-def _looked_at(source: Source, splits: dict[str, Tensor], decoding: bool) -> tuple[Tensor, Tensor, bool]:
+def _pick_compared(source: Source, splits: dict[str, Tensor], decoding: bool) -> tuple[Tensor, Tensor, bool]:
     """The training and the held-back samples that are compared, and whether there are others."""
-    train, held = splits["train"], _held(splits)
+    train, held = splits["train"], _join_held(splits)
     size = math.prod(source.shape) * (1 if source.layout == "image" else 4)
     most = min(MOST_SAMPLES, max(_AT_ONCE, MOST_BYTES // (2 * size)))
     if decoding:
@@ -174,7 +174,7 @@ def _hashes(small: NDArray[np.float16]) -> NDArray[np.uint64]:
     return np.packbits(bits, axis=1).view(">u8")[:, 0].astype(np.uint64)
 
 
-def _alike(small: NDArray[np.float16], trained: int) -> list[tuple[int, int]]:
+def _find_alike(small: NDArray[np.float16], trained: int) -> list[tuple[int, int]]:
     """(held, train) places of images that look alike, the most alike one for each that is held back."""
     flat: NDArray[np.bool_] = np.logical_not(small.any(1))
     hashes = _hashes(small)

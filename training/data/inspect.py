@@ -155,16 +155,16 @@ def _as_trained_on(
     augment: Augmenter, source: Source, train: Tensor, indices: Tensor, original: Tensor
 ) -> tuple[Tensor, str]:
     """The one sample uint8 (1, H, W, C) as an epoch shows it, and of what it is mixed then."""
-    pixels = _varied(augment, original, indices)
+    pixels = _vary(augment, original, indices)
     if not augment.mixes:
         return pixels, ""
     other = augment.partners(train, indices, 1)
-    mixed, share = augment.mix(pixels.float(), _varied(augment, source.read(other), other).float(), indices, 1)
+    mixed, share = augment.mix(pixels.float(), _vary(augment, source.read(other), other).float(), indices, 1)
     labels = _label(source, int(indices)), _label(source, int(other))
     return mixed.round().to(torch.uint8), f"{float(share):.0%} {labels[0]}, {1 - float(share):.0%} {labels[1]}"
 
 
-def _varied(augment: Augmenter, original: Tensor, indices: Tensor) -> Tensor:
+def _vary(augment: Augmenter, original: Tensor, indices: Tensor) -> Tensor:
     """Erased places get the mean color of this very image: that of all is not known without reading all."""
     varied = original if augment.identity else augment(original, indices, 1)
     pixels = varied if varied.dtype == torch.uint8 else varied.round().clamp(0, 255).to(torch.uint8)

@@ -47,13 +47,13 @@ def duplicate_findings(data: Data, config: object, report_progress: ReportProgre
             Found(
                 level="warning" if len(found.near) >= _MANY * found.held else "info",
                 title=f"{len(found.near):,}{looked} look almost like one that is trained on: {_examples(data, found.near)}.",
-                advice=f"Copies in another size or format, or neighboring frames? Then {_apart(config)}, or remove them.",
+                advice=f"Copies in another size or format, or neighboring frames? Then {_advise_apart(config)}, or remove them.",
             )
         )
     return result
 
 
-def _apart(config: object) -> str:
+def _advise_apart(config: object) -> str:
     """How images of the same are kept in one part."""
     if hasattr(config, "group_column"):
         return "name the column that says whom or what they show as dataset.group_column"

@@ -55,16 +55,16 @@ def preflight(
     """
     phase = ""
 
-    def noted(text: str, fraction: float | None) -> None:
+    def note(text: str, fraction: float | None) -> None:
         nonlocal phase
         phase = text
         report(text, fraction)
 
     found: list[Found] = []
     try:
-        session = assemble(config, noted, kept=kept)
+        session = assemble(config, note, kept=kept)
         try:
-            for some in _looks(session, workspace, noted):
+            for some in _looks(session, workspace, note):
                 found += some
         finally:
             session.data.close()
@@ -73,7 +73,7 @@ def preflight(
     except Exception as error:
         logger.info("The check found a fault", exc_info=True)
         unforeseen = f"An unexpected fault would end the run: {escape_unprintable(fault_in_words(error), 300)}"
-        found.append(_told(explain(error, config, phase) or TrainingError(unforeseen)))
+        found.append(_make_error(explain(error, config, phase) or TrainingError(unforeseen)))
     return found
 
 
@@ -94,7 +94,7 @@ def _looks(session: Session, workspace: Path, report: Report) -> Iterator[list[F
 def _data(session: Session) -> list[Found]:
     report, facts = session.data.report, session.data.facts
     parts = ", ".join(f"{count:,} {name}" for name, count in report.samples.items())
-    found = [ok(f"The data opens: {parts}, {_named(facts)}; {report.batches.reason}.")]
+    found = [ok(f"The data opens: {parts}, {_count_names(facts)}; {report.batches.reason}.")]
     found += [Found(level="info", title=f"{note[:1].upper()}{note[1:].rstrip('.')}.") for note in report.notes]
     found += _few_steps(session)
     if report.skipped_total:
@@ -150,7 +150,7 @@ def _nameless(session: Session) -> list[Found]:
     return [warn(title, advice=advice, fix={"dataset.ignore_index": place})]
 
 
-def _named(facts: DataFacts) -> str:
+def _count_names(facts: DataFacts) -> str:
     """``10 classes``"""
     count = len(facts.names)
     if facts.target == "ranks":
@@ -232,7 +232,7 @@ def _compiling(session: Session, report: Report) -> list[Found]:
     try:
         compile_session(session, report)
     except TrainingError as error:
-        return [_told(error)]
+        return [_make_error(error)]
     return [] if wanted == "off" else [ok(f"The {wanted} can be compiled here.")]
 
 
@@ -246,7 +246,7 @@ def _step(session: Session) -> list[Found]:
         message = step_message(error, session)
     else:
         return [_loss(session, trial), *memory_findings(session, trial)]
-    return [_told(step_shortage(message, session, batches_that_fit(session, train_step)))]
+    return [_make_error(step_shortage(message, session, batches_that_fit(session, train_step)))]
 
 
 def _loss(session: Session, trial: Trial) -> Found:
@@ -269,7 +269,7 @@ def _loss(session: Session, trial: Trial) -> Found:
     return ok(f"{title}; {took}.")
 
 
-def _told(shortage: TrainingError) -> Found:
+def _make_error(shortage: TrainingError) -> Found:
     return Found(level="error", title=shortage.message, advice=shortage.advice, fix=shortage.fix)
 
 

@@ -10,7 +10,7 @@ import torch
 from tests.training.catalog.whole_way import train_and_resume
 from tests.training.data.conftest import MakeConfig
 from tests.training.tiny import tiny
-from training.core.balance import balanced_draws
+from training.core.balance import draw_balanced
 from training.data import prepare
 from training.errors import ConfigError
 
@@ -26,14 +26,14 @@ def classes() -> torch.Tensor:
 
 def test_an_epoch_has_as_many_draws_and_every_class_equally_often(classes: torch.Tensor) -> None:
     for epoch in range(5):
-        drawn = torch.bincount(classes[balanced_draws(classes, 3, epoch)], minlength=5)
+        drawn = torch.bincount(classes[draw_balanced(classes, 3, epoch)], minlength=5)
         assert int(drawn.sum()) == 78
         assert drawn[3] == 0
         assert drawn[[0, 1, 2, 4]].tolist() in ([20, 20, 19, 19], [19, 19, 20, 20])
 
 
 def test_a_class_is_gone_through_before_anything_of_it_comes_again(classes: torch.Tensor) -> None:
-    draws = torch.cat([balanced_draws(classes, 0, epoch) for epoch in range(12)])
+    draws = torch.cat([draw_balanced(classes, 0, epoch) for epoch in range(12)])
     orders = set()
     for number, count in enumerate(COUNTS):
         members = (classes == number).nonzero().flatten().tolist()
@@ -47,9 +47,9 @@ def test_a_class_is_gone_through_before_anything_of_it_comes_again(classes: torc
 
 
 def test_draws_are_a_function_of_seed_and_epoch(classes: torch.Tensor) -> None:
-    assert torch.equal(balanced_draws(classes, 1, 4), balanced_draws(classes, 1, 4))
-    assert not torch.equal(balanced_draws(classes, 1, 4), balanced_draws(classes, 2, 4))
-    assert not torch.equal(balanced_draws(classes, 1, 4), balanced_draws(classes, 1, 5))
+    assert torch.equal(draw_balanced(classes, 1, 4), draw_balanced(classes, 1, 4))
+    assert not torch.equal(draw_balanced(classes, 1, 4), draw_balanced(classes, 2, 4))
+    assert not torch.equal(draw_balanced(classes, 1, 4), draw_balanced(classes, 1, 5))
 
 
 def test_training_sees_rare_classes_as_often(make_config: MakeConfig, tmp_path: Path) -> None:

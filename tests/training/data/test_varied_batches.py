@@ -71,8 +71,8 @@ def test_small_batches_made_together_are_those_made_one_by_one(make_config: Make
     """16 x 16 x 3 floats are a multiple of 256 bytes, so several batches are made at a time; 15 x 15 x 3 are not."""
     config = shapes(make_config, VARIED)
     with prepare(config, CPU) as together, prepare(config, CPU) as apart:
-        assert together._together([(0, 10)]) > 1
-        apart._together = lambda bounds: 1  # type: ignore[method-assign]
+        assert together._count_together([(0, 10)]) > 1
+        apart._count_together = lambda bounds: 1  # type: ignore[method-assign]
         assert same(batches(together, 0), batches(apart, 0))
 
 

@@ -63,7 +63,7 @@ def perspective_frame(corners: Tensor, height: int, width: int) -> Tensor:
     )
     back = back / back[:, 2:, 2:]
     # torchvision's equations are about corner pixels, and it uses their solution for edges: half a pixel further.
-    into, out = (_moved(one, sign * width / 2, sign * height / 2) for sign in (1, -1))
+    into, out = (_translate(one, sign * width / 2, sign * height / 2) for sign in (1, -1))
     return compose(out, compose(back, into))
 
 
@@ -74,7 +74,7 @@ def compose(first: Tensor, second: Tensor) -> Tensor:
     return product + first[:, :, 2:] * second[:, 2:, :]
 
 
-def _moved(one: Tensor, x: float, y: float) -> Tensor:
+def _translate(one: Tensor, x: float, y: float) -> Tensor:
     none = torch.zeros_like(one)
     return _matrix([[one, none, none + x], [none, one, none + y], [none, none, one]])
 

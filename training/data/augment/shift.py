@@ -16,8 +16,8 @@ def shift_and_flip(
 
     As torchvision's RandomHorizontalFlip, RandomVerticalFlip, and RandomCrop with symmetric padding."""
     _, height, width, _ = images.shape
-    rows, columns = shifted_places(draws, height, width, padding)
-    rows, columns = reflected(rows, height), reflected(columns, width)
+    rows, columns = shift_places(draws, height, width, padding)
+    rows, columns = reflect(rows, height), reflect(columns, width)
     if flip:
         columns = torch.where(draw_flipped(draws, "flip"), width - 1 - columns, columns)
     if vertical_flip:
@@ -25,7 +25,7 @@ def shift_and_flip(
     return gather_pixels(images, rows, columns)
 
 
-def shifted_places(draws: Draws, height: int, width: int, padding: int) -> tuple[Tensor, Tensor]:
+def shift_places(draws: Draws, height: int, width: int, padding: int) -> tuple[Tensor, Tensor]:
     """The row of each row of pixels, int64 (B, H), and the column of each column (B, W), up to ``padding`` beyond an edge."""
     span = 2 * padding + 1
     places = integers(draws.seed, "shift", draws.epoch, draws.numbers, span * span).unsqueeze(1)
@@ -48,7 +48,7 @@ def gather_pixels(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     return images.reshape(-1, channels).index_select(0, places).view(images.shape)
 
 
-def reflected(places: Tensor, size: int) -> Tensor:
+def reflect(places: Tensor, size: int) -> Tensor:
     """Places beyond an edge, mirrored back at it (the edge pixel repeats); works for any distance."""
     places = places % (2 * size)
     return torch.minimum(places, 2 * size - 1 - places)
@@ -65,7 +65,7 @@ def shift_and_flip_zero_padded(
 ) -> Tensor:
     """``shift_and_flip`` with black around the images. With ``mask`` the last channel holds classes, and 255 outside."""
     _, height, width, _ = images.shape
-    rows, columns = shifted_places(draws, height, width, padding)
+    rows, columns = shift_places(draws, height, width, padding)
     above, beside = (rows < 0) | (rows >= height), (columns < 0) | (columns >= width)
     outside = above.unsqueeze(2) | beside.unsqueeze(1)
     if flip:

@@ -27,7 +27,7 @@ def warp(
     x = (torch.arange(width, device=device) - (width - 1) / 2).view(1, 1, -1)
     y = (torch.arange(height, device=device) - (height - 1) / 2).view(1, -1, 1)
     if frame is not None:
-        x, y = _seen_through(frame.to(device, torch.float32).unsqueeze(3).unsqueeze(4), x, y)
+        x, y = _apply_frame(frame.to(device, torch.float32).unsqueeze(3).unsqueeze(4), x, y)
     x, y = x + (width - 1) / 2, y + (height - 1) / 2
     outside = share = None
     if frame is not None and padding_mode == "zeros":
@@ -36,7 +36,7 @@ def warp(
         outside = (x < -0.5) | (x > width - 0.5) | (y < -0.5) | (y > height - 0.5)
         x, y = x.clamp(0, width - 1), y.clamp(0, height - 1)
     elif frame is not None:
-        x, y = _reflected_between_edges(x, width), _reflected_between_edges(y, height)
+        x, y = _reflect_between_edges(x, width), _reflect_between_edges(y, height)
     if crop is not None:
         top, left, rows, columns = crop.to(device, torch.float32).view(-1, 4, 1, 1).unbind(1)
         # The edge of the crop repeats, as when the crop is cut out and scaled.
@@ -88,7 +88,7 @@ def rotate(images: Tensor, angles: Tensor) -> Tensor:
     return turned.permute(0, 2, 3, 1).contiguous()
 
 
-def _seen_through(frame: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+def _apply_frame(frame: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """``frame`` (B, 3, 3, 1, 1) at the places ``x`` (1, 1, W) and ``y`` (1, H, 1)."""
     (x_x, x_y, x_1), (y_x, y_y, y_1), (w_x, w_y, w_1) = (row.unbind(1) for row in frame.unbind(1))
     depth = w_x * x + w_y * y + w_1
@@ -100,7 +100,7 @@ def _share_inside(places: Tensor, size: int) -> Tensor:
     return torch.minimum(places + 1, size - places).clamp(0, 1)
 
 
-def _reflected_between_edges(places: Tensor, size: int) -> Tensor:
+def _reflect_between_edges(places: Tensor, size: int) -> Tensor:
     """Places among 0..size-1, mirrored at the outer edges of the first and last pixel, as ``grid_sample`` does it."""
     places = torch.remainder(places + 0.5, 2.0 * size)
     return (torch.minimum(places, 2 * size - places) - 0.5).clamp(0, size - 1)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from training.config import RunConfig
 from training.core import counter_rng
-from training.core.balance import balanced_draws
+from training.core.balance import draw_balanced
 from training.core.batch_plan import BatchPlan
 from training.core.losses import pixel_classes
 from training.core.splits import pick_evenly
@@ -78,7 +78,7 @@ class MicroBatches:
 class Data:
     """The samples of a run, split, and on request shuffled, varied, normalized and on the device.
 
-    The order of an epoch is ``counter_rng.permutation(seed, epoch)`` of the training samples, or of as many ``balanced_draws`` of
+    The order of an epoch is ``counter_rng.permutation(seed, epoch)`` of the training samples, or of as many ``draw_balanced`` of
     them, cut as ``plan`` says; so epoch and window number say everything about a batch.
     """
 
@@ -162,7 +162,7 @@ class Data:
             train = self.splits["train"]
             order = counter_rng.permutation(self._seed, epoch, len(train), self._targets.device).cpu()
             if self._sampling == "balanced":
-                order = balanced_draws(self.source.targets[train], self._seed, epoch)[order]
+                order = draw_balanced(self.source.targets[train], self._seed, epoch)[order]
             self._known_order = epoch, train[order]
         return self._known_order[1]
 
@@ -211,7 +211,7 @@ class Data:
     def _raw_batches(self, use: str, order: Tensor, bounds: Bounds, epoch: int | None) -> Iterator[Batch]:
         """The samples between ``bounds``. Small batches that are at hand are made several at a time, because a gather and
         a cast take as long for a hundred numbers as for ten thousand: 16 microseconds a step of a small MLP, now 2."""
-        together = self._together(bounds)
+        together = self._count_together(bounds)
         groups = [bounds[first : first + together] for first in range(0, len(bounds), together)]
         each = 1
         if epoch is not None and self._augment.mixes:
@@ -226,7 +226,7 @@ class Data:
             sizes = [end - first for first, end in group]
             yield from map(Batch, made.inputs.split(sizes), made.targets.split(sizes), made.indices.split(sizes))
 
-    def _together(self, bounds: Bounds) -> int:
+    def _count_together(self, bounds: Bounds) -> int:
         """How many batches are made at a time: as many as stay in a core's cache until they are used. One, where the
         others would lie at odd addresses, which differ with the place where a pass begins: a resumed run must compute on
         what an unbroken one computes on, to the bit."""

@@ -36,7 +36,7 @@ class Streamed:
         """One pass at a time for each ``use``; a new one ends the one before. Raises TrainingError naming a lost file."""
         by_workers = self._count and use in READ_BY_WORKERS
         read = self._from_workers(use, order, bounds) if by_workers else self._from_thread(order, bounds)
-        host = ((samples, order[first:end]) for (first, end), samples in zip(bounds, self._timed(read), strict=True))
+        host = ((samples, order[first:end]) for (first, end), samples in zip(bounds, self._time(read), strict=True))
         return (
             self._on_gpu(host)
             if self._copies
@@ -57,7 +57,7 @@ class Streamed:
             self._thread.shutdown(cancel_futures=True)
             self._thread = None
 
-    def _timed(self, batches: Iterator[Tensor]) -> Iterator[Tensor]:
+    def _time(self, batches: Iterator[Tensor]) -> Iterator[Tensor]:
         while True:
             began = time.perf_counter()
             try:
@@ -113,12 +113,12 @@ class Streamed:
                 copied = torch.cuda.Event()
                 copied.record()
             if ahead is not None:
-                yield self._arrived(*ahead)
+                yield self._await_copy(*ahead)
             ahead = raw, copied
         if ahead is not None:
-            yield self._arrived(*ahead)
+            yield self._await_copy(*ahead)
 
-    def _arrived(self, raw: RawBatch, copied: torch.cuda.Event) -> RawBatch:
+    def _await_copy(self, raw: RawBatch, copied: torch.cuda.Event) -> RawBatch:
         computing = torch.cuda.current_stream(self._device)
         computing.wait_event(copied)
         for tensor in (raw.samples, raw.numbers):

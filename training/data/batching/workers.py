@@ -192,7 +192,7 @@ class Workers(Generic[T]):
             BatchReader(self._source),
             batch_sampler=self._order,  # type: ignore[arg-type]  # whole arrays, not lists: a tenth of the pickling
             num_workers=self._count,
-            collate_fn=_unchanged,
+            collate_fn=_keep,
             worker_init_fn=partial(end_with, os.getpid(), birth(os.getpid())),
             pin_memory=self._pinned,
             multiprocessing_context=worker_context(),
@@ -212,5 +212,5 @@ def _is_of_too_many_files(error: Exception) -> bool:
     return any(words in str(error) for words in ("Too many open files", "items of ancillary data"))
 
 
-def _unchanged(batch: Any) -> Any:
+def _keep(batch: Any) -> Any:
     return batch

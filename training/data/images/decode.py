@@ -120,7 +120,7 @@ def _unpack(data: bytes, form: Form) -> NDArray[np.uint8]:
         if form.fit:
             return decode_image(image, form.height, form.width, form.channels)
         image.load()
-        return _shaped(flatten_image(image, form.channels), form)
+        return _fit(flatten_image(image, form.channels), form)
 
 
 def _unpack_pair(picture: bytes, mask: bytes, mask_name: str, form: Form) -> NDArray[np.uint8]:
@@ -145,7 +145,7 @@ def _unpack_pair(picture: bytes, mask: bytes, mask_name: str, form: Form) -> NDA
     classes = Image.fromarray(numbers)
     if form.fit:
         classes = ImageOps.fit(classes, (form.width, form.height), Image.Resampling.NEAREST)
-    return np.concatenate([_shaped(shown, form), np.asarray(classes)[..., None]], axis=2)
+    return np.concatenate([_fit(shown, form), np.asarray(classes)[..., None]], axis=2)
 
 
 @contextmanager
@@ -178,7 +178,7 @@ def open_image(stream: BinaryIO) -> Image.Image:
     return image
 
 
-def _shaped(image: Image.Image, form: Form) -> NDArray[np.uint8]:
+def _fit(image: Image.Image, form: Form) -> NDArray[np.uint8]:
     if form.fit:
         image = ImageOps.fit(image, (form.width, form.height), Image.Resampling.BILINEAR)
     elif image.size != (form.width, form.height):

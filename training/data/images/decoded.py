@@ -88,7 +88,7 @@ def _take_what_is_there(cache: ImageCache, decoded: Decoded, opening: Opening) -
         decoded.slots[lost] = cache.recognize(lost, opening.report_progress)
     recognized = int((decoded.slots[lost] >= 0).sum())
     overfull = cache.is_overfull(int((decoded.slots < 0).sum()))
-    if not overfull and _loaded(cache, decoded, opening):
+    if not overfull and _load(cache, decoded, opening):
         had = decoded.slots >= 0
         decoded.contents[had] = cache.contents(decoded.slots[had])
         return recognized
@@ -99,7 +99,7 @@ def _take_what_is_there(cache: ImageCache, decoded: Decoded, opening: Opening) -
     return 0
 
 
-def _loaded(cache: ImageCache, decoded: Decoded, opening: Opening) -> bool:
+def _load(cache: ImageCache, decoded: Decoded, opening: Opening) -> bool:
     """Read what stays in memory, if anything does; False when an image is not what was written."""
     rows = cache.rows()
     if decoded.store is None or rows is None:

@@ -131,7 +131,7 @@ class Listing:
         return f" ({self.skipped[0].path}: {self.skipped[0].reason})" if self.skipped else ""
 
     def skip(self, path: str, reason: str) -> None:
-        self.skipped.append(Skipped(shown(path), reason))
+        self.skipped.append(Skipped(show_path(path), reason))
 
 
 @lru_cache(maxsize=1)
@@ -147,7 +147,7 @@ def image_suffixes() -> frozenset[str]:
     return frozenset(suffix for suffix, name in Image.registered_extensions().items() if name in formats())
 
 
-def shown(path: str) -> str:
+def show_path(path: str) -> str:
     """``path`` as it can be printed and saved: forward slashes, undecodable bytes replaced."""
     return Path(os.fsencode(path).decode("utf-8", "replace")).as_posix()
 
@@ -165,7 +165,9 @@ def list_folder(root: Path, report_progress: ReportProgress) -> Listing:
         for entry in _entries(listing, ""):
             if entry.name not in parts:
                 listing.skip(entry.name, _stray(entry) or "not one of the folders train, val and test")
-        listing.notes.append(f"parts found: {', '.join(f'{role} in {shown(name)}' for name, role in parts.items())}")
+        listing.notes.append(
+            f"parts found: {', '.join(f'{role} in {show_path(name)}' for name, role in parts.items())}"
+        )
     for name, part in parts.items() or [("", "train")]:
         _list_part(listing, name, part)
     return listing
@@ -211,7 +213,7 @@ def _list_part(listing: Listing, name: str, part: str) -> None:
             listing.skip(path, stray)
             continue
         before = len(listing.paths), len(listing.skipped)
-        listing.groups.append((part, unicodedata.normalize("NFC", shown(entry.name))))
+        listing.groups.append((part, unicodedata.normalize("NFC", show_path(entry.name))))
         _list_class(listing, path, (_identity(listing.root / name),), {})
         if (len(listing.paths), len(listing.skipped)) == before:
             listing.skip(path, "class folder without an image")
@@ -227,7 +229,7 @@ def _list_class(
         listing.skip(folder, "a link back to a folder above it")
         return
     if identity in seen and identity != _NOWHERE:
-        listing.skip(folder, f"the same folder as {shown(seen[identity])}")
+        listing.skip(folder, f"the same folder as {show_path(seen[identity])}")
         return
     if len(above) > _MOST_LEVELS:
         listing.skip(folder, f"lies more than {_MOST_LEVELS} folders deep")

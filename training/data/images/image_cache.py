@@ -47,7 +47,7 @@ from training.data.images.image_file import (
     rewrite_records,
     row_count,
 )
-from training.data.images.recognition import recognized
+from training.data.images.recognition import recognize
 from training.data.source import ReportProgress
 
 _SPARE = 4096  # rows: small folders may change as they like
@@ -92,7 +92,7 @@ class ImageCache:
         """Where the images ``rows`` of the listing lie that ``find`` did not find, by the content of their files; -1 where
         they do not. The next ``find`` finds them."""
         slots = np.full(len(rows), -1, dtype=np.int64)
-        same = recognized(self._records, self._listing, rows, report_progress)
+        same = recognize(self._records, self._listing, rows, report_progress)
         known = same >= 0
         slots[known] = self._records["row"][same[known]]
         known &= self._identities[rows].any(1)
@@ -177,7 +177,7 @@ class ImageCache:
         self.trouble, self.refused = "", False
         since = time.monotonic()
         held = self._state
-        while not self._locked():
+        while not self._lock_folder():
             if self.trouble:
                 return False
             now = self._home.state()
@@ -192,7 +192,7 @@ class ImageCache:
         # Also when it did not have to wait: rows that others added since must neither be overwritten nor thrown away.
         return self._home.state() != self._state
 
-    def _locked(self) -> bool:
+    def _lock_folder(self) -> bool:
         """Try to get the right to add; sets ``trouble`` where nobody can."""
         try:
             self._wish.home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -253,7 +253,7 @@ class ImageCache:
     def begin_anew(self) -> None:
         """Delete what was found, because it is damaged or mostly of images that are gone."""
         self._stop_writing()
-        if self._lock is not None or self._locked():
+        if self._lock is not None or self._lock_folder():
             if self._home.state() == self._state:
                 empty(self.folder)
             else:  # somebody has just made it again, and may be reading it

@@ -109,7 +109,7 @@ class Rows:
     def read(self, slots: NDArray[np.int64], into: NDArray[np.uint8]) -> NDArray[np.int64]:
         """The rows ``slots`` in ``into`` (n, H, W, C); returns the positions that could not be had (a slot of -1 among
         them), whose content is then undefined."""
-        rows = self._mapped()
+        rows = self._map_rows()
         if rows is None:
             return np.arange(len(slots))
         np.take(rows, slots, axis=0, out=into, mode="clip")  # one call: it does not wait for the interpreter row by row
@@ -134,7 +134,7 @@ class Rows:
                 return
             self._map.madvise(mmap.MADV_DONTNEED)
 
-    def _mapped(self) -> NDArray[np.uint8] | None:
+    def _map_rows(self) -> NDArray[np.uint8] | None:
         size = len(self._checksums) * self.place.row
         if not size:
             return None  # asked for nothing, mmap would map all there is

@@ -20,7 +20,7 @@ from training.data.batching.workers import new_pixels
 from training.data.images.cache_room import note_use, remove
 from training.data.images.decode import DifferentSize, Form, outcome, own_size
 from training.data.images.decoded import DAMAGED, Decoded, cache_for, decode_listing
-from training.data.images.folder import Files, Listing, shown
+from training.data.images.folder import Files, Listing, show_path
 from training.data.images.image_cache import ImageCache
 from training.data.images.masks import MaskForm
 from training.data.source import Opening, Reading, Source
@@ -151,10 +151,10 @@ class Images(Source):
             index = int(numbers[row])
             became = outcome(self._files[index], self._form)
             if not isinstance(became, tuple):
-                raise self._lost(index, str(became) or "has another size than before") from became
+                raise self._explain_loss(index, str(became) or "has another size than before") from became
             pictures[row], digest = became
             if self.digests is not None and digest != self.digests[index].tobytes():
-                raise self._lost(index, "its content has changed")
+                raise self._explain_loss(index, "its content has changed")
         return shared
 
     def _not_cached(self, numbers: NDArray[np.int64], pictures: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -177,19 +177,19 @@ class Images(Source):
     def take_notices(self) -> list[Notice]:
         return [self._notices.popleft() for _ in range(len(self._notices))]
 
-    def _lost(self, index: int, reason: str) -> TrainingError:
+    def _explain_loss(self, index: int, reason: str) -> TrainingError:
         if not self._files.root.is_dir():
             return TrainingError(
-                f"The folder of the images, {shown(str(self._files.root))}, is gone.",
+                f"The folder of the images, {show_path(str(self._files.root))}, is gone.",
                 "Put it back, or reconnect its drive, and resume the run.",
             )
         return TrainingError(
-            f"{shown(str(self._files.root / self._files.paths[index]))} is not the image it was when the run began ({reason}).",
+            f"{show_path(str(self._files.root / self._files.paths[index]))} is not the image it was when the run began ({reason}).",
             "Put the file back as it was and resume the run, or start a new run with the files as they are.",
         )
 
     def name(self, index: int) -> str:
-        return shown(self._files.paths[index])
+        return show_path(self._files.paths[index])
 
     def read_all(self) -> Tensor:
         whole = super().read_all() if self._store is None else self._store

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 
 from training.config.sections.data.images import IMAGE_FOLDERS, MASK_FOLDERS
 from training.core.readers.image_reading import SYSTEM_NAME
-from training.data.images.folder import ROLES, Listing, list_tree, shown
+from training.data.images.folder import ROLES, Listing, list_tree, show_path
 from training.data.source import ReportProgress
 from training.errors import InputError
 
@@ -31,13 +31,13 @@ def list_pairs(root: Path, report_progress: ReportProgress) -> Listing:
         list_tree(pictures, part, images_folder)
         list_tree(masks, part, masks_folder)
     folders = [(images_folder, masks_folder) for _, images_folder, masks_folder in places]
-    paired = _paired(pictures, masks, folders)
+    paired = _pair_up(pictures, masks, folders)
     if not paired.paths:
         raise InputError(f"{root} holds no image with a mask of the same name{paired.first_skipped}.", _ADVICE)
     if all(part != "train" for part, _ in paired.groups):
         raise InputError(f"{root} has no folder train.", "Add one, or choose another folder.")
     if len(places) > 1:
-        paired.notes.append(f"parts found: {', '.join(f'{part} in {shown(images)}' for part, images, _ in places)}")
+        paired.notes.append(f"parts found: {', '.join(f'{part} in {show_path(images)}' for part, images, _ in places)}")
     return paired
 
 
@@ -75,14 +75,14 @@ def _folders(root: Path, folder: str) -> list[str]:
         raise InputError(f"{root / folder} cannot be read: {error.strerror or error}.", _ADVICE) from error
 
 
-def _paired(pictures: Listing, masks: Listing, folders: list[tuple[str, str]]) -> Listing:
+def _pair_up(pictures: Listing, masks: Listing, folders: list[tuple[str, str]]) -> Listing:
     """The images that have a mask; ``folders`` are those of each group."""
     rows: dict[tuple[int, Key], int] = {}
     skipped = [*pictures.skipped, *masks.skipped]
     for row, (path, owner) in enumerate(zip(masks.paths, masks.owners, strict=True)):
         key = owner, _key(path, folders[owner][1])
         if key in rows:
-            masks.skip(path, f"a second mask beside {shown(masks.paths[rows[key]])}")
+            masks.skip(path, f"a second mask beside {show_path(masks.paths[rows[key]])}")
         else:
             rows[key] = row
     of_image: list[tuple[int, int]] = []
@@ -90,7 +90,7 @@ def _paired(pictures: Listing, masks: Listing, folders: list[tuple[str, str]]) -
     for row, (path, owner) in enumerate(zip(pictures.paths, pictures.owners, strict=True)):
         mask = _mask_of(rows, owner, _key(path, folders[owner][0]))
         if mask is None:
-            pictures.skip(path, f"has no mask of its name in {shown(folders[owner][1])}")
+            pictures.skip(path, f"has no mask of its name in {show_path(folders[owner][1])}")
         else:
             of_image.append((row, mask))
             used.add(mask)

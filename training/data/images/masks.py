@@ -124,7 +124,7 @@ def read_class_list(path: Path) -> ClassList:
         words = [word for word in re.split(r"[\s,;]+", line.strip()) if word]
         if not words or words[0].startswith("#") or (not names and [word.lower() for word in words] in _HEADERS):
             continue
-        name, color = _parted(words)
+        name, color = _split_line(words)
         if color is not None and max(color) > 255:
             raise _wrong(path, number, f"has a color beyond 255: {escape_unprintable(line, 80)}")
         if name in names:
@@ -140,7 +140,7 @@ def read_class_list(path: Path) -> ClassList:
     return ClassList(tuple(names), tuple(colors))
 
 
-def _parted(words: list[str]) -> tuple[str, Color | None]:
+def _split_line(words: list[str]) -> tuple[str, Color | None]:
     """Name and color of a line."""
     for numbers, rest in ((words[-3:], words[:-3]), (words[:3], words[3:])):
         if rest and len(numbers) == 3 and all(_NUMBERS.fullmatch(word) for word in numbers):

@@ -22,7 +22,7 @@ _AT_ONCE = 256
 _UNREADABLE = bytes(32)
 
 
-def recognized(
+def recognize(
     records: NDArray[Any], listing: Listing, rows: NDArray[np.int64], report_progress: ReportProgress
 ) -> NDArray[np.int64]:
     """The newest of ``records`` with the content of each file ``rows`` of the listing, -1 where there is none.

@@ -20,9 +20,9 @@ from training.data.images.images import Images, Opened, choose_form, digest_labe
 from training.data.source import Opening
 from training.data.tables.columns import (
     dense_codes,
-    given_parts,
     number_rows,
     predicts_last,
+    read_parts,
     require_numbers,
     target_kind,
 )
@@ -129,7 +129,7 @@ def _list(
     listing = Listing(Path(dataset.images) if dataset.images else Path(dataset.path).parent)
     parts = ["train"] * frame.height
     if dataset.split_column:
-        for part, members in given_parts(frame.get_column(dataset.split_column)).items():
+        for part, members in read_parts(frame.get_column(dataset.split_column)).items():
             for row in members.tolist():
                 parts[row] = part
     listing.groups = [(part, "") for part in dict.fromkeys(parts)]

@@ -78,13 +78,13 @@ class Packed(Source):
             try:
                 content = self._read(self._place)
             except InputError as error:
-                raise self._changed() from error
+                raise self._explain_change() from error
             if content.digest != self._digest:
-                raise self._changed()
+                raise self._explain_change()
             self._pixels = content.pixels
         return torch.from_numpy(np.ascontiguousarray(self._pixels[indices.numpy()]))
 
-    def _changed(self) -> TrainingError:
+    def _explain_change(self) -> TrainingError:
         return TrainingError(f"{self._place} was good when the run began, but has changed.", _AGAIN)
 
     def read_all(self) -> Tensor:

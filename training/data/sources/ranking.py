@@ -12,7 +12,7 @@ from torch import Tensor
 from training.config.sections.data.tables import RankingDataset
 from training.data.source import Opening, Source
 from training.data.sources.table import load, without_gaps
-from training.data.tables.columns import dense_codes, find_roles, given_parts, require_numbers
+from training.data.tables.columns import dense_codes, find_roles, read_parts, require_numbers
 from training.data.tables.features import Features, encode
 from training.errors import InputError, pluralize
 from training.facts import Layout, Target
@@ -89,7 +89,7 @@ def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
     ranks = torch.from_numpy(frame.get_column(roles.targets[0]).to_numpy().astype(np.float32))
     parts = {"train": torch.arange(len(kept))}
     if dataset.split_column:
-        parts = _parts_of_queries(given_parts(frame.get_column(dataset.split_column)), places, dataset.split_column)
+        parts = _parts_of_queries(read_parts(frame.get_column(dataset.split_column)), places, dataset.split_column)
     columns = dict(zip(frame.columns, frame.get_columns(), strict=True))
     del frame
     return Queries(

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from training.config.sections.data.images import SegmentationDataset
 from training.data.images.decode import MAX_BYTES, Unusable, open_image
-from training.data.images.folder import Listing, shown
+from training.data.images.folder import Listing, show_path
 from training.data.images.images import Images, Opened, choose_form, open_images
 from training.data.images.mask_folder import list_pairs
 from training.data.images.masks import ClassList, MaskForm, NoMask, indices, read_class_list
@@ -39,7 +39,7 @@ class Seen:
     highest: NDArray[np.int16]
     white: NDArray[np.bool_]
 
-    def only(self, rows: NDArray[np.int64]) -> Seen:
+    def select(self, rows: NDArray[np.int64]) -> Seen:
         return Seen(self.values, self.highest[rows], self.white[rows])
 
 
@@ -51,7 +51,7 @@ class Segmentation(Images):
         the pixels of others."""
         super().__init__(opened, classes, torch.zeros(len(opened.good), 0, dtype=torch.int64), told.encode())
         self.target = "mask"
-        self._seen = None if seen is None else seen.only(opened.good)
+        self._seen = None if seen is None else seen.select(opened.good)
         self._ignore = ignore
         self._black_and_white = False
         if "train" not in self.parts:
@@ -92,14 +92,14 @@ class Segmentation(Images):
         return self
 
     def read(self, indices: Tensor) -> Tensor:
-        return self._known(super().read(indices))
+        return self._ignore_unknown(super().read(indices))
 
     def read_all(self) -> Tensor:
         stored = self._store is not None
         samples = super().read_all()
-        return self._known(samples) if stored else samples  # else ``read`` has made them so
+        return self._ignore_unknown(samples) if stored else samples  # else ``read`` has made them so
 
-    def _known(self, samples: Tensor) -> Tensor:
+    def _ignore_unknown(self, samples: Tensor) -> Tensor:
         """``samples`` whose pixels of classes that ``fit`` took away are ignored; in place, once."""
         if self._black_and_white:  # decoded as indices, of which 255 stood for no class
             masks = samples[..., -1]
@@ -181,4 +181,4 @@ def _values(mask: Path) -> set[int]:
 
 def _first(listing: Listing) -> str:
     skipped = listing.skipped
-    return f" ({shown(skipped[-1].path)}: {skipped[-1].reason})" if skipped else ""
+    return f" ({show_path(skipped[-1].path)}: {skipped[-1].reason})" if skipped else ""

@@ -15,7 +15,7 @@ from torch import Tensor
 from training.config.sections.data.tables import TableDataset, TableSection
 from training.core.readers.table_reading import group_numbers
 from training.data.source import Opening, Source
-from training.data.tables.columns import dense_codes, find_roles, given_parts, number_rows, require_numbers, target_kind
+from training.data.tables.columns import dense_codes, find_roles, number_rows, read_parts, require_numbers, target_kind
 from training.data.tables.features import Features, encode
 from training.data.tables.table_file import read_table
 from training.data.tables.targets import require_trained_classes
@@ -67,7 +67,7 @@ def open_table(dataset: TableDataset, opening: Opening) -> Table:
     target = target_kind(frame, roles.targets, dataset.task)
     frame, rows, more = without_gaps(frame, roles.targets)
     names, targets = _targets(frame, roles.targets, target)
-    parts = given_parts(frame.get_column(dataset.split_column)) if dataset.split_column else None
+    parts = read_parts(frame.get_column(dataset.split_column)) if dataset.split_column else None
     groups = group_numbers(frame.get_column(dataset.group_column)) if dataset.group_column else None
     columns = dict(zip(frame.columns, frame.get_columns(), strict=True))
     del frame

@@ -19,11 +19,11 @@ from training.data.images.folder import ROLES
 from training.data.tables.odd_cells import (
     MOST_WHOLE_CLASSES,
     are_amounts,
+    explain_mixed,
     first_odd,
     has_decimal_commas,
     is_mistaken,
     is_mixed,
-    mixed,
 )
 from training.data.tables.table_file import UNNAMED, Sort, require_columns, sort_of
 from training.errors import InputError
@@ -74,10 +74,10 @@ def find_roles(frame: pl.DataFrame, dataset: TableSection) -> Roles:
             "dataset.features: no column is left to predict from; choose another target, or leave out less."
         )
     sorts = {name: sort_of(frame.get_column(name)) for name in features}
-    notes += _judged_mixed(frame, sorts, dataset)
+    notes += _judge_mixed(frame, sorts, dataset)
     _require_usable(frame, sorts, dataset)
     coded = tuple(name for name in features if name in dataset.categorical or sorts[name] in ("string", "date", "bool"))
-    notes += _said_of_little_use(frame, features, sorts)
+    notes += _note_little_use(frame, features, sorts)
     coarse = [name for name in (*targets, *features) if _is_coarse(frame.get_column(name))]
     notes += _notes_of(
         {"differs only in its last digits, which float32 rounds; subtract what all have in common": coarse}
@@ -90,7 +90,7 @@ def predicts_last(target: str) -> str:
     return f"predicts the last column, '{escape_unprintable(target, 60)}'; dataset.targets chooses another"
 
 
-def _judged_mixed(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableSection) -> list[str]:
+def _judge_mixed(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableSection) -> list[str]:
     """What to say of columns of numbers and other text that are categories; raises InputError where they are mistakes."""
     columns = [
         frame.get_column(name) for name, sort in sorts.items() if sort == "string" and name not in dataset.categorical
@@ -100,7 +100,7 @@ def _judged_mixed(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableSec
     commas = has_decimal_commas(dataset)
     mistaken = [column for column in columns if is_mistaken(column, commas, mostly_different(column))]
     if mistaken:
-        raise mixed(mistaken, dataset, commas)
+        raise explain_mixed(mistaken, dataset, commas)
     notes = []
     for column in columns:
         if is_mixed(column, commas):
@@ -141,7 +141,7 @@ def _require_usable(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableS
         )
 
 
-def _said_of_little_use(frame: pl.DataFrame, features: tuple[str, ...], sorts: dict[str, Sort]) -> list[str]:
+def _note_little_use(frame: pl.DataFrame, features: tuple[str, ...], sorts: dict[str, Sort]) -> list[str]:
     """Columns that tell nothing of one row that they do not tell of all, or name or number each row."""
     if frame.height < _FEW_ROWS:
         return []
@@ -295,7 +295,7 @@ def _is_twofold(column: pl.Series, sort: Sort) -> bool:
     return bool(((column == 0) | (column == 1)).drop_nulls().all())
 
 
-def given_parts(column: pl.Series) -> dict[str, Tensor]:
+def read_parts(column: pl.Series) -> dict[str, Tensor]:
     """The parts that a column of train, validation and test gives; raises InputError for other words."""
     words = column.cast(pl.String).str.to_lowercase().fill_null("").to_list()
     foreign = sorted({word for word in words if word not in PARTS})

@@ -60,7 +60,7 @@ def first_odd(column: pl.Series, decimal_comma: bool) -> tuple[int, str]:
     return row, str(column[row])
 
 
-def mixed(columns: Sequence[pl.Series], dataset: TableSection, decimal_comma: bool) -> InputError:
+def explain_mixed(columns: Sequence[pl.Series], dataset: TableSection, decimal_comma: bool) -> InputError:
     """What there is to say of ``columns``, all of which are mistaken."""
     row, text = first_odd(columns[0], decimal_comma)
     odd = [text for column in columns for text in _odd_texts(column, decimal_comma)]

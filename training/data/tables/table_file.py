@@ -63,10 +63,10 @@ def how_written(path: Path, separator: str) -> tuple[str, bool] | None:
     reads it."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    return None if head[:4] == b"PAR1" else _written(_start(escape_unprintable(str(path), 300), head), separator)
+    return None if head[:4] == b"PAR1" else _find_format(_start(escape_unprintable(str(path), 300), head), separator)
 
 
-def found_schema(path: Path, marks: Iterable[str], written: tuple[str, bool] | None) -> pl.Schema:
+def find_schema(path: Path, marks: Iterable[str], written: tuple[str, bool] | None) -> pl.Schema:
     """The names and types that polars itself finds in a file; ``written`` is what ``how_written`` says of it."""
     scan = pl.scan_parquet(path, glob=False) if written is None else _scan_csv(path, *written, marks)
     return scan.collect_schema()
@@ -107,7 +107,7 @@ def _read_parquet(path: Path, shown: str, rows: int | None) -> pl.DataFrame:
         schema = scan.collect_schema()
         count = int(scan.select(pl.len()).collect().item())
         _require_room(shown, min(count, rows or count) * len(schema) * _CELL)
-        frame = _collected(scan, rows)
+        frame = _collect(scan, rows)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _unfit(shown, f"cannot be read as Parquet ({_first_line(error)}); write it again.") from None
     return plain_columns(frame, ())
@@ -119,11 +119,11 @@ def _read_csv(
     start = _start(shown, head)
     if "\r" in start and "\n" not in start:
         raise _unfit(shown, "ends its lines with carriage returns alone; save it with usual line ends.")
-    between, decimal_comma = _written(start, separator)
+    between, decimal_comma = _find_format(start, separator)
     names = _header(shown, start, between)
     _require_room(shown, _READING * path.stat().st_size if rows is None else 0)
     try:
-        frame = _collected(_scan_csv(path, between, decimal_comma, marks, rows), rows)
+        frame = _collect(_scan_csv(path, between, decimal_comma, marks, rows), rows)
     except (pl.exceptions.PolarsError, OSError) as error:
         _require_even_rows(path, shown, names, between)
         if "utf-8" in str(error):
@@ -164,7 +164,7 @@ def _require_no_zero_bytes(frame: pl.DataFrame, shown: str) -> None:
             raise _unfit(shown, why)
 
 
-def _collected(scan: pl.LazyFrame, rows: int | None) -> pl.DataFrame:
+def _collect(scan: pl.LazyFrame, rows: int | None) -> pl.DataFrame:
     return (scan if rows is None else scan.head(rows)).collect(engine="streaming")
 
 
@@ -172,7 +172,7 @@ def _start(shown: str, head: bytes) -> str:
     return _text(shown, head).lstrip("\r\n")  # polars passes over empty lines, too
 
 
-def _written(start: str, separator: str) -> tuple[str, bool]:
+def _find_format(start: str, separator: str) -> tuple[str, bool]:
     between = _SEPARATORS.get(separator) or _likely_separator(start)
     return between, between != "," and _has_decimal_commas(start, between)
 

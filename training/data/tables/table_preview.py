@@ -25,7 +25,7 @@ def preview_table(dataset: TableSection | ImageTableDataset) -> dict[str, Any]:
     if isinstance(dataset, ImageTableDataset):
         return _preview_image_table(dataset)
     frame = read_table(Path(dataset.path), dataset.missing_marks, dataset.separator, _LOOKED_AT)
-    return _told(frame, _roles(frame, dataset))
+    return _make_preview(frame, _roles(frame, dataset))
 
 
 def _preview_image_table(dataset: ImageTableDataset) -> dict[str, Any]:
@@ -38,10 +38,10 @@ def _preview_image_table(dataset: ImageTableDataset) -> dict[str, Any]:
     except InputError:  # said where the dataset is opened
         roles |= {name: "target" for name in dataset.targets if name in roles}
     roles |= {name: role for name, role in ((dataset.split_column, "split"), (dataset.group_column, "group")) if name}
-    return _told(frame, roles)
+    return _make_preview(frame, roles)
 
 
-def _told(frame: pl.DataFrame, roles: dict[str, str]) -> dict[str, Any]:
+def _make_preview(frame: pl.DataFrame, roles: dict[str, str]) -> dict[str, Any]:
     some = set(sorted(frame.columns, key=lambda name: roles.get(name) != "target")[:_COLUMNS])
     shown = [name for name in frame.columns if name in some]
     return {

@@ -53,7 +53,7 @@ class TextFiles:
         """
         digest = hashlib.sha256()
         waiting = ""
-        for text in self._decoded(digest, read):
+        for text in self._decode_files(digest, read):
             waiting += text
             cut = _last_cut(waiting)
             if not cut and len(waiting) > _MOST_WITHOUT_LINE:
@@ -70,7 +70,7 @@ class TextFiles:
             )
         self.digest = found
 
-    def _decoded(self, digest: hashlib._Hash, read: Callable[[int], None]) -> Iterator[str]:
+    def _decode_files(self, digest: hashlib._Hash, read: Callable[[int], None]) -> Iterator[str]:
         left = self.most
         for number, path in enumerate(self.paths):
             ending = "\n"
@@ -102,12 +102,12 @@ class TextFiles:
                         raise self._undecodable(path, error, done) from None
                     except UnicodeError:  # without a place: UTF-16 whose first bytes are not its mark
                         raise InputError(
-                            f"{self.setting}: {_shown(path)} does not begin as {self.encoding} text does.",
+                            f"{self.setting}: {_show(path)} does not begin as {self.encoding} text does.",
                             "Save it as UTF-8, or choose its encoding (dataset.encoding).",
                         ) from None
                     if "\0" in text:
                         raise InputError(
-                            f"{self.setting}: {_shown(path)} holds zero bytes, so it is no {self.encoding} text.",
+                            f"{self.setting}: {_show(path)} holds zero bytes, so it is no {self.encoding} text.",
                             "Choose a text file, or its encoding (dataset.encoding).",
                         )
                     yield data, text
@@ -115,7 +115,7 @@ class TextFiles:
                         return
         except OSError as error:
             raise InputError(
-                f"{self.setting}: {_shown(path)} cannot be read: {error.strerror or error}.", "Choose another file."
+                f"{self.setting}: {_show(path)} cannot be read: {error.strerror or error}.", "Choose another file."
             ) from error
 
     def _undecodable(self, path: Path, error: UnicodeDecodeError, done: int) -> InputError:
@@ -123,7 +123,7 @@ class TextFiles:
         with open_file(path, _MOST_BYTES) as stream:
             other = _MARKS.get(stream.read(2), "latin-1")
         return InputError(
-            f"{self.setting}: {_shown(path)} is no {self.encoding} text: byte 0x{error.object[error.start]:02X} at place "
+            f"{self.setting}: {_show(path)} is no {self.encoding} text: byte 0x{error.object[error.start]:02X} at place "
             f"{place:,} does not fit.",
             f"Save it as UTF-8, or choose its encoding (dataset.encoding), for example {other}.",
         )
@@ -134,13 +134,13 @@ def find_text(root: Path, encoding: str, setting: str, most: int | None = None) 
     excepted. Raises InputError when there is none."""
     if not root.is_dir():
         if not root.is_file():
-            raise InputError(f"{setting}: {_shown(root)} is no file or folder.", "Choose a text file.")
+            raise InputError(f"{setting}: {_show(root)} is no file or folder.", "Choose a text file.")
         return TextFiles(root, [root], encoding, setting, most)
     try:
         found = list_texts(root)
     except OSError as error:
         raise InputError(
-            f"{setting}: {_shown(root)} cannot be read: {error.strerror or error}.", "Choose another folder."
+            f"{setting}: {_show(root)} cannot be read: {error.strerror or error}.", "Choose another folder."
         ) from error
     files = TextFiles(root, [], encoding, setting, most)
     for path in found[:_MOST_FILES]:
@@ -152,7 +152,7 @@ def find_text(root: Path, encoding: str, setting: str, most: int | None = None) 
             files.paths.append(path)
     if not files.paths:
         raise InputError(
-            f"{setting}: {_shown(root)} holds no .txt file with text.", "Choose a text file or another folder."
+            f"{setting}: {_show(root)} holds no .txt file with text.", "Choose a text file or another folder."
         )
     return files
 
@@ -190,5 +190,5 @@ def _name(path: Path, root: Path) -> str:
     return escape_unprintable(path.relative_to(root).as_posix(), 300)
 
 
-def _shown(path: Path) -> str:
+def _show(path: Path) -> str:
     return escape_unprintable(str(path), 300)

@@ -123,7 +123,7 @@ def species(place: Path, dataset: KnownSetSection) -> Listed:
     version = dataset.name.removeprefix("INaturalist")
     version = {"2021": "2021_train", "2021Mini": "2021_train_mini"}.get(version, version)
     if not version.startswith("2021"):
-        return grouped_folders(place, version, ".jpg", version != "2017")
+        return list_grouped_folders(place, version, ".jpg", version != "2017")
     listed = class_folders(place, version, ".jpg")
     if (place / "2021_valid").exists():
         held = class_folders(place, "2021_valid", ".jpg")
@@ -134,7 +134,7 @@ def species(place: Path, dataset: KnownSetSection) -> Listed:
 
 def characters(place: Path, dataset: KnownSetSection) -> Listed:
     """Those of the alphabets to learn from: the makers' others have no character in common with them."""
-    return grouped_folders(place, "images_background", ".png", False)
+    return list_grouped_folders(place, "images_background", ".png", False)
 
 
 def people(place: Path, dataset: KnownSetSection) -> Listed:
@@ -187,7 +187,7 @@ def faces(place: Path) -> tuple[Listed, Tensor]:
     return listed, torch.from_numpy(table.astype(np.float32))
 
 
-def grouped_folders(place: Path, folder: str, ending: str, numbered: bool) -> Listed:
+def list_grouped_folders(place: Path, folder: str, ending: str, numbered: bool) -> Listed:
     """Folders of classes in folders of groups, in the order of their paths, or of the numbers that the classes are called."""
     groups = {name: entries(place / folder / name, Path.is_dir) for name in entries(place / folder, Path.is_dir)}
     names = [f"{group}/{name}" for group, within in groups.items() for name in within]

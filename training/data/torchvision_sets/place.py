@@ -25,12 +25,12 @@ def bring(dataset: KnownSetSection, known: KnownSet, opening: Opening, begun: Pa
     root = root_of(dataset)
     places = [begun] if begun else list(dict.fromkeys((root / known.folder, root)))
     for place in places:
-        if not _wanted(dataset, known, place):
+        if not _list_wanted(dataset, known, place):
             return place
     place = next(
         (place for place in places if any((place / remote.name).exists() for remote in known.files)), places[0]
     )
-    missing = _wanted(dataset, known, place)
+    missing = _list_wanted(dataset, known, place)
     absent = [remote for remote in missing if not (place / remote.name).exists()]
     if absent:
         _require_download(dataset, known, place, absent, opening)
@@ -56,7 +56,7 @@ def bring(dataset: KnownSetSection, known: KnownSet, opening: Opening, begun: Pa
     return place
 
 
-def _wanted(dataset: KnownSetSection, known: KnownSet, place: Path) -> list[Remote]:
+def _list_wanted(dataset: KnownSetSection, known: KnownSet, place: Path) -> list[Remote]:
     """What is still to be fetched or unpacked. Where the rest lies already, an extra part is left where it is unless
     the settings ask for it."""
     missing = [remote for remote in known.files if not _is_there(place, remote)]

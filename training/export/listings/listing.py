@@ -143,7 +143,7 @@ def _loop(bundle: ExportBundle, facts: dict[str, Any]) -> dict[str, Any]:
     given = f"{'teacher: nn.Module, ' * facts['distils']}samples: Tensor, {facts['truth']}: Tensor"
     passed = f"{'teacher, ' * facts['distils']}samples, {facts['truth']}{', train' * bool(facts['mixed'])}"
     augmented = f"training_batch({passed}, batch, %s)" if facts["augmented"] else "batch_of(batch)"
-    drawn = "[balanced_draws(classes[train].cpu(), SEED, %s)]" if facts["alike"] else ""
+    drawn = "[draw_balanced(classes[train].cpu(), SEED, %s)]" if facts["alike"] else ""
     order = f"train{drawn}[permutation(SEED, %s, len(train))]"
     first = "pixels.permute(0, 3, 1, 2)" + CONTIGUOUS * (not facts["channels_last"])
     worst = "-math.inf" if config.maximize else "math.inf"

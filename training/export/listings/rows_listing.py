@@ -15,7 +15,7 @@ from training.data.source import Opening
 from training.data.sources.table import load
 from training.data.sources.text import token_kind
 from training.data.tables.columns import PARTS, find_roles
-from training.data.tables.table_file import found_schema, how_written
+from training.data.tables.table_file import find_schema, how_written
 from training.export.bundle import ExportBundle
 from training.export.listings.prepared_tensors import looking_again, open_again
 from training.export.listings.task_listing import TRUTH
@@ -74,7 +74,7 @@ def describe_table(bundle: ExportBundle, dataset: TableDataset) -> Described:
         frame, _, _ = load(dataset, Opening(check=False))
         roles = find_roles(frame, dataset)
         written = how_written(Path(dataset.path), dataset.separator)
-        found = found_schema(Path(dataset.path), dataset.missing_marks, written)
+        found = find_schema(Path(dataset.path), dataset.missing_marks, written)
         words = _part_words(frame, dataset.split_column)
     features = {
         name: list(known.codes[place]) if known.categories and known.categories[place] else None
