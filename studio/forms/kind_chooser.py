@@ -7,20 +7,12 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from studio.forms.field_row import ResetDot
 from studio.forms.fix_link import FixLink
-from studio.forms.messages import kind_sentence
+from studio.forms.messages import KIND_TITLES, kind_sentence
 from studio.state.drafts.setting_specs import default_kind
 from studio.theme import SPACING, set_invalid
 from studio.widgets import ComboBox, label
 from training import catalog
 from training.errors import Problem
-
-TITLES = {
-    "dataset": "Dataset type",
-    "model": "Architecture",
-    "objective": "Task",
-    "optimizer": "Optimizer",
-    "schedule": "LR scheduler",
-}
 
 
 class KindChooser(QWidget):
@@ -44,13 +36,13 @@ class KindChooser(QWidget):
             self.combo.addItem(entry.title, entry.kind)
             self.combo.setItemData(self.combo.count() - 1, entry.summary, Qt.ItemDataRole.ToolTipRole)
         self.combo.setMinimumWidth(200)
-        self.combo.setAccessibleName(TITLES[section])
-        self.title = label(TITLES[section], "field")
+        self.combo.setAccessibleName(KIND_TITLES[section])
+        self.title = label(KIND_TITLES[section], "field")
         self.title.setToolTip(self.path)
         self.title.setFixedWidth(label_width)
         self.title.setBuddy(self.combo)
         default = catalog.entry(section, default_kind(section)).title
-        self._dot = ResetDot(TITLES[section], default)
+        self._dot = ResetDot(KIND_TITLES[section], default)
         self._summary = label("", "help", wrap=True)
         self._problem = label("", "problem", wrap=True)
         self._problem.hide()

@@ -7,13 +7,22 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from studio.state.drafts.setting_specs import kinds, specs
+from studio.state.drafts.setting_specs import RUN, kinds, specs
+from studio.state.formats import kind_title
 from studio.widgets import format_number
 from training import catalog
+from training.config.diff import Change
 from training.config.field_spec import FieldSpec
 from training.config.run import SECTIONS
 from training.errors import Problem
 
+KIND_TITLES = {
+    "dataset": "Dataset type",
+    "model": "Architecture",
+    "objective": "Task",
+    "optimizer": "Optimizer",
+    "schedule": "LR scheduler",
+}
 _NAMED = ("dataset", "model", "objective")  # sections whose kinds other sections' sentences name
 
 
@@ -72,6 +81,39 @@ def with_title(title: str, message: str) -> str:
         return as_sentence(message)
     first = message.partition(" ")[0]
     return f"{title}: {message if first[1:].lower() != first[1:] else message[:1].lower() + message[1:]}"  # U-Net, GPT
+
+
+def title_of(change: Change, kind_of: KindOf) -> str:
+    """What the forms call the setting that changed; ``kind_of`` says the kinds after the change."""
+    section, _, name = change.path.rpartition(".")
+    if name == "kind":
+        return KIND_TITLES[section]
+    spec = _spec_of(change, kind_of)
+    return spec.title if spec else change.path
+
+
+def tell_value(change: Change, kind_of: KindOf, value: Any) -> str:
+    """``value`` of the setting that changed, as its form shows it."""
+    section, _, name = change.path.rpartition(".")
+    if name == "kind":
+        return kind_title(section, str(value))
+    spec = _spec_of(change, kind_of)
+    return format_value(value, spec) if spec else str(value)
+
+
+def tell_change(change: Change, kind_of: KindOf) -> str:
+    """``Learning rate: 0.001 → 0.003``; without the old value where another kind brings the setting."""
+    old, new = (tell_value(change, kind_of, value) for value in (change.old, change.new))
+    came = change.old is None and (spec := _spec_of(change, kind_of)) is not None and not spec.optional
+    return f"{title_of(change, kind_of)}: {new if came else f'{old} → {new}'}"
+
+
+def _spec_of(change: Change, kind_of: KindOf) -> FieldSpec | None:
+    section = change.path.rpartition(".")[0]
+    if section not in SECTIONS:
+        return specs(RUN).get(change.path)
+    by_kind = _settings().get(change.path, {})
+    return by_kind.get(kind_of(section)) or next(iter(by_kind.values()), None)
 
 
 def problem_sentence(problem: Problem, spec: FieldSpec, value: Any) -> str:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from studio.forms.kind_chooser import TITLES
+from studio.forms.messages import KIND_TITLES
 from studio.forms.section_form import SectionForm
 from studio.theme import icon, set_property
 from studio.widgets import label
@@ -36,7 +36,7 @@ def _texts(form: SectionForm) -> Iterable[tuple[str, str, str]]:
     if form.chooser:
         entries = catalog.entries(form.section)
         rest = " ".join(f"{entry.title} {entry.kind} {entry.summary} {entry.also}" for entry in entries)
-        yield form.chooser.path, f"{TITLES[form.section]} {form.heading}", f"{rest} kind"
+        yield form.chooser.path, f"{KIND_TITLES[form.section]} {form.heading}", f"{rest} kind"
     for path, row in form.rows().items():
         spec = row.spec
         choices = " ".join([*spec.choices, *map(spec.label, spec.choices)])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+
 from PySide6.QtWidgets import QWidget
 
-from studio.panels.sheet_view import telling
-from studio.state.formats import format_number
+from studio.forms.messages import KindOf, tell_value, title_of
+from studio.panels.sheet_view import kinds_of, telling
 from studio.widgets import Card, KeyValueTable, label
 from training.config import RunConfig
 from training.config.diff import Change, diff
@@ -34,17 +37,14 @@ class ConfigView(Card):
             return
         found = telling(diff(RunConfig(), config))
         changes = [change for change in found if change.path != "name" and change.new is not None]
-        self._table.set_rows([(change.path, _format(change)) for change in changes])
+        kind_of = kinds_of(config)
+        titles = Counter(title_of(change, kind_of) for change in changes)
+        self._table.set_rows([_row(change, kind_of, titles) for change in changes])
         self._note.setText("" if changes else "Everything is at its default.")
         self._note.setVisible(not changes)
 
 
-def _format(change: Change) -> str:
-    value = change.new
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, float):
-        return format_number(value)
-    if isinstance(value, list):
-        return ", ".join(str(item) for item in value)
-    return str(value)
+def _row(change: Change, kind_of: KindOf, titles: Mapping[str, int]) -> tuple[str, str]:
+    title = title_of(change, kind_of)
+    section = change.path.partition(".")[0]
+    return f"{title} ({section})" if titles[title] > 1 else title, tell_value(change, kind_of, change.new)

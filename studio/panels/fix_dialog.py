@@ -8,13 +8,14 @@ from typing import Any
 
 from PySide6.QtWidgets import QDialog, QWidget
 
-from studio.panels.sheet_view import SheetView
+from studio.forms.messages import tell_change
+from studio.panels.sheet_view import SheetView, kinds_of
 from studio.state.context import AppContext
 from studio.state.runs.way_on import START_OVER
 from studio.theme import SPACING, Tone
 from studio.widgets import STRETCH, Banner, button, hbox, label, scroll_area, vbox
 from training.config import RunConfig, apply_overrides, parse_config
-from training.config.diff import Change, diff
+from training.config.diff import diff
 from training.config.files import config_data, overrides_of
 from training.config.rules.resume_plan import ResumePlan, make_plan
 from training.errors import TrainingError
@@ -39,20 +40,21 @@ class FixDialog(QDialog):
         super().__init__(parent)
         after = fix_config(config, fix)
         sheet, where = _sheet(folder, config, after, live)
+        refused = bool(sheet and sheet.refused)
         action = APPLY if sheet or live else APPLY_ANEW
         self.setWindowTitle(action)
         self.apply = button(action, "resume" if action == APPLY else "play", "primary", clicked=self.accept)
-        self.apply.setEnabled(not (sheet and sheet.refused))
+        self.apply.setEnabled(not refused)
         cancel = button("Cancel", clicked=self.reject)
         view = SheetView()
-        shown = sheet or ResumePlan(False, (), tuple(find_changes(config, fix)), (), ())
-        view.show_sheet(shown)
+        shown = sheet or ResumePlan(False, (), tuple(diff(config, after)), (), ())
+        view.show_sheet(shown, kinds_of(after))
         area = scroll_area(view)
         area.setAccessibleName(view.text())
         row = hbox(STRETCH, self.apply, cancel)
         vbox(
             label(f"Apply the proposed settings to “{config.name}”?", "section", wrap=True),
-            label(where, wrap=True),
+            label("They cannot be applied to this run." if refused else where, wrap=True),
             (area, 1),
             row,
             parent=self,
@@ -101,11 +103,12 @@ def proposed_changes(config: RunConfig | None, fix: Mapping[str, Any]) -> str:
     if config is None or not fix:
         return ""
     try:
-        found = find_changes(config, fix)
+        after = fix_config(config, fix)
     except TrainingError as error:
         logger.warning("The settings %s were proposed, but do not fit: %s", dict(fix), error)
         return ""
-    return f"Proposed: {'; '.join(str(change) for change in found)}" if found else ""
+    found, kind_of = diff(config, after), kinds_of(after)
+    return f"Proposed: {'; '.join(tell_change(change, kind_of) for change in found)}" if found else ""
 
 
 def _sheet(folder: RunFolder, before: RunConfig, after: RunConfig, live: bool) -> tuple[ResumePlan | None, str]:
@@ -130,8 +133,3 @@ def fix_config(config: RunConfig, fix: Mapping[str, Any]) -> RunConfig:
     data = config_data(config)
     apply_overrides(data, overrides_of(fix))
     return parse_config(data, "the proposed settings", paths=False)
-
-
-def find_changes(config: RunConfig, fix: Mapping[str, Any]) -> list[Change]:
-    """What ``fix`` would change in ``config``; raises TrainingError when it does not fit."""
-    return diff(config, fix_config(config, fix))

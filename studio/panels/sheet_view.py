@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from studio.forms.messages import KindOf, as_sentence, tell_change
 from studio.state.drafts.setting_specs import defaults
 from studio.theme import SPACING, IconRole
 from studio.widgets import IconLabel, empty, label
+from training.config import RunConfig
 from training.config.diff import Change
 from training.config.rules.resume_plan import ResumePlan
 
@@ -27,15 +29,17 @@ class SheetView(QWidget):
         self._grid.setVerticalSpacing(SPACING.xs)
         self._grid.setColumnStretch(2, 1)
         self._shown: ResumePlan | None = None
+        self._kept: list[_Group] = []
 
-    def show_sheet(self, sheet: ResumePlan) -> None:
-        """Replace what is shown."""
+    def show_sheet(self, sheet: ResumePlan, kind_of: KindOf) -> None:
+        """Replace what is shown; ``kind_of`` says the kinds of the new run's sections."""
         if sheet == self._shown:
             return
         self._shown = sheet
+        self._kept = _groups(sheet, kind_of)
         empty(self._grid)
         row = 0
-        for title, image, role, lines in _groups(sheet):
+        for title, image, role, lines in self._kept:
             self._grid.addWidget(IconLabel(image, 16, role), row, 0, Qt.AlignmentFlag.AlignTop)
             self._grid.addWidget(label(title, "field"), row, 1, Qt.AlignmentFlag.AlignTop)
             for line in lines:
@@ -45,8 +49,12 @@ class SheetView(QWidget):
 
     def text(self) -> str:
         """The same in plain lines, for screen readers."""
-        groups = _groups(self._shown) if self._shown else []
-        return "\n".join(f"{title}: {'; '.join(lines)}" for title, _image, _role, lines in groups)
+        return "\n".join(f"{title}: {'; '.join(lines)}" for title, _image, _role, lines in self._kept)
+
+
+def kinds_of(config: RunConfig) -> KindOf:
+    """What is chosen in a section of ``config``."""
+    return lambda section: str(getattr(getattr(config, section), "kind", ""))
 
 
 def telling(changes: Sequence[Change]) -> list[Change]:
@@ -68,23 +76,21 @@ def telling(changes: Sequence[Change]) -> list[Change]:
     ]
 
 
-def _groups(sheet: ResumePlan) -> list[_Group]:
+def _groups(sheet: ResumePlan, kind_of: KindOf) -> list[_Group]:
+    def say(clause: str) -> str:
+        return f"{as_sentence(clause.rstrip('.'), kind_of)}."
+
     if sheet.refused:
-        return [("Not possible", "cross", "danger", (_sentence(sheet.refused),))]
+        return [("Not possible", "cross", "danger", (say(sheet.refused),))]
     groups: list[_Group] = [
-        ("Restored", "check", "success", [_sentence(text) for text in sheet.restored]),
+        ("Restored", "check", "success", [say(text) for text in sheet.restored]),
         (
             "Changed",
             "sliders",
             "accent",
-            [str(change) for change in telling(sheet.changed)] or ["No setting is changed yet."],
+            [tell_change(change, kind_of) for change in telling(sheet.changed)] or ["No setting is changed yet."],
         ),
-        ("Ignored", "cross", "muted", [_sentence(text) for text in sheet.ignored]),
-        ("Note", "info", "warning", [_sentence(text) for text in sheet.notes]),
+        ("Ignored", "cross", "muted", [say(text) for text in sheet.ignored]),
+        ("Note", "info", "warning", [say(text) for text in sheet.notes]),
     ]
     return [group for group in groups if group[3]]
-
-
-def _sentence(clause: str) -> str:
-    is_name = "." in clause.partition(" ")[0]  # a setting keeps its spelling
-    return f"{clause[:1] if is_name else clause[:1].upper()}{clause[1:].rstrip('.')}."

@@ -8,6 +8,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from studio.forms.messages import KindOf, tell_change, with_titles
 from studio.panels.sheet_view import SheetView, telling
 from studio.state.context import AppContext, BranchSource
 from studio.theme import SPACING, icon
@@ -62,7 +63,7 @@ class BranchSheet(QWidget):
 
     def refusal(self) -> str:
         """Why this branch cannot be started; "" when it can."""
-        return f"This branch cannot start: {self._sheet.refused}." if self._sheet and self._sheet.refused else ""
+        return "This branch cannot start; its sheet says why." if self._sheet and self._sheet.refused else ""
 
     def _update(self) -> None:
         branch = self._context.branch
@@ -71,8 +72,8 @@ class BranchSheet(QWidget):
         if branch is not None:
             self.card.set_title(f"Branching from {branch.config.name}, step {branch.checkpoint.step:,}")
         if branch is not None and self._sheet is not None and self._sheet != before:
-            self.summary.setText(_summary(self._sheet, branch.checkpoint.step))
-            self.view.show_sheet(self._sheet)
+            self.summary.setText(_summary(self._sheet, branch.checkpoint.step, self._context.draft.kind))
+            self.view.show_sheet(self._sheet, self._context.draft.kind)
             self._show_area()
             self.card.setAccessibleDescription(self.view.text())
             QTimer.singleShot(0, self, self._fit_height)  # rows are laid out by then
@@ -171,10 +172,10 @@ def _teacher_of(config: RunConfig) -> tuple[str | None, ...]:
     return objective.teacher, objective.teacher_weights, objective.teacher_trusted
 
 
-def _summary(sheet: ResumePlan, step: int) -> str:
+def _summary(sheet: ResumePlan, step: int, kind_of: KindOf) -> str:
     """The sheet in a sentence or two."""
     if sheet.refused:
-        return f"This cannot be done: {sheet.refused}."
+        return f"This cannot be done: {with_titles(sheet.refused, kind_of)}."
     begin = (
         f"Continues from step {step:,}" if sheet.continues else f"Starts at step 0 with the weights of step {step:,}"
     )
@@ -182,4 +183,4 @@ def _summary(sheet: ResumePlan, step: int) -> str:
         return f"{begin}. No setting is changed yet."
     changes = telling(sheet.changed)
     more = f" and {len(changes) - _MOST_CHANGES} more" if len(changes) > _MOST_CHANGES else ""
-    return f"{begin}. Changed: {'; '.join(str(change) for change in changes[:_MOST_CHANGES])}{more}."
+    return f"{begin}. Changed: {'; '.join(tell_change(change, kind_of) for change in changes[:_MOST_CHANGES])}{more}."

@@ -211,6 +211,6 @@ def test_pasted_paths(isolated_home: Path) -> None:
 
 def test_sentences_name_settings_as_the_form_of_the_kind_does() -> None:
     said = "choose dataset.targets; see loop.batch_size, a.b, net.model.hidden, or type --set dataset.targets=x"
-    for kind, title in (("npz", "Targets"), ("table", "Target")):
+    for kind, title in (("npz", "Target array"), ("table", "Target")):
         shown = f"choose {title}; see Batch size, a.b, net.model.hidden, or type --set dataset.targets=x"
         assert with_titles(said, {"dataset": kind}.__getitem__) == shown

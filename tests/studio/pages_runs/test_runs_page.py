@@ -68,7 +68,7 @@ def test_a_chosen_run_shows_curves_checkpoints_and_settings(
     curve = page.detail.curves.board.plot("loss")._curves["train/loss"].series.raw
     qtbot.waitUntil(lambda: len(curve.x) == 40)
     qtbot.waitUntil(lambda: len(page.detail.checkpoints.model.checkpoints) == 2)
-    assert page.detail.config._table._values["loop.batch_size"].text() == "1"
+    assert page.detail.config._table._values["Batch size"].text() == "1"
     page.search.clear()
     page.status.setCurrentText("Failed")
     assert page.model.rowCount() == 0
@@ -198,7 +198,7 @@ def test_what_a_failure_proposes_is_applied_from_here(qtbot: QtBot, context: App
     context.show_page("runs")
     page.choose(failed.id)
     assert page.detail.outcome._banner is not None
-    assert "Proposed: name: fails → better" in page.detail.outcome._banner.accessibleName()
+    assert "Proposed: Name: fails → better" in page.detail.outcome._banner.accessibleName()
     answer_next_dialog(qtbot, FixDialog, APPLY_ANEW)
     press(page.detail.outcome, APPLY_ANEW)
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)

@@ -182,7 +182,7 @@ def test_a_branch_says_where_it_comes_from_and_what_is_changed(
     assert "Branching from shapes, step 1,400" in words(page.sheet)
     assert page.bar.start_button.text() == "Start branch"
     context.draft.set("loop.epochs", 8)
-    assert "loop.epochs: 5 → 8" in words(page.sheet)
+    assert "Epochs: 5 → 8" in words(page.sheet)
     context.cancel_branch()
     assert not page.sheet.isVisible()
     assert page.bar.start_button.text() == "Start training"

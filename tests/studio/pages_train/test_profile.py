@@ -56,10 +56,10 @@ def test_what_the_profile_proposes_is_applied(qtbot: QtBot, context: AppContext,
     train(qtbot, context, config(epochs=ENDLESS, milliseconds=20))
     next(action for action in ACTIONS if action.id == "profile").run(context)  # type: ignore[misc]
     qtbot.waitUntil(page.profile.view.isVisible)
-    assert "Proposed: loader.workers: none → 3" in page.profile.findChildren(Banner)[0].accessibleName()
+    assert "Proposed: Data-loader workers: automatic → 3" in page.profile.findChildren(Banner)[0].accessibleName()
     read = answer_next_dialog(qtbot, FixDialog, "Cancel")
     press(page.profile, APPLY)
-    assert "loader.workers: none → 3" in read[0]
+    assert "Data-loader workers: automatic → 3" in read[0]
     context.live.ask(Command.STOP)
 
 

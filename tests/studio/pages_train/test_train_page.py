@@ -207,7 +207,7 @@ def test_what_a_failure_proposes_is_shown_and_applied(qtbot: QtBot, context: App
     assert context.live.folder is not None
     failed = context.live.folder
     assert page.outcome._banner is not None
-    assert "Proposed: name: fails → better" in page.outcome._banner.accessibleName()
+    assert "Proposed: Name: fails → better" in page.outcome._banner.accessibleName()
     answer_next_dialog(qtbot, FixDialog, "Cancel")
     press(page.outcome, APPLY_ANEW)
     assert context.live.folder == failed
@@ -215,7 +215,7 @@ def test_what_a_failure_proposes_is_shown_and_applied(qtbot: QtBot, context: App
     press(page.outcome, APPLY_ANEW)
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     assert "No checkpoint was saved. A new run begins from the start with these settings." in shown[0]
-    assert "name: fails → better" in shown[0]
+    assert "Name: fails → better" in shown[0]
     assert context.live.folder != failed
     assert context.live.folder.status()["parent"]["run"] == failed.id
 
@@ -241,7 +241,7 @@ def test_findings_are_shown_for_a_run_that_is_looked_at_again(
     names = [banner.accessibleName() for banner in page.findings.findChildren(Banner)]
     assert len(names) == 2
     assert any(name.startswith("Left out: 3 files.") for name in names)
-    assert any(name == "The loader is slow. (step 4). Proposed: loader.workers: none → 2" for name in names)
+    assert any(name == "The loader is slow. (step 4). Proposed: Data-loader workers: automatic → 2" for name in names)
     assert page.header.owner.text().startswith(f"Process {os.getpid()} trains it, outside this window.")
     release(folder)
     qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED)

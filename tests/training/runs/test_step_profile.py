@@ -60,7 +60,7 @@ def test_a_healthy_profile_says_so() -> None:
     (found,) = advise(profile({"validation": 0.02, "saving": 0.004}), tiny())
     assert found.level == "ok"
     assert found.title == "Forward, backward and update take 96% of each step."
-    assert found.advice == "Of the whole time validation 2.0 % and saving checkpoints 0.4 %."
+    assert found.advice == "Of the whole time validation 2.0% and saving checkpoints 0.4%."
 
 
 @pytest.mark.parametrize(
