@@ -30,7 +30,7 @@ def run_generate(arguments: argparse.Namespace) -> int:
     if arguments.trust:
         trust_run(RunFolder(checkpoint.absolute().parent.parent))
     made = []
-    for piece in continued(checkpoint, arguments):
+    for piece in continue_text(checkpoint, arguments):
         made.append(piece)
         if not arguments.json:
             write_out(visible_lines(piece))
@@ -56,7 +56,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise InputError("--prompt: must hold something to go on with.")
 
 
-def continued(checkpoint: Path, arguments: argparse.Namespace) -> Iterator[str]:
+def continue_text(checkpoint: Path, arguments: argparse.Namespace) -> Iterator[str]:
     """The prompt, then piece by piece what the model of ``checkpoint`` adds: pieces of whole characters."""
     from training.export.bundle import load_bundle
     from training.models.generate import generate

@@ -8,14 +8,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
 
 from tests.training.tiny import tiny
 from training.checkpoints import CheckpointManager
-from training.checkpoints.snapshot import Snapshot
+from training.checkpoints.snapshot import Snapshot, TrainingState
 from training.config import RunConfig
 from training.engine.runs.run import Hooks, resume_run, start_run
 from training.events import Event, Validated
@@ -46,7 +46,9 @@ def snapshot(step: int, value: float) -> Snapshot:
         epoch=0,
         weights={"w": torch.full((100_000,), value)},
         averaged={"w": torch.full((100_000,), -value)},
-        state={"progress": {}, "optimizer": {}, "rng": {}, "numbers": torch.full((100_000,), value)},
+        state=cast(
+            TrainingState, {"progress": {}, "optimizer": {}, "rng": {}, "numbers": torch.full((100_000,), value)}
+        ),
         metrics={},
         facts={"config": {}, "data": {"fingerprint": ""}},
     )

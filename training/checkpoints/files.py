@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 import torch
+from pydantic import JsonValue
 from torch import Tensor
 
 _CHUNK = 1 << 20  # hashed, then written while still in the processor's cache; both let other threads run
@@ -90,7 +91,7 @@ def write_tensors(tensors: Mapping[str, Tensor], stream: HashedFile) -> None:
     order = list(NAMES)
     names = sorted(tensors, key=lambda name: (order.index(tensors[name].dtype), name))
     # One metadata key only: the order of several is not fixed, and the digest must be.
-    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    header: dict[str, JsonValue] = {"__metadata__": {"format": "pt"}}
     end = 0
     for name in names:
         tensor = tensors[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError
@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from training.checkpoints.plain_state import Refused, read_plain
+from training.checkpoints.snapshot import TrainingState
 from training.checkpoints.write import AVERAGED
 from training.errors import CheckpointError
 from training.runs.folder import RunFolder
@@ -113,7 +114,7 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
         ) from error
 
 
-def load_state(checkpoint: Path) -> dict[str, Any]:
+def load_state(checkpoint: Path) -> TrainingState:
     """A verified checkpoint's training state; raises CheckpointError for anything but plain data and tensors.
 
     Every other object is refused before anything is built, so a hostile file executes nothing.
@@ -132,7 +133,7 @@ def load_state(checkpoint: Path) -> dict[str, Any]:
         fault = "it stands at another step than its manifest says"
     if fault:
         raise CheckpointError(f"{path}: is not the training state of a run ({fault}); choose another checkpoint.")
-    return dict(state)
+    return cast(TrainingState, state)
 
 
 def _fault_of_state(state: Any) -> str:

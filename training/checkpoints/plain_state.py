@@ -49,7 +49,7 @@ def read_plain(path: Path) -> Any:
         warnings.simplefilter("ignore")  # torch remarks on odd pickles before it refuses them
         # Mapped: a storage becomes a piece of the file, cut off at its end, instead of memory of the size it claims.
         state = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    return _Inspection(size, 16 * operations).copied(state)
+    return _Inspection(size, 16 * operations).copy(state)
 
 
 def _pickle_of(stream: Any, size: int) -> bytes:
@@ -93,7 +93,7 @@ class _Inspection:
         self._bytes = most_bytes
         self._visits = most_visits
 
-    def copied(self, value: Any, level: int = 0) -> Any:
+    def copy(self, value: Any, level: int = 0) -> Any:
         """A deep copy of ``value``; raises Refused for what is not plain data, too deep, or grows by being copied."""
         self._visits -= 1
         if level > _MOST_LEVELS or self._visits < 0:
@@ -107,9 +107,9 @@ class _Inspection:
         if isinstance(value, dict):
             if not all(isinstance(key, str | int) for key in value):
                 raise Refused("has keys that are neither names nor numbers")
-            return {key: self.copied(item, level + 1) for key, item in value.items()}
+            return {key: self.copy(item, level + 1) for key, item in value.items()}
         if type(value) in (list, tuple):
-            return type(value)(self.copied(item, level + 1) for item in value)
+            return type(value)(self.copy(item, level + 1) for item in value)
         if value is None or type(value) in (bool, int, float, str):
             return value
         raise Refused("holds objects other than tensors and numbers")

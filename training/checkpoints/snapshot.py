@@ -7,10 +7,32 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import torch
 from torch import Tensor
+from torch.optim.optimizer import StateDict
+
+
+class RngState(TypedDict):
+    """Where the random generators stand that a step draws from."""
+
+    cpu: Tensor
+    cuda: list[Tensor]
+    mps: NotRequired[Tensor]
+    python: NotRequired[list[Any]]
+    numpy: NotRequired[dict[str, Any]]
+
+
+class TrainingState(TypedDict):
+    """What ``state.pt`` holds, the weights excepted: plain numbers and tensors that ``torch.load(weights_only=True)`` accepts."""
+
+    progress: dict[str, Any]
+    optimizer: StateDict
+    scaler: StateDict
+    plateau: dict[str, float]
+    ema_updates: int
+    rng: RngState
 
 
 @dataclass(frozen=True)
@@ -21,19 +43,19 @@ class Snapshot:
     epoch: int
     weights: dict[str, Tensor]
     averaged: dict[str, Tensor]  # empty without EMA or SWA
-    state: dict[str, Any]
+    state: TrainingState
     metrics: Mapping[str, float]
     facts: Mapping[str, Any] = field(default_factory=dict)
-    arrived: Callable[[], None] = lambda: None
+    wait_for_copies: Callable[[], None] = lambda: None
     """Waits until copies from a GPU are complete; to be called before the tensors are read."""
 
 
 @dataclass
 class Copied:
-    """``content`` is the copy; ``arrived`` waits until it is complete."""
+    """``content`` is the copy; ``wait_for_copies`` waits until it is complete."""
 
     content: Any
-    arrived: Callable[[], None]
+    wait_for_copies: Callable[[], None]
 
 
 class SnapshotMemory:
@@ -54,17 +76,17 @@ class SnapshotMemory:
         twice in another way than two equal ones: a resumed run's file would differ from the unbroken run's though
         every number in it agrees.
         """
-        copied = self._copied(content, {kind: list(buffers) for kind, buffers in self._buffers.items()})
+        copied = self._copy(content, {kind: list(buffers) for kind, buffers in self._buffers.items()})
         gpus = {tensor.device for tensor in tensors_in(content) if tensor.device.type == "cuda"}
         events = [torch.cuda.current_stream(gpu).record_event() for gpu in gpus]
 
-        def arrived() -> None:
+        def wait_for_copies() -> None:
             for event in events:
                 event.synchronize()
 
-        return Copied(copied, arrived)
+        return Copied(copied, wait_for_copies)
 
-    def _copied(self, value: Any, free: Mapping[Any, list[Tensor]]) -> Any:
+    def _copy(self, value: Any, free: Mapping[Any, list[Tensor]]) -> Any:
         if isinstance(value, Tensor):
             kind = _kind(value)
             if free.get(kind):
@@ -72,13 +94,13 @@ class SnapshotMemory:
             else:
                 buffer = _buffer(*kind)
                 self._buffers[kind].append(buffer)
-            return _filled(buffer, value.detach())
+            return _fill(buffer, value.detach())
         if isinstance(value, str):
             return sys.intern(value)
         if isinstance(value, dict):
-            return {self._copied(key, free): self._copied(item, free) for key, item in value.items()}
+            return {self._copy(key, free): self._copy(item, free) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return type(value)(self._copied(item, free) for item in value)
+            return type(value)(self._copy(item, free) for item in value)
         return value
 
 
@@ -99,7 +121,7 @@ def tensors_in(value: Any) -> Iterator[Tensor]:
             yield from tensors_in(item)
 
 
-def _filled(buffer: Tensor, value: Tensor) -> Tensor:
+def _fill(buffer: Tensor, value: Tensor) -> Tensor:
     if value.device.type != "cpu" or value.stride() != buffer.stride() or value.is_conj() or value.is_neg():
         return buffer.copy_(value, non_blocking=True)
     # One thread fills the memory bus already. copy_ takes all and waits for them at every tensor: 800 ms instead of 100

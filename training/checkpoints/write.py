@@ -34,7 +34,7 @@ def write_checkpoint(snapshot: Snapshot, folder: Path) -> Path:
     at the final name finds the old checkpoint of that step, the new one or none, never half of one. A step that is
     done again comes to the same tensors; then the checkpoint that is there already stays.
     """
-    snapshot.arrived()
+    snapshot.wait_for_copies()
     final = folder / checkpoint_name(snapshot.step)
     temporary = folder / f"{TEMPORARY}{final.name}-{secrets.token_hex(4)}"
     temporary.mkdir()

@@ -11,7 +11,7 @@ import torch
 from training.data import MicroBatches
 from training.doctor.findings import ok, warn
 from training.engine.device import describe_device
-from training.engine.recovery.memory import in_settings, saved_bytes, smaller_batches
+from training.engine.recovery.memory import count_saved_bytes, format_settings, propose_smaller_batches
 from training.engine.session import Session
 from training.engine.step import train_step
 from training.errors import format_bytes
@@ -56,7 +56,7 @@ def memory_findings(session: Session, trial: Trial) -> list[Found]:
 
 
 def _host(session: Session, trial: Trial) -> Found:
-    host, saved = host_memory(), saved_bytes(session)
+    host, saved = host_memory(), count_saved_bytes(session)
     held, need = psutil.Process().memory_info().rss, trial.passing + saved
     batches = session.data.report.batches
     data = f", {format_bytes(batches.bytes)} of samples" if batches.mode == "resident" else ""
@@ -67,12 +67,12 @@ def _host(session: Session, trial: Trial) -> Found:
     )
     if need <= host.available:
         return ok(f"Memory: {parts}; {format_bytes(host.available)} are free.")
-    fix = smaller_batches(session.data.plan, session.model)
+    fix = propose_smaller_batches(session.data.plan, session.model)
     smaller = session.device.type == "cpu" and trial.passing > saved and fix
     return warn(
         f"Memory will hardly do: {parts}, but of the {format_bytes(host.total)} {host.bound} only "
         f"{format_bytes(host.available)} are free; the system may end the run without a word.",
-        advice=f"Close other programs, or use {in_settings(fix)}: the same samples in each step, with less memory."
+        advice=f"Close other programs, or use {format_settings(fix)}: the same samples in each step, with less memory."
         if smaller
         else f"Close other programs, or choose a smaller {'model or teacher' if _of_teacher(session) else 'model'}.",
         fix=fix if smaller else {},
@@ -87,8 +87,8 @@ def _gpu(session: Session, trial: Trial) -> Found:
     text = f"GPU memory: {needed}; others hold {format_bytes(others)}"
     if trial.on_gpu + others <= TIGHT_SHARE * total:
         return ok(f"{text}.")
-    fix = smaller_batches(session.data.plan, session.model)
-    advice = f"Use {in_settings(fix)}: the same samples in each step, with less memory." if fix else ""
+    fix = propose_smaller_batches(session.data.plan, session.model)
+    advice = f"Use {format_settings(fix)}: the same samples in each step, with less memory." if fix else ""
     return warn(f"{text}, so a longer window may not fit.", advice=advice, fix=fix)
 
 

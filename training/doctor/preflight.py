@@ -23,8 +23,8 @@ from training.doctor.unmeasurable import unmeasurable
 from training.engine.assemble import assemble
 from training.engine.compile import compile_session
 from training.engine.device import describe_device, ran_out_of_memory
-from training.engine.recovery.memory import batches_that_fit, saved_bytes, step_message, step_shortage
-from training.engine.runs.outcome import explain, fault_in_words
+from training.engine.recovery.memory import count_saved_bytes, describe_shortage, find_fitting_batches, make_shortage
+from training.engine.runs.outcome import describe_error, explain
 from training.engine.session import Session
 from training.engine.step import train_step
 from training.errors import ConfigError, TrainingError, format_bytes, pluralize
@@ -72,7 +72,7 @@ def preflight(
         found += [Found(level="error", title=str(problem)) for problem in error.problems]
     except Exception as error:
         logger.info("The check found a fault", exc_info=True)
-        unforeseen = f"An unexpected fault would end the run: {escape_unprintable(fault_in_words(error), 300)}"
+        unforeseen = f"An unexpected fault would end the run: {escape_unprintable(describe_error(error), 300)}"
         found.append(_make_error(explain(error, config, phase) or TrainingError(unforeseen)))
     return found
 
@@ -243,10 +243,10 @@ def _step(session: Session) -> list[Found]:
     except (RuntimeError, MemoryError) as error:
         if not ran_out_of_memory(error):
             raise
-        message = step_message(error, session)
+        message = describe_shortage(error, session)
     else:
         return [_loss(session, trial), *memory_findings(session, trial)]
-    return [_make_error(step_shortage(message, session, batches_that_fit(session, train_step)))]
+    return [_make_error(make_shortage(message, session, find_fitting_batches(session, train_step)))]
 
 
 def _loss(session: Session, trial: Trial) -> Found:
@@ -275,7 +275,7 @@ def _make_error(shortage: TrainingError) -> Found:
 
 def _disk(session: Session, workspace: Path) -> Found:
     """Whether the checkpoints that will lie on disk at once have room."""
-    size = saved_bytes(session)
+    size = count_saved_bytes(session)
     count = session.config.checkpoints.keep_last + 2  # the best, and the one being written
     existing = next(folder for folder in (workspace, *workspace.parents) if folder.exists())
     free = shutil.disk_usage(existing).free

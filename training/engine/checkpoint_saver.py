@@ -88,7 +88,7 @@ class CheckpointSaver:
                 "averaged": bool(averaged),
                 "planned": planned,
             },
-            arrived=copied.arrived,
+            wait_for_copies=copied.wait_for_copies,
         )
 
 

@@ -84,7 +84,7 @@ def choose_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def device_here(name: str) -> tuple[str, str]:
+def replace_missing_device(name: str) -> tuple[str, str]:
     """``name`` where this machine has that device; else the device that takes its place, and a sentence that says so.
 
     For runs that began elsewhere: one that is resumed goes on with what there is.

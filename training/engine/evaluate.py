@@ -27,7 +27,7 @@ def evaluate(session: Session, part: str, prefix: str, out_of_memory: OutOfMemor
     """
     objective = session.objective
     measure_statistics(session)
-    averaged = session.ema.swapped() if session.ema is not None else contextlib.nullcontext()
+    averaged = session.ema.swap_weights() if session.ema is not None else contextlib.nullcontext()
 
     def measure() -> tuple[dict[str, float], Tables]:
         metrics = MetricSet(objective.metrics, objective.tables)
@@ -38,7 +38,7 @@ def evaluate(session: Session, part: str, prefix: str, out_of_memory: OutOfMemor
         return {f"{prefix}{name}": value for name, value in metrics.results(loss, score).items()}, metrics.tables
 
     try:
-        with averaged, torch.inference_mode(), session.seeded(part):
+        with averaged, torch.inference_mode(), session.seed_user_code(part):
             return out_of_memory.evaluate(measure)
     finally:
         session.freezing.train()
@@ -57,7 +57,7 @@ def measure_statistics(session: Session) -> None:
     steps = range(min(data.steps_per_epoch, MOST_WINDOWS))
     batches = (batch.inputs for number in steps for batch in data.rebuild_step(0, number))
     try:
-        with preserve_state(session), average.swapped(), session.seeded("statistics"):
+        with preserve_state(session), average.swap_weights(), session.seed_user_code("statistics"):
             measure_on(session.model, batches, session.numerics.autocast)
     finally:
         session.freezing.train()

@@ -51,14 +51,14 @@ class Ranges:
     def time_part(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """``function``, the time of which is that of ``part``, but for what goes to other parts inside."""
 
-        def timed(*args: Any, **kwargs: Any) -> Any:
+        def run_timed(*args: Any, **kwargs: Any) -> Any:
             before = self._switch(part)
             try:
                 return function(*args, **kwargs)
             finally:
                 self._switch(before)
 
-        return timed
+        return run_timed
 
     def iterate(self, batches: Iterator[Any]) -> Iterator[Any]:
         """``batches``, the time of fetching which is that of "copy"; what of it is waiting is added to ``waited``."""

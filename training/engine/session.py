@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from training.checkpoints.snapshot import RngState, TrainingState
 from training.config import RunConfig
 from training.config.sections.objective import Distillation
 from training.config.sections.user_file import UserFile
@@ -77,7 +78,7 @@ class Session:
         """Whether code of a person's own (the network's, a teacher's) may draw Python's and NumPy's random numbers."""
         return isinstance(self.config.model, UserFile) or isinstance(self.config.objective, Distillation)
 
-    def seeded(self, what: str) -> AbstractContextManager[None]:
+    def seed_user_code(self, what: str) -> AbstractContextManager[None]:
         """For a pass outside training: the person's code draws what follows from the step, and training goes on as if it had
         drawn nothing."""
         if self.runs_user_code:
@@ -125,8 +126,8 @@ class Session:
         self.guard.remember()
         remember_state(self.optimizer)
 
-    def training_state(self) -> dict[str, Any]:
-        """All but the weights: plain numbers and tensors that ``torch.load(weights_only=True)`` accepts.
+    def training_state(self) -> TrainingState:
+        """All but the weights.
 
         The optimizer's step counts may be views of one tensor (``optim.fused_step``): to be copied one by one, as
         ``checkpoints.Snapshot`` does, or ``torch.save`` writes all of it for each.
@@ -141,7 +142,7 @@ class Session:
             "rng": self.random_state(),
         }
 
-    def load_training_state(self, state: dict[str, Any]) -> None:
+    def load_training_state(self, state: TrainingState) -> None:
         """Undo ``training_state``, after the weights were loaded: the next step is the one that would have come next."""
         self.progress = Progress(**state["progress"])
         load_optimizer(self.optimizer, state["optimizer"])
@@ -156,32 +157,37 @@ class Session:
         if self.compiled is not None:
             self.compiled.remember()
 
-    def random_state(self) -> dict[str, Any]:
+    def random_state(self) -> RngState:
         """Where the random generators stand that a step draws from; no device is waited for."""
-        return rng_state(self.absent_generators) | (user_rng_state() if self.runs_user_code else {})
+        state = rng_state(self.absent_generators)
+        if self.runs_user_code:
+            state["python"], state["numpy"] = user_rng_state()
+        return state
 
-    def load_random_state(self, state: dict[str, Any]) -> None:
+    def load_random_state(self, state: RngState) -> None:
         """Put the random generators back."""
         self.absent_generators = load_rng_state(state)
         if self.runs_user_code:
             if "python" in state:
-                set_user_rng_state(state)
+                set_user_rng_state(state["python"], state["numpy"])
             else:  # of a run that seeded them at every step
                 set_user_seed(self.config.seed, "training", self.progress.step)
 
 
-def rng_state(absent: Sequence[Tensor] = ()) -> dict[str, Any]:
+def rng_state(absent: Sequence[Tensor] = ()) -> RngState:
     """torch's random generators: they drive dropout. Order and augmentation need no state. ``absent`` are those of GPUs
     that come after this machine's."""
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-    state = {"cpu": torch.get_rng_state(), "cuda": [*cuda, *absent]}
-    return {**state, "mps": torch.mps.get_rng_state()} if torch.backends.mps.is_available() else state
+    state: RngState = {"cpu": torch.get_rng_state(), "cuda": [*cuda, *absent]}
+    if torch.backends.mps.is_available():
+        state["mps"] = torch.mps.get_rng_state()
+    return state
 
 
-def load_rng_state(state: dict[str, Any]) -> list[Tensor]:
+def load_rng_state(state: RngState) -> list[Tensor]:
     """Put torch's random generators back; returns the states of GPUs that are not here."""
     torch.set_rng_state(state["cpu"])
-    saved: list[Tensor] = state["cuda"]
+    saved = state["cuda"]
     here = torch.cuda.device_count() if torch.cuda.is_available() else 0
     for index, generator in enumerate(saved[:here]):
         torch.cuda.set_rng_state(generator, index)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -41,7 +40,7 @@ class Teacher:
         theirs: Normalization,
         classes: int,
         device: torch.device,
-        record: dict[str, Any],
+        record: dict[str, str],
     ) -> None:
         """``model`` knows inputs as ``theirs`` makes them and is given such as the run has them, by ``ours``. ``record`` says
         which network it is."""
@@ -84,7 +83,7 @@ class Teacher:
         """The targets of a run that distils, from those of its data (``with_answers``)."""
         return with_answers(targets, self.logits(inputs))
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, str | int]:
         """Which it is, as JSON can hold it: ``source``, the SHA-256 of what decides its answers (``digest``, and ``code`` of a
         person's file), and the ``bytes`` of its weights."""
         size = sum(tensor.nbytes for tensor in self.model.state_dict().values())
@@ -103,7 +102,7 @@ def make_teacher(
     if network is None:
         return _of_checkpoint(objective, facts, normalization, device)
     theirs = _as_told(objective.teacher_inputs, normalization)
-    with told_of_teacher():
+    with blame_teacher():
         model, record = _of_file(network, facts, config.seed)
     return Teacher(model, normalization, theirs, len(facts.names), device, record)
 
@@ -111,7 +110,7 @@ def make_teacher(
 # ----------------------------------------------------------------------------------------------- a person's own file
 
 
-def _of_file(network: UserFile, facts: DataFacts, seed: int) -> tuple[nn.Module, dict[str, Any]]:
+def _of_file(network: UserFile, facts: DataFacts, seed: int) -> tuple[nn.Module, dict[str, str]]:
     """The network with its trained weights, on the CPU, and which it is."""
     if network.weights is None:
         raise InputError("model.weights: is empty, but a teacher needs its trained weights; choose the file with them.")
@@ -130,7 +129,12 @@ def _of_file(network: UserFile, facts: DataFacts, seed: int) -> tuple[nn.Module,
             f"model.weights: {weights.name} holds {taken.unused} tensors that the teacher's network has no place for; choose the "
             "file that was saved of this network."
         )
-    record = {"source": network.path, "code": network.trusted, "weights": str(weights.file), "digest": weights.digest}
+    record = {
+        "source": network.path,
+        "code": network.trusted or "",
+        "weights": str(weights.file),
+        "digest": weights.digest,
+    }
     return model, record
 
 
@@ -150,7 +154,7 @@ def _as_told(inputs: str, ours: Normalization) -> Normalization:
 
 
 @contextmanager
-def told_of_teacher() -> Iterator[None]:
+def blame_teacher() -> Iterator[None]:
     """What is wrong with a network inside is said of the teacher's settings."""
     try:
         yield

@@ -48,7 +48,7 @@ class WeightAverage:
         self.count.fill_(count)
 
     @contextmanager
-    def swapped(self) -> Iterator[None]:
+    def swap_weights(self) -> Iterator[None]:
         """Inside, the model has the averaged weights, if there are any; afterwards its own again, to the bit."""
         live = _tensors(self.model)  # a network may have assigned others to its buffers
         pairs = [(shadow, live[name]) for name, shadow in self.shadow.items()] if self.started else []

@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import nn
 
+from training.answers import ParameterGroup
 from training.config.sections.optimizer import Muon, OptimizerSection
 from training.errors import InputError
 from training.optim.freezing import Freezing
@@ -25,23 +26,20 @@ def parameter_groups(model: nn.Module, config: OptimizerSection, stages: Stages 
     return group_parameters(model, rule, stages)
 
 
-def describe_groups(model: nn.Module, config: OptimizerSection, stages: Stages) -> list[dict[str, Any]]:
-    """``parameter_groups`` in figures, ready for JSON: ``name``, ``tensors``, ``parameters``, ``decays``, ``lr_scale``.
-
-    What is frozen for all time comes last, with a factor of 0.
-    """
+def describe_groups(model: nn.Module, config: OptimizerSection, stages: Stages) -> list[ParameterGroup]:
+    """``parameter_groups`` in figures. What is frozen for all time comes last, with a factor of 0."""
     groups = parameter_groups(model, config, stages)
     frozen = [parameter for parameter in model.parameters() if not parameter.requires_grad]
     if frozen:
         groups.append({"name": "frozen, no decay", "params": frozen, "lr_scale": 0.0})
     return [
-        {
-            "name": group["name"],
-            "tensors": len(group["params"]),
-            "parameters": sum(parameter.numel() for parameter in group["params"]),
-            "decays": "no decay" not in group["name"],
-            "lr_scale": group.get("lr_scale", 1.0),
-        }
+        ParameterGroup(
+            name=group["name"],
+            tensors=len(group["params"]),
+            parameters=sum(parameter.numel() for parameter in group["params"]),
+            decays="no decay" not in group["name"],
+            lr_scale=group.get("lr_scale", 1.0),
+        )
         for group in groups
     ]
 
@@ -51,7 +49,7 @@ def make_freezing(model: nn.Module, config: OptimizerSection, stages: Stages) ->
     return Freezing(model, frozen_names(config, stages), config.unfreeze_epoch)
 
 
-def freeze_and_describe(model: nn.Module, config: OptimizerSection, stages: Stages) -> list[dict[str, Any]]:
+def freeze_and_describe(model: nn.Module, config: OptimizerSection, stages: Stages) -> list[ParameterGroup]:
     """Freeze ``model`` as a run begins, and tell its groups (``describe_groups``)."""
     freezing = make_freezing(model, config, stages)
     groups = describe_groups(model, config, stages)

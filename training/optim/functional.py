@@ -10,21 +10,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-State = dict[str, Tensor]
-Settings = Mapping[str, Any]
-"""A parameter group's plain numbers. What a schedule changes at each step, the rate and the momentum (or Adam's first
-beta), is passed beside it as 0-dim tensors."""
+ParameterState = dict[str, Tensor]
+"""What an optimizer keeps of one parameter."""
 
-Updated = tuple[list[Tensor], list[State]]
 
-Functional = Callable[[Settings, Sequence[Tensor], Sequence[Tensor], Sequence[State], Tensor, Tensor], Updated]
-"""(settings, weights, gradients, states, rate, momentum) -> the new weights and states. All parameters of one call have
-taken part in the same steps."""
+class Group(NamedTuple):
+    """A parameter group at one step. All its parameters have taken part in the same steps."""
+
+    settings: Mapping[str, Any]
+    """Plain numbers; what a schedule changes at each step stands beside them."""
+    weights: Sequence[Tensor]
+    gradients: Sequence[Tensor]
+    states: Sequence[ParameterState]
+    rate: Tensor
+    """0-dim, and so is ``momentum``, Adam's first beta."""
+    momentum: Tensor
+
+
+Updated = tuple[list[Tensor], list[ParameterState]]
+Functional = Callable[[Group], Updated]
+"""The new weights and states."""
 
 
 def find_functional(optimizer: torch.optim.Optimizer) -> Functional | None:
@@ -32,30 +42,24 @@ def find_functional(optimizer: torch.optim.Optimizer) -> Functional | None:
     return _FUNCTIONALS.get(type(optimizer))
 
 
-def wide(device: torch.device) -> torch.dtype:
+def wide_dtype(device: torch.device) -> torch.dtype:
     """The number format of rates and momenta: float64, as in torch's own optimizers, where ``device`` has it."""
     return torch.float32 if device.type == "mps" else torch.float64
 
 
-def adam(
-    settings: Settings,
-    weights: Sequence[Tensor],
-    gradients: Sequence[Tensor],
-    states: Sequence[State],
-    rate: Tensor,
-    momentum: Tensor,
-) -> Updated:
+def adam(group: Group) -> Updated:
     """Adam (Kingma and Ba 2015), with weight decay in the gradient or decoupled (AdamW, Loshchilov and Hutter 2019)."""
+    settings, weights, gradients, states, rate, momentum = group
     if settings["decoupled_weight_decay"]:
-        weights = _shrink(settings, weights, rate)
+        weights = _shrink(group)
     else:
-        gradients = _add_decay(settings, weights, gradients)
+        gradients = _add_decay(group)
     beta, eps = settings["betas"][1], settings["eps"]
     step = states[0]["step"] + 1  # the same for all
     size = rate / _one_minus_power(torch.log(momentum), step)
     root = torch.sqrt(_one_minus_power(math.log(beta) if beta else -math.inf, step))
     new_weights: list[Tensor] = []
-    new_states: list[State] = []
+    new_states: list[ParameterState] = []
     for weight, gradient, state in zip(weights, gradients, states, strict=True):
         average = state["exp_avg"] + (1 - momentum).to(weight.dtype) * (gradient - state["exp_avg"])
         square = beta * state["exp_avg_sq"] + (1 - beta) * gradient * gradient
@@ -69,19 +73,12 @@ def adam(
     return new_weights, new_states
 
 
-def sgd(
-    settings: Settings,
-    weights: Sequence[Tensor],
-    gradients: Sequence[Tensor],
-    states: Sequence[State],
-    rate: Tensor,
-    momentum: Tensor,
-) -> Updated:
+def sgd(group: Group) -> Updated:
     """Stochastic gradient descent with torch's form of momentum and of Nesterov's; states are empty without momentum."""
+    settings, weights, _, states, rate, momentum = group
     new_weights: list[Tensor] = []
-    new_states: list[State] = []
-    decayed = _add_decay(settings, weights, gradients)
-    for weight, gradient, state in zip(weights, decayed, states, strict=True):
+    new_states: list[ParameterState] = []
+    for weight, gradient, state in zip(weights, _add_decay(group), states, strict=True):
         direction = gradient
         if state:
             share = momentum.to(gradient.dtype)
@@ -93,26 +90,20 @@ def sgd(
     return new_weights, new_states
 
 
-def adafactor(
-    settings: Settings,
-    weights: Sequence[Tensor],
-    gradients: Sequence[Tensor],
-    states: Sequence[State],
-    rate: Tensor,
-    momentum: Tensor,
-) -> Updated:
+def adafactor(group: Group) -> Updated:
     """Adafactor (Shazeer and Stern 2018), as ``torch.optim.Adafactor``: second moments by rows and columns."""
+    settings, weights, gradients, states, rate, _ = group
     step = states[0]["step"].to(rate.dtype) + 1
     share = _power(settings["beta2_decay"], torch.log(step))
     relative = torch.minimum(rate, step.rsqrt())
     smallest, least = settings["eps"]
     new_weights: list[Tensor] = []
-    new_states: list[State] = []
-    shrunk = _shrink(settings, weights, rate)
+    new_states: list[ParameterState] = []
+    shrunk = _shrink(group)
     for weight, decayed, gradient, state in zip(weights, shrunk, gradients, states, strict=True):
         floor = torch.finfo(weight.dtype).eps if smallest is None else smallest
         size = relative.to(weight.dtype) * _root_mean_square(weight).clamp(min=least)
-        new: State = {"step": state["step"] + 1}
+        new: ParameterState = {"step": state["step"] + 1}
         weigh = share.to(weight.dtype)
         if gradient.ndim > 1:
             squares = gradient * gradient
@@ -152,35 +143,35 @@ class DeviceAdafactor(torch.optim.Adafactor):
             device, states = some[0].device, [self.state[parameter] for parameter in some]
             gradients: list[Tensor] = [parameter.grad for parameter in some]
             rate, momentum = (
-                torch.full((), number, dtype=wide(device), device=device) for number in (group["lr"], 0.0)
+                torch.full((), number, dtype=wide_dtype(device), device=device) for number in (group["lr"], 0.0)
             )
-            weights, after = adafactor(group, some, gradients, states, rate, momentum)
+            weights, after = adafactor(Group(group, some, gradients, states, rate, momentum))
             torch._foreach_copy_(some, weights)
             for state, new in zip(states, after, strict=True):
                 for name, value in new.items():
                     state[name].copy_(value)
 
 
-def _add_decay(settings: Settings, weights: Sequence[Tensor], gradients: Sequence[Tensor]) -> Sequence[Tensor]:
+def _add_decay(group: Group) -> Sequence[Tensor]:
     """The gradients with weight decay inside (L2)."""
-    decay = settings["weight_decay"]
+    decay = group.settings["weight_decay"]
     if not decay:
-        return gradients
-    return [gradient + decay * weight for gradient, weight in zip(gradients, weights, strict=True)]
+        return group.gradients
+    return [gradient + decay * weight for gradient, weight in zip(group.gradients, group.weights, strict=True)]
 
 
-def _shrink(settings: Settings, weights: Sequence[Tensor], rate: Tensor) -> Sequence[Tensor]:
+def _shrink(group: Group) -> Sequence[Tensor]:
     """The weights after decoupled weight decay."""
-    if not settings["weight_decay"]:
-        return weights
-    shrink = 1 - rate * settings["weight_decay"]
-    return [weight * shrink.to(weight.dtype) for weight in weights]
+    if not group.settings["weight_decay"]:
+        return group.weights
+    shrink = 1 - group.rate * group.settings["weight_decay"]
+    return [weight * shrink.to(weight.dtype) for weight in group.weights]
 
 
 def _power(log_base: Tensor | float, exponent: Tensor) -> Tensor:
     """base ** exponent, 0-dim, by ``exp``, which inductor keeps instead of reckoning it again for every weight (measured on
     a small MLP: an update took 7 times as long with ``pow``)."""
-    return torch.exp(exponent.to(wide(exponent.device)) * log_base)
+    return torch.exp(exponent.to(wide_dtype(exponent.device)) * log_base)
 
 
 def _one_minus_power(log_base: Tensor | float, exponent: Tensor) -> Tensor:

@@ -9,8 +9,6 @@ import torch
 from torch import Tensor
 from torch.optim import optimizer as torch_optimizer
 
-State = dict[str, Any]
-
 KINDS = (torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD)
 """What torch has fused kernels for, which are called here; a class derived from one of them may step otherwise."""
 
@@ -19,7 +17,7 @@ KINDS = (torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD)
 class _Group:
     """One parameter group with the state of its parameters, list beside list as torch's kernels take them."""
 
-    settings: State
+    settings: dict[str, Any]
     parameters: list[Tensor]
     averages: list[Tensor]
     squares: list[Tensor]

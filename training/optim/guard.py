@@ -90,18 +90,18 @@ class DeviceGuard:
         self._buffers.remember()
 
     def _step_and_choose(self, step: Callable[[], object], ok: Tensor) -> None:
-        before = self._touched()
+        before = self._collect()
         if len(self._before) != len(before):
             self._before = [torch.empty_like(tensor) for tensor in before]
         torch._foreach_copy_(self._before, before)
         step()
-        after = self._touched()
+        after = self._collect()
         if len(after) != len(before):
             raise ValueError(f"{type(self._optimizer).__name__} made state in its first step; create_state comes first")
         for new, old in zip(after, self._before, strict=True):
             torch.where(ok, new, old, out=new)
 
-    def _touched(self) -> list[Tensor]:
+    def _collect(self) -> list[Tensor]:
         """Every tensor a step may change: parameters and the optimizer's state."""
         tensors: list[Tensor] = []
         for group in self._optimizer.param_groups:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
 from torch import nn
+from torch.optim.optimizer import ParamsT, StateDict
 
 from training import catalog
 from training.config.sections.optimizer import (
@@ -31,7 +32,6 @@ from training.optim.functional import DeviceAdafactor
 from training.optim.fused_step import put_fused_step, remember_state
 from training.optim.groups import Stages
 
-Groups = list[dict[str, Any]]
 Implementation = Literal["fused", "foreach"]
 
 _FACTORS = ("row_var", "col_var")
@@ -54,8 +54,8 @@ def make_optimizer(
     groups = parameter_groups(model, config, stages)
     if not groups:
         raise InputError("The model has no trainable parameters; unfreeze some, or choose another model.")
-    fused = fused and _fused_available(groups, device)
-    make: Callable[[Groups, OptimizerSection, torch.device, bool], torch.optim.Optimizer] = catalog.resolve(
+    fused = fused and _has_fused(groups, device)
+    make: Callable[[ParamsT, OptimizerSection, torch.device, bool], torch.optim.Optimizer] = catalog.resolve(
         catalog.entry("optimizer", str(type(config).model_fields["kind"].default))
     )
     leave_compiler_unloaded()
@@ -78,7 +78,7 @@ def leave_compiler_unloaded() -> None:
         setattr(method, "__dynamo_disable", method)
 
 
-def _fused_available(groups: Groups, device: torch.device) -> bool:
+def _has_fused(groups: list[dict[str, Any]], device: torch.device) -> bool:
     return device.type in FUSED_DEVICES and all(
         torch.is_floating_point(parameter) and parameter.device.type == device.type
         for group in groups
@@ -86,12 +86,12 @@ def _fused_available(groups: Groups, device: torch.device) -> bool:
     )
 
 
-def make_adamw(groups: Groups, config: AdamW, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+def make_adamw(groups: ParamsT, config: AdamW, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.AdamW``."""
     return torch.optim.AdamW(groups, **_adam_settings(config, device, fused))
 
 
-def make_adam(groups: Groups, config: Adam, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+def make_adam(groups: ParamsT, config: Adam, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.Adam``."""
     return torch.optim.Adam(groups, **_adam_settings(config, device, fused))
 
@@ -102,30 +102,30 @@ def _adam_settings(config: AdamSection, device: torch.device, fused: bool) -> di
     return _take(config, "lr betas eps weight_decay amsgrad") | _form(fused) | {"capturable": capturable}
 
 
-def make_sgd(groups: Groups, config: Sgd, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+def make_sgd(groups: ParamsT, config: Sgd, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.SGD``."""
     return torch.optim.SGD(groups, **_take(config, "lr momentum nesterov weight_decay"), **_form(fused))
 
 
-def make_nadam(groups: Groups, config: NAdam, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+def make_nadam(groups: ParamsT, config: NAdam, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.NAdam``."""
     settings = _take(config, "lr betas eps weight_decay decoupled_weight_decay momentum_decay")
     return torch.optim.NAdam(groups, **settings, capturable=_captures(device), foreach=True)
 
 
-def make_radam(groups: Groups, config: RAdam, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+def make_radam(groups: ParamsT, config: RAdam, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.RAdam``."""
     settings = _take(config, "lr betas eps weight_decay decoupled_weight_decay")
     return torch.optim.RAdam(groups, **settings, capturable=_captures(device), foreach=True)
 
 
-def make_rmsprop(groups: Groups, config: RMSprop, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+def make_rmsprop(groups: ParamsT, config: RMSprop, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.RMSprop``."""
     settings = _take(config, "lr alpha eps weight_decay momentum centered")
     return torch.optim.RMSprop(groups, **settings, capturable=_captures(device), foreach=True)
 
 
-def make_adagrad(groups: Groups, config: Adagrad, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+def make_adagrad(groups: ParamsT, config: Adagrad, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.Adagrad``."""
     # Not every torch since 2.7 has this kernel on every device that has the others.
     fused = fused and torch._C._dispatch_has_kernel_for_dispatch_key("aten::_fused_adagrad_", device.type.upper())
@@ -133,13 +133,13 @@ def make_adagrad(groups: Groups, config: Adagrad, device: torch.device, fused: b
     return torch.optim.Adagrad(groups, **settings, **_form(fused))
 
 
-def make_adafactor(groups: Groups, config: Adafactor, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+def make_adafactor(groups: ParamsT, config: Adafactor, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.Adafactor``."""
     kind = torch.optim.Adafactor if device.type == "cpu" else DeviceAdafactor
     return kind(groups, **_take(config, "lr beta2_decay d weight_decay"), eps=(config.eps1, config.eps2), foreach=True)
 
 
-def make_muon(groups: Groups, config: Muon, device: torch.device, fused: bool) -> torch.optim.Optimizer:
+def make_muon(groups: list[dict[str, Any]], config: Muon, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``training.optim.muon.Muon``: Muon's groups first, as ``parameter_groups`` names them, AdamW's after them."""
     orthogonal = _take(config, "momentum nesterov ns_steps adjust_lr_fn")
     rest = {
@@ -163,7 +163,7 @@ def _captures(device: torch.device) -> bool:
     return device.type in ("cuda", "xpu")
 
 
-def _form(fused: bool) -> dict[str, Any]:
+def _form(fused: bool) -> dict[str, bool]:
     return {"fused": True} if fused else {"foreach": True}
 
 
@@ -199,7 +199,7 @@ def _create_as_torch_does(optimizer: torch.optim.Optimizer, group: dict[str, Any
             parameter.grad = gradient
 
 
-def load_optimizer(optimizer: torch.optim.Optimizer, saved: Mapping[str, Any]) -> None:
+def load_optimizer(optimizer: torch.optim.Optimizer, saved: StateDict) -> None:
     """Go on from ``saved``, a ``state_dict()``, in the form (fused or foreach) it was made with, to keep its last bits.
 
     Where this device has no fused form it goes on in foreach: ``implementation`` tells which it is. Raises ValueError

@@ -8,14 +8,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
 
 from tests.training.small_files import files_no_larger_than
 from training.checkpoints import CheckpointManager, load, newest_good
-from training.checkpoints.snapshot import Snapshot
+from training.checkpoints.snapshot import Snapshot, TrainingState
 from training.config import RunConfig
 from training.errors import TrainingError
 from training.events import CheckpointSaved
@@ -44,7 +44,7 @@ def snapshot(step: int, value: float = 0.0, weights: int = 4, state: int = 4) ->
         epoch=0,
         weights={"w": torch.full((weights,), value)},
         averaged={},
-        state=STATE_OF_NOTHING | {"numbers": torch.full((state,), value)},
+        state=cast(TrainingState, STATE_OF_NOTHING | {"numbers": torch.full((state,), value)}),
         metrics={},
         facts={"config": {}, "data": {"fingerprint": ""}},
     )
@@ -151,7 +151,7 @@ def test_a_fault_that_is_not_the_disks_is_not_told_as_one(manager: CheckpointMan
     def fail() -> None:
         raise fault
 
-    manager.save(replace(snapshot(1), arrived=fail), best=False)
+    manager.save(replace(snapshot(1), wait_for_copies=fail), best=False)
     with pytest.raises(type(fault)) as caught:
         manager.finish()
     assert caught.value is fault

@@ -26,7 +26,7 @@ def tensors(copied: Copied) -> list[Tensor]:
 def test_a_copy_keeps_values_and_memory_order_and_nothing_else() -> None:
     source = content()
     copied = SnapshotMemory().copy(source)
-    copied.arrived()
+    copied.wait_for_copies()
     expected = [tensor.clone() for tensor in (source["plain"], source["channels last"], *source["slices"])]
     source["plain"].zero_()
     source["channels last"].zero_()

@@ -48,7 +48,7 @@ def weights(record: dict[str, Any]) -> str:
 def rewrite_state(folder: RunFolder, change: Callable[[dict[str, Any]], None]) -> None:
     """Rewrite the newest checkpoint's training state, as another machine, or somebody else, would have written it."""
     checkpoint = max(folder.checkpoints.iterdir())
-    state = load_state(checkpoint)
+    state: Any = load_state(checkpoint)
     change(state)
     torch.save(state, checkpoint / STATE)
     manifest = read_json(checkpoint / MANIFEST)

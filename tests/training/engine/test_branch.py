@@ -111,9 +111,9 @@ def sgd(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return RunFolder(Path(start_run(tiny(*SGD), tmp_path_factory.mktemp("sgd"))["folder"]))
 
 
-def really_restored(session: Session, fresh: dict[str, Any], state: dict[str, Any]) -> set[Part]:
+def really_restored(session: Session, fresh: Any, state: Any) -> set[Part]:
     """Which parts of ``session`` are the checkpoint's ``state``, and no longer those of a new run."""
-    now = session.training_state()
+    now: Any = session.training_state()
     saved, numbers = state["optimizer"]["state"], now["optimizer"]["state"]
     parts: set[Part] = set()
 

@@ -72,7 +72,7 @@ def test_swapped_puts_the_average_in_and_takes_it_out() -> None:
     own = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     average = {name: tensor.clone() for name, tensor in ema.shadow.items()}
     places = [parameter.data_ptr() for parameter in model.parameters()]
-    with ema.swapped():
+    with ema.swap_weights():
         assert all(torch.equal(tensor, average[name]) for name, tensor in model.state_dict().items())
         assert [parameter.data_ptr() for parameter in model.parameters()] == places
     assert all(torch.equal(tensor, own[name]) for name, tensor in model.state_dict().items())
@@ -85,7 +85,7 @@ def test_swapped_restores_after_an_error() -> None:
     ema = EMA(model, 0.9)
     wander(model, 1)
     own = model.state_dict()["0.weight"].clone()
-    with pytest.raises(ZeroDivisionError), ema.swapped():
+    with pytest.raises(ZeroDivisionError), ema.swap_weights():
         raise ZeroDivisionError
     assert torch.equal(model.state_dict()["0.weight"], own)
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from tests.training.stepping import set_lr
 from training.config.sections.optimizer import Adafactor, Adam, AdamW, Sgd
 from training.models.networks.stages import stages
-from training.optim.functional import find_functional
+from training.optim.functional import Group, find_functional
 from training.optim.optimizers import cycle_momentum, make_optimizer
 
 CPU = torch.device("cpu")
@@ -71,7 +71,7 @@ def by_function(optimizer: torch.optim.Optimizer, rate: float, momentum: float) 
             states = [optimizer.state[parameter] for parameter in parameters]
             gradients = [parameter.grad for parameter in parameters]
             weights, new = functional(
-                group, [parameter.detach() for parameter in parameters], gradients, states, *numbers
+                Group(group, [parameter.detach() for parameter in parameters], gradients, states, *numbers)
             )
             for parameter, weight, state, after in zip(parameters, weights, states, new, strict=True):
                 assert weight.dtype == parameter.dtype

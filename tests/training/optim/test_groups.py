@@ -134,7 +134,7 @@ def test_groups_in_figures() -> None:
     net = model()
     for parameter in net[0].parameters():
         parameter.requires_grad_(False)
-    found = [tuple(group.values()) for group in describe_groups(net, AdamW(weight_decay=0.0), stages(net))]
+    found = [tuple(group.model_dump().values()) for group in describe_groups(net, AdamW(weight_decay=0.0), stages(net))]
     assert found == [
         ("decay", 1, 8, True, 1.0),
         ("no decay", 5, 26, False, 1.0),

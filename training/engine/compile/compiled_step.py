@@ -12,11 +12,17 @@ from torch import Tensor
 from training.checkpoints.snapshot import tensors_in
 from training.data import Batch, MicroBatches
 from training.engine.compile.compiled_graph import CompiledGraph
-from training.engine.compile.compiler import as_without, compiling, keep_work, refuse_without_compiler, standing_still
-from training.engine.compile.cuda_graph import Recorded
-from training.engine.compile.step_graph import Held, StepGraph
+from training.engine.compile.compiler import (
+    explain_compile_errors,
+    match_eager,
+    refuse_counting,
+    refuse_without_compiler,
+    use_cache_folder,
+)
+from training.engine.compile.cuda_graph import RecordedGraph
+from training.engine.compile.step_graph import StepGraph, StepTensors
 from training.engine.device import TINY_MODEL, ran_out_of_memory
-from training.engine.recovery.memory import batches_that_fit, step_message, step_shortage
+from training.engine.recovery.memory import describe_shortage, find_fitting_batches, make_shortage
 from training.engine.recovery.replay import preserve_state
 from training.engine.session import Session
 from training.engine.step import train_step
@@ -27,9 +33,9 @@ Key = tuple[torch.Size, tuple[int, ...]]
 
 
 class Part(Protocol):
-    """A function of tensors made fast: ``CompiledGraph`` or ``Recorded``."""
+    """A function of tensors made fast: ``CompiledGraph`` or ``RecordedGraph``."""
 
-    def bind(self, held: Any) -> None: ...
+    def bind(self, held: StepTensors) -> None: ...
 
     def __call__(self, *others: Tensor) -> Sequence[Tensor]: ...
 
@@ -40,27 +46,27 @@ def compile_parts(session: Session, recorded: bool, report_progress: Callable[[s
     setting = "precision.cuda_graphs" if wanted == "off" else "precision.compile"
     if wanted != "off":
         refuse_without_compiler(session.device)
-        keep_work(session.device)
+        use_cache_folder(session.device)
         torch.compiler.reset()  # what an earlier run of this process compiled, or torch would count it as this run's
     phases = {"model": "compiling the network", "step": "compiling the step", "off": "recording the step"}
     report_progress(phases[wanted], None)
     try:
         batch = _example(session)
-        with compiling(setting), as_without(session.config.precision.compute, _is_tiny(session)):
+        with explain_compile_errors(setting), match_eager(session.config.precision.compute, _is_tiny(session)):
             if wanted == "model":
                 session.forward = CompiledModel(session, batch)
             else:
-                graph = StepGraph(session, _used(session, batch))
-                with standing_still(session.model, setting):
+                graph = StepGraph(session, _find_used(session, batch))
+                with refuse_counting(session.model, setting):
                     session.compiled = CompiledStep(session, graph, batch, recorded)
     except (RuntimeError, MemoryError) as error:
         if not ran_out_of_memory(error):
             raise
-        message = step_message(error, session)
+        message = describe_shortage(error, session)
     else:
         return
     # Out here the error is gone, and with it all that the frames of the failed pass held.
-    raise step_shortage(message, session, batches_that_fit(session, train_step))
+    raise make_shortage(message, session, find_fitting_batches(session, train_step))
 
 
 def _example(session: Session) -> Batch:
@@ -68,7 +74,7 @@ def _example(session: Session) -> Batch:
     return next(iter(session.data.rebuild_step(session.progress.epoch, 0)))
 
 
-def _used(session: Session, batch: Batch) -> set[int]:
+def _find_used(session: Session, batch: Batch) -> set[int]:
     """The parameters that the loss depends on. torch gives the others no gradient, and optimizers leave them alone."""
     with preserve_state(session):
         _differentiate(session, batch, session.model)
@@ -118,7 +124,7 @@ class CompiledStep:
         self._session = session
         self._graph = graph
         self._recorded = recorded
-        self._held = graph.hold()
+        self._tensors = graph.collect_tensors()
         graph.set_rate()
         self._weight = (
             torch.as_tensor(session.objective.loss_weight(batch.targets))
@@ -131,60 +137,60 @@ class CompiledStep:
         if graph.is_whole:
             for size in _worthwhile(session):
                 some = _cut(batch, size)
-                self._wholes[size] = self._make(graph.whole, some.inputs, some.targets)
+                self._wholes[size] = self._make(graph.compute_step, some.inputs, some.targets)
             if session.config.loop.on_out_of_memory == "smaller_batches":
                 self._before = self._copies()
         else:
             self._key = _key(batch)
-            self._part = self._make(graph.part, batch.inputs, batch.targets, self._weight)
+            self._part = self._make(graph.compute_micro_batch, batch.inputs, batch.targets, self._weight)
 
     def _make(self, function: Callable[..., tuple[Tensor, ...]], *others: Tensor) -> Part:
         if self._session.config.precision.compile == "off":
-            return Recorded(function, self._held, *others)
-        captured = CompiledGraph(function, self._held, *others)
+            return RecordedGraph(function, self._tensors, *others)
+        captured = CompiledGraph(function, self._tensors, *others)
         if not self._recorded:
             return captured
 
-        def computed(held: Held, *given: Tensor) -> Sequence[Tensor]:
-            captured.bind(held)
+        def compute(tensors: StepTensors, *given: Tensor) -> Sequence[Tensor]:
+            captured.bind(tensors)
             return captured(*given)
 
-        return Recorded(computed, self._held, *others)
+        return RecordedGraph(compute, self._tensors, *others)
 
     def __call__(self, session: Session, window: MicroBatches, lr: float) -> tuple[Tensor, Tensor]:
         """As ``train_step``."""
         if not self._fits(window):
-            return self._as_ever(session, window, lr)
+            return self._take_eager_step(session, window, lr)
         for group in session.optimizer.param_groups:
             group["lr"] = lr * group.get("lr_scale", 1.0)
         session.set_momentum()
         if not self._wholes:
-            return self._parts(window)
+            return self._take_step_in_parts(window)
         self._graph.set_rate()
         self._behind = True
-        loss, norm = self._whole(window)
+        loss, norm = self._take_whole_step(window)
         if not self._graph.averages:
             session.update_average(norm < math.inf)
         return loss, norm
 
     def remember(self) -> None:
         """Other tensors may have taken the place of those that were held: to be called after state was loaded."""
-        self._held = self._graph.hold()
+        self._tensors = self._graph.collect_tensors()
         if self._before is not None:
             self._before = self._copies()
         for part in self._wholes.values() or (self._part,):
-            part.bind(self._held)
+            part.bind(self._tensors)
         self._behind = False
 
     def _copies(self) -> list[Tensor]:
-        return [tensor.to("cpu", copy=True) for tensor in tensors_in(self._held)]
+        return [tensor.to("cpu", copy=True) for tensor in tensors_in(self._tensors)]
 
     def _fits(self, window: MicroBatches) -> bool:
         if self._session.progress.batch_size:
             return False
         return not self._wholes or (window.batches == 1 and window.samples in self._wholes)
 
-    def _as_ever(self, session: Session, window: MicroBatches, lr: float) -> tuple[Tensor, Tensor]:
+    def _take_eager_step(self, session: Session, window: MicroBatches, lr: float) -> tuple[Tensor, Tensor]:
         if self._behind:
             session.remember_state()
         try:
@@ -193,7 +199,7 @@ class CompiledStep:
             self.remember()
 
     @torch.no_grad()
-    def _whole(self, window: MicroBatches) -> tuple[Tensor, Tensor]:
+    def _take_whole_step(self, window: MicroBatches) -> tuple[Tensor, Tensor]:
         batch = next(iter(window))
         try:
             loss, norm = self._wholes[window.samples](batch.inputs, batch.targets)
@@ -202,14 +208,14 @@ class CompiledStep:
             if self._before is None:
                 window.repeatable = False
             else:
-                for tensor, before in zip(tensors_in(self._held), self._before, strict=True):
+                for tensor, before in zip(tensors_in(self._tensors), self._before, strict=True):
                     tensor.copy_(before)
             self._session.remember_state()  # what comes next may be a step that is not compiled
             raise
         self._before = None
         return loss, norm
 
-    def _parts(self, window: MicroBatches) -> tuple[Tensor, Tensor]:
+    def _take_step_in_parts(self, window: MicroBatches) -> tuple[Tensor, Tensor]:
         """The gradients of each micro-batch by the graph, and what follows as in ``core.step``."""
         session, graph = self._session, self._graph
         scaler, objective = session.numerics.scaler, session.objective

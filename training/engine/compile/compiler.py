@@ -40,7 +40,7 @@ _HOW_TO_GET = {
 }
 
 
-def keep_work(device: torch.device) -> Path:
+def use_cache_folder(device: torch.device) -> Path:
     """Where compiled code is kept, so that the next start is quick; several processes may use it at a time.
 
     ``$TORCHINDUCTOR_CACHE_DIR`` where that is set, else in the user's cache folder: a folder for each version of torch and
@@ -124,7 +124,7 @@ def compiler_version(name: str) -> str:
 
 
 @contextmanager
-def compiling(setting: str) -> Iterator[None]:
+def explain_compile_errors(setting: str) -> Iterator[None]:
     """Inside, something is compiled or recorded, as ``setting`` asks: what goes wrong becomes one sentence, as InputError."""
     logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)  # which warns where there is no GPU
     try:
@@ -143,7 +143,7 @@ def compiling(setting: str) -> Iterator[None]:
 
 
 @contextmanager
-def as_without(compute: str, tiny: bool) -> Iterator[None]:
+def match_eager(compute: str, tiny: bool) -> Iterator[None]:
     """Inside, what is compiled keeps to what steps in ``precision.compute`` promise that are not compiled.
 
     Dropout is drawn from torch's own generator. No way to compute is chosen by timing it (padded products and splits of
@@ -156,7 +156,7 @@ def as_without(compute: str, tiny: bool) -> Iterator[None]:
     """
     from torch._inductor import async_compile  # takes a second
 
-    options: dict[str, Any] = {"compile_threads": 1} if tiny else {}
+    options: dict[str, int] = {"compile_threads": 1} if tiny else {}
     options |= {"fallback_random": True, "deterministic": True, "emulate_precision_casts": compute in ("bf16", "fp16")}
     with torch._inductor.config.patch(options):
         try:
@@ -166,7 +166,7 @@ def as_without(compute: str, tiny: bool) -> Iterator[None]:
 
 
 @contextmanager
-def standing_still(model: nn.Module, setting: str) -> Iterator[None]:
+def refuse_counting(model: nn.Module, setting: str) -> Iterator[None]:
     """Inside, a whole step of ``model`` becomes one graph: its tensors and plain numbers must afterwards be what they were.
 
     A number that a forward pass counts up would stand still from then on; raises InputError.
@@ -182,7 +182,7 @@ def standing_still(model: nn.Module, setting: str) -> Iterator[None]:
         )
 
 
-def _plain(model: nn.Module) -> dict[str, Any]:
+def _plain(model: nn.Module) -> dict[str, bool | int | float | str | tuple[Any, ...] | None]:
     """By name: identities of parameters and buffers, values of simple attributes."""
     simple = (bool, int, float, str, tuple, type(None))
     return {

@@ -50,7 +50,7 @@ def wants_cuda_graph(session: Session) -> bool:
     return wanted == "on"
 
 
-class Recorded:
+class RecordedGraph:
     """A function of tensors on the GPU, recorded for the shapes and the places in memory that it was given.
 
     Recording needs warm-up rounds, which compute for real; whatever they change is put back. torch registers the GPU's
@@ -79,7 +79,7 @@ class Recorded:
         with (
             torch.cuda.device(self._device),
             torch.no_grad(),
-            _unchanged(list(tensors_in(held))),
+            _preserve(list(tensors_in(held))),
             torch.random.fork_rng([self._device]),
         ):
             aside = torch.cuda.Stream()
@@ -122,7 +122,7 @@ class Recorded:
 
 
 @contextmanager
-def _unchanged(tensors: list[Tensor]) -> Iterator[None]:
+def _preserve(tensors: list[Tensor]) -> Iterator[None]:
     kept = [tensor.clone() for tensor in tensors]
     try:
         yield

@@ -6,15 +6,16 @@ import gc
 import math
 import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psutil
 import torch
 from torch import Tensor, nn
 
+from training.checkpoints.snapshot import RngState
 from training.config import RunConfig
 from training.core.batch_plan import BatchPlan
 from training.data import MicroBatches
@@ -65,12 +66,12 @@ class OutOfMemory:
                 raise
             if window.used_up:
                 raise _update_shortage(error, session) from error
-            message, trace = step_message(error, session), traceback.format_exc(limit=-12)
+            message, trace = describe_shortage(error, session), traceback.format_exc(limit=-12)
         # Out here the error is gone, and with it all that the frames of the failed window held.
         plan = session.data.plan
-        fix = smaller_batches(plan, session.model)
+        fix = propose_smaller_batches(plan, session.model)
         if random is None or not fix or not window.repeatable:
-            out_of_memory = step_shortage(message, session, batches_that_fit(session, train_step))
+            out_of_memory = make_shortage(message, session, find_fitting_batches(session, train_step))
             out_of_memory.add_note(trace)
             raise out_of_memory
         self._begin_window_again(random)
@@ -81,7 +82,7 @@ class OutOfMemory:
             self._save()
         return None
 
-    def _begin_window_again(self, random: dict[str, Any]) -> None:
+    def _begin_window_again(self, random: RngState) -> None:
         session = self._session
         session.optimizer.zero_grad(set_to_none=True)
         session.guard(
@@ -90,7 +91,7 @@ class OutOfMemory:
         session.load_random_state(random)
         free_memory(session.device)
 
-    def _tell(self, before: int, fix: dict[str, Any]) -> None:
+    def _tell(self, before: int, fix: dict[str, int]) -> None:
         session = self._session
         now, step = session.data.plan, session.progress.step
         self._emit(
@@ -98,8 +99,8 @@ class OutOfMemory:
                 level="warning",
                 title=f"Memory ran out in step {step + 1:,} with batches of {before:,}; the run goes on with batches of "
                 f"{now.batch_size:,}, {now.accumulation:,} of them to a step.",
-                advice=f"The samples of each step stay the same{_but(session.model)}. A run that begins with "
-                f"{in_settings(fix)} is spared the attempt.",
+                advice=f"The samples of each step stay the same{_mention_batch_norm(session.model)}. A run that begins with "
+                f"{format_settings(fix)} is spared the attempt.",
                 step=step,
                 fix=fix,
             )
@@ -146,7 +147,7 @@ def free_memory(device: torch.device) -> None:
 # ------------------------------------------------------------------------------------------ what is proposed and told
 
 
-def smaller_batches(plan: BatchPlan, model: nn.Module) -> dict[str, Any]:
+def propose_smaller_batches(plan: BatchPlan, model: nn.Module) -> dict[str, int]:
     """The settings for batches of at most half the size that give each step the same samples; empty without any.
 
     Batch normalization cannot learn from single samples, so a model that has it is not given batches of one.
@@ -159,14 +160,14 @@ def smaller_batches(plan: BatchPlan, model: nn.Module) -> dict[str, Any]:
     return {"loop.batch_size": finer.batch_size, "loop.accumulation": finer.accumulation}
 
 
-def batches_that_fit(session: Session, train_step: TrainStep) -> dict[str, Any]:
+def find_fitting_batches(session: Session, train_step: TrainStep) -> dict[str, int]:
     """The settings for smaller batches that really got through a step; empty when not even the smallest did.
 
     To be called when a batch did not fit and the session has come to its end: it is spent afterwards, but for its
     ``progress``.
     """
     data, progress = session.data, replace(session.progress)
-    while fix := smaller_batches(data.plan, session.model):
+    while fix := propose_smaller_batches(data.plan, session.model):
         session.optimizer.zero_grad(set_to_none=True)
         free_memory(session.device)
         data.cut(BatchPlan(data.plan.n, fix["loop.batch_size"], fix["loop.accumulation"]), data.evaluation_size)
@@ -187,33 +188,33 @@ def has_batch_norm(model: nn.Module) -> bool:
     return any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in model.modules())
 
 
-def in_settings(fix: dict[str, Any]) -> str:
+def format_settings(fix: Mapping[str, int | str]) -> str:
     """ "loop.batch_size = 32 and loop.accumulation = 4" """
     return " and ".join(f"{name} = {value}" for name, value in fix.items())
 
 
-def step_message(error: BaseException, session: Session) -> str:
+def describe_shortage(error: BaseException, session: Session) -> str:
     """That a step's gradients did not fit, with the numbers; to be called while ``error`` is handled."""
     size, step = session.data.plan.batch_size, session.progress.step + 1
-    return f"The run ran out of memory in step {step:,} with batches of {size:,}: {numbers(error, session.device)}."
+    return f"The run ran out of memory in step {step:,} with batches of {size:,}: {describe_memory(error, session.device)}."
 
 
-def step_shortage(message: str, session: Session, fix: dict[str, Any]) -> TrainingError:
+def make_shortage(message: str, session: Session, fix: dict[str, int]) -> TrainingError:
     """``message`` with the smaller batches that ``fix`` stands for, or what else helps."""
     if not fix:
         return TrainingError(message, f"No smaller batches that make the same steps fit. {_other_advice(session)}")
-    advice = f"Use {in_settings(fix)}, which fits: the samples of each step stay the same{_but(session.model)}."
+    advice = f"Use {format_settings(fix)}, which fits: the samples of each step stay the same{_mention_batch_norm(session.model)}."
     return TrainingError(message, advice, fix)
 
 
-def _but(model: nn.Module) -> str:
+def _mention_batch_norm(model: nn.Module) -> str:
     return "; only batch normalization will see smaller batches" if has_batch_norm(model) else ""
 
 
 def _update_shortage(error: BaseException, session: Session) -> TrainingError:
     message = (
         f"The run ran out of memory in step {session.progress.step + 1:,}, while the optimizer changed the weights: "
-        f"{numbers(error, session.device)}."
+        f"{describe_memory(error, session.device)}."
     )
     return TrainingError(message, f"Smaller batches do not help here. {_other_advice(session)}")
 
@@ -222,17 +223,21 @@ def _evaluation_shortage(error: BaseException, session: Session) -> TrainingErro
     size = session.data.evaluation_size
     message = (
         f"The run ran out of memory after step {session.progress.step:,}, while it measured with batches of {size:,} "
-        f"without training: {numbers(error, session.device)}."
+        f"without training: {describe_memory(error, session.device)}."
     )
     if size == 1:
         return TrainingError(message, _other_advice(session))
     fix = {"loop.validation_batch_size": size // 2}
-    return TrainingError(message, f"Use {in_settings(fix)}: the same metrics up to rounding, with less memory.", fix)
+    return TrainingError(
+        message, f"Use {format_settings(fix)}: the same metrics up to rounding, with less memory.", fix
+    )
 
 
-def shortage_outside_steps(error: BaseException, phase: str, config: RunConfig) -> TrainingError:
+def explain_shortage(error: BaseException, phase: str, config: RunConfig) -> TrainingError:
     """Memory ran out before the first step ("preparing data", "building the model"...), while saving, or between steps."""
-    message = f"The run ran out of memory while {phase}: {numbers(error, choose_device(config.precision.device))}."
+    message = (
+        f"The run ran out of memory while {phase}: {describe_memory(error, choose_device(config.precision.device))}."
+    )
     if phase == "building the model":
         return TrainingError(message, "Close other programs, or choose a smaller model.")
     if phase == "saving":
@@ -245,15 +250,17 @@ def shortage_outside_steps(error: BaseException, phase: str, config: RunConfig) 
         return TrainingError(message, "Close other programs, then resume, or use fewer workers (loader.workers).")
     if config.loader.mode != "streamed":
         fix = {"loader.mode": "streamed"}
-        return TrainingError(message, f"Use {in_settings(fix)}: the samples are then read while the run trains.", fix)
+        return TrainingError(
+            message, f"Use {format_settings(fix)}: the samples are then read while the run trains.", fix
+        )
     return TrainingError(
         message, "Close other programs, or use fewer workers (loader.workers) or a smaller image size."
     )
 
 
-def numbers(error: BaseException, device: torch.device) -> str:
+def describe_memory(error: BaseException, device: torch.device) -> str:
     """How much memory there is, is in use and was asked for, as a clause."""
-    asked = _asked(error)
+    asked = _parse_request(error)
     more = f", and {format_bytes(asked)} more were asked for" if asked else ""
     if _on_device(error, device):
         free, total = torch.cuda.mem_get_info(device)
@@ -265,7 +272,7 @@ def numbers(error: BaseException, device: torch.device) -> str:
     return f"{used} of the {format_bytes(host.total)} {host.bound} were in use, {own} of them by this run{more}"
 
 
-def _asked(error: BaseException) -> float:
+def _parse_request(error: BaseException) -> float:
     found = _ASKED.search(str(error))
     return float(found[1]) * _UNITS[found[2].lower()] if found else 0.0
 
@@ -275,7 +282,7 @@ def _on_device(error: BaseException, device: torch.device) -> bool:
     return device.type == "cuda" and not isinstance(error, MemoryError) and "CPUAllocator" not in str(error)
 
 
-def saved_bytes(session: Session) -> int:
+def count_saved_bytes(session: Session) -> int:
     """Bytes of the tensors that a checkpoint copies: weights, their average, the optimizer's numbers."""
     averaged = session.ema.shadow if session.ema is not None else {}
     states = (value for state in session.optimizer.state.values() for value in state.values() if torch.is_tensor(value))

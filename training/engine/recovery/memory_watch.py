@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import psutil
 
-from training.engine.recovery.memory import in_settings, saved_bytes, smaller_batches
+from training.engine.recovery.memory import count_saved_bytes, format_settings, propose_smaller_batches
 from training.engine.session import Session
 from training.errors import LOST_PICTURES, format_bytes
 from training.events import Found
@@ -70,7 +71,7 @@ class MemoryWatch:
     def _saving(self, host: HostMemory) -> Found | None:
         """The first checkpoint is a copy, made while the steps go on and need what they needed so far."""
         self._told.add("saving")  # the first look comes after the first steps, when all that is saved exists
-        copies = saved_bytes(self._session)  # one at a time: the next takes the place of this one
+        copies = count_saved_bytes(self._session)  # one at a time: the next takes the place of this one
         step = max(peak_resident() - self._looks[-1].held, 0) if self._session.device.type == "cpu" else 0
         if copies + step <= host.available:
             return None
@@ -105,7 +106,7 @@ class MemoryWatch:
 
     def _warning(self, title: str) -> Found:
         fix = self._fix()
-        settings = f" with {in_settings(fix)}" if fix else ""
+        settings = f" with {format_settings(fix)}" if fix else ""
         return Found(
             level="warning",
             title=title,
@@ -114,7 +115,7 @@ class MemoryWatch:
             fix=fix,
         )
 
-    def _fix(self) -> dict[str, Any]:
+    def _fix(self) -> Mapping[str, int | str]:
         """The settings that free most of the computer's memory, those first that change no result."""
         session = self._session
         batches = session.data.report.batches
@@ -125,10 +126,10 @@ class MemoryWatch:
             return {"loader.workers": batches.workers // 2}
         if not on_host:
             return {}
-        return smaller_batches(session.data.plan, session.model)
+        return propose_smaller_batches(session.data.plan, session.model)
 
 
-def vanished(folder: RunFolder, history: History, session: Session) -> Found | None:
+def explain_vanished(folder: RunFolder, history: History, session: Session) -> Found | None:
     """What to tell of the attempt before ``session``'s, when it ended without a final event, and held nearly all memory at
     its last look or read its images from a file mapped into memory; None for one that ended in order, or of which nothing
     is known.

@@ -27,6 +27,9 @@ HUGE = 1e15
 
 _SHOWN_NAMES = 3
 
+Fix = dict[str, float | str]
+"""Dotted settings and their values."""
+
 
 @dataclass(frozen=True)
 class Cause:
@@ -56,7 +59,7 @@ def explain(session: Session, step: int, epoch: int, window: int) -> Found:
             advice=f"Computing it again to find the cause failed ({error}). {_general_advice(session)}",
             step=step,
         )
-    return _found(session, step, cause)
+    return _describe(session, step, cause)
 
 
 @contextmanager
@@ -213,8 +216,8 @@ def _bad_rows(tensor: Tensor, count: int) -> Tensor:
 # --------------------------------------------------------------------------------------------------- what is told of it
 
 
-def _found(session: Session, step: int, cause: Cause) -> Found:
-    reason, fix = cause.text, dict[str, Any]()
+def _describe(session: Session, step: int, cause: Cause) -> Found:
+    reason, fix = cause.text, Fix()
     if cause.kind:
         remedy, fix = _remedy(session, cause)
         who = f"Samples: {_names(session, cause.samples)}." if cause.samples else ""
@@ -239,7 +242,7 @@ def sample_names(session: Session, samples: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(session.data.source.name(sample) for sample in samples[:_SHOWN_NAMES])
 
 
-def _remedy(session: Session, cause: Cause) -> tuple[str, dict[str, Any]]:
+def _remedy(session: Session, cause: Cause) -> tuple[str, Fix]:
     """What to do about it, in words and as settings."""
     if cause.kind == "input":
         return "Repair these samples or take them out of the data; until then their steps are skipped.", {}
@@ -274,7 +277,7 @@ def instead_of_fp16(device: torch.device) -> str:
     return "bf16" if device.type != "cuda" or torch.cuda.is_bf16_supported() else "fp32"
 
 
-def lower_rate(config: RunConfig) -> dict[str, Any]:
+def lower_rate(config: RunConfig) -> Fix:
     """The settings for a tenth of the learning rate."""
     highest = getattr(config.schedule, "max_lr", None)
     if highest is not None:

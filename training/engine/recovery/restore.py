@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
+from pydantic import JsonValue
 from torch import Tensor
+from torch.optim.optimizer import StateDict
 
 from training.checkpoints.load import load_state, load_tensors, load_weights
+from training.checkpoints.snapshot import TrainingState
 from training.checkpoints.write import AVERAGED
 from training.config import RunConfig, parse_config
 from training.config.diff import diff
@@ -62,7 +65,9 @@ class Resume:
     manifest: dict[str, Any]
     refused: list[str]  # newer checkpoints that are damaged
     findings: list[Found] = field(default_factory=list)
-    places: Mapping[str, Any] = field(default_factory=dict)  # said about this machine, kept once it has proved right
+    places: Mapping[str, JsonValue] = field(
+        default_factory=dict
+    )  # said about this machine, kept once it has proved right
     beyond: Beyond | None = None  # to be set aside once nothing stands in the way any more
 
     def apply(self, folder: RunFolder, session: Session) -> None:
@@ -107,7 +112,7 @@ class Branch:
     manifest: dict[str, Any]
     parent: RunFolder
     findings: list[Found] = field(default_factory=list)
-    places: Mapping[str, Any] = field(default_factory=dict)
+    places: Mapping[str, JsonValue] = field(default_factory=dict)
     sheet: ResumePlan | None = None  # as carried out, known after ``apply``
 
     def apply(self, folder: RunFolder, session: Session) -> None:
@@ -130,7 +135,7 @@ class Branch:
             session.schedule.plateau.load(state["plateau"])
         session.remember_state()  # a first step that is skipped must put these buffers back, not fresh ones
         if sheet.continues:
-            session.progress = _continued(state["progress"])
+            session.progress = _continue_progress(state["progress"])
             self._settle_rate(before, session)
             self._refuse_past_end(session)
             self._copy_series(folder, session.progress.step)
@@ -158,7 +163,7 @@ class Branch:
             )
         )
 
-    def _load_optimizer(self, session: Session, state: dict[str, Any]) -> None:
+    def _load_optimizer(self, session: Session, state: TrainingState) -> None:
         optimizer = session.optimizer
         if not _fits(state["optimizer"], optimizer):
             raise CheckpointError(
@@ -229,7 +234,7 @@ class FromStart:
     """A run that was cut off or ended before its first checkpoint begins again, as itself or as a new run with other settings."""
 
     findings: list[Found]
-    places: Mapping[str, Any] = field(default_factory=dict)
+    places: Mapping[str, JsonValue] = field(default_factory=dict)
     ended: RunFolder | None = None  # the run that a new one takes the place of
     checkpoint: None = None
 
@@ -238,17 +243,17 @@ class FromStart:
         remember(folder, self.places)
 
 
-def _fits(saved: dict[str, Any], optimizer: torch.optim.Optimizer) -> bool:
+def _fits(saved: StateDict, optimizer: torch.optim.Optimizer) -> bool:
     """Whether ``saved`` has the very entries that ``optimizer`` works with (other groups or AMSGrad need others)."""
 
-    def entries(state: dict[str, Any]) -> Any:
+    def entries(state: StateDict) -> Any:
         groups = [group["params"] for group in state["param_groups"]]
         return groups, {key: set(numbers) for key, numbers in state["state"].items()}
 
     return bool(entries(saved) == entries(optimizer.state_dict()))
 
 
-def _continued(saved: dict[str, Any]) -> Progress:
+def _continue_progress(saved: dict[str, Any]) -> Progress:
     """The parent's progress for a branch: the best of a run is one of its own checkpoints, so it is sought again, and a
     row of skips under the old settings says nothing about the new ones."""
     return replace(
@@ -272,7 +277,7 @@ def take_over(checkpoint: Path, session: Session) -> None:
     session.load_training_state(state)
 
 
-def _load_average(checkpoint: Path, session: Session, state: dict[str, Any]) -> None:
+def _load_average(checkpoint: Path, session: Session, state: TrainingState) -> None:
     if session.ema is None:
         return
     if (checkpoint / AVERAGED).is_file():
@@ -281,7 +286,7 @@ def _load_average(checkpoint: Path, session: Session, state: dict[str, Any]) -> 
         session.ema.load_state_dict(session.ema.live, 0)  # it was too early for an average, and is so again
 
 
-def _move_generator(state: dict[str, Any], before: Environment, device: torch.device) -> None:
+def _move_generator(state: TrainingState, before: Environment, device: torch.device) -> None:
     """The GPU that trains has another number here: what it drew from goes with the work, not with the number."""
     old, saved = before.device_index, state["rng"]["cuda"]
     if (
@@ -336,7 +341,7 @@ def _misfit(session: Session) -> str:
                 fits = isinstance(value, int | float) or (isinstance(value, Tensor) and value.numel() == 1)
             else:  # fused kernels look at no shape but the parameter's
                 fits = value is None or (
-                    isinstance(value, Tensor) and value.shape == _wanted(str(name), parameter.shape)
+                    isinstance(value, Tensor) and value.shape == _state_shape(str(name), parameter.shape)
                 )
             if not fits:
                 return f"the optimizer's {escape_unprintable(str(name), 60)} has another form than its parameter"
@@ -352,7 +357,7 @@ def _lack(session: Session, wanted: Mapping[Tensor, set[str]]) -> str:
     return ""
 
 
-def _wanted(name: str, shape: torch.Size) -> torch.Size:
+def _state_shape(name: str, shape: torch.Size) -> torch.Size:
     """The shape of a parameter's state: its own, but for what Adafactor keeps of rows and columns."""
     if name == "row_var":
         return torch.Size((*shape[:-1], 1))

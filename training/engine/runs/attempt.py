@@ -20,7 +20,7 @@ from training.engine.device import choose_device
 from training.engine.fit import Loop
 from training.engine.profiler import Profiler
 from training.engine.recovery.memory import OutOfMemory
-from training.engine.recovery.memory_watch import MemoryWatch, vanished
+from training.engine.recovery.memory_watch import MemoryWatch, explain_vanished
 from training.engine.recovery.nonfinite import NonFiniteLog
 from training.engine.recovery.origin import check_data
 from training.engine.recovery.restore import Branch, FromStart, Restore, Resume, load_checked
@@ -34,7 +34,7 @@ from training.engine.runs.environment import (
     read_normalization,
 )
 from training.engine.runs.hooks import Hooks
-from training.engine.runs.outcome import failure
+from training.engine.runs.outcome import describe_failure
 from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
 from training.engine.step_logger import StepLogger
@@ -116,7 +116,7 @@ def _begin(
         raise
     except Exception as error:
         logger.exception("The run could not begin")
-        failed = failure(error, 0, config, writer.phase, writer.saved)
+        failed = describe_failure(error, 0, config, writer.phase, writer.saved)
         writer.emit(failed)
         raise TrainingError(failed.reason, failed.advice, failed.fix) from error
 
@@ -208,7 +208,7 @@ def _work(writer: RunWriter, session: Session, restore: Restore | None) -> None:
         final = Stopped(step=session.progress.step, reason=AT_ONCE)
     except Exception as error:
         logger.exception("The run failed")
-        final = failure(error, session.progress.step, session.config, writer.phase, writer.saved)
+        final = describe_failure(error, session.progress.step, session.config, writer.phase, writer.saved)
     writer.emit(final)
 
 
@@ -281,7 +281,7 @@ def _announce(writer: RunWriter, session: Session, restore: Restore | None) -> N
     """Say that an attempt begins, what was taken over, what killed the one before, and what a branch's parent had measured
     before."""
     history = read_history(writer.folder.events_file)
-    lost = vanished(writer.folder, history, session)
+    lost = explain_vanished(writer.folder, history, session)
     writer.announce(session, len(history.attempts) + 1, restore.checkpoint if restore else None)
     if lost is not None:
         writer.emit(lost)

@@ -6,20 +6,20 @@ import traceback
 
 from training.config import RunConfig
 from training.engine.device import ran_out_of_memory
-from training.engine.recovery.memory import shortage_outside_steps
+from training.engine.recovery.memory import explain_shortage
 from training.errors import TrainingError
 from training.events import Failed
 from training.models.own.user_file import place_of
 
 
-def failure(error: Exception, step: int, config: RunConfig, phase: str, saved: bool) -> Failed:
+def describe_failure(error: Exception, step: int, config: RunConfig, phase: str, saved: bool) -> Failed:
     """The final event for ``error`` at ``step`` in ``phase`` of a run that has a checkpoint or not (``saved``); to be called
     while it is handled, so that its traceback is known."""
     log = traceback.format_exc(limit=-12)
     known = explain(error, config, phase)
     if known is not None:
         return Failed(step=step, reason=known.message, advice=known.advice, log=log, fix=known.fix)
-    reason = f"An unexpected fault ended the run: {fault_in_words(error)}"
+    reason = f"An unexpected fault ended the run: {describe_error(error)}"
     advice = "Resume to go on from the last checkpoint; the log has details." if saved else "The log has details."
     return Failed(step=step, reason=reason, advice=advice, log=log)
 
@@ -27,17 +27,17 @@ def failure(error: Exception, step: int, config: RunConfig, phase: str, saved: b
 def explain(error: Exception, config: RunConfig, phase: str) -> TrainingError | None:
     """``error`` as a sentence with what to do about it; None where nobody foresaw it."""
     if ran_out_of_memory(error):
-        return shortage_outside_steps(error, phase, config)
+        return explain_shortage(error, phase, config)
     if isinstance(error, TrainingError):
         return error
     place = place_of(error)  # in a network of the person's own, or a teacher's
     if place is None:
         return None
-    reason = f"{place[0]}, line {place[1]}: {fault_in_words(error)}"
+    reason = f"{place[0]}, line {place[1]}: {describe_error(error)}"
     return TrainingError(reason, "Correct the file, and start a new run with it.")
 
 
-def fault_in_words(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """The error as Python tells it, as a sentence that others may follow."""
     text = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")  # many say nothing more
     return text if text.endswith((".", "!", "?")) else f"{text}."

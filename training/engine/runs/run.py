@@ -14,7 +14,7 @@ from training.config.diff import Change, diff
 from training.config.files import config_data
 from training.config.paths import with_changed_paths_absolute
 from training.config.rules.resume_plan import ResumePlan, keeps_run, plan_branch, plan_resume
-from training.engine.device import choose_device, device_here
+from training.engine.device import choose_device, replace_missing_device
 from training.engine.recovery.origin import refuse_other_teacher
 from training.engine.recovery.restore import Branch, FromStart, Resume, refuse_by_sheet, refuse_other_settings
 from training.engine.runs.attempt import run_attempt
@@ -127,7 +127,7 @@ def resume_run(
             beyond = None if refused else look_beyond(folder, checkpoint)  # what is damaged is done again in its place
             restore = Resume(checkpoint, manifest, refused, moved, places, beyond)
         else:
-            branched = _branched_from(folder)
+            branched = _find_origin(folder)
             restore = FromStart(moved, places)
             if branched is not None:
                 restore = Branch(branched, verify(branched), RunFolder(branched.parent.parent), moved, places)
@@ -173,7 +173,7 @@ def _branch_from(
     return run_attempt(folder, config, hooks, restore=Branch(checkpoint, manifest, parent), new=True)
 
 
-def _branched_from(folder: RunFolder) -> Path | None:
+def _find_origin(folder: RunFolder) -> Path | None:
     """The checkpoint that a branch began with; None for a run that began from nothing.
 
     A branch that was cut off before its own first checkpoint goes on from there. Raises CheckpointError when it is gone:
@@ -197,7 +197,7 @@ def _branched_from(folder: RunFolder) -> Path | None:
 
 def _on_this_machine(config: RunConfig) -> tuple[RunConfig, list[Found]]:
     """``config`` on a device that is here; a machine that lacks the one asked for is no reason not to go on."""
-    name, sentence = device_here(config.precision.device)
+    name, sentence = replace_missing_device(config.precision.device)
     if not sentence:
         return config, []
     precision = config.precision.model_copy(update={"device": name})

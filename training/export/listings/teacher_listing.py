@@ -11,7 +11,7 @@ import torch
 import training
 from training.config.rules.teacher_file import own_network
 from training.config.sections.objective import Distillation
-from training.engine.teacher import told_of_teacher
+from training.engine.teacher import blame_teacher
 from training.export.bundle import ExportBundle, load_bundle
 from training.export.literals import Setting, code, prose
 from training.export.network_listing import describe_network
@@ -39,9 +39,9 @@ def render_teacher(bundle: ExportBundle, file: str) -> SecondFile:
     section, teacher = bundle.config.objective, bundle.teacher
     assert isinstance(section, Distillation), "asked for a run that distils"
     assert teacher is not None, "made for each of them"
-    module, source = module_beside("teacher", file), Path(teacher.record()["source"])
+    module, source = module_beside("teacher", file), Path(str(teacher.record()["source"]))
     words = f"The network that {prose(file)} learns from; its weights are in {module}.pt."
-    with told_of_teacher():
+    with blame_teacher():
         if (network := own_network(section)) is not None:
             words += (
                 f" Written by Trainwright {training.__version__} from {prose(source.name)}: below are its own words."

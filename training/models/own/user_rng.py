@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,23 +17,20 @@ def set_user_seed(seed: int, what: str, step: int) -> None:
     np.random.seed(random.getrandbits(32))
 
 
-def user_rng_state() -> dict[str, Any]:
-    """Both generators' states in lists and numbers."""
+def user_rng_state() -> tuple[list[Any], dict[str, Any]]:
+    """The states of Python's generator and of NumPy's, in lists and numbers."""
     numpy: dict[str, Any] = np.random.get_state(legacy=False)
     version, numbers, gauss = random.getstate()
     key = numpy["state"]["key"].tolist()
-    return {
-        "python": [version, list(numbers), gauss],
-        "numpy": {**numpy, "state": {"key": key, "pos": int(numpy["state"]["pos"])}},
-    }
+    return [version, list(numbers), gauss], {**numpy, "state": {"key": key, "pos": int(numpy["state"]["pos"])}}
 
 
-def set_user_rng_state(state: Mapping[str, Any]) -> None:
+def set_user_rng_state(python: list[Any], numpy: dict[str, Any]) -> None:
     """Go on from ``user_rng_state()``."""
-    version, numbers, gauss = state["python"]
+    version, numbers, gauss = python
     random.setstate((version, tuple(numbers), gauss))
-    key = np.array(state["numpy"]["state"]["key"], np.uint32)
-    np.random.set_state({**state["numpy"], "state": {**state["numpy"]["state"], "key": key}})
+    key = np.array(numpy["state"]["key"], np.uint32)
+    np.random.set_state({**numpy, "state": {**numpy["state"], "key": key}})
 
 
 @contextmanager

@@ -32,7 +32,7 @@ def start(home: Path) -> Path:
     if looked.exists():
         os.utime(looked, (0, 0))
     os.environ.pop("TORCHINDUCTOR_CACHE_DIR", None)
-    return compiler.keep_work(CPU)
+    return compiler.use_cache_folder(CPU)
 
 
 def draw(home: Path, name: str, days: float) -> Path:
@@ -65,5 +65,5 @@ def test_what_nobody_used_for_a_month_goes_and_nothing_else(home: Path) -> None:
 def test_a_folder_of_the_persons_own_is_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = draw(home, "0123abcd", 400)
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(home / "mine"))
-    assert compiler.keep_work(CPU) == home / "mine"
+    assert compiler.use_cache_folder(CPU) == home / "mine"
     assert old.exists()

@@ -173,10 +173,10 @@ def test_what_another_compiler_made_is_not_taken(tmp_path: Path, monkeypatch: py
     for version in ("g++ 12.2.0", "g++ 14.1.0", "g++ 12.2.0"):
         monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
         monkeypatch.setattr(compiler, "compiler_facts", lambda device, said=version: said)
-        folders.append(compiler.keep_work(torch.device("cpu")))
+        folders.append(compiler.use_cache_folder(torch.device("cpu")))
     assert folders[0] == folders[2] != folders[1]
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "mine"))
-    assert compiler.keep_work(torch.device("cpu")) == tmp_path / "mine"
+    assert compiler.use_cache_folder(torch.device("cpu")) == tmp_path / "mine"
 
 
 def test_cuda_graphs_are_refused_where_there_are_none(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_the_reason_is_the_fault_and_not_that_there_was_one() -> None:
         "got RuntimeError('expected scalar type torch.float32 but found torch.bfloat16')\")"
     )
     said = r"cannot be compiled here: expected scalar type torch\.float32 but found torch\.bfloat16\. Use --set"
-    with pytest.raises(InputError, match=said), compiler.compiling("precision.compile"):
+    with pytest.raises(InputError, match=said), compiler.explain_compile_errors("precision.compile"):
         raise RuntimeError(told)
 
 

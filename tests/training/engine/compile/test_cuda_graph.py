@@ -76,5 +76,5 @@ def test_a_recording_that_torch_finds_empty_is_refused() -> None:
         return (held[0].mul_(2),)
 
     with pytest.warns(UserWarning, match="CUDA Graph is empty"), pytest.raises(InputError, match="could be recorded"):
-        cuda_graph.Recorded(astray, held)
+        cuda_graph.RecordedGraph(astray, held)
     assert held[0].tolist() == [1.0, 1.0, 1.0]
