@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
-from typing import Any
+from types import ModuleType
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,7 @@ from training.export.bundle import SAMPLES, ExportBundle
 from training.facts import IGNORED
 
 
-def evaluates_alike(bundle: ExportBundle, script: dict[str, Any]) -> bool:
+def has_same_evaluation(bundle: ExportBundle, script: ModuleType) -> bool:
     """Whether the script's loss and metric of made-up answers, in two batches, equal the engine's to the bit."""
     generator = torch.Generator().manual_seed(1)
     objective, targets = bundle.objective, _targets(bundle, generator)
@@ -27,8 +27,8 @@ def evaluates_alike(bundle: ExportBundle, script: dict[str, Any]) -> bool:
     wanted = bundle.config.monitor.removeprefix("val/")
     metric = objective.metrics.get(wanted, next(iter(objective.metrics.values())))
     ours = evaluate(nn.Identity(), batches, objective.loss, metric, autocast=nullcontext)
-    loss, theirs = script["make_objective"](torch.device("cpu"))
-    found = script["evaluate"](nn.Identity(), batches, loss, theirs, autocast=nullcontext)
+    loss, theirs = script.make_objective(torch.device("cpu"))
+    found = script.evaluate(nn.Identity(), batches, loss, theirs, autocast=nullcontext)
     weight = objective.loss_weight(targets)
     alike = torch.equal(loss(outputs, targets, weight), objective.loss(outputs, targets, weight))
     return alike and all(map(_same, found, ours))
@@ -56,10 +56,7 @@ def _targets(bundle: ExportBundle, generator: torch.Generator) -> Tensor:
 
 
 def _answers(bundle: ExportBundle, targets: Tensor) -> tuple[int, ...]:
-    if bundle.facts.target == "tokens":
+    if bundle.facts.target in ("tokens", "ranks"):
         return (*targets.shape, bundle.objective.outputs)
-    if bundle.facts.target == "mask":
-        return (len(targets), bundle.objective.outputs, *targets.shape[1:])
-    if bundle.facts.target == "ranks":
-        return (*targets.shape, bundle.objective.outputs)
-    return (len(targets), bundle.objective.outputs)
+    places = targets.shape[1:] if bundle.facts.target == "mask" else ()
+    return (len(targets), bundle.objective.outputs, *places)

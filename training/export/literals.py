@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import Any
+from typing import NamedTuple
 
 from training.config.fields import Section
 from training.system.untrusted import escape_unprintable
 
-Setting = tuple[str, str, Any]
-"""Comment, name and value of what a script names in capitals; a value that is a text stands there as it is."""
-
 _WIDTH = 100
 ONE_LINE = 1 << 20
 
-Described = tuple[dict[str, Any], list[Setting]]
-"""Facts for the templates, and what those name in capitals."""
+
+class Setting(NamedTuple):
+    """What a script names in capitals; a value that is a text stands there as it is."""
+
+    comment: str
+    name: str
+    value: object
 
 
-def code(value: Any) -> str:
+def code(value: object) -> str:
     """A value as Python source, with the double quotes of the rest of the script."""
     text = repr(value)
     if isinstance(value, str) and text.startswith("'") and '"' not in text:
@@ -35,7 +37,7 @@ def call(name: str, arguments: list[str], width: int = _WIDTH) -> str:
     return f"{name}(\n" + "".join(textwrap.indent(each, "    ") + ",\n" for each in arguments) + ")"
 
 
-def keywords(arguments: dict[str, Any]) -> list[str]:
+def keywords(**arguments: object) -> list[str]:
     return [f"{name}={code(value)}" for name, value in arguments.items()]
 
 
@@ -43,7 +45,8 @@ def setting(section: Section, name: str) -> Setting:
     text = type(section).model_fields[name].description or ""
     value = getattr(section, name)
     # What an empty field would mean is the form's business; here there is a value.
-    return re.sub(r" (0 or empty|Empty):.*", "", text), name.upper(), code(value) if isinstance(value, str) else value
+    comment = re.sub(r" (0 or empty|Empty):.*", "", text)
+    return Setting(comment, name.upper(), code(value) if isinstance(value, str) else value)
 
 
 def prose(text: str) -> str:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
-import training
 from training.config.sections.user_file import UserFile
 from training.export.bundle import ExportBundle
 from training.export.definitions import Definitions
-from training.export.literals import prose
-from training.export.network_listing import describe_network
+from training.export.network_listing import Network, describe_network
 from training.export.own_network import call_build
-from training.export.source import render_source
+from training.export.source import render_module
 from training.export.usage import samples, weights
 from training.models.own.user_file import text_of
 
@@ -23,16 +20,11 @@ _NETWORK = "network.py"
 
 def write_loader(bundle: ExportBundle, path: Path, usage: ModuleType) -> None:
     """Put it beside the exported file ``path``; ``usage`` is the module of ``training.export.usage`` that it is made of."""
-    names = ["load_model", "logits", "predict"]
-    network: dict[str, Any] = {"making": ""}
+    names, network = ["load_model", "logits", "predict"], None
     if usage is weights and isinstance(config := bundle.config.model, UserFile):
         (path.parent / _NETWORK).write_text(text_of(config, bundle.code_file).text, encoding="utf-8")
         build = call_build(config, bundle.code_file, bundle.facts, bundle.objective.outputs)
-        network = {
-            "network_code": "",
-            "model_title": "The network.",
-            "making": [f'return load_code("{_NETWORK}").{build}'],
-        }
+        network = Network("The network.", [f'return load_code("{_NETWORK}").{build}'])
         names.append("load_code")
     elif usage is weights:
         network = describe_network(bundle, trained=True)
@@ -43,11 +35,8 @@ def write_loader(bundle: ExportBundle, path: Path, usage: ModuleType) -> None:
         definitions.take(samples, "read_image")
     if bundle.facts.columns:
         definitions.take(samples, "read_rows")
-    facts = network | {
-        "words": f"Use {path.name} without Trainwright: ``model, facts = load_model()``, then ``predict(model, facts, ...)``.",
-        "version": training.__version__,
-        "source": prose(f"{bundle.run.id}, {bundle.checkpoint.name}"),
-        "makes": "make_model",
-        "code": definitions.text,
-    }
-    (path.parent / FILE).write_text(render_source("module.jinja", facts), encoding="utf-8")
+    words = (
+        f"Use {path.name} without Trainwright: ``model, facts = load_model()``, then ``predict(model, facts, ...)``."
+    )
+    text = render_module(words, bundle.checkpoint, network, definitions.text)
+    (path.parent / FILE).write_text(text, encoding="utf-8")

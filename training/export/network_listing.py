@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -22,20 +23,29 @@ from training.models import make_model
 from training.models.zoo.torchvision_zoo import builder_settings
 
 
-def describe_network(bundle: ExportBundle, trained: bool = False) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Network:
+    """The source of its classes, and the lines that make it in the function ``makes``."""
+
+    title: str
+    making: list[str]
+    code: str = ""
+    makes: str = "make_model"
+
+
+def describe_network(bundle: ExportBundle, trained: bool = False, makes: str = "make_model") -> Network:
     """For the templates. Of a network that is ``trained``, the weights are going to be loaded. Raises InputError for one that
     cannot be written."""
     config, model, outputs = bundle.config.model, bundle.model, bundle.objective.outputs
-    facts = {"model_title": catalog.entry("model", config.kind).summary, "network_code": _own_classes(model)}
     replaced, answer = [], "model"
     if isinstance(config, TimmModel):
-        made = call("timm.create_model", [code(config.name), *keywords(timm_arguments(bundle))])
+        made = call("timm.create_model", [code(config.name), *keywords(**timm_arguments(bundle))])
     elif isinstance(config, TorchvisionModel | TorchvisionSegmentation):
         function, arguments = config.name, builder_settings(config.name, bundle.facts.shape)
         if isinstance(config, TorchvisionSegmentation):
             function, arguments = f"segmentation.{config.name}", {"weights_backbone": None}
             answer = f"{type(model).__name__}(model.backbone, model.classifier, all_levels={model.all_levels})"
-        given = ["weights=None", *keywords({"num_classes": outputs, **arguments})]
+        given = ["weights=None", *keywords(num_classes=outputs, **arguments)]
         made = call(f"torchvision.models.{function}", given)
         if bundle.facts.shape[0] != 3:
             name, layer = next(each for each in model.named_modules() if isinstance(each[1], nn.Conv2d))
@@ -44,14 +54,23 @@ def describe_network(bundle: ExportBundle, trained: bool = False) -> dict[str, A
         made = _write_layer(model, width=0 if type(model) is nn.Sequential else ONE_LINE)
         if isinstance(config, WhitenedCnn) and not trained:
             made = f"prepare_whitening({made})"
-    if answer == "model" and not replaced:
-        return facts | {"making": [f"return {made}"]}
-    return facts | {"making": [f"model = {made}", *replaced, f"return {answer}"]}
+    making = [f"model = {made}", *replaced, f"return {answer}"] if answer != "model" or replaced else [f"return {made}"]
+    return Network(catalog.entry("model", config.kind).summary, making, _write_classes(model), makes)
 
 
-def describe_training(bundle: ExportBundle) -> dict[str, Any]:
-    """For the templates: whether the network draws random numbers while it trains (dropout, stochastic depth) and changes its
-    buffers (batch norm), and the form of its inputs."""
+@dataclass(frozen=True)
+class TrainingTraits:
+    """Whether the network draws random numbers while it trains (dropout, stochastic depth) and changes its buffers (batch
+    norm), and the form of its inputs."""
+
+    dropout: bool
+    buffers: bool
+    channels_last: bool
+    whitened_at_a_time: int
+
+
+def examine_training(bundle: ExportBundle) -> TrainingTraits:
+    """Send two samples through the network as it trains."""
     config, facts, normalization = bundle.config, bundle.facts, bundle.normalization
     model = make_model(config.model, facts, bundle.objective.outputs, config.seed, bundle.code_file).train()
     buffers = [buffer.clone() for buffer in model.buffers()]
@@ -62,13 +81,9 @@ def describe_training(bundle: ExportBundle) -> dict[str, Any]:
     moves = not all(map(torch.equal, buffers, model.buffers()))
     # Checkpoints of earlier versions leave it to their configuration.
     last = bundle.manifest.get("channels_last", config.precision.channels_last != "off")
-    return {
-        "dropout": draws,
-        "buffers": moves or (isinstance(config.model, UserFile) and bool(buffers)),
-        "whitened": isinstance(config.model, WhitenedCnn),
-        "whitened_at_a_time": max(1, LOOKED_AT // torch.Size(facts.shape).numel()),
-        "channels_last": facts.layout == "image" and bool(last),
-    }
+    moves = moves or (isinstance(config.model, UserFile) and bool(buffers))
+    at_a_time = max(1, LOOKED_AT // torch.Size(facts.shape).numel())
+    return TrainingTraits(draws, moves, facts.layout == "image" and bool(last), at_a_time)
 
 
 def timm_arguments(bundle: ExportBundle) -> dict[str, Any]:
@@ -88,7 +103,7 @@ def timm_arguments(bundle: ExportBundle) -> dict[str, Any]:
     return sized
 
 
-def _own_classes(model: nn.Module) -> str:
+def _write_classes(model: nn.Module) -> str:
     """The source of every class of ours in ``model``, with all that they use of our own code."""
     definitions = Definitions()
     for layer in model.modules():
@@ -128,10 +143,10 @@ def _write_layer(layer: nn.Module, width: int = ONE_LINE) -> str:
             same = value  # a pool's size, from which its stride follows
         elif value != parameter.default and not (name == "stride" and parameter.default is None and value == same):
             named[name] = value
-    return call(f"{'' if _is_ours(layer) else 'nn.'}{kind.__name__}", [*plain, *keywords(named)], ONE_LINE)
+    return call(f"{'' if _is_ours(layer) else 'nn.'}{kind.__name__}", [*plain, *keywords(**named)], ONE_LINE)
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     if isinstance(value, tuple | list):
         return all(map(_is_plain, value))
     return value is None or isinstance(value, bool | int | float | str)

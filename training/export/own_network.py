@@ -14,7 +14,7 @@ from training.models.own.user_file import arguments_of, text_of
 
 def call_build(config: UserFile, code: Path | None, facts: DataFacts, outputs: int) -> str:
     """The call that makes the network. ``code`` is a run's copy of the file."""
-    return call("build", keywords(arguments_of(config, text_of(config, code), facts, outputs)), ONE_LINE)
+    return call("build", keywords(**arguments_of(config, text_of(config, code), facts, outputs)), ONE_LINE)
 
 
 def write_own_module(
@@ -23,7 +23,7 @@ def write_own_module(
     """The file below a comment of ``words``, and a function ``makes`` that returns the network. Raises InputError for a file that
     draws with Python's or NumPy's random numbers: in a run they follow from seed and step, a script has torch's alone."""
     text = text_of(config, code).text
-    if _draws_otherwise(text):
+    if _draws_without_torch(text):
         raise InputError(
             "model.path: the file draws with Python's or NumPy's random numbers, which a script does not repeat; draw with torch "
             "and train with that, or export safetensors, torch-export or onnx instead."
@@ -31,7 +31,7 @@ def write_own_module(
     return f"# {words}\n{text.strip()}\n\n\ndef {makes}():\n    return {call_build(config, code, facts, outputs)}\n"
 
 
-def _draws_otherwise(text: str) -> bool:
+def _draws_without_torch(text: str) -> bool:
     nodes = list(ast.walk(ast.parse(text)))
     found: list[str] = []
     bound: dict[str, str] = {}

@@ -6,10 +6,11 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any, BinaryIO
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 import training
 from training.config.sections.schedule import OneCycle
@@ -18,14 +19,14 @@ from training.core import counter_rng
 from training.data.augment import Augmenter
 from training.errors import InputError, TrainingError, format_bytes
 from training.export.bundle import SAMPLES, ExportBundle
-from training.export.check_eval import evaluates_alike
+from training.export.check_eval import has_same_evaluation
 from training.export.listings.data_listing import data_name
 from training.export.listings.listing import describe_run
-from training.export.listings.optimizer_listing import frozen_alike
+from training.export.listings.optimizer_listing import has_same_freezing
 from training.export.listings.prepared_tensors import is_prepared, read_size, refuse_large
-from training.export.listings.rows_listing import rows_alike
-from training.export.listings.teacher_listing import render_teacher, taught_alike, teacher_bytes
-from training.export.listings.weights_listing import begun_alike
+from training.export.listings.rows_listing import has_same_rows
+from training.export.listings.teacher_listing import has_same_teacher, render_teacher, teacher_bytes
+from training.export.listings.weights_listing import has_same_beginning, has_same_state
 from training.export.literals import prose
 from training.export.own_network import write_own_module
 from training.export.place import make_parents, remove_made
@@ -133,7 +134,7 @@ def _is_ours(out: Path) -> bool:
 
 def render(bundle: ExportBundle, file: str, beside: Sequence[SecondFile] = ()) -> str:
     """The script's text; ``file`` is the name it will have."""
-    return render_source("script.jinja", describe_run(bundle, file, beside), beside)
+    return render_source("script.jinja", beside, **vars(describe_run(bundle, file, beside)))
 
 
 def render_beside(bundle: ExportBundle, file: str) -> list[SecondFile]:
@@ -158,34 +159,36 @@ def prove_script(bundle: ExportBundle, text: str, beside: Iterable[SecondFile] =
     with ExitStack() as imported:
         for file in beside:
             imported.enter_context(import_source(file.text, file.module))
-        script = vars(imported.enter_context(import_source(text, "exported_script")))
-        return _compare(bundle, script)
+        return _compare(bundle, imported.enter_context(import_source(text, "exported_script")))
 
 
-def _compare(bundle: ExportBundle, script: dict[str, Any]) -> float:
+def _compare(bundle: ExportBundle, script: ModuleType) -> float:
     config = bundle.config
     torch_state = torch.get_rng_state()
     try:
         torch.default_generator.manual_seed(config.seed)
-        model = script["make_model"]()
+        model = script.make_model()
     finally:
         torch.set_rng_state(torch_state)
     ours = make_model(config.model, bundle.facts, bundle.objective.outputs, config.seed, bundle.code_file)
-    _require(_same(model.state_dict(), ours.state_dict()), "initial weights")
-    _require(begun_alike(bundle, script, model, ours), "known weights")
+    _require(has_same_state(model, ours), "initial weights")
+    _require(has_same_beginning(bundle, script, model, ours), "known weights")
     order = counter_rng.permutation(config.seed, 1, _TRIED_STEPS)
-    _require(torch.equal(script["permutation"](config.seed, 1, _TRIED_STEPS), order), "order of samples")
-    _require(rows_alike(bundle, script), "data")
-    _require(_augmented_alike(bundle, script), "augmentation")
-    _require(_rates_equal(bundle, script), "learning rates")
-    _require(frozen_alike(bundle, script, model, ours), "frozen parts")
-    groups = script["make_optimizer"](model).param_groups
+    _require(torch.equal(script.permutation(config.seed, 1, _TRIED_STEPS), order), "order of samples")
+    _require(has_same_rows(bundle, script), "data")
+    _require(_has_same_augmentation(bundle, script), "augmentation")
+    _require(_has_same_rates(bundle, script), "learning rates")
+    _require(has_same_freezing(bundle, script, model, ours), "frozen parts")
+    groups = script.make_optimizer(model).param_groups
     wanted = parameter_groups(ours, config.optimizer, stages(ours))
-    _require(_by_name(groups, model, "weight_decay") == _by_name(wanted, ours, "weight_decay"), "weight decay")
-    _require(_by_name(groups, model, "lr_scale") == _by_name(wanted, ours, "lr_scale"), "factors of the learning rate")
+    _require(_map_setting(groups, model, "weight_decay") == _map_setting(wanted, ours, "weight_decay"), "weight decay")
+    _require(
+        _map_setting(groups, model, "lr_scale") == _map_setting(wanted, ours, "lr_scale"),
+        "factors of the learning rate",
+    )
     difference = _compare_logits(bundle, script, model)
-    _require(taught_alike(bundle, script), "teacher")
-    _require(evaluates_alike(bundle, script), "loss or metric")
+    _require(has_same_teacher(bundle, script), "teacher")
+    _require(has_same_evaluation(bundle, script), "loss or metric")
     return difference
 
 
@@ -197,49 +200,45 @@ def _require(same: bool, what: str) -> None:
         )
 
 
-def _same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
-    return one.keys() == other.keys() and all(torch.equal(tensor, other[name]) for name, tensor in one.items())
-
-
-def _augmented_alike(bundle: ExportBundle, script: dict[str, Any]) -> bool:
-    if "augment" not in script:
+def _has_same_augmentation(bundle: ExportBundle, script: ModuleType) -> bool:
+    if not hasattr(script, "augment"):
         return True
     images = bundle.samples().permute(0, 2, 3, 1).contiguous()
     numbers, masked = torch.arange(len(images)), bundle.facts.target == "mask"
     if masked:
         images = torch.cat([images, images[..., :1] % len(bundle.facts.names)], dim=3)
     ours = Augmenter(bundle.config.dataset, bundle.config.seed, mask=masked)(images, numbers, 1)
-    return torch.equal(script["augment"](images, numbers, 1), ours)
+    return torch.equal(script.augment(images, numbers, 1), ours)
 
 
-def _rates_equal(bundle: ExportBundle, script: dict[str, Any]) -> bool:
+def _has_same_rates(bundle: ExportBundle, script: ModuleType) -> bool:
     config = bundle.config.schedule
     steps = _TRIED_STEPS + getattr(config, "warmup_steps", 0)
     schedule = make_schedule(config, bundle.config.optimizer.lr, steps)
-    rate, momenta = script["learning_rate"], script.get("MOMENTA")
+    rate, momenta = script.learning_rate, getattr(script, "MOMENTA", None)
     values = {"total_steps": steps, "factor": 1.0}
     wanted = {name: value for name, value in values.items() if name in inspect.signature(rate).parameters}
     anneal = ANNEALS[config.anneal_strategy].__name__ if isinstance(config, OneCycle) else ""
 
     def momentum(step: int) -> float | None:
-        return momenta and script["one_cycle"](step, steps, script["PCT_START"], momenta, script[anneal])
+        return momenta and script.one_cycle(step, steps, script.PCT_START, momenta, getattr(script, anneal))
 
     return all(
         (rate(step, **wanted), momentum(step)) == (schedule.lr(step), schedule.momentum(step)) for step in range(steps)
     )
 
 
-def _by_name(groups: list[dict[str, Any]], model: nn.Module, setting: str) -> dict[str, float]:
+def _map_setting(groups: list[dict[str, Any]], model: nn.Module, setting: str) -> dict[str, float]:
     """A setting of each parameter's group by the parameter's name; 1 where it has none."""
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     return {names[id(parameter)]: group.get(setting, 1.0) for group in groups for parameter in group["params"]}
 
 
-def _compare_logits(bundle: ExportBundle, script: dict[str, Any], model: nn.Module) -> float:
+def _compare_logits(bundle: ExportBundle, script: ModuleType, model: nn.Module) -> float:
     model.load_state_dict(bundle.model.state_dict())
     samples = bundle.samples()
     expected = bundle.normalization.apply(samples)
-    inputs = script["make_inputs"](samples.permute(0, 2, 3, 1) if bundle.facts.layout == "image" else samples)
+    inputs = script.make_inputs(samples.permute(0, 2, 3, 1) if bundle.facts.layout == "image" else samples)
     _require(torch.equal(inputs, expected), "normalization")
     with torch.inference_mode():
         found, own = model.eval()(expected), bundle.model(expected)

@@ -9,11 +9,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+import training
 from training.export.core_source import paste_core
+from training.export.literals import prose
+
+if TYPE_CHECKING:
+    from training.export.network_listing import Network
 
 _IMPORTS = """
 import argparse, gzip, hashlib, json, math, os, re, sys, unicodedata, zlib
@@ -53,7 +58,18 @@ def module_beside(what: str, file: str) -> str:
     return f"{what}_of_{re.sub(r'[^0-9a-zA-Z_]', '_', Path(file).stem)}"
 
 
-def render_source(template: str, facts: dict[str, Any], beside: Sequence[SecondFile] = ()) -> str:
+def name_source(checkpoint: Path) -> str:
+    """What a file was written from, for its docstring."""
+    return prose(f"{checkpoint.parent.parent.name}, {checkpoint.name}")
+
+
+def render_module(words: str, checkpoint: Path, network: Network | None, code: str = "") -> str:
+    """The text of a file that makes ``network`` and has ``code`` of ours below; ``words`` say what it is for."""
+    source = name_source(checkpoint)
+    return render_source("module.jinja", words=words, source=source, network=network, code=code)
+
+
+def render_source(template: str, beside: Sequence[SecondFile] = (), **facts: object) -> str:
     """The text of a file that imports from those ``beside``."""
     environment = Environment(
         loader=PackageLoader("training.export"),
@@ -63,7 +79,7 @@ def render_source(template: str, facts: dict[str, Any], beside: Sequence[SecondF
         keep_trailing_newline=True,
         autoescape=False,
     )
-    text = paste_core(environment.get_template(template).render(facts))
+    text = paste_core(environment.get_template(template).render(version=training.__version__, **facts))
     imports = _import_lines({node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)})
     imports += "\n" + "\n".join(f"from {file.module} import {file.imported}" for file in beside)
     imports = re.sub(r"\n{3,}", "\n\n", imports).strip("\n")

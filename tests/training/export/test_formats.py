@@ -23,7 +23,7 @@ from training.cli import main
 from training.errors import CheckpointError, InputError, TrainingError
 from training.export import export_checkpoint, loader
 from training.export.bundle import load_bundle
-from training.export.source import render_source
+from training.export.source import render_module
 from training.protocol import ExportRequest, Ready, Refusal, Reply
 from training.runs.records.manifest import digest
 from training.serve import serve
@@ -100,7 +100,7 @@ def test_model_json_says_what_the_weights_are(images: Path, resnet: Path, tmp_pa
     assert facts["weights"]["averaged"] is True
     assert facts["classes"] == ["0", "1", "2", "3"]
     assert facts["input"]["shape"] == [1, 12, 12]
-    assert facts["input"]["normalisation"]["done_by"] == "caller"
+    assert facts["input"]["normalization"]["done_by"] == "caller"
     assert {tensor["name"]: tensor["shape"] for tensor in facts["weights"]["tensors"]} == {
         name: list(tensor.shape) for name, tensor in exported.items()
     }
@@ -111,7 +111,7 @@ def test_model_json_says_what_the_weights_are(images: Path, resnet: Path, tmp_pa
     export_checkpoint(resnet, "torch-export", tmp_path / "resnet")
     facts = facts_in(tmp_path / "resnet")
     assert facts["weights"]["averaged"] is False
-    assert facts["input"]["normalisation"]["done_by"] == "model"
+    assert facts["input"]["normalization"]["done_by"] == "model"
     assert facts["architecture"]["name"] == "resnet18"
 
 
@@ -207,7 +207,7 @@ def test_export_that_answers_otherwise_is_not_kept(
     export_checkpoint(spiral, "safetensors", earlier)
     before = {path.name: path.read_bytes() for path in earlier.iterdir()}
     more = f"\nright = logits\n\n\ndef logits(*given):\n    return right(*given) + float('{error}')\n"
-    monkeypatch.setattr(loader, "render_source", lambda *given: render_source(*given) + more)
+    monkeypatch.setattr(loader, "render_module", lambda *given: render_module(*given) + more)
     for out in (earlier, tmp_path / "new" / "out"):
         with pytest.raises(TrainingError, match="differs by"):
             export_checkpoint(spiral, "safetensors", out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from training.config import RunConfig
@@ -17,9 +18,18 @@ _MIXING = ("mixup_alpha", "cutmix_alpha")
 _WIDTH = 114
 
 
-def describe_augmentation(config: RunConfig) -> dict[str, Any]:
-    """For the templates: the lines of ``augment`` and what is done after normalization."""
-    found = _steps(config)
+@dataclass(frozen=True)
+class Augmentation:
+    """The lines of ``augment``, and the arguments of what is done after normalization."""
+
+    varied: list[str]
+    erased: list[str]
+    mixed: str
+
+
+def describe_augmentation(config: RunConfig) -> Augmentation | None:
+    """What the templates ask for; None where nothing is augmented."""
+    found = steps(config.dataset, mask=_is_masked(config))
     early = [step for step in found if step.takes != "inputs"]
     late = [step for step in found if step.takes == "inputs"]
     varied = [line for number, step in enumerate(early) for line in _call(step, early[:number], config)]
@@ -27,19 +37,17 @@ def describe_augmentation(config: RunConfig) -> dict[str, Any]:
         last = max(number for number, line in enumerate(varied) if line.startswith("images = "))
         varied[last] = varied[last].replace("images =", "return", 1)
     mixed = {name: name for name in _mixing(config)}
-    return {
-        "augmented": bool(found or mixed),
-        "varied": varied,
-        "erased": [", ".join(_written(step.function, step.arguments, config)) for step in late],
-        "mixed": ", ".join(_written(mix, mixed, config)),
-    }
+    if not found and not mixed:
+        return None
+    erased = [", ".join(_write_arguments(step.function, step.arguments, config)) for step in late]
+    return Augmentation(varied, erased, ", ".join(_write_arguments(mix, mixed, config)))
 
 
-def augmentation_settings(config: RunConfig) -> list[str]:
+def list_augmentation_settings(config: RunConfig) -> list[str]:
     """The settings that the script names in capitals, in their order."""
     named = {
         setting
-        for step in _steps(config)
+        for step in steps(config.dataset, mask=_is_masked(config))
         for name, setting in step.arguments.items()
         if _is_named(step.function, name, getattr(config.dataset, setting))
     }
@@ -47,11 +55,7 @@ def augmentation_settings(config: RunConfig) -> list[str]:
     return [name for name in type(config.dataset).model_fields if name in named]
 
 
-def _steps(config: RunConfig) -> list[Step]:
-    return steps(config.dataset, mask=_masks(config))
-
-
-def _masks(config: RunConfig) -> bool:
+def _is_masked(config: RunConfig) -> bool:
     """Whether the last channel of what is augmented is a mask, which moves with its image and keeps its numbers."""
     return isinstance(config.objective, Segmentation)
 
@@ -65,11 +69,11 @@ def _call(step: Step, before: list[Step], config: RunConfig) -> list[str]:
     """The lines that make the step, after one that makes bytes of images that are numbers by now."""
     rounded = bool(before) and before[-1].function is turn and step.takes != "geometry"
     lines = ["images = images.round().to(torch.uint8)"] if rounded else []
-    words = _written(step.function, step.arguments, config)
+    words = _write_arguments(step.function, step.arguments, config)
     made, given = "images", "images"
-    if _masks(config) and step.takes == "colors":
+    if _is_masked(config) and step.takes == "colors":
         made, given = "colors", "images[..., :-1].contiguous()"
-    elif _masks(config) and step.takes != "pixels":
+    elif _is_masked(config) and step.takes != "pixels":
         words = ["mask=True", *words]
     start = f"{made} = {step.function.__name__}("
     if len(line := f"{start}{given}, draws, {', '.join(words)})") <= _WIDTH:
@@ -79,7 +83,7 @@ def _call(step: Step, before: list[Step], config: RunConfig) -> list[str]:
     return lines + ["images = torch.cat([colors, images[..., -1:]], dim=3)"] * (made == "colors")
 
 
-def _written(function: Callable[..., Any], arguments: dict[str, str], config: RunConfig) -> list[str]:
+def _write_arguments(function: Callable[..., Any], arguments: dict[str, str], config: RunConfig) -> list[str]:
     """``name=SETTING`` for each of the arguments that says more than its default."""
     words = []
     for name, setting in arguments.items():

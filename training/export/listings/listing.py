@@ -5,30 +5,33 @@ from __future__ import annotations
 import pprint
 import re
 import textwrap
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-import training
 from training.config import RunConfig
 from training.config.fields import Section
-from training.config.sections.schedule import Constant, OneCycle, WarmupStableDecay
+from training.config.sections.schedule import OneCycle, WarmupStableDecay
 from training.config.sections.user_file import UserFile
 from training.errors import InputError
 from training.export.bundle import ExportBundle
-from training.export.listings.augmentation_listing import describe_augmentation
-from training.export.listings.data_listing import describe_data
+from training.export.listings.augmentation_listing import Augmentation, describe_augmentation
+from training.export.listings.data_listing import Data, describe_data
 from training.export.listings.optimizer_listing import (
-    clipping,
+    Averaging,
+    OptimizerListing,
     describe_averaging,
     describe_freezing,
     describe_optimizer,
+    write_clipping,
 )
-from training.export.listings.task_listing import describe_task
-from training.export.listings.teacher_listing import describe_teacher
-from training.export.listings.weights_listing import describe_beginning
+from training.export.listings.task_listing import Task, describe_task
+from training.export.listings.teacher_listing import TeacherListing, describe_teacher
+from training.export.listings.weights_listing import KnownWeights, describe_weights
 from training.export.literals import Setting, code, prose, setting
-from training.export.network_listing import describe_network, describe_training
-from training.export.source import SecondFile
+from training.export.network_listing import Network, TrainingTraits, describe_network, examine_training
+from training.export.source import SecondFile, name_source
+from training.facts import DataFacts
+from training.objectives import Objective
 from training.schedules import describe as describe_schedule
 from training.schedules.formulas import ANNEALS, DECAY_SHAPES
 
@@ -65,43 +68,94 @@ CONTIGUOUS = ".clone(memory_format=torch.contiguous_format)"
 _WIDTH = 118
 
 
-def describe_run(bundle: ExportBundle, file: str, beside: Sequence[SecondFile]) -> dict[str, Any]:
-    """Everything the templates ask for; ``beside`` are the files that the script imports from. Raises InputError when the dataset's
-    folder would be needed and is gone, and where no template says what the run does."""
+@dataclass(frozen=True)
+class Listing:
+    """Everything that the templates ask for, beside the configuration, the facts of its data and its objective."""
+
+    config: RunConfig
+    facts: DataFacts
+    objective: Objective
+    network: Network | None
+    """None where it is a person's file, which lies beside the script."""
+    traits: TrainingTraits
+    data: Data
+    augmentation: Augmentation | None
+    weights: KnownWeights | None
+    teacher: TeacherListing | None
+    freezing: list[Setting]
+    task: Task
+    optimizer: OptimizerListing
+    schedule: Schedule
+    averaging: Averaging | None
+    loop: Loop
+    name: str
+    source: str
+    packages: str
+    file: str
+    files_beside: str
+    """The files that have to lie beside the script, as a sentence."""
+    exactness: str
+    description: str
+    out: str
+    settings: str
+    sections: dict[str, list[str]]
+
+
+def describe_run(bundle: ExportBundle, file: str, beside: Sequence[SecondFile]) -> Listing:
+    """List the run; ``beside`` are the files that the script imports from. Raises InputError when the dataset's folder would
+    be needed and is gone, and where no template says what the run does."""
     config = bundle.config
     if config.loop.after_skips == "roll_back":
         raise InputError(
             "loop.after_skips: a script cannot go back after skipped steps yet; export safetensors, torch-export or onnx instead."
         )
-    own_network = isinstance(config.model, UserFile)
-    facts: dict[str, Any] = {"makes": "make_model", "own_network": own_network}
-    facts |= {} if own_network else describe_network(bundle)
-    facts |= describe_data(bundle, file) | describe_augmentation(config) | describe_beginning(bundle)
-    facts |= describe_task(bundle) | describe_teacher(bundle, file) | describe_training(bundle)
-    facts |= describe_freezing(bundle) | describe_optimizer(bundle) | _schedule(bundle)
-    facts |= _loop(bundle, facts)
+    network = None if isinstance(config.model, UserFile) else describe_network(bundle)
+    data, augmentation, weights = describe_data(bundle, file), describe_augmentation(config), describe_weights(bundle)
+    task, teacher, traits = describe_task(bundle), describe_teacher(bundle, file), examine_training(bundle)
+    freezing, optimizer, schedule = describe_freezing(bundle), describe_optimizer(bundle), _describe_schedule(bundle)
     slug = re.sub(r"[^a-z0-9]+", "-", config.name.lower()).strip("-") or "run"
-    network = f"{facts.get('making')} {facts.get('known')} {' '.join(other.text for other in beside)}"
-    packages = ["torch", *(name for name in ("torchvision", "timm") if f"{name}." in network)]
-    packages += ["safetensors"] * ("load_file" in network)
-    files = [f"{other.module}.py" for other in beside] + [facts["teacher_weights"]] * facts["distils"]
-    files += [facts["data_file"]] * bool(facts["data_file"])
-    left_out = [] if facts["distils"] else ["teacher"]
-    left_out += [] if facts["begins"] or not own_network else ["model"]
-    facts |= {
-        "name": prose(config.name),
-        "version": training.__version__,
-        "source": prose(f"{bundle.run.id}, {bundle.checkpoint.name}"),
-        "packages": " and ".join([*packages, *facts["data_packages"]]),
-        "file": prose(file),
-        "beside": f"\nBeside it have to lie: {', '.join(files)}." if files else "",
-        "exactness": _exactness(config),
-        "description": code(f"Train {config.name}."),
-        "out": code(f"{slug}-run"),
-        "settings": "\n".join(line for each in _settings(bundle, facts) for line in _lines(*each)),
-        "sections": {title: parts for title, parts in _SECTIONS.items() if title not in left_out},
-    }
-    return facts
+    known = weights.known if weights else ""
+    text = " ".join([*(network.making if network else []), known, *(other.text for other in beside)])
+    packages = ["torch", *(name for name in ("torchvision", "timm") if f"{name}." in text)]
+    packages += [*["safetensors"] * ("load_file" in text), *data.reading.packages]
+    files = [f"{other.module}.py" for other in beside] + ([teacher.weights] if teacher else [])
+    files += [data.file] * bool(data.file)
+    present = {"teacher": teacher is not None, "model": bool(weights or network)}
+    settings = [
+        *[setting(config, "seed"), *data.settings],
+        *_loop_settings(bundle),
+        *_rate_settings(config, schedule),
+        *[*(weights.settings if weights else []), *freezing, *optimizer.settings],
+        *[*task.settings, *(teacher.settings if teacher else [])],
+        *_end_settings(bundle),
+    ]
+    return Listing(
+        config=config,
+        facts=bundle.facts,
+        objective=bundle.objective,
+        network=network,
+        traits=traits,
+        data=data,
+        augmentation=augmentation,
+        weights=weights,
+        teacher=teacher,
+        freezing=freezing,
+        task=task,
+        optimizer=optimizer,
+        schedule=schedule,
+        averaging=describe_averaging(bundle),
+        loop=_describe_loop(bundle, task, augmentation, traits.channels_last),
+        name=prose(config.name),
+        source=name_source(bundle.checkpoint),
+        packages=" and ".join(packages),
+        file=prose(file),
+        files_beside=f"\nBeside it have to lie: {', '.join(files)}." if files else "",
+        exactness=_exactness(config),
+        description=code(f"Train {config.name}."),
+        out=code(f"{slug}-run"),
+        settings="\n".join(line for each in settings for line in _lines(*each)),
+        sections={title: parts for title, parts in _SECTIONS.items() if present.get(title, True)},
+    )
 
 
 def _exactness(config: RunConfig) -> str:
@@ -109,7 +163,20 @@ def _exactness(config: RunConfig) -> str:
     return "up to rounding (steps were compiled there)" if compiled else "to the last bit"
 
 
-def _schedule(bundle: ExportBundle) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Schedule:
+    """The function ``learning_rate`` and its call. ``rises``: its warm-up is a branch of its own."""
+
+    warmup: bool
+    rises: bool
+    rate: str
+    momentum: str
+    uses_length: bool
+    words: str
+    arguments: str
+
+
+def _describe_schedule(bundle: ExportBundle) -> Schedule:
     config = bundle.config.schedule
     warmup = not isinstance(config, OneCycle) and config.warmup_steps > 0
     behind = " - WARMUP_STEPS" * warmup
@@ -123,73 +190,73 @@ def _schedule(bundle: ExportBundle) -> dict[str, Any]:
     if held and warmup:
         rate = "LR * linear_warmup(step, WARMUP_STEPS, WARMUP_START_FACTOR) * factor"
     length = "total_steps" in rate
-    facts = {
-        "kind": config.kind,
-        "warmup": warmup,
-        "rises": warmup and not held,
-        "rate": rate,
-        "momentum": rate.replace("step,", 'progress["step"],', 1).replace("RATES", "MOMENTA"),
-        "uses_length": length,
-        "words": "\n    ".join(textwrap.wrap(describe_schedule(config, bundle.config.optimizer.lr), _WIDTH - 10)),
-    }
-    given = ['progress["step"]', *["total_steps"] * length, *["plateau.factor"] * held]
-    return {"schedule": facts, "rate_arguments": ", ".join(given)}
+    return Schedule(
+        warmup=warmup,
+        rises=warmup and not held,
+        rate=rate,
+        momentum=rate.replace("step,", 'progress["step"],', 1).replace("RATES", "MOMENTA"),
+        uses_length=length,
+        words="\n    ".join(textwrap.wrap(describe_schedule(config, bundle.config.optimizer.lr), _WIDTH - 10)),
+        arguments=", ".join(['progress["step"]', *["total_steps"] * length, *["plateau.factor"] * held]),
+    )
 
 
-def _loop(bundle: ExportBundle, facts: dict[str, Any]) -> dict[str, Any]:
-    config = bundle.config
-    loop, checkpoints, precision = config.loop, config.checkpoints, config.precision
-    masked = facts["target"] == "mask"
-    given = f"{'teacher: nn.Module, ' * facts['distils']}samples: Tensor, {facts['truth']}: Tensor"
-    passed = f"{'teacher, ' * facts['distils']}samples, {facts['truth']}{', train' * bool(facts['mixed'])}"
-    augmented = f"training_batch({passed}, batch, %s)" if facts["augmented"] else "batch_of(batch)"
-    drawn = "[draw_balanced(classes[train].cpu(), SEED, %s)]" if facts["alike"] else ""
-    order = f"train{drawn}[permutation(SEED, %s, len(train))]"
-    first = "pixels.permute(0, 3, 1, 2)" + CONTIGUOUS * (not facts["channels_last"])
+@dataclass(frozen=True)
+class Loop:
+    """What ``main`` does with a batch, and around the steps."""
+
+    given: str
+    """The parameters of ``training_batch``."""
+    inputs: str
+    """What makes inputs of samples."""
+    channels_first: str
+    batch: str
+    order: str
+    progress: str
+    gain: str
+    validation_due: str
+    save_due: str
+    autocast: str
+    clip: str
+    to_device: str
+    device: str
+    backends: list[str]
+
+
+def _describe_loop(bundle: ExportBundle, task: Task, augmentation: Augmentation | None, channels_last: bool) -> Loop:
+    config, facts, monitored = bundle.config, bundle.facts, task.monitored
+    loop = config.loop
+    teacher = bundle.teacher is not None
+    mixed = augmentation is not None and bool(augmentation.mixed)
+    passed = f"{'teacher, ' * teacher}samples, {task.truth}{', train' * mixed}, batch, epoch"
+    balanced = config.loader.sampling == "balanced"
+    drawn = "[draw_balanced(classes[train].cpu(), SEED, epoch)]" * balanced
+    contiguous = CONTIGUOUS * (not channels_last)
+    inputs = "normalize(samples, scale_and_shift(MEAN, STD))" + ".nan_to_num(nan=0.0)" * bundle.normalization.missing
+    if facts.layout == "tokens":
+        inputs = "samples.long()"
+    if facts.layout == "image":
+        inputs = f"normalize(samples, scale_and_shift(MEAN, STD, 255.0)).permute(0, 3, 1, 2){contiguous}"
     worst = "-math.inf" if config.maximize else "math.inf"
     counted = f', "counted": {worst}, "stale": 0' if loop.early_stopping_patience else ""
     averages = ', "averages": 0' if loop.ema_decay is not None or loop.swa_start is not None else ""
-    monitored = facts["monitored"]
-    return {
-        "given": given,
-        "moving": masked and bool(facts["varied"]),
-        "normalized": _normalized(facts),
-        "channels_first": first,
-        "class_count": len(bundle.facts.names),
-        "training_batch": augmented.replace("%s", "epoch"),
-        "first_batch": augmented.replace("%s", "0"),
-        "order": order.replace("%s", "epoch"),
-        "first_order": order.replace("%s", "0"),
-        "progress": f'{{"step": 0, "skipped": 0, "best": {worst}{counted}{averages}}}',
-        "gain": f'{monitored} - progress["counted"]' if config.maximize else f'progress["counted"] - {monitored}',
-        "total_steps": "min(EPOCHS * steps_per_epoch, MAX_STEPS)" if loop.max_steps else "EPOCHS * steps_per_epoch",
-        **describe_averaging(bundle),
-        "patience": loop.early_stopping_patience,
-        "min_delta": "EARLY_STOPPING_MIN_DELTA" if loop.early_stopping_min_delta else "0.0",
-        "validation_due": "epoch_ended or finished"
-        + " or step % VALIDATE_EVERY_STEPS == 0" * bool(loop.validate_every_steps),
-        "save_due": "step % SAVE_EVERY_STEPS == 0" if checkpoints.every_steps else "epoch_ended",
-        "maximize": config.maximize,
-        "autocast": _AUTOCAST.get(precision.compute, "nullcontext"),
-        "scaler": precision.compute == "fp16",
-        "weighted": bundle.objective.is_weighted,
-        "clip": clipping(loop.clip_norm, loop.clip_value),
-        "to_device": ".to(memory_format=torch.channels_last)" * facts["channels_last"] + ".to(device).train()",
-        "to_train": "freezing.train()" if facts["frozen"] else "model.train()",
-        "device": _device(precision.device),
-        "backends": _backends(precision.compute, config.deterministic),
-    }
-
-
-def _normalized(facts: dict[str, Any]) -> str:
-    """What makes inputs of samples."""
-    if facts["tokens"]:
-        return "samples.long()"
-    if facts["image"]:
-        return "normalize(samples, scale_and_shift(MEAN, STD, 255.0)).permute(0, 3, 1, 2)" + CONTIGUOUS * (
-            not facts["channels_last"]
-        )
-    return "normalize(samples, scale_and_shift(MEAN, STD))" + ".nan_to_num(nan=0.0)" * facts["missing"]
+    due = "epoch_ended or finished" + " or step % VALIDATE_EVERY_STEPS == 0" * bool(loop.validate_every_steps)
+    return Loop(
+        given=f"{'teacher: nn.Module, ' * teacher}samples: Tensor, {task.truth}: Tensor{', train: Tensor' * mixed}",
+        inputs=inputs,
+        channels_first=f"pixels.permute(0, 3, 1, 2){contiguous}",
+        batch=f"training_batch({passed})" if augmentation else "batch_of(batch)",
+        order=f"train{drawn}[permutation(SEED, epoch, len(train))]",
+        progress=f'{{"step": 0, "skipped": 0, "best": {worst}{counted}{averages}}}',
+        gain=f'{monitored} - progress["counted"]' if config.maximize else f'progress["counted"] - {monitored}',
+        validation_due=due,
+        save_due="step % SAVE_EVERY_STEPS == 0" if config.checkpoints.every_steps else "epoch_ended",
+        autocast=_AUTOCAST.get(config.precision.compute, "nullcontext"),
+        clip=write_clipping(loop.clip_norm, loop.clip_value),
+        to_device=".to(memory_format=torch.channels_last)" * channels_last + ".to(device).train()",
+        device=_device(config.precision.device),
+        backends=_backends(config.precision.compute, config.deterministic),
+    )
 
 
 def _device(name: str) -> str:
@@ -213,54 +280,52 @@ def _backends(compute: str, deterministic: bool) -> list[str]:
     return lines
 
 
-def _settings(bundle: ExportBundle, facts: dict[str, Any]) -> list[Setting]:
+def _loop_settings(bundle: ExportBundle) -> Iterator[Setting]:
     """The numbers the run was told, each under its own name in capitals, with the help the form shows."""
-    config = bundle.config
-    loop, schedule, optimizer = config.loop, config.schedule, config.optimizer
-    settings = [setting(config, "seed")]
-    settings += facts["data_settings"]
-    settings += [setting(loop, name) for name in _present(loop, "epochs", "max_steps", "batch_size")]
-    settings += [setting(loop, "accumulation")]
+    loop = bundle.config.loop
+    yield from _present(loop, "epochs", "max_steps", "batch_size")
+    yield setting(loop, "accumulation")
     before = loop.validation_batch_size or 2 * loop.batch_size  # what checkpoints of earlier versions do not say
-    evaluation = int(bundle.manifest.get("evaluation_batch_size", before))
-    settings.append(("", "EVALUATION_BATCH_SIZE", evaluation))
-    if isinstance(schedule, OneCycle):
-        settings.append(("The rate at the top.", "MAX_LR", schedule.peak(optimizer.lr)))
-        names = ["pct_start", "div_factor", "final_div_factor"]
-        names += ["base_momentum", "max_momentum"] * schedule.cycle_momentum
-        settings += [setting(schedule, name) for name in names]
-        start, three = "MAX_LR / DIV_FACTOR", schedule.three_phase
-        rates = f"({start}, MAX_LR, {f'{start}, ' * three}{start} / FINAL_DIV_FACTOR)"
-        settings.append(("The rates that it leads through.", "RATES", rates))
-        if schedule.cycle_momentum:
-            momenta = f"(MAX_MOMENTUM, BASE_MOMENTUM, MAX_MOMENTUM{', MAX_MOMENTUM' * three})"
-            settings.append(("The momenta beside them.", "MOMENTA", momenta))
-    else:
-        settings.append(setting(optimizer, "lr"))
+    yield Setting("", "EVALUATION_BATCH_SIZE", int(bundle.manifest.get("evaluation_batch_size", before)))
+
+
+def _rate_settings(config: RunConfig, listed: Schedule) -> Iterator[Setting]:
+    schedule = config.schedule
+    if not isinstance(schedule, OneCycle):
+        yield setting(config.optimizer, "lr")
         skipped = {"kind", "decay_shape", "warmup_steps", "warmup_start_factor"}
-        names = ["warmup_steps", "warmup_start_factor"] * facts["schedule"]["warmup"]
+        names = ["warmup_steps", "warmup_start_factor"] * listed.warmup
         names += [name for name in type(schedule).model_fields if name not in skipped]
-        settings += [setting(schedule, name) for name in names] if not isinstance(schedule, Constant) or names else []
-    settings += facts["weights_settings"] + facts["freezing_settings"]
-    settings += [setting(optimizer, "weight_decay")] * facts["grouped"]
-    if facts["listed"]:
-        settings.append(("The optimizer's groups of parameters.", "GROUPS", facts["listed"]))
-    settings += facts["task_settings"] + facts["teacher_settings"]
-    names = _present(loop, "clip_norm", "clip_value", "ema_decay", "swa_every_steps", "swa_lr")
-    names += ["swa_start"] if facts["swa"] else []  # 0 is a share, too
-    names += _present(loop, "validate_every_steps", "early_stopping_patience")
-    settings += [setting(loop, name) for name in names]
-    if loop.early_stopping_patience and loop.early_stopping_min_delta:
-        settings.append(setting(loop, "early_stopping_min_delta"))
+        yield from (setting(schedule, name) for name in names)
+        return
+    yield Setting("The rate at the top.", "MAX_LR", schedule.peak(config.optimizer.lr))
+    names = ["pct_start", "div_factor", "final_div_factor"]
+    names += ["base_momentum", "max_momentum"] * schedule.cycle_momentum
+    yield from (setting(schedule, name) for name in names)
+    start, three = "MAX_LR / DIV_FACTOR", schedule.three_phase
+    rates = f"({start}, MAX_LR, {f'{start}, ' * three}{start} / FINAL_DIV_FACTOR)"
+    yield Setting("The rates that it leads through.", "RATES", rates)
+    if schedule.cycle_momentum:
+        momenta = f"(MAX_MOMENTUM, BASE_MOMENTUM, MAX_MOMENTUM{', MAX_MOMENTUM' * three})"
+        yield Setting("The momenta beside them.", "MOMENTA", momenta)
+
+
+def _end_settings(bundle: ExportBundle) -> Iterator[Setting]:
+    loop, every = bundle.config.loop, bundle.config.checkpoints.every_steps
+    yield from _present(loop, "clip_norm", "clip_value", "ema_decay", "swa_every_steps", "swa_lr")
+    if loop.swa_start is not None:  # 0 is a share, too
+        yield setting(loop, "swa_start")
+    yield from _present(loop, "validate_every_steps", "early_stopping_patience")
+    if loop.early_stopping_patience:
+        yield from _present(loop, "early_stopping_min_delta")
     words = "Steps in a row whose gradient is not finite, after which training ends."
-    settings.append((words, "MAX_SKIPPED_STEPS", loop.max_skipped_steps))
-    if config.checkpoints.every_steps:
-        settings.append(("Steps between two checkpoints.", "SAVE_EVERY_STEPS", config.checkpoints.every_steps))
-    settings.append(("Threads for the arithmetic, as the run had them.", "THREADS", int(bundle.manifest["threads"])))
-    return settings
+    yield Setting(words, "MAX_SKIPPED_STEPS", loop.max_skipped_steps)
+    if every:
+        yield Setting("Steps between two checkpoints.", "SAVE_EVERY_STEPS", every)
+    yield Setting("Threads for the arithmetic, as the run had them.", "THREADS", int(bundle.manifest["threads"]))
 
 
-def _lines(comment: str, name: str, value: Any) -> list[str]:
+def _lines(comment: str, name: str, value: object) -> list[str]:
     """An assignment with its comment, beside it where that fits and else above."""
     text = (
         value
@@ -276,5 +341,5 @@ def _lines(comment: str, name: str, value: Any) -> list[str]:
     return [f"# {line}" for line in textwrap.wrap(comment, _WIDTH - 2)] + [assignment]
 
 
-def _present(section: Section, *names: str) -> list[str]:
-    return [name for name in names if getattr(section, name)]
+def _present(section: Section, *names: str) -> list[Setting]:
+    return [setting(section, name) for name in names if getattr(section, name)]

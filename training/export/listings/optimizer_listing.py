@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from types import ModuleType
 
 import torch
 from torch import nn
@@ -25,41 +26,56 @@ _ALL = '[{{"params": [each for each in model.parameters() if each.requires_grad]
 _SETTINGS = ("params", "name", "lr", "weight_decay", "lr_scale")  # of every group
 
 
-def describe_optimizer(bundle: ExportBundle) -> dict[str, Any]:
-    """What the templates ask for. ``listed`` are the groups by names where no short rule says them: by shape, or that there is one."""
-    config = bundle.config
-    section = config.optimizer
+@dataclass(frozen=True)
+class OptimizerListing:
+    """The call that makes it. ``grouped``: its groups follow from shapes alone."""
+
+    name: str
+    place: str
+    arguments: str
+    grouped: bool
+    groups: str
+    words: str
+    settings: list[Setting]
+
+
+def describe_optimizer(bundle: ExportBundle) -> OptimizerListing:
+    """What the templates ask for. The groups are listed by names where no short rule says them: by shape, or that there is one."""
+    section = bundle.config.optimizer
     depth = stages(bundle.model)
     make_freezing(bundle.model, section, depth)  # an optimizer leaves out what will never be trained
     optimizer = make_optimizer(bundle.model, section, torch.device("cpu"), stages=depth)
     groups = optimizer.param_groups
-    simple = not isinstance(section, Muon) and not any("lr_scale" in group for group in groups)
-    alike = simple and len({group["weight_decay"] for group in groups}) == 1
-    grouped = (
-        simple
-        and not alike
-        and all(
-            (parameter.ndim > 1) == (group["weight_decay"] > 0.0) for group in groups for parameter in group["params"]
-        )
+    muon, scaled = isinstance(section, Muon), any("lr_scale" in group for group in groups)
+    alike = not muon and not scaled and len({group["weight_decay"] for group in groups}) == 1
+    grouped = not (muon or scaled or alike) and all(
+        (parameter.ndim > 1) == (group["weight_decay"] > 0.0) for group in groups for parameter in group["params"]
     )
+    settings = [setting(section, "weight_decay")] * grouped
+    if not alike and not grouped:
+        names = {id(parameter): name for name, parameter in bundle.model.named_parameters()}
+        listed = [
+            {
+                "params": [names[id(parameter)] for parameter in group["params"]],
+                "weight_decay": group["weight_decay"],
+                **({"lr_scale": group.get("lr_scale", 1.0)} if scaled else {}),
+                **({key: value for key, value in group.items() if key not in _SETTINGS} if muon else {}),
+            }
+            for group in groups
+        ]
+        settings.append(Setting("The optimizer's groups of parameters.", "GROUPS", listed))
     words = "matrices and filters with weight decay, biases and the scales of norms without"
     if not grouped:
         words = "all parameters" if alike else "groups of parameters, each with its settings"
-    return {
-        "optimizer": "SGD" if isinstance(section, Sgd) else type(section).__name__,
-        "optimizer_place": "" if isinstance(section, Muon) else "torch.optim.",
-        "optimizer_settings": _arguments(config, optimizer),
-        "grouped": grouped,
-        "listed": [] if alike or grouped else _listed(bundle, groups),
-        "groups": _ALL.format(groups[0]["weight_decay"]) if alike else _LISTED,
-        "groups_words": words,
-        "rate": "MAX_LR" if isinstance(config.schedule, OneCycle) else "LR",
-        "momentum": _cycled(config),
-    }
-
-
-def _cycled(config: RunConfig) -> bool:
-    return isinstance(config.schedule, OneCycle) and config.schedule.cycle_momentum
+    return OptimizerListing(
+        name="SGD" if isinstance(section, Sgd) else type(section).__name__,
+        place="" if muon else "torch.optim.",
+        arguments=_arguments(bundle.config, optimizer),
+        grouped=grouped,
+        groups=_ALL.format(groups[0]["weight_decay"]) if alike else _LISTED,
+        words=words,
+        settings=settings,
+    )
 
 
 def _arguments(config: RunConfig, optimizer: torch.optim.Optimizer) -> str:
@@ -77,28 +93,13 @@ def _arguments(config: RunConfig, optimizer: torch.optim.Optimizer) -> str:
         own["eps"] = (section.eps1, section.eps2)
     defaults = {name: item.default for name, item in inspect.signature(type(optimizer)).parameters.items()}
     texts = {name: repr(value) for name, value in own.items() if value != defaults[name]}
-    if isinstance(section, Sgd | RMSprop) and _cycled(config):
+    if isinstance(section, Sgd | RMSprop) and isinstance(config.schedule, OneCycle) and config.schedule.cycle_momentum:
         texts["momentum"] = "MAX_MOMENTUM"
     texts["fused" if implementation(optimizer) == "fused" else "foreach"] = "True"
     return "".join(f", {name}={text}" for name, text in texts.items())
 
 
-def _listed(bundle: ExportBundle, groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    names = {id(parameter): name for name, parameter in bundle.model.named_parameters()}
-    scaled = any("lr_scale" in group for group in groups)
-    muons = isinstance(bundle.config.optimizer, Muon)
-    return [
-        {
-            "params": [names[id(parameter)] for parameter in group["params"]],
-            "weight_decay": group["weight_decay"],
-            **({"lr_scale": group.get("lr_scale", 1.0)} if scaled else {}),
-            **({key: value for key, value in group.items() if key not in _SETTINGS} if muons else {}),
-        }
-        for group in groups
-    ]
-
-
-def clipping(clip_norm: float | None, clip_value: float | None) -> str:
+def write_clipping(clip_norm: float | None, clip_value: float | None) -> str:
     """What measures the gradient norm and clips."""
     if clip_value and clip_norm:
         return "partial(clip_value_and_norm, max_value=CLIP_VALUE, max_norm=CLIP_NORM)"
@@ -107,39 +108,34 @@ def clipping(clip_norm: float | None, clip_value: float | None) -> str:
     return f"partial(nn.utils.clip_grad_norm_, max_norm={'CLIP_NORM' if clip_norm else 'math.inf'})"
 
 
-def describe_averaging(bundle: ExportBundle) -> dict[str, Any]:
-    """How weights are averaged."""
-    loop = bundle.config.loop
-    swa = loop.swa_start is not None
-    norms = any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in bundle.model.modules())
-    every = "SWA_EVERY_STEPS" if loop.swa_every_steps else "steps_per_epoch"
-    ema = loop.ema_decay is not None
+@dataclass(frozen=True)
+class Averaging:
+    """The share of the newest weights, and which model is judged. ``measured``: batch norm's statistics are taken anew."""
+
+    share: str
+    judged: str
+    measured: bool
+
+
+def describe_averaging(bundle: ExportBundle) -> Averaging | None:
+    """How weights are averaged; None where they are not."""
     updates = 'torch.tensor(progress["averages"], device=device)'
-    return {
-        "averages": ema or swa,
-        "share": f"ema_share({updates}, EMA_DECAY)" if ema else f"swa_share({updates})",
-        "judged": "averaged" if ema else 'averaged if progress["averages"] else model' if swa else "model",
-        "swa": swa,
-        "swa_every": every,
-        "measured": swa and norms,
-        "swa_lr": swa and loop.swa_lr is not None,
-    }
+    if bundle.config.loop.ema_decay is not None:
+        return Averaging(f"ema_share({updates}, EMA_DECAY)", "averaged", False)
+    if bundle.config.loop.swa_start is None:
+        return None
+    norms = any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in bundle.model.modules())
+    return Averaging(f"swa_share({updates})", 'averaged if progress["averages"] else model', norms)
 
 
-def describe_freezing(bundle: ExportBundle) -> dict[str, Any]:
-    """For the templates: ``frozen`` are the beginnings of the names of what is frozen; ``unfreezes`` says that it is so for
-    some epochs only."""
+def describe_freezing(bundle: ExportBundle) -> list[Setting]:
+    """The settings of what is frozen: the beginnings of the names, and for how many epochs; none where nothing is."""
     section = bundle.config.optimizer
     frozen = tuple(_beginnings(bundle.model, frozen_names(section, stages(bundle.model))))
-    unfreezes = section.unfreeze_epoch is not None
-    settings: list[Setting] = [("What keeps the weights it began with: names that begin so.", "FROZEN", frozen)]
-    settings += [setting(section, "unfreeze_epoch")] * unfreezes
-    return {
-        "frozen": frozen,
-        "freezing_settings": settings if frozen else [],
-        "unfreezes": unfreezes,
-        "unfreeze_epoch": "UNFREEZE_EPOCH" if unfreezes else "None",
-    }
+    if not frozen:
+        return []
+    settings = [Setting("What keeps the weights it began with: names that begin so.", "FROZEN", frozen)]
+    return settings + [setting(section, "unfreeze_epoch")] * (section.unfreeze_epoch is not None)
 
 
 def _beginnings(module: nn.Module, names: set[str], place: str = "") -> Iterator[str]:
@@ -153,14 +149,14 @@ def _beginnings(module: nn.Module, names: set[str], place: str = "") -> Iterator
         yield from _beginnings(child, names, f"{place}{name}.")
 
 
-def frozen_alike(bundle: ExportBundle, script: dict[str, Any], model: nn.Module, ours: nn.Module) -> bool:
+def has_same_freezing(bundle: ExportBundle, script: ModuleType, model: nn.Module, ours: nn.Module) -> bool:
     """Whether the script freezes what the engine does, of fresh models in training mode, epoch by epoch; both are then as a run
     begins, but that nothing is frozen for some epochs only."""
     section = bundle.config.optimizer
     if section.freeze == "off":
-        return "Freezing" not in script
-    names = [name for name, _ in model.named_parameters() if name.startswith(script["FROZEN"])]
-    theirs = script["Freezing"](model.train(), names, script.get("UNFREEZE_EPOCH"))
+        return not hasattr(script, "Freezing")
+    names = [name for name, _ in model.named_parameters() if name.startswith(script.FROZEN)]
+    theirs = script.Freezing(model.train(), names, getattr(script, "UNFREEZE_EPOCH", None))
     both = theirs, make_freezing(ours.train(), section, stages(ours))
     last = section.unfreeze_epoch or 0
     for epoch in (max(0, last - 1), last):

@@ -99,11 +99,11 @@ def prepare_data(bundle: ExportBundle) -> PreparedTensors | None:
 
 
 def open_again(config: RunConfig, opening: Opening) -> tuple[Source, dict[str, Tensor]]:
-    """The run's samples and which of them are in which part. Raises InputError as ``looking_again`` does."""
+    """The run's samples and which of them are in which part. Raises InputError as ``explain_need`` does."""
     dataset = config.dataset
     if isinstance(dataset, KnownSetSection):
         dataset = dataset.model_copy(update={"download": False})
-    with looking_again():
+    with explain_need():
         source = open_source(dataset, opening)
         splits = split_source(source, dataset)
         source = source.fit(splits["train"])
@@ -113,7 +113,7 @@ def open_again(config: RunConfig, opening: Opening) -> tuple[Source, dict[str, T
 
 
 @contextmanager
-def looking_again() -> Iterator[None]:
+def explain_need() -> Iterator[None]:
     """Say in each InputError why the dataset is needed at all."""
     try:
         yield

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -17,12 +20,27 @@ from training.data.sources.text import token_kind
 from training.data.tables.columns import PARTS, find_roles
 from training.data.tables.table_file import find_schema, how_written
 from training.export.bundle import ExportBundle
-from training.export.listings.prepared_tensors import looking_again, open_again
+from training.export.listings.prepared_tensors import explain_need, open_again
 from training.export.listings.task_listing import TRUTH
-from training.export.literals import Described, Setting, code, setting
+from training.export.literals import Setting, code, setting
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a script reads a kind of data, or makes it, and which parts come with that: what each is called there."""
+
+    lines: Sequence[str]
+    settings: list[Setting]
+    parts: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"train": ("",)})
+    keys: str = "[sample.numpy().tobytes() for sample in samples]"
+    """What tells samples from their copies."""
+    unreadable: str = ""
+    """Errors that tell of damaged files, besides the usual ones."""
+    packages: Sequence[str] = ()
+
 
 _TOKENS = {
     "characters": "encode_characters(text, CHARACTERS)",
@@ -34,33 +52,30 @@ _TOKENS = {
 logger = logging.getLogger(__name__)
 
 
-def describe_text(bundle: ExportBundle, dataset: TextDataset) -> Described:
+def describe_text(bundle: ExportBundle, dataset: TextDataset) -> Reading:
     known = bundle.facts
     encoding = "utf-8-sig" if dataset.encoding == "utf-8" else dataset.encoding
-    settings: list[Setting] = [
-        ("Tokens that are seen at once.", "CONTEXT", dataset.context),
-        ("Tokens from one training window to the next.", "STRIDE", dataset.stride or dataset.context),
+    settings = [
+        Setting("Tokens that are seen at once.", "CONTEXT", dataset.context),
+        Setting("Tokens from one training window to the next.", "STRIDE", dataset.stride or dataset.context),
     ]
     reading = [f"text = {_reading(dataset.path, 'path', encoding)}"]
     if dataset.validation_path:
         reading.append(f"texts = text, {_reading(dataset.validation_path, 'Path(VALIDATION_DATA)', encoding)}")
-        settings.append(("The text to judge by.", "VALIDATION_DATA", code(dataset.validation_path)))
+        settings.append(Setting("The text to judge by.", "VALIDATION_DATA", code(dataset.validation_path)))
     else:
         reading += ["cut = count_trained(len(text), VALIDATION_FRACTION)", "texts = text[:cut], text[cut:]"]
         share = dataset.validation_fraction
-        settings.append(("Share of the text, at its end, to judge by.", "VALIDATION_FRACTION", share))
+        settings.append(Setting("Share of the text, at its end, to judge by.", "VALIDATION_FRACTION", share))
     if known.vocabulary == "characters":
-        settings.append(("Those of the training text.", "CHARACTERS", list(known.names[1:])))
+        settings.append(Setting("Those of the training text.", "CHARACTERS", list(known.names[1:])))
     if known.vocabulary == "bpe":
         reading.append("tokenizer = train_byte_pairs(texts[:1], VOCABULARY_SIZE)")
         settings.append(setting(dataset, "vocabulary_size"))
     kind = token_kind(len(known.names)).__name__
     reading.append(f"tokens = [torch.tensor({_TOKENS[known.vocabulary]}, dtype=torch.{kind}) for text in texts]")
     reading.append("samples, following, parts = cut_windows(tokens, CONTEXT, STRIDE)")
-    return {
-        "reading": reading,
-        "data_packages": ["numpy"] + ["tokenizers"] * (known.vocabulary == "bpe"),
-    }, settings
+    return Reading(reading, settings, packages=["numpy"] + ["tokenizers"] * (known.vocabulary == "bpe"))
 
 
 def _reading(place: str, path: str, encoding: str) -> str:
@@ -68,9 +83,9 @@ def _reading(place: str, path: str, encoding: str) -> str:
     return f'read_texts({path}, "{encoding}")' if Path(place).is_dir() else f'{path}.read_bytes().decode("{encoding}")'
 
 
-def describe_table(bundle: ExportBundle, dataset: TableDataset) -> Described:
+def describe_table(bundle: ExportBundle, dataset: TableDataset) -> Reading:
     known = bundle.facts
-    with looking_again():
+    with explain_need():
         frame, _, _ = load(dataset, Opening(check=False))
         roles = find_roles(frame, dataset)
         written = how_written(Path(dataset.path), dataset.separator)
@@ -94,30 +109,35 @@ def describe_table(bundle: ExportBundle, dataset: TableDataset) -> Described:
     parts = '{"train": torch.arange(len(frame))}'
     if dataset.split_column:
         parts = "rows_by_part(frame[SPLIT_COLUMN], PARTS)"
-    facts = {
-        "reading": [
+    settings = [
+        Setting("What to predict.", "TARGETS", list(roles.targets)),
+        Setting(
+            "What from: each column, with the texts of a category in the order of their numbers.", "FEATURES", features
+        ),
+    ]
+    if marked:
+        settings.append(Setting("Whether these of them are missing is one more column each.", "MARKED", marked))
+    if written:
+        settings += [
+            Setting("", "MISSING", list(dataset.missing_marks)),
+            Setting("", "SEPARATOR", code(between)),
+        ]
+    if known.target == "class":
+        settings.append(Setting("", "CLASSES", list(known.names)))
+    return Reading(
+        lines=[
             f"frame = {of_csv if written else 'pl.read_parquet(path)'}{spaced}",
             f"frame = {clean}(frame, {'MISSING' if written else '()'}).drop_nulls(TARGETS)",
             f"samples = {rows}",
             f"{TRUTH[known.target]} = {truth}",
             f"parts = {parts}",
         ],
-        "keys": "[row.numpy().tobytes() for row in encode_whole(frame, FEATURES)]",
-        "unreadable": ", pl.exceptions.PolarsError",
-        "parts": words,
-        "split_column": dataset.split_column,
-        "group_column": dataset.group_column,
-        "data_packages": ["polars"],
-    }
-    settings: list[Setting] = [
-        ("What to predict.", "TARGETS", list(roles.targets)),
-        ("What from: each column, with the texts of a category in the order of their numbers.", "FEATURES", features),
-    ]
-    if marked:
-        settings.append(("Whether these of them are missing is one more column each.", "MARKED", marked))
-    if written:
-        settings += [("", "MISSING", list(dataset.missing_marks)), ("", "SEPARATOR", code(between))]
-    return facts, settings + ([("", "CLASSES", list(known.names))] if known.target == "class" else [])
+        settings=settings,
+        parts=words,
+        keys="[row.numpy().tobytes() for row in encode_whole(frame, FEATURES)]",
+        unreadable=", pl.exceptions.PolarsError",
+        packages=["polars"],
+    )
 
 
 def _part_words(frame: pl.DataFrame, column: str | None) -> dict[str, list[str]]:
@@ -133,14 +153,14 @@ def _part_words(frame: pl.DataFrame, column: str | None) -> dict[str, list[str]]
     return found
 
 
-def rows_alike(bundle: ExportBundle, script: dict[str, Any]) -> bool:
+def has_same_rows(bundle: ExportBundle, script: ModuleType) -> bool:
     """Whether the script reads, makes and splits what is no image as the run does; it is read once more for that."""
     dataset = bundle.config.dataset
     if bundle.prepared is not None or bundle.facts.layout == "image":
         return True
     source, splits = open_again(bundle.config, Opening())
     try:
-        samples, truth, parts = script["read_data"](*([Path(str(dataset.path))] if hasattr(dataset, "path") else []))
+        samples, truth, parts = script.read_data(*([Path(str(dataset.path))] if hasattr(dataset, "path") else []))
     except Exception:
         logger.exception("The script cannot read the data.")
         return False

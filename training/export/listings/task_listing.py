@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from training.config.rules.metrics import Metric as MetricTitle
 from training.config.rules.metrics import metric
 from training.config.sections.objective import ObjectiveSection
 from training.core.losses import Loss
@@ -23,6 +25,12 @@ TRUTH = {
     "tokens": "following",
     "mask": "masks",
     "ranks": "ranks",
+}
+_SAMPLES = {
+    "image": "Images uint8 (n, height, width, channels)",
+    "vector": "Rows float32 (n, columns)",
+    "list": "Queries float32 (n, items, columns)",
+    "tokens": "Windows of CONTEXT tokens (n, CONTEXT)",
 }
 _WORDS = {
     "class": "classes int64 (n,)",
@@ -48,29 +56,42 @@ _SETTINGS = {
 """What a script calls an argument of a loss or a metric, and the comment; None: the help of the setting of that name."""
 
 
-def describe_task(bundle: ExportBundle) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Task:
+    """The loss and the metric, and how what is to be predicted is called."""
+
+    loss_and_metric: str
+    tensors: dict[str, str]
+    """The setting that each is made of, by the argument it is given as."""
+    settings: list[Setting]
+    samples_words: str
+    truth: str
+    truth_words: str
+    targets: str
+    score: MetricTitle
+    monitored: str
+
+
+def describe_task(bundle: ExportBundle) -> Task:
     """For the templates."""
-    config, objective = bundle.config, bundle.objective
+    config, objective, target = bundle.config, bundle.objective, bundle.facts.target
     judged_by_loss = config.monitor == "val/loss"
     score = metric(next(iter(objective.metrics)) if judged_by_loss else config.monitor)
-    truth = TRUTH[bundle.facts.target]
+    truth = TRUTH[target]
     calls = _Calls(config.objective)
-    written = calls.write(objective.metrics[score.name])  # first: its mean of the values has all digits
-    both = call("", [calls.write(objective.loss), written])
-    both = both if "\n" in both else both[1:-1]
-    return {
-        "loss_and_metric": both,
-        "tensors": calls.tensors,
-        "task_settings": list(calls.settings.values()),
-        "target": bundle.facts.target,
-        "truth": truth,
-        "truth_words": _WORDS.get(bundle.facts.target, f"{truth} float32"),
-        "targets": "pixel_classes(masks[batch])" if bundle.facts.target == "mask" else f"{truth}[batch]",
-        "weighs": objective.is_weighted,
-        "score_name": score.title,
-        "score_format": score.format,
-        "monitored": "val_loss" if judged_by_loss else "val_score",
-    }
+    measure = calls.write(objective.metrics[score.name])  # first: its mean of the values has all digits
+    both = call("", [calls.write(objective.loss), measure])
+    return Task(
+        loss_and_metric=both if "\n" in both else both[1:-1],
+        tensors=calls.tensors,
+        settings=list(calls.settings.values()),
+        samples_words=_SAMPLES[bundle.facts.layout],
+        truth=truth,
+        truth_words=_WORDS.get(target, f"{truth} float32"),
+        targets="pixel_classes(masks[batch])" if target == "mask" else f"{truth}[batch]",
+        score=score,
+        monitored="val_loss" if judged_by_loss else "val_score",
+    )
 
 
 class _Calls:
@@ -80,7 +101,6 @@ class _Calls:
         self._section = section
         self.settings: dict[str, Setting] = {}
         self.tensors: dict[str, str] = {}
-        """The setting that each is made of, by the argument it is given as."""
 
     def write(self, value: Any, argument: str = "") -> str:
         """``value`` as Python source; ``argument`` is what it is given as."""
@@ -103,9 +123,9 @@ class _Calls:
             return f"[{', '.join(map(self.write, value))}]" if argument else f"({', '.join(map(self.write, value))})"
         return self._name(value, argument) if argument in _SETTINGS else code(value)
 
-    def _name(self, value: Any, argument: str) -> str:
+    def _name(self, value: object, argument: str) -> str:
         name, comment = _SETTINGS[argument]
         if comment is None:
-            comment = setting(self._section, argument)[0]
-        self.settings.setdefault(name, (comment, name, value))
+            comment = setting(self._section, argument).comment
+        self.settings.setdefault(name, Setting(comment, name, value))
         return name

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import torch
 
@@ -16,21 +17,29 @@ from training.export.bundle import ExportBundle, load_bundle
 from training.export.literals import Setting, code, prose
 from training.export.network_listing import describe_network
 from training.export.own_network import write_own_module
-from training.export.source import SecondFile, module_beside, render_source
+from training.export.source import SecondFile, module_beside, render_module
 
 
-def describe_teacher(bundle: ExportBundle, file: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class TeacherListing:
+    """The file of its weights, and whether it knows its inputs by another mean and std."""
+
+    weights: str
+    knows_other_inputs: bool
+    settings: list[Setting]
+
+
+def describe_teacher(bundle: ExportBundle, file: str) -> TeacherListing | None:
     """For the templates, where the script is called ``file``. Raises InputError when the teacher is gone or became another."""
     teacher = bundle.teacher
     if teacher is None:
-        return {"distils": False, "teacher_weights": "", "teacher_settings": []}
+        return None
     weights = f"{module_beside('teacher', file)}.pt"
-    settings: list[Setting] = [("The teacher's weights, beside this file.", "TEACHER", code(weights))]
+    settings = [Setting("The teacher's weights, beside this file.", "TEACHER", code(weights))]
     if teacher.knows_other_inputs:
-        settings.append(("How the teacher knows its inputs.", "TEACHER_MEAN", teacher.normalization.mean))
-        settings.append(("", "TEACHER_STD", teacher.normalization.std))
-    other = teacher.knows_other_inputs
-    return {"distils": True, "teacher_weights": weights, "knows_other_inputs": other, "teacher_settings": settings}
+        settings.append(Setting("How the teacher knows its inputs.", "TEACHER_MEAN", teacher.normalization.mean))
+        settings.append(Setting("", "TEACHER_STD", teacher.normalization.std))
+    return TeacherListing(weights, teacher.knows_other_inputs, settings)
 
 
 def render_teacher(bundle: ExportBundle, file: str) -> SecondFile:
@@ -42,16 +51,14 @@ def render_teacher(bundle: ExportBundle, file: str) -> SecondFile:
     module, source = module_beside("teacher", file), Path(str(teacher.record()["source"]))
     words = f"The network that {prose(file)} learns from; its weights are in {module}.pt."
     with blame_teacher():
-        if (network := own_network(section)) is not None:
+        if (own := own_network(section)) is not None:
             words += (
                 f" Written by Trainwright {training.__version__} from {prose(source.name)}: below are its own words."
             )
-            text = write_own_module(network, None, bundle.facts, bundle.objective.outputs, "make_teacher", words)
+            text = write_own_module(own, None, bundle.facts, bundle.objective.outputs, "make_teacher", words)
         else:
-            facts = describe_network(load_bundle(source), trained=True)
-            facts |= {"words": words, "makes": "make_teacher", "version": training.__version__, "code": ""}
-            facts |= {"source": prose(f"{source.parent.parent.name}, {source.name}")}
-            text = render_source("module.jinja", facts)
+            network = describe_network(load_bundle(source), trained=True, makes="make_teacher")
+            text = render_module(words, source, network)
     return SecondFile(module, text, "make_teacher")
 
 
@@ -63,15 +70,15 @@ def teacher_bytes(bundle: ExportBundle) -> bytes:
     return stream.getvalue()
 
 
-def taught_alike(bundle: ExportBundle, script: dict[str, Any]) -> bool:
+def has_same_teacher(bundle: ExportBundle, script: ModuleType) -> bool:
     """Whether the script's teacher, given the same weights, answers to the bit what the run's does."""
     teacher = bundle.teacher
     if teacher is None:
         return True
-    theirs = script["make_teacher"]()
+    theirs = script.make_teacher()
     theirs.load_state_dict(teacher.model.state_dict())
     if teacher.knows_other_inputs:
-        ours, known = ((script[f"{whose}MEAN"], script[f"{whose}STD"]) for whose in ("", "TEACHER_"))
-        theirs = script["Renormalized"](theirs, ours, known)
+        ours, known = (script.MEAN, script.STD), (script.TEACHER_MEAN, script.TEACHER_STD)
+        theirs = script.Renormalized(theirs, ours, known)
     inputs = bundle.normalization.apply(bundle.samples())
     return torch.equal(theirs.eval()(inputs), teacher.logits(inputs))

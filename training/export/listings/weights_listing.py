@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from types import ModuleType
 
 import torch
+from torch import nn
 
 from training.config.sections.pretrained import NamedWeights, TimmModel
 from training.export.bundle import ExportBundle
@@ -16,43 +18,55 @@ from training.models.zoo.pretrained import find_weights
 from training.models.zoo.weights import Weights
 
 
-def describe_beginning(bundle: ExportBundle) -> dict[str, Any]:
-    """For the templates. Raises InputError when the weights are not to be had any more: what of them fits the network is
-    only known by looking."""
+@dataclass(frozen=True)
+class KnownWeights:
+    """The call that gives the weights by name, and what makes some of them fit."""
+
+    title: str
+    known: str
+    adapt: str
+    settings: list[Setting]
+
+
+def describe_weights(bundle: ExportBundle) -> KnownWeights | None:
+    """For the templates; None for fresh weights. Raises InputError when the weights are not to be had any more: what of them
+    fits the network is only known by looking."""
     config = bundle.config.model
-    if not (getattr(config, "pretrained", None) or getattr(config, "weights", None)):
-        return {"begins": False, "weights_settings": []}
-    weights = _weights(bundle)
+    published = bool(getattr(config, "pretrained", None))
+    if not (published or getattr(config, "weights", None)):
+        return None
+    weights = _find(bundle)
     model = make_model(config, bundle.facts, bundle.objective.outputs, bundle.config.seed, bundle.code_file)
     taken = match_weights(model, weights, _is_headless(bundle, weights))
-    known = _known(bundle, weights)
+    known = _write_loading(bundle, weights)
     if taken.rename is not str:
         known = f"{{{taken.rename.__name__}(name): tensor for name, tensor in {known}.items()}}"
-    file: list[Setting] = [("", "WEIGHTS", code(str(weights.file)))]
-    fresh = ("What known weights are not taken for.", "FRESH", list(taken.fresh))
-    return {
-        "begins": True,
-        "weights_title": prose(weights.name),
-        "weights_settings": [*([] if getattr(config, "pretrained", None) else file), fresh],
-        "known": known,
-        "adapt": ", ".join(f"{code(name)}: {function.__name__}" for name, function in taken.adapted.items()),
-    }
+    adapt = ", ".join(f"{code(name)}: {function.__name__}" for name, function in taken.adapted.items())
+    settings = [Setting("What known weights are not taken for.", "FRESH", list(taken.fresh))]
+    if not published:
+        settings.insert(0, Setting("", "WEIGHTS", code(str(weights.file))))
+    return KnownWeights(prose(weights.name), known, adapt, settings)
 
 
-def begun_alike(bundle: ExportBundle, script: dict[str, Any], model: torch.nn.Module, ours: torch.nn.Module) -> bool:
+def has_same_beginning(bundle: ExportBundle, script: ModuleType, model: nn.Module, ours: nn.Module) -> bool:
     """Whether the script's network takes over the same weights; both are changed."""
-    if "known_weights" not in script:
+    if not hasattr(script, "known_weights"):
         return True
-    weights = _weights(bundle)
+    weights = _find(bundle)
     adapted = match_weights(ours, weights, _is_headless(bundle, weights)).adapted
-    tensors = weights.tensors if isinstance(bundle.config.model, TimmModel) else script["known_weights"]()
-    adapt = {name: script[function.__name__] for name, function in adapted.items()}
-    script["load_matching"](model, tensors, script["FRESH"], adapt)
-    found = model.state_dict()
-    return all(torch.equal(tensor, found[name]) for name, tensor in ours.state_dict().items())
+    tensors = weights.tensors if isinstance(bundle.config.model, TimmModel) else script.known_weights()
+    adapt = {name: getattr(script, function.__name__) for name, function in adapted.items()}
+    script.load_matching(model, tensors, script.FRESH, adapt)
+    return has_same_state(model, ours)
 
 
-def _weights(bundle: ExportBundle) -> Weights:
+def has_same_state(model: nn.Module, ours: nn.Module) -> bool:
+    """Whether all tensors of both are equal to the bit, by name."""
+    one, other = model.state_dict(), ours.state_dict()
+    return one.keys() == other.keys() and all(torch.equal(tensor, other[name]) for name, tensor in one.items())
+
+
+def _find(bundle: ExportBundle) -> Weights:
     config, outputs = bundle.config.model, bundle.objective.outputs
     weights = find_weights(config, bundle.facts, outputs, lambda what, share: None)
     assert weights is not None, "the configuration asks for them"
@@ -63,13 +77,13 @@ def _is_headless(bundle: ExportBundle, weights: Weights) -> bool:
     return weights.classes is not None and weights.classes != bundle.facts.names
 
 
-def _known(bundle: ExportBundle, weights: Weights) -> str:
+def _write_loading(bundle: ExportBundle, weights: Weights) -> str:
     """The call that gives the weights by name."""
     config = bundle.config.model
     if isinstance(config, TimmModel) and (config.pretrained or not weights.mean or weights.classes is None):
         name = weights.name if config.pretrained else config.name
         file = [] if config.pretrained else ['pretrained_cfg_overlay={"file": WEIGHTS}']
-        arguments = [code(name), "pretrained=True", *file, *keywords(timm_arguments(bundle))]
+        arguments = [code(name), "pretrained=True", *file, *keywords(**timm_arguments(bundle))]
         return f"timm.create_model({', '.join(arguments)}).state_dict()"
     if isinstance(config, NamedWeights) and config.pretrained:
         network, _, name = weights.name.rpartition(" ")
