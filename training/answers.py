@@ -172,8 +172,11 @@ class Findings(Answer):
 
 
 class ExportResult(Answer):
-    """``path`` is the main file of ``files``, ``max_difference`` the largest one of a logit after loading it again."""
+    """``path`` is the main file of ``files``, ``max_difference`` the largest one of a logit after loading it again; ``summary``
+    says it in a sentence."""
 
+    format: str = ""
     path: str = ""
     files: tuple[str, ...] = ()
     max_difference: float = 0.0
+    summary: str = ""

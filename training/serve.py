@@ -14,7 +14,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -210,14 +209,14 @@ def _summarize_model(request: SummarizeModel) -> ModelSummary:
     model = make_model(config.model, facts, outputs, config.seed)
     groups = freeze_and_describe(model, config.optimizer, stages(model))
     shown = {"input_shape": facts.shape, "target": facts.target, "outputs": outputs}
-    return ModelSummary.model_validate(asdict(summarize(model, facts)) | shown | {"groups": groups})
+    found = summarize(model, facts).model_dump(exclude_unset=True)
+    return ModelSummary.model_validate(found | shown | {"groups": groups})
 
 
 def _export(request: ExportRequest) -> ExportResult:
     from training.export import export_checkpoint
 
-    result = export_checkpoint(request.checkpoint, request.to, request.out, large_data=request.large_data)
-    return ExportResult.model_validate(result)
+    return export_checkpoint(request.checkpoint, request.to, request.out, large_data=request.large_data)
 
 
 def _send_back(answer: Answer) -> Done:

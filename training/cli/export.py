@@ -25,7 +25,7 @@ def export(arguments: argparse.Namespace) -> int:
     from training.export import export_checkpoint
 
     result = export_checkpoint(checkpoint, arguments.to, arguments.out, arguments.large_data, say)
-    say(result["summary"])
+    say(result.summary)
     if arguments.json:
-        print_json(result)
+        print_json(result.model_dump(mode="json"))
     return 0

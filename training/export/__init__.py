@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from training.answers import ExportResult
 from training.errors import InputError
 from training.export.bundle import load_bundle
 from training.export.formats import FORMATS, export_model
@@ -16,13 +16,11 @@ __all__ = ["export_checkpoint"]
 
 def export_checkpoint(
     checkpoint: Path, to: str, out: Path, large_data: bool = False, tell: Callable[[str], None] = lambda words: None
-) -> dict[str, Any]:
+) -> ExportResult:
     """Export ``checkpoint`` as ``to`` ("safetensors", "torch-export", "onnx" or "script") to ``out``.
 
     ``large_data`` lets a script have more than 2 GB of samples beside it; ``tell`` hears of their size before they are written.
-    Returns ``format``, ``path`` (the main file), ``files``, ``max_difference`` (largest difference of a logit between
-    the checkpoint's model and the exported one, loaded again) and ``summary`` (one sentence). Raises CheckpointError for
-    a checkpoint that is not whole, InputError when ``out`` cannot be used; then nothing was written.
+    Raises CheckpointError for a checkpoint that is not whole, InputError when ``out`` cannot be used; then nothing was written.
     """
     if "\0" in str(out):
         raise InputError(f"--out {out}: holds a zero byte, which no path can; choose another name.")

@@ -16,13 +16,14 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from training.answers import ExportResult
 from training.catalog.onnx_packages import ONNX_PACKAGES, missing_for_onnx, no_onnx
 from training.errors import InputError, TrainingError
 from training.export.bundle import SAMPLES, ExportBundle
 from training.export.facts import write_facts
 from training.export.loader import FILE as LOADER
 from training.export.loader import write_loader
-from training.export.place import TOKENIZER, target_of, written_beside
+from training.export.place import TOKENIZER, target_of, write_beside
 from training.export.source import import_source
 from training.export.usage import program, weights
 from training.system.untrusted import escape_unprintable
@@ -39,7 +40,7 @@ class Format:
     tolerance: float
 
 
-def export_model(bundle: Callable[[], ExportBundle], to: str, out: Path) -> dict[str, Any]:
+def export_model(bundle: Callable[[], ExportBundle], to: str, out: Path) -> ExportResult:
     """Write the model as format ``to``, load it again, compare, and only then put it where ``out`` says.
 
     Raises InputError when ``out`` cannot be used or a package cannot be loaded, before ``bundle`` is loaded.
@@ -48,7 +49,7 @@ def export_model(bundle: Callable[[], ExportBundle], to: str, out: Path) -> dict
     folder, name = target_of(out, form.suffix)
     usage = form.usage()
     loaded = bundle()
-    with written_beside(folder) as temporary:
+    with write_beside(folder) as temporary:
         form.write(loaded, temporary / name)
         write_loader(loaded, temporary / name, usage)
         if loaded.facts.vocabulary:
@@ -58,14 +59,14 @@ def export_model(bundle: Callable[[], ExportBundle], to: str, out: Path) -> dict
         difference = _prove(loaded, temporary / LOADER, form.tolerance)
         # Large ONNX graphs keep their weights in a second file.
         names = sorted(path.name for path in temporary.iterdir())
-    return {
-        "format": to,
-        "path": str(folder / name),
-        "files": [str(folder / name) for name in names],
-        "max_difference": difference,
-        "summary": f"Exported {to} to {folder / name}; loaded it again and compared on {SAMPLES} samples: largest difference "
+    return ExportResult(
+        format=to,
+        path=str(folder / name),
+        files=tuple(str(folder / each) for each in names),
+        max_difference=difference,
+        summary=f"Exported {to} to {folder / name}; loaded it again and compared on {SAMPLES} samples: largest difference "
         f"{difference:.3g}.",
-    }
+    )
 
 
 def _prove(bundle: ExportBundle, loader: Path, tolerance: float) -> float:
@@ -106,6 +107,9 @@ def _write_safetensors(bundle: ExportBundle, path: Path) -> None:
     state = bundle.model.state_dict()
     tensors = {name: tensor.clone(memory_format=torch.contiguous_format) for name, tensor in state.items()}
     save_file(tensors, path, metadata={"format": "pt"})
+    path.chmod(
+        path.parent.stat().st_mode & 0o666
+    )  # safetensors makes it its owner's alone; the folder follows the umask
 
 
 class Deployed(nn.Module):

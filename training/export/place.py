@@ -8,14 +8,14 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+
+from pydantic import ValidationError
 
 from training.errors import InputError
+from training.export.model_json import FACTS, EarlierExport
 from training.runs.folder import read_json
 from training.system.atomic import sync_folder
 
-FACTS = "model.json"
-FORMAT = "trainwright-model"
 TOKENIZER = "tokenizer.json"
 
 
@@ -43,25 +43,29 @@ def _refuse_to_overwrite(folder: Path, name: str, alone: bool) -> None:
         raise InputError(f"{folder}: a file is in the way; choose another place.")
     facts = folder / FACTS
     if facts.exists():
-        described = _described(read_json(facts))
-        if described is None:
+        earlier = _read_earlier(folder)
+        if earlier is None:
             raise InputError(f"{facts}: is not an export of ours and is left alone; choose another folder.")
-        if described != name:
-            raise InputError(f"{facts}: describes {described}, exported earlier; choose another folder for {name}.")
+        if earlier.file.name != name:
+            raise InputError(
+                f"{facts}: describes {earlier.file.name}, exported earlier; choose another folder for {name}."
+            )
     elif (folder / name).exists():
         raise InputError(f"{folder / name}: is there already and has no {FACTS} of ours; choose another place.")
     elif alone and folder.is_dir() and any(folder.iterdir()):
         raise InputError(f"{folder}: holds other files; choose an empty or a new folder.")
 
 
-def _described(record: dict[str, Any]) -> str | None:
-    """The file that a ``model.json`` of ours belongs to; None when it is not ours."""
-    file = record.get("file")
-    return str(file.get("name")) if record.get("format") == FORMAT and isinstance(file, dict) else None
+def _read_earlier(folder: Path) -> EarlierExport | None:
+    """The ``model.json`` in ``folder``; None when there is none, or it is not ours."""
+    try:
+        return EarlierExport.model_validate(read_json(folder / FACTS))
+    except ValidationError:
+        return None
 
 
 @contextmanager
-def written_beside(folder: Path) -> Iterator[Path]:
+def write_beside(folder: Path) -> Iterator[Path]:
     """A temporary folder beside ``folder`` to write into; after the block its files are moved into ``folder``.
 
     Where ``folder`` is new it appears whole, by one rename. Otherwise the files are replaced one by one, ``model.json``
@@ -104,8 +108,8 @@ def remove_made(folders: list[Path]) -> None:
 
 def _refuse_foreign(folder: Path, names: list[str]) -> None:
     """Raise InputError where one of ``names`` lies in ``folder`` and no earlier export of ours put it there."""
-    record = read_json(folder / FACTS)
-    ours = {FACTS, _described(record), *(record.get("files") or [])} if _described(record) else set()
+    earlier = _read_earlier(folder)
+    ours = {FACTS, earlier.file.name, *earlier.files} if earlier else set()
     for name in names:
         if (folder / name).exists() and name not in ours:
             raise InputError(f"{folder / name}: is there already and not part of an export; choose another folder.")

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 import training
+from training.answers import ExportResult
 from training.config.sections.schedule import OneCycle
 from training.config.sections.user_file import UserFile
 from training.core import counter_rng
@@ -48,7 +49,7 @@ def export_script(
     out: Path,
     large_data: bool = False,
     tell: Callable[[str], None] = lambda words: None,
-) -> dict[str, Any]:
+) -> ExportResult:
     """Write the run of a checkpoint as a script to ``out``, a path ending in .py, and beside it the teacher of a run that
     distils and the samples of data that no script reads by itself. ``tell`` hears how large those are before they are
     written; ``large_data`` says that they may be. Raises InputError when it cannot be."""
@@ -72,29 +73,29 @@ def export_script(
     text = render(bundle, out.name, beside)
     for file in beside:
         _refuse_to_overwrite(out.with_name(f"{file.module}.py"))
-        files[out.with_name(f"{file.module}.py")] = _of(file.text.encode())
+        files[out.with_name(f"{file.module}.py")] = _as_writer(file.text.encode())
     if bundle.teacher is not None:
         weights = out.with_name(f"{module_beside('teacher', out.name)}.pt")
         if weights.exists() and not weights.with_suffix(".py").exists():
             raise InputError(
                 f"{weights}: is there already and not an export of ours; choose another name for the script."
             )
-        files[weights] = _of(teacher_bytes(bundle))
-    files[out] = _of(text.encode())
+        files[weights] = _as_writer(teacher_bytes(bundle))
+    files[out] = _as_writer(text.encode())
     difference = prove_script(bundle, text, beside)
     _write(files)
-    return {
-        "format": "script",
-        "path": str(out),
-        "files": [str(path) for path in reversed(files)],
-        "max_difference": difference,
-        "summary": f"Exported the run as a script to {out}; its initial weights, order, rates and weight decay equal the "
+    return ExportResult(
+        format="script",
+        path=str(out),
+        files=tuple(str(path) for path in reversed(files)),
+        max_difference=difference,
+        summary=f"Exported the run as a script to {out}; its initial weights, order, rates and weight decay equal the "
         f"run's, and its model on {SAMPLES} samples: largest difference {difference:.3g}."
         + (f" It reads its samples from {data.name} beside it{size}." if size else ""),
-    }
+    )
 
 
-def _of(data: bytes) -> Callable[[BinaryIO], object]:
+def _as_writer(data: bytes) -> Callable[[BinaryIO], object]:
     return lambda stream: stream.write(data)
 
 

@@ -92,7 +92,7 @@ def test_a_unet_is_exported_as_a_program(target: str, tmp_path: Path) -> None:
     """Of a size that cannot be halved twice."""
     record = start_run(config(dataset("segmentation", tmp_path / "data")), tmp_path)
     proof = export_checkpoint(Path(record["last_checkpoint"]), target, tmp_path / "exported")
-    assert proof["max_difference"] < 1e-4
+    assert proof.max_difference < 1e-4
 
 
 @pytest.mark.parametrize("kind", ["segmentation", "labels"])

@@ -78,7 +78,7 @@ def test_trains_and_goes_on_to_the_same_bits(form: str, tmp_path: Path) -> None:
 def test_programs_answer_like_the_checkpoint(to: str, tmp_path: Path) -> None:
     record = start_run(small(tmp_path / "data"), tmp_path)
     result = export_checkpoint(Path(record["last_checkpoint"]), to, tmp_path / "exported")
-    assert result["max_difference"] < 1e-4
+    assert result.max_difference < 1e-4
 
 
 def test_feeds_change_no_bit(tmp_path: Path) -> None:

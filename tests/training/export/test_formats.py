@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -45,12 +46,11 @@ def test_model_py_answers_like_the_checkpoint(
     checkpoint: Path = request.getfixturevalue(run)
     result = export_checkpoint(checkpoint, to, tmp_path / "out")
 
-    assert result["format"] == to
-    assert result["path"] == str(tmp_path / "out" / f"model{SUFFIX[to]}")
-    assert {Path(file).name for file in result["files"]} == {"model.json", "model.py", f"model{SUFFIX[to]}"}
-    json.dumps(result)
+    assert result.format == to
+    assert result.path == str(tmp_path / "out" / f"model{SUFFIX[to]}")
+    assert {Path(file).name for file in result.files} == {"model.json", "model.py", f"model{SUFFIX[to]}"}
     facts = facts_in(tmp_path / "out")
-    assert facts["file"]["sha256"] == digest(Path(result["path"]))
+    assert facts["file"]["sha256"] == digest(Path(result.path))
     check_source(tmp_path / "out" / "model.py")
     elsewhere = run_path(str(tmp_path / "out" / "model.py"))
     model, facts = elsewhere["load_model"]()
@@ -64,7 +64,7 @@ def test_model_py_answers_like_the_checkpoint(
     found = torch.as_tensor(elsewhere["logits"](model, facts, samples))
     if to == "safetensors":
         assert torch.equal(found, expected)
-        assert result["max_difference"] == 0.0
+        assert result.max_difference == 0.0
     else:
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
     best = expected.softmax(dim=1).max(dim=1)
@@ -100,7 +100,7 @@ def test_model_json_says_what_the_weights_are(images: Path, resnet: Path, tmp_pa
     assert facts["weights"]["averaged"] is True
     assert facts["classes"] == ["0", "1", "2", "3"]
     assert facts["input"]["shape"] == [1, 12, 12]
-    assert facts["input"]["normalization"]["done_by"] == "caller"
+    assert facts["input"]["normalisation"]["done_by"] == "caller"
     assert {tensor["name"]: tensor["shape"] for tensor in facts["weights"]["tensors"]} == {
         name: list(tensor.shape) for name, tensor in exported.items()
     }
@@ -111,8 +111,17 @@ def test_model_json_says_what_the_weights_are(images: Path, resnet: Path, tmp_pa
     export_checkpoint(resnet, "torch-export", tmp_path / "resnet")
     facts = facts_in(tmp_path / "resnet")
     assert facts["weights"]["averaged"] is False
-    assert facts["input"]["normalization"]["done_by"] == "model"
+    assert facts["input"]["normalisation"]["done_by"] == "model"
     assert facts["architecture"]["name"] == "resnet18"
+
+
+def test_files_have_the_mode_that_the_umask_gives(spiral: Path, tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        export_checkpoint(spiral, "safetensors", tmp_path / "out")
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "out").iterdir()} == {0o640}
 
 
 def copy_of(checkpoint: Path, folder: Path) -> Path:

@@ -120,7 +120,7 @@ def elsewhere(checkpoint: Path, to: str, out: Path) -> tuple[dict[str, Any], lis
     """Export, then read by its model.py alone: its facts and predictions, and our own bundle."""
     result = export_checkpoint(checkpoint, to, out)
     if to == "safetensors":
-        assert result["max_difference"] == 0.0
+        assert result.max_difference == 0.0
     code = run_path(str(out / "model.py"))
     model, facts = code["load_model"]()
     bundle = load_bundle(checkpoint)

@@ -240,8 +240,8 @@ def test_work_counts_every_place_and_the_tied_head() -> None:
 def test_summary_lists_the_layers() -> None:
     summary = summarize(gpt(), text_facts())
     rows = {layer.name: layer for layer in summary.layers}
-    assert rows["token_embedding"].output_shape == [CONTEXT, 8]
-    assert rows["head"].output_shape == [CONTEXT, TOKENS]
+    assert rows["token_embedding"].output_shape == (CONTEXT, 8)
+    assert rows["head"].output_shape == (CONTEXT, TOKENS)
     assert rows["head"].parameters == 0
     assert summary.parameters == 2 * 12 * 64 + TOKENS * 8 + 5 * 8
 

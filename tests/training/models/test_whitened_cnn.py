@@ -214,4 +214,4 @@ def checkpoint(images: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("to", ["safetensors", "torch-export", pytest.param("onnx", marks=pytest.mark.slow)])
 def test_it_can_be_exported(checkpoint: Path, tmp_path: Path, to: str) -> None:
     outcome = export_model(lambda: load_bundle(checkpoint), to, tmp_path / "out")
-    assert outcome["max_difference"] < 1e-3
+    assert outcome.max_difference < 1e-3

@@ -1,0 +1,142 @@
+"""What stands in ``model.json``: its records, in the order of the file."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from training.facts import Layout, Target
+
+FACTS = "model.json"
+Format = Literal["trainwright-model"]
+FORMAT: Format = "trainwright-model"
+
+
+class _Record(BaseModel):
+    """Entries that were not given are left out of the file."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class NamedFile(_Record):
+    name: str
+
+
+class EarlierExport(_Record):
+    """What tells an export of ours from files of others."""
+
+    format: Format
+    file: NamedFile
+    files: tuple[str, ...] = ()
+
+
+class ExportedFile(NamedFile):
+    format: str
+    bytes: int
+    sha256: str
+
+
+class Feature(_Record):
+    """Of a category the texts that its codes 1, 2, ... stand for; of a mark the column whose gaps it marks."""
+
+    name: str
+    categories: tuple[str, ...] | None
+    marks: str | None
+
+
+class Resizing(_Record):
+    height: int
+    width: int
+    rule: str
+
+
+class Spread(_Record):
+    """Of values that were learned with zero mean and unit std."""
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+
+class InputNormalization(_Record):
+    formula: str
+    divisor: float
+    done_by: Literal["caller", "model"]
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    missing: bool
+
+
+class Input(_Record):
+    layout: Layout
+    shape: tuple[int, ...]
+    axes: tuple[str, ...]
+    dtype: str
+    meaning: str = ""
+    value_range: tuple[int, int] = (0, 255)
+    color_order: str = ""
+    resizing: Resizing | None = None
+    features: tuple[Feature, ...] = ()
+    normalisation: InputNormalization | None
+    tokenizer: str = ""
+
+
+class Output(_Record):
+    """From the probability ``threshold`` on it is a yes."""
+
+    kind: Target
+    shape: tuple[str | int, ...]
+    dtype: str
+    meaning: str
+    probabilities: str
+    threshold: float | None
+    spread: Spread | None
+
+
+class TensorFacts(_Record):
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class WeightsFacts(_Record):
+    which: str
+    averaged: bool
+    tensors: tuple[TensorFacts, ...]
+
+
+class SourceFacts(_Record):
+    """The run and the checkpoint that were exported."""
+
+    run: str
+    checkpoint: str
+    step: int
+    epoch: int
+    metrics: dict[str, float]
+    data_fingerprint: str
+    config: dict[str, JsonValue]
+
+
+class Versions(_Record):
+    trained_with: JsonValue
+    exported_with: dict[str, str]
+
+
+class ModelJson(_Record):
+    """All that is needed to use an exported model elsewhere."""
+
+    format: Format
+    version: int
+    created: str
+    file: ExportedFile
+    files: tuple[str, ...]
+    """All that belongs together, but this one."""
+    task: str
+    classes: tuple[str, ...]
+    """Or labels, values, tokens."""
+    input: Input
+    output: Output
+    architecture: dict[str, JsonValue]
+    weights: WeightsFacts
+    source: SourceFacts
+    versions: Versions
