@@ -89,7 +89,7 @@ class StartNotices(QWidget):
             self._context.settings.update(attended="")
         if float(run.record.get("ended") or 0.0) < self._closed:
             return
-        name = run.record.get("name", run.id)
+        name = self._context.library.title_of(run)
         done = f"{_steps(run)}." if run.status == "completed" else f"{run.record.get('reason') or _steps(run)}"
         best = best_of(run.record)
         if best is not None:
@@ -107,7 +107,7 @@ class StartNotices(QWidget):
 
     def _offer_resume(self, runs: list[RunSummary]) -> None:
         run = runs[0]
-        name, step = run.record.get("name", run.id), int(run.record.get("step") or 0)
+        name, step = self._context.library.title_of(run), int(run.record.get("step") or 0)
         more = f" {len(runs) - 1} more under Runs." if len(runs) > 1 else ""
         way = way_on(run.folder)
         lost = way is START_OVER

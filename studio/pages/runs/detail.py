@@ -91,7 +91,7 @@ class RunDetail(QWidget):
         changed = another or self._run != run
         self._run = run
         state = STATUS_STATES.get(run.status, RunState.STOPPED)
-        self._name.setText(str(run.record.get("name", run.id)))
+        self._name.setText(self._context.library.title_of(run))
         self._pill.set_status(*status_words(run.status))
         self._facts.setText(_facts(run))
         record = run.record

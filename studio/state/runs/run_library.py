@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,6 +40,11 @@ class RunSummary:
     def id(self) -> str:
         """The run's identity."""
         return str(self.record["run"])
+
+    @property
+    def name(self) -> str:
+        """What the person called it."""
+        return str(self.record.get("name") or self.id)
 
     @property
     def folder(self) -> RunFolder:
@@ -98,6 +104,7 @@ class RunLibrary(QObject):
         self.problem = ""  # why the list could not be read last time
         self._workspace = workspace
         self._background = background
+        self._named: Counter[str] = Counter()
         self._busy = False
         self._again = False
         self._doomed: set[str] = set()  # runs that are being deleted: nobody should be offered them any more
@@ -108,6 +115,10 @@ class RunLibrary(QObject):
     def find(self, run_id: str) -> RunSummary | None:
         """The run ``run_id``, if it is known."""
         return next((run for run in self.runs if run.id == run_id), None)
+
+    def title_of(self, run: RunSummary) -> str:
+        """Its name, with the end of its identity where another run is called the same."""
+        return f"{run.name} · {run.id.rpartition('-')[2]}" if self._named[run.name] > 1 else run.name
 
     @Slot()
     def refresh(self) -> None:
@@ -203,6 +214,7 @@ class RunLibrary(QObject):
         runs = tuple(run for run in runs if run.folder.id not in self._doomed)
         if runs != self.runs:
             self.runs = runs
+            self._named = Counter(run.name for run in runs)
         self.refreshed.emit()
         if self._again:
             self._again = False

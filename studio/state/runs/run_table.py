@@ -18,7 +18,7 @@ from PySide6.QtCore import (
     Slot,
 )
 
-from studio.state.formats import format_ago, format_duration, format_metric, kind_title
+from studio.state.formats import format_ago, format_duration, format_metric, kind_title, metric_title
 from studio.state.runs.progress import best_of
 from studio.state.runs.run_library import RunLibrary, RunSummary
 from studio.theme import icon
@@ -45,14 +45,16 @@ class Column:
 
 def _best_text(run: RunSummary) -> str:
     best = best_of(run.record)
-    return format_metric(*best) if best else ""
+    return f"{metric_title(best[0]).removeprefix('validation ')} {format_metric(*best)}" if best else ""
 
 
-def _best_key(run: RunSummary) -> float:
+def _best_key(run: RunSummary) -> tuple[bool, str, float]:
+    """Metric by metric, the best value first; runs without one last."""
     best = best_of(run.record)
     if best is None:
-        return float("-inf")
-    return best[1] if not is_known(best[0]) or metric(best[0]).maximize else -best[1]
+        return True, "", 0.0
+    name, value = best
+    return False, name, -value if not is_known(name) or metric(name).maximize else value
 
 
 def _get_created(run: RunSummary) -> float:
@@ -69,7 +71,7 @@ def _kind(section: str, run: RunSummary) -> str:
 
 
 COLUMNS = (
-    Column("Name", lambda run: str(run.record.get("name", "")), lambda run: str(run.record.get("name", "")).lower()),
+    Column("Name", lambda run: run.name, lambda run: run.name.lower()),
     Column("Status", lambda run: run.status, lambda run: run.status),
     Column("Best", _best_text, _best_key),
     Column("Loss", lambda run: "", lambda run: run.losses[-1] if run.losses else float("inf")),
@@ -161,7 +163,7 @@ class RunTableModel(QAbstractTableModel):
             return None
         run, column = self._runs[index.row()], COLUMNS[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return column.text(run)
+            return self._library.title_of(run) if index.column() == NAME else column.text(run)
         if role == RUN_ROLE:
             return run
         if role == SPARK_ROLE:

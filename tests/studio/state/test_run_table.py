@@ -70,7 +70,7 @@ def test_the_table_follows_the_folders(
     refreshed(qtbot, library)
     shown = {model.index(row, NAME).data(): row for row in range(model.rowCount())}
     assert set(shown) == {"lab", "night"}
-    assert model.index(shown["lab"], BEST).data() == "98.75%"
+    assert model.index(shown["lab"], BEST).data() == "accuracy 98.75%"
     assert model.index(shown["lab"], STEP).data() == "40 / 40"
     assert model.index(shown["night"], STATUS).data() == "interrupted"
     assert len(model.run_at(shown["lab"]).losses) == 40
@@ -205,3 +205,23 @@ def test_sorting_keeps_what_is_chosen_and_asks_each_run_for_its_key_once(
     library.refreshed.emit()
     assert [model.index(row, 0).data(RUN_ROLE).id for row in (0, 1, 200)] == ["r300", "r299", "r0"]
     assert [index.data(RUN_ROLE).id for index in view.selectionModel().selectedRows()] == ["r42"]
+
+
+def test_runs_of_one_name_are_told_apart_and_the_best_come_first(
+    qtbot: QtBot, background: Background, workspace: Path, config: MakeConfig
+) -> None:
+    library = RunLibrary(workspace, background)
+    model = RunTableModel(library)
+    for metric, value in (("val/accuracy", 0.5), ("val/accuracy", 0.75), ("val/loss", 2.0), ("val/loss", 1.0)):
+        best = {"metric": metric, "value": value, "step": 20, "checkpoint": "step-00000020"}
+        make_run(workspace, config("same"), "completed", best=best)
+    make_run(workspace, config("other"), "stopped")
+    refreshed(qtbot, library)
+    names = {model.index(row, NAME).data() for row in range(5)}
+    assert len(names) == 5
+    assert {name.partition(" · ")[0] for name in names} == {"same", "other"}
+    assert "other" in names
+    model.sort(BEST)
+    assert [model.index(row, BEST).data() for row in range(5)] == [
+        "accuracy 75.00%", "accuracy 50.00%", "loss 1", "loss 2", "",
+    ]  # fmt: skip
