@@ -4,7 +4,7 @@
 
 Contestants, each in a process of its own, taking turns: ``walk`` (a bare ``os.walk`` that keeps every path in a list),
 ``status`` (the same with each file's size and times, which any program needs that wants to notice a change), ``listed``
-(our listing: what is an image, whose class, in which order), ``split`` (listing, classes, targets and the held-back
+(our listing: what is an image, whose class, in which order), ``split`` (listing, classes, targets and the held-out
 samples, as the Setup page asks for them) and ``looked up`` (listing, and every file by name, size and times in a full
 cache of decoded images). Seconds are medians, beside them the median ratio to ``status`` of the same round, and the
 processor's own seconds, for a machine that is busy otherwise. Memory is what the peak adds to what the process held before.

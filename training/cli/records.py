@@ -172,7 +172,7 @@ def _format_evaluation(part: str, evaluation: Evaluation) -> str:
             for metric, figures in evaluation.each.items()
         )
         wrong = [0 if other == number else count for other, count in enumerate(matrix[number])] if matrix else [0]
-        taken = f"{max(wrong):,} taken for {evaluation.names[wrong.index(max(wrong))]}" if any(wrong) else ""
+        taken = f"{max(wrong):,} confused with {evaluation.names[wrong.index(max(wrong))]}" if any(wrong) else ""
         rows.append((f"  {name}", *cells, taken))
     more = len(evaluation.names) - len(rows)
     table = format_table(rows, ("", *evaluation.each, ""))

@@ -1,4 +1,4 @@
-"""Which samples are held back from training: a function of their classes or groups, a fraction and a seed."""
+"""Which samples are held out from training: a function of their classes or groups, a fraction and a seed."""
 
 from __future__ import annotations
 

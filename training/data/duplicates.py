@@ -1,4 +1,4 @@
-"""Samples that are held back and trained on alike: the same ones, and images that look alike.
+"""Samples that are held out and trained on alike: the same ones, and images that look alike.
 
 Images are compared by a perceptual hash (the signs of the 64 lowest frequencies of a cosine transform about their median:
 Zauner, "Implementation and Benchmarking of Perceptual Image Hash Functions", 2010). Of 64 bits that differ in 4 at most, one of
@@ -46,12 +46,12 @@ Read = Callable[[Tensor], Tensor]
 
 @dataclass
 class Duplicates:
-    """Pairs (held back, trained on) of sample numbers, one for each sample that is held back."""
+    """Pairs (held out, trained on) of sample numbers, one for each sample that is held out."""
 
     exact: list[tuple[int, int]] = field(default_factory=list)
     near: list[tuple[int, int]] = field(default_factory=list)
     held: int = 0
-    """How many held-back samples were looked at."""
+    """How many held-out samples were looked at."""
     partial: bool = False
     """Whether there are more than that, or more training samples."""
 
@@ -59,7 +59,7 @@ class Duplicates:
 def find_duplicates(
     source: Source, splits: dict[str, Tensor], read: Read, decoding: bool, report_progress: ReportProgress = silent
 ) -> Duplicates:
-    """What of the held-back parts is also trained on; ``read`` gives samples as the source does, ``decoding`` says that it
+    """What of the held-out parts is also trained on; ``read`` gives samples as the source does, ``decoding`` says that it
     has to decode files for it. Bounded in time: 60,000
     small images take about three seconds of one core."""
     train, held, partial = _pick_compared(source, splits, decoding)
@@ -77,7 +77,7 @@ def find_duplicates(
     looking = torch.cat([train, held])
     small = np.zeros((len(looking), _SIDE * _SIDE), np.float16)
     for first in range(0, len(looking), _AT_ONCE):
-        report_progress("looking for images that look alike", first / len(looking))
+        report_progress("checking for duplicate images", first / len(looking))
         small[first : first + _AT_ONCE] = _small(_images(source, read(looking[first : first + _AT_ONCE])))
     known = {number for number, _ in found.exact}
     pairs = _find_alike(small, len(train))
@@ -86,7 +86,7 @@ def find_duplicates(
 
 
 def without_duplicates(source: Source, splits: dict[str, Tensor], read: Read) -> tuple[dict[str, Tensor], int]:
-    """``splits`` without the held-back samples that are also trained on, and how many those were. All samples are compared.
+    """``splits`` without the held-out samples that are also trained on, and how many those were. All samples are compared.
     Raises InputError when none would be left to validate on."""
     keys = _all_keys(source, torch.arange(len(source.targets)), read)
     parts = drop_copies([key.tobytes() for key in keys], splits)
@@ -127,7 +127,7 @@ def _join_held(splits: dict[str, Tensor]) -> Tensor:
 
 
 def _pick_compared(source: Source, splits: dict[str, Tensor], decoding: bool) -> tuple[Tensor, Tensor, bool]:
-    """The training and the held-back samples that are compared, and whether there are others."""
+    """The training and the held-out samples that are compared, and whether there are others."""
     train, held = splits["train"], _join_held(splits)
     size = math.prod(source.shape) * (1 if source.layout == "image" else 4)
     most = min(MOST_SAMPLES, max(_AT_ONCE, MOST_BYTES // (2 * size)))
@@ -175,7 +175,7 @@ def _hashes(small: NDArray[np.float16]) -> NDArray[np.uint64]:
 
 
 def _find_alike(small: NDArray[np.float16], trained: int) -> list[tuple[int, int]]:
-    """(held, train) places of images that look alike, the most alike one for each that is held back."""
+    """(held, train) places of images that look alike, the most alike one for each that is held out."""
     flat: NDArray[np.bool_] = np.logical_not(small.any(1))
     hashes = _hashes(small)
     train, held = hashes[:trained], hashes[trained:]

@@ -146,7 +146,7 @@ def _require_finite(mean: NDArray[np.float64], std: NDArray[np.float64], columns
     if wrong:
         which = f"'{escape_unprintable(columns[wrong[0]], 60)}'" if columns else f"number {wrong[0] + 1}"
         raise InputError(
-            f"Feature {which} of the training samples has no finite mean and spread, so some value of it is infinite or too "
+            f"Feature {which} of the training samples has no finite mean and std, so some value of it is infinite or too "
             "large.",
             "Correct the value, or leave its sample out.",
         )

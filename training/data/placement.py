@@ -51,7 +51,7 @@ def place(size: int, what: str, loader: Loader, room: Room) -> Placement:
     if loader.mode == "resident":
         if size > room.most:
             raise InputError(
-                f"loader.mode: {amount} cannot stay resident; there is room for {format_bytes(room.most)} in {room.where}.",
+                f"loader.mode: {amount} cannot be kept in memory; there is room for {format_bytes(room.most)} in {room.where}.",
                 "Choose auto or streamed, or a smaller image size.",
             )
         return Placement(mode="resident", bytes=size, reason=f"{amount} are kept in {room.where}, as the settings ask")

@@ -126,7 +126,7 @@ def _without_duplicates(
         return splits, []
     splits, dropped = without_duplicates(source, splits, read)
     return splits, [
-        f"{pluralize(dropped, 'held-back sample')} left out, since they are trained on, too"
+        f"{pluralize(dropped, 'held-out sample')} removed, since they are trained on, too"
     ] if dropped else []
 
 

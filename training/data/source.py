@@ -47,7 +47,7 @@ class Source:
     groups: Tensor | None = None
     """int64 (N,): samples of the same number belong together, and no split parts them."""
     in_order: bool = False
-    """Whether neighbors are alike, as in a text: the last samples are held back then, not any."""
+    """Whether neighbors are alike, as in a text: the last samples are held out then, not any."""
     parts: dict[str, Tensor]
     """int64 sample numbers of the parts the data came with: "train" always, "validation" and "test" when given."""
     skipped: tuple[Skipped, ...] = ()

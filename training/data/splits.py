@@ -64,7 +64,7 @@ def split(
 
 @dataclass(frozen=True)
 class _Draw:
-    """How samples are held back; as the arguments of ``split``."""
+    """How samples are held out; as the arguments of ``split``."""
 
     targets: Tensor
     groups: Tensor | None
@@ -72,7 +72,7 @@ class _Draw:
     seed: int
 
     def part(self, of: Tensor, share: float, whole: int, setting: str, stream: str) -> tuple[Tensor, Tensor]:
-        """The samples ``of`` that stay, and those held back: ``share`` of ``whole``, which may be more than there are left."""
+        """The samples ``of`` that stay, and those held out: ``share`` of ``whole``, which may be more than there are left."""
         fraction = share if whole == len(of) else share * whole / len(of)
         if fraction >= 1.0:
             raise self._refusal(setting, share, whole, of)

@@ -47,7 +47,7 @@ class Taken:
         if self.adapted:
             parts.append(f"adapted: {_list_names(self.adapted)}")
         if self.fresh:
-            parts.append(f"fresh: {_list_names(self.fresh)}")
+            parts.append(f"randomly initialized: {_list_names(self.fresh)}")
         if self.unused:
             parts.append(f"{self.unused} in the file have no place here")
         return "; ".join(parts) + "."

@@ -48,7 +48,7 @@ class RunHeader(Card):
         self._pill = StatusPill()
         self.what = ElidedLabel("", Qt.TextElideMode.ElideRight)
         set_role(self.what, "help")
-        self.settings = button("Settings", "sliders", "ghost", tooltip="What this run was told")
+        self.settings = button("Settings", "sliders", "ghost", tooltip="The settings of this run")
         self._progress = ProgressLine()
         self.owner = label("", "caption", wrap=True)
         self.owner.hide()

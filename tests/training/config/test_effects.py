@@ -175,6 +175,6 @@ def test_weights_to_begin_with_are_replaced_and_the_normalization_is_told(
     old = RESNET | {"model": RESNET["model"] | before}
     told = sheet(old, model={"kind": "torchvision"} | before | changed)
     assert note in told.notes
-    fresh = any("only fresh weights depend on model.pretrained" in text for text in told.notes)
+    fresh = any("only random initial weights depend on model.pretrained" in text for text in told.notes)
     assert fresh == ("pretrained" in changed)
     assert not any("network computes otherwise" in text for text in told.notes)

@@ -81,7 +81,7 @@ def test_a_feature_with_an_infinite_number_is_refused_instead_of_wiped(gap: bool
     store = torch.ones(20, 3)
     store[7, 1] = torch.inf
     store[2, 2] = torch.nan if gap else 0.0
-    with pytest.raises(InputError, match="Feature number 2 of the training samples has no finite mean and spread"):
+    with pytest.raises(InputError, match="Feature number 2 of the training samples has no finite mean and std"):
         measure(lambda some: store[some], torch.arange(20), sample_facts((3,)))
 
 

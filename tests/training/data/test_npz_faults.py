@@ -85,7 +85,7 @@ def test_targets_that_are_not_finite_are_refused_with_their_array_and_row(tmp_pa
 def test_the_spread_of_targets_is_finite_or_refused(tmp_path: Path) -> None:
     source = opened(tmp_path, x=ROWS, y=ROWS)
     source.targets[4, 1] = torch.inf
-    with pytest.raises(InputError, match=r"dataset\.targets: 'value 2' has no finite mean and spread"):
+    with pytest.raises(InputError, match=r"dataset\.targets: 'value 2' has no finite mean and std"):
         target_facts(source, torch.arange(20), None)
 
 
@@ -202,7 +202,7 @@ def test_a_class_in_held_back_masks_only_is_refused(tmp_path: Path) -> None:
     source = masked(planted(masks, (2, 1, 1), 255))
     assert source.fit(source.parts["train"]).classes == ("0", "1", "2")
     source = masked(planted(masks, (2, 1, 1), 7))
-    with pytest.raises(InputError, match="class 7 is in held-back masks only; those of the training part go up to 2"):
+    with pytest.raises(InputError, match="class 7 is in held-out masks only; those of the training part go up to 2"):
         source.fit(source.parts["train"])
 
 

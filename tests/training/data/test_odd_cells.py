@@ -1,4 +1,4 @@
-"""A cell that is no number in a column of numbers: named wherever it stands, so that held-back rows decide nothing."""
+"""A cell that is no number in a column of numbers: named wherever it stands, so that held-out rows decide nothing."""
 
 from __future__ import annotations
 

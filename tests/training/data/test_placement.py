@@ -29,7 +29,7 @@ def test_large_data_is_streamed_with_the_reason() -> None:
 def test_what_is_asked_for_is_done_or_refused() -> None:
     assert decide(10, "numbers", Loader(mode="streamed")).mode == "streamed"
     assert decide(36_000_000, "images", Loader(mode="resident", memory_limit_mb=1)).mode == "resident"
-    with pytest.raises(InputError, match=r"loader\.mode: 1000 TB of images cannot stay resident"):
+    with pytest.raises(InputError, match=r"loader\.mode: 1000 TB of images cannot be kept in memory"):
         decide(10**15, "images", Loader(mode="resident"))
 
 

@@ -35,8 +35,8 @@ def test_a_query_has_its_rows_in_order_filled_up_with_nothing(tmp_path: Path) ->
     assert source.codes == ((), ("x", "y", "z"))
     items = source.read(torch.tensor([2, 0])).nan_to_num(-1)
     assert items.tolist() == [[[7, 2], [8, 0], [-1, 0]], [[2, 2], [4, 3], [-1, 0]]]
-    assert "1 query of a single row left out" in source.notes
-    assert "1 row without a target left out, the first is row 7" in source.notes
+    assert "1 query of a single row skipped" in source.notes
+    assert "1 row without a target skipped, the first is row 7" in source.notes
     source = source.fit(torch.tensor([2]))  # another split: of its rows alone
     assert source.codes == ((), ("y",))
 
@@ -45,7 +45,7 @@ def test_longer_queries_are_cut_and_that_is_told(tmp_path: Path) -> None:
     source = opened(tmp_path, max_items=2)
     assert source.shape == (2, 2)
     assert source.targets.tolist() == [[3, 2], [0, 1], [1, 0]]
-    assert "of longer queries only the first 2 rows are used (1 row left out)" in source.notes
+    assert "of longer queries only the first 2 rows are used (1 row skipped)" in source.notes
 
 
 def test_what_is_learned_comes_from_the_queries_that_train(make_config: MakeConfig, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_column_stands_once_in_its_role(make_config: MakeConfig, tmp_path: Pat
 
 def test_queries_without_any_order_are_refused(make_config: MakeConfig, tmp_path: Path) -> None:
     lines = [f"q{i // 3},{i}.5,{i // 3},{'train' if i < 30 else 'validation'}" for i in range(39)]
-    lines[35] = "q11,1.5,99,validation"  # held back: nothing is learned of it
+    lines[35] = "q11,1.5,99,validation"  # held out: nothing is learned of it
     (tmp_path / "t.csv").write_text("query,a,grade,part\n" + "\n".join(lines))
     dataset = {"kind": "ranking", "path": str(tmp_path / "t.csv"), "split_column": "part", "targets": "grade"}
     config = make_config(dataset=dataset, model={"kind": "tabular"}, objective={"kind": "ranking"})

@@ -179,7 +179,7 @@ def test_nor_do_masks_that_are_drawn_to_be_held_back_say_which_classes_there_are
     save_mask(tmp_path / "flat" / "masks" / f"{held:03}.png", mask)
     planted = opened(tmp_path / "flat")
     assert torch.equal(split_source(planted, SegmentationDataset(path="unread"))["train"], parts["train"])
-    said = rf"{held:03}\.png is held back, and its mask holds the value 7; those of the training masks go up to 2"
+    said = rf"{held:03}\.png is held out, and its mask holds the value 7; those of the training masks go up to 2"
     with pytest.raises(InputError, match=rf"^dataset\.unknown: .*{said}") as refused:
         planted.fit(parts["train"])
     assert refused.value.fix == {"dataset.unknown": "ignore"}
@@ -217,7 +217,7 @@ def test_black_and_white_is_what_the_training_masks_are(tmp_path: Path) -> None:
     mask = ((sample(held)[1] == 1) * 255).astype(np.uint8)
     mask[0, 0] = 1
     save_mask(tmp_path / "flat" / "masks" / f"{held:03}.png", mask)
-    said = rf"{held:03}\.png is held back, and its mask holds the value 1; the training masks are black and white, 0 and 255"
+    said = rf"{held:03}\.png is held out, and its mask holds the value 1; the training masks are black and white, 0 and 255"
     for check in (True, False):
         with pytest.raises(InputError, match=rf"^dataset\.unknown: .*{said}") as refused:
             opened(tmp_path / "flat", check=check).fit(parts["train"])

@@ -102,7 +102,7 @@ def test_several_columns_of_0_and_1_are_labels_and_other_numbers_values(tmp_path
 def test_rows_without_a_target_are_left_out_and_told(tmp_path: Path) -> None:
     table = opened(tmp_path, "a,y\n1,x\n2,\n3,y\n4,NA\n")
     assert table.targets.tolist() == [0, 1]
-    assert "2 rows without a target left out, the first is row 2" in table.notes
+    assert "2 rows without a target skipped, the first is row 2" in table.notes
     assert [table.name(number) for number in (0, 1)] == ["row 1", "row 3"]
 
 
@@ -248,13 +248,13 @@ def test_categories_that_no_row_trained_on_are_still_two_when_duplicates_are_dro
     dataset = {"split_column": "part", "targets": "y", "duplicates": "drop_from_validation"}
     data = prepared(make_config, tmp_path, "a,color,y,part\n" + trained + held, dataset=dataset)
     assert [data.source.name(int(row)) for row in data.splits["validation"]] == ["row 22", "row 25", "row 26"]
-    assert "2 held-back samples left out, since they are trained on, too" in data.report.notes
+    assert "2 held-out samples removed, since they are trained on, too" in data.report.notes
 
 
 def test_a_class_that_does_not_train_is_told(make_config: MakeConfig, tmp_path: Path) -> None:
     lines = [f"{i},{'xy'[i % 2] if i < 30 else 'z'},{'train' if i < 30 else 'val'}" for i in range(40)]
     content = "a,y,part\n" + "\n".join(lines)
-    with pytest.raises(InputError, match="No training sample belongs to class z, which only held-back samples have"):
+    with pytest.raises(InputError, match="No training sample belongs to class z, which only held-out samples have"):
         prepared(make_config, tmp_path, content, dataset={"split_column": "part", "targets": "y"})
     with pytest.raises(InputError, match=r"The target has one class only \(x\)"):
         prepared(make_config, tmp_path, "a,y\n1,x\n2,x\n3,x\n", dataset={})

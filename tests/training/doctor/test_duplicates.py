@@ -149,7 +149,7 @@ def test_on_request_they_judge_nothing(folder: Path, tmp_path: Path) -> None:
         assert len(data.splits["train"]) == 24
         assert "val/cat/01.png" not in {data.source.name(int(number)) for number in data.splits["validation"]}
         assert data.report.samples["validation"] == 11
-        assert "1 held-back sample left out, since they are trained on, too" in data.report.notes
+        assert "1 held-out sample removed, since they are trained on, too" in data.report.notes
     for path in (folder / "val").rglob("*.png"):
         path.write_bytes((folder / "train" / "cat" / "07.png").read_bytes())
     with pytest.raises(InputError, match=r"dataset\.duplicates: every validation sample is also trained on"):

@@ -44,7 +44,7 @@ def test_a_run_completes_and_keeps_its_books(tmp_path: Path) -> None:
 def test_train_loss_of_an_epoch_is_the_mean_over_samples(tmp_path: Path) -> None:
     record = start_run(tiny("loop.epochs=1", "dataset.samples=99"), tmp_path)
     series = read_series(RunFolder(Path(record["folder"])).series_file)
-    samples = np.array([32, 32, 15])  # 99 less a fifth held back
+    samples = np.array([32, 32, 15])  # 99 less a fifth held out
     expected = float((series["loss"].astype(np.float64) * samples).sum() / samples.sum())
     assert record["metrics"]["train/loss"] == pytest.approx(expected, rel=1e-12)
 

@@ -63,7 +63,7 @@ def test_all_but_another_head_is_taken(file: Path) -> None:
     model, beginning = began(TorchvisionModel(weights=str(file)), GRAY)
     own, fresh = model.state_dict(), made(TorchvisionModel(), GRAY).state_dict()
     assert beginning.sentence == (
-        "120 of 122 tensors taken from resnet18.pth; adapted: conv1.weight; fresh: fc.weight, fc.bias."
+        "120 of 122 tensors taken from resnet18.pth; adapted: conv1.weight; randomly initialized: fc.weight, fc.bias."
     )
     assert beginning.record.fresh == ("fc.weight", "fc.bias")
     assert len(beginning.record.sha256) == 64

@@ -29,7 +29,7 @@ _CLAUSES: Mapping[Effect, str] = {
     "place": "the data is read from the new {}; its content is compared with what the run was trained on",
     "device": "numbers may differ in their last digits from here on, because of {}",
     "augmentation": "the training images are augmented otherwise from here on, because of {}",
-    "beginning": "only fresh weights depend on {}, and the checkpoint's take their place",
+    "beginning": "only random initial weights depend on {}, and the checkpoint's take their place",
     "network": "the weights fit, but the network computes otherwise from here on, because of {}",
     "loss": "the loss is another from here on, because of {}, so its curve may jump",
     "rate": "the learning rate is another from here on, because of {}",

@@ -36,7 +36,7 @@ def encode_characters(text: str, characters: Sequence[str]) -> NDArray[np.int32]
 
 
 def count_trained(characters: int, fraction: float) -> int:
-    """How many of the characters of a text are trained on, the first ones, where ``fraction`` of them is held back."""
+    """How many of the characters of a text are trained on, the first ones, where ``fraction`` of them is held out."""
     return characters - int(fraction * characters + 0.5)
 
 

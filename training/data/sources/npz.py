@@ -57,7 +57,7 @@ class Arrays(Source):
             trained, found = int(self.highest[train].max()), int(self.highest.max())
             if found > max(1, trained):
                 raise InputError(
-                    f"dataset.targets: class {found} is in held-back masks only; those of the training part go up to "
+                    f"dataset.targets: class {found} is in held-out masks only; those of the training part go up to "
                     f"{trained}.",
                     f"Add samples of it to the training part, or set those pixels to {IGNORED_PIXEL}, which leaves them out.",
                 )

@@ -81,10 +81,10 @@ def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
         )
     alone = len(texts) - len(kept)
     if alone:
-        more.append(f"{'1 query' if alone == 1 else f'{alone:,} queries'} of a single row left out")
+        more.append(f"{'1 query' if alone == 1 else f'{alone:,} queries'} of a single row skipped")
     if cut:
         more.append(
-            f"of longer queries only the first {dataset.max_items} rows are used ({pluralize(cut, 'row')} left out)"
+            f"of longer queries only the first {dataset.max_items} rows are used ({pluralize(cut, 'row')} skipped)"
         )
     ranks = torch.from_numpy(frame.get_column(roles.targets[0]).to_numpy().astype(np.float32))
     parts = {"train": torch.arange(len(kept))}

@@ -57,7 +57,7 @@ class Segmentation(Images):
         if "train" not in self.parts:
             raise InputError(
                 f"{opened.listing.root} holds no training image that can be used{_first(opened.listing)}.",
-                "Look at what is left out, and at the class list.",
+                "Look at what is skipped, and at the class list.",
             )
 
     def fit(self, train: Tensor) -> Self:
@@ -76,7 +76,7 @@ class Segmentation(Images):
                     else f"those of the training masks go up to {trained}"
                 )
                 raise InputError(
-                    f"dataset.unknown: {self.name(int(beyond[0]))} is held back, and its mask holds the value "
+                    f"dataset.unknown: {self.name(int(beyond[0]))} is held out, and its mask holds the value "
                     f"{highest[beyond[0]]}; {theirs}.",
                     f"Correct that mask, list the classes in a text file (dataset.class_list, or {CLASS_LIST} in the folder)"
                     + (", or let such pixels be ignored." if count >= 2 else "."),
@@ -138,7 +138,7 @@ def find_class_list(dataset: SegmentationDataset, root: Path) -> ClassList | Non
 
 def _classes_in(listing: Listing, ignored: int | None, opening: Opening) -> tuple[ClassList, Seen | None]:
     """Without a class list: the indices in the masks of the folder that trains, every one of them, and a few for a preview,
-    which cannot say what is seen. Which of those masks are held back is known later. Masks of black and white alone have two
+    which cannot say what is seen. Which of those masks are held out is known later. Masks of black and white alone have two
     classes."""
     if listing.masks is None:
         raise ValueError("the listing has no masks")

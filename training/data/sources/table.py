@@ -108,7 +108,7 @@ def without_gaps(frame: pl.DataFrame, targets: tuple[str, ...]) -> tuple[pl.Data
             f"dataset.targets: no row has a value in column '{escape_unprintable(targets[0], 60)}'; choose another."
         )
     first = int(known.arg_min() or 0) + 1
-    gaps = f"{pluralize(frame.height - len(rows), 'row')} without a target left out, the first is row {first:,}"
+    gaps = f"{pluralize(frame.height - len(rows), 'row')} without a target skipped, the first is row {first:,}"
     return frame.filter(known), rows, [gaps]
 
 

@@ -261,7 +261,7 @@ class _Reader:
                 )
         if self._judged is None:
             notes.append(
-                f"The last {characters - self._cut:,} of {characters:,} characters are held back to judge the model."
+                f"The last {characters - self._cut:,} of {characters:,} characters are held out for validation."
             )
         return tuple(notes)
 

@@ -63,15 +63,15 @@ def find_roles(frame: pl.DataFrame, dataset: TableSection) -> Roles:
     taken |= set(dataset.ignored)
     free = [name for name in names if name not in taken]
     if not dataset.targets and not free:
-        raise InputError("dataset.targets: no column is left to predict; leave out fewer columns.")
+        raise InputError("dataset.targets: no column is left to predict; ignore fewer columns.")
     targets = dataset.targets or (free[-1],)
     notes = [] if dataset.targets else [predicts_last(targets[0])]
     features = dataset.features or tuple(name for name in free if name not in targets and name != UNNAMED)
     if not dataset.features and UNNAMED in free and UNNAMED not in targets:
-        notes.append("the first column has no name and is left out")
+        notes.append("the first column has no name and is ignored")
     if not features:
         raise InputError(
-            "dataset.features: no column is left to predict from; choose another target, or leave out less."
+            "dataset.features: no column is left to predict from; choose another target, or ignore fewer columns."
         )
     sorts = {name: sort_of(frame.get_column(name)) for name in features}
     notes += _judge_mixed(frame, sorts, dataset)
@@ -136,7 +136,7 @@ def _require_usable(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableS
         wanted = [*dataset.ignored, *faults]
         raise InputError(
             f"dataset.features: {said}{more}.",
-            "Leave out what is not needed, with dataset.ignored.",
+            "Name columns that are not needed in dataset.ignored.",
             {"dataset.ignored": wanted} if not dataset.features else {},
         )
 

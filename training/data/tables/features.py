@@ -56,7 +56,7 @@ class Features:
 
     def fit(self, rows: Tensor) -> Features:
         """With the codes and the gaps of ``rows`` (int64) alone. Raises InputError for a column that holds numbers in these, and
-        other text elsewhere: it would be no category but for rows that are held back."""
+        other text elsewhere: it would be no category but for rows that are held out."""
         maps, marked = [], []
         for column, texts in enumerate(self.texts):
             values = self.values[rows, column]

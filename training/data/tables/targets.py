@@ -51,7 +51,7 @@ def target_facts(source: Source, train: Tensor, read: Callable[[Tensor], Tensor]
         for name, numbers in zip(facts.names, zip(mean, std, strict=True), strict=True):
             if not np.isfinite(numbers).all():
                 raise InputError(
-                    f"dataset.targets: '{escape_unprintable(name, 60)}' has no finite mean and spread in the training samples, so some "
+                    f"dataset.targets: '{escape_unprintable(name, 60)}' has no finite mean and std in the training samples, so some "
                     "value of it is missing, infinite or too large.",
                     "Correct the value, or leave its sample out.",
                 )
@@ -71,7 +71,7 @@ def require_trained_classes(names: tuple[str, ...], targets: Tensor, train: Tens
     if absent:
         more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
         raise InputError(
-            f"No training sample belongs to class {', '.join(absent[:3])}{more}, which only held-back samples have.",
+            f"No training sample belongs to class {', '.join(absent[:3])}{more}, which only held-out samples have.",
             "Add samples of it to the training part, or remove it.",
         )
 

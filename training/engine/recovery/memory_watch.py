@@ -78,7 +78,7 @@ class MemoryWatch:
         return self._warning(
             f"Saving will need {format_bytes(copies)} for copies of the weights and the optimizer's numbers, besides "
             f"{format_bytes(step)} for a step, but {format_bytes(host.available)} of the {format_bytes(host.total)} {host.bound} "
-            "are free. The system may end the run without a word."
+            "are free. The system may kill the run without a message."
         )
 
     def _low(self, host: HostMemory) -> Found | None:
@@ -86,7 +86,7 @@ class MemoryWatch:
             return None
         return self._warning(
             f"{_WARNS} nearly full: {format_bytes(host.available)} of the {format_bytes(host.total)} {host.bound} are free, and "
-            f"this run holds {format_bytes(self._looks[-1].held)}. The system may end it without a word."
+            f"this run holds {format_bytes(self._looks[-1].held)}. The system may kill it without a message."
         )
 
     def _shrinking(self, host: HostMemory) -> Found | None:
@@ -143,7 +143,7 @@ def explain_vanished(folder: RunFolder, history: History, session: Session) -> F
         return None
     held, total = float(rows["memory_mb"][-1]) * 2**20, host_memory().total
     warned = [item for item in history.findings if item.time >= since and item.title.startswith(_WARNS)]
-    title = f"The process of the attempt before vanished after step {int(rows['step'][-1]):,} without a word"
+    title = f"The process of the attempt before exited unexpectedly after step {int(rows['step'][-1]):,}"
     if held < NEARLY_FULL * total and not warned:
         if session.data.source.reading != "cache" or session.data.report.batches.mode != "streamed":
             return None

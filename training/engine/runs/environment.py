@@ -271,7 +271,7 @@ def compare(before: Environment, now: Environment, step: int) -> list[Found]:
         advice = f"{'; '.join(breaking)}.{also} The results stay as good; only their last digits are others."
         found.append(Found(level="warning", title=title, advice=advice, step=step))
     elif telling:
-        title = "The run goes on in other surroundings; what decides its bits is the same."
+        title = "The run goes on in another environment; what decides its bits is the same."
         found.append(Found(level="info", title=title, advice=f"{'; '.join(telling)}.", step=step))
     threads, cores = now.threads or 1, now.cores or 1
     if threads > cores:

@@ -44,7 +44,7 @@ _SETTINGS = {
     "threshold": ("POSITIVE_FROM", "From this probability on the answer is yes."),
     "delta": ("DELTA", "Where the Huber loss turns from squared to absolute."),
     "margin": ("MARGIN", "How much higher the better item has to score."),
-    "top": ("TOP", "Places from the top that NDCG looks at."),
+    "top": ("TOP", "Ranks from the top that NDCG looks at."),
     "smooth": ("SMOOTH", "Steadies the Dice loss of areas of few pixels."),
     "share": ("DICE_WEIGHT", "Share of the Dice loss."),
     "mean": ("TARGET_MEAN", "Of the values to predict, in training."),
