@@ -128,7 +128,7 @@ def test_a_run_that_vanished_with_memory_nearly_full_is_told_so(
     folder = vanish(start_run(tiny(), tmp_path), int(share * psutil.virtual_memory().total))
     said: list[Event] = []
     resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))
-    found = [event for event in said if isinstance(event, Found) and "vanished" in event.title]
+    found = [event for event in said if isinstance(event, Found) and "exited unexpectedly" in event.title]
     assert bool(found) == told
     if told:
         started = next(index for index, event in enumerate(said) if event.kind == "attempt_started")
@@ -137,7 +137,7 @@ def test_a_run_that_vanished_with_memory_nearly_full_is_told_so(
         assert "memory was nearly full" in found[0].title
     again: list[Event] = []
     resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=again.append))
-    assert not [event for event in again if isinstance(event, Found) and "vanished" in event.title]
+    assert not [event for event in again if isinstance(event, Found) and "exited unexpectedly" in event.title]
 
 
 def test_a_vanished_run_that_read_its_cache_may_have_lost_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def test_a_vanished_run_that_read_its_cache_may_have_lost_it(tmp_path: Path, mon
     folder = vanish(start_run(config, tmp_path), 1)
     said: list[Event] = []
     resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))
-    [found] = [event for event in said if isinstance(event, Found) and "vanished" in event.title]
+    [found] = [event for event in said if isinstance(event, Found) and "exited unexpectedly" in event.title]
     assert (found.level, found.fix) == ("info", {"loader.cache": "off"})
     assert found.advice.startswith("Where the system spoke of a bus error, it was probably a file of the cache")
 
@@ -163,6 +163,6 @@ def test_a_vanished_run_repeats_the_advice_of_its_last_warning(tmp_path: Path, m
     folder = vanish(record, 1)
     said: list[Event] = []
     resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))
-    [found] = [event for event in said if isinstance(event, Found) and "vanished" in event.title]
+    [found] = [event for event in said if isinstance(event, Found) and "exited unexpectedly" in event.title]
     assert found.fix == {"loop.batch_size": 16, "loop.accumulation": 2}
     assert replace(found, title="").advice.startswith("The system ends programs when memory runs out.")
