@@ -77,7 +77,7 @@ class Input(_Record):
     color_order: str = ""
     resizing: Resizing | None = None
     features: tuple[Feature, ...] = ()
-    normalisation: InputNormalization | None
+    normalization: InputNormalization | None
     tokenizer: str = ""
 
 
