@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
+from pydantic import JsonValue
+
 from training.catalog import metric
 from training.config import RunConfig
 from training.config.files import overrides_of
-from training.config.rules.resume_plan import ResumePlan
 from training.data_report import DataReport
 from training.errors import pluralize
 from training.events import (
@@ -27,6 +28,8 @@ from training.events import (
     Validated,
 )
 from training.runs.folder import RunFolder
+from training.runs.records.forms import StatusRecord
+from training.runs.resume_plan import ResumePlan
 from training.runs.step_profile import PART_TITLES, Profile, advise, format_milliseconds, format_percent, summarize
 from training.streams import write_error
 from training.system.untrusted import escape_unprintable
@@ -105,29 +108,27 @@ class Console:
         step, total, rate = int(row["step"]), self._started.total_steps, float(row["samples_per_second"])
         self._draw(f"step {step:,} of {total:,} ({step / total:.0%})  {rate:,.0f} samples/s")
 
-    def ended(self, record: Mapping[str, Any]) -> None:
+    def ended(self, record: StatusRecord) -> None:
         """The run's last word."""
         self.clear()
-        best, step = record.get("best"), record["step"]
-        loss = (record.get("metrics") or {}).get("train/loss")
+        best, step = record.best, record.step
+        loss = record.metrics.get("train/loss")
         begun = self._started
         last = begun is not None and begun.step < step == begun.total_steps and not begun.ends_epoch(step)
         if loss is not None and last:  # of an epoch that was not gone through
-            self._line(f"epoch {record['epoch'] + 1:>3}  step {step:>7,}  train/loss {loss:.4f}")
-        words = [f"{record['status']} at step {record['step']:,}"]
+            self._line(f"epoch {record.epoch + 1:>3}  step {step:>7,}  train/loss {loss:.4f}")
+        words = [f"{record.status} at step {step:,}"]
         if best:
-            words.append(
-                f"best {best['metric']} {format_value(best['metric'], best['value'])} at step {best['step']:,}"
-            )
-        if record.get("samples_per_second"):
-            words.append(f"{record['samples_per_second']:,.0f} samples/s")
+            words.append(f"best {best.metric} {format_value(best.metric, best.value)} at step {best.step:,}")
+        if record.samples_per_second:
+            words.append(f"{record.samples_per_second:,.0f} samples/s")
         self._line(", ".join(words))
-        if record["status"] != "completed" and record.get("reason"):
-            self._line(f"{record['reason']} {record.get('advice') or ''}".rstrip())
-        if record["status"] == "stopped" or record.get("fix"):
-            known = record.get("last_checkpoint") or record.get("fix")
+        if record.status != "completed" and record.reason:
+            self._line(f"{record.reason} {record.advice or ''}".rstrip())
+        if record.status == "stopped" or record.fix:
+            known = record.last_checkpoint or record.fix
             on = "Go on with" if known else "No checkpoint was saved. Start over with"
-            self._line(f"{on}: {resume_command(record['folder'], record.get('fix') or {})}")
+            self._line(f"{on}: {resume_command(record.folder, record.fix)}")
 
     def profile(self, profile: Profile | None, config: RunConfig | None) -> None:
         """Where the time went; None where no step was measured."""
@@ -184,7 +185,7 @@ def _length(started: AttemptStarted) -> str:
     return pluralize(started.epochs, "epoch")
 
 
-def resume_command(folder: Any, fix: Mapping[str, Any]) -> str:
+def resume_command(folder: Any, fix: Mapping[str, JsonValue]) -> str:
     """What to type to go on with the run in ``folder``, with the settings of ``fix`` changed."""
     changes = [f"--set {shlex.quote(override)}" for override in overrides_of(fix)]
     return " ".join(["python -m training resume", shlex.quote(str(folder)), *changes])
@@ -214,25 +215,25 @@ def format_table(rows: Sequence[Sequence[str]], titles: Sequence[str]) -> str:
     return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
-def format_runs(records: Sequence[Mapping[str, Any]]) -> str:
+def format_runs(records: Sequence[StatusRecord]) -> str:
     """One line for each run, in columns."""
     return format_table([_columns(record) for record in records], ("",) * 5)
 
 
-def format_run(record: Mapping[str, Any]) -> str:
+def format_run(record: StatusRecord) -> str:
     """One run in one line."""
     return "  ".join(cell for cell in _columns(record) if cell)
 
 
-def _columns(record: Mapping[str, Any]) -> tuple[str, ...]:
-    best, parent = record.get("best"), record.get("parent") or {}
-    of = f"/{record['total_steps']:,}" if record.get("total_steps") else ""
+def _columns(record: StatusRecord) -> tuple[str, ...]:
+    best, parent = record.best, record.parent
+    of = f"/{record.total_steps:,}" if record.total_steps else ""
     return (
-        str(record.get("run", "")),
-        str(record.get("status", "")),
-        f"step {record.get('step', 0):,}{of}",
-        f"{best['metric']} {format_value(best['metric'], best['value'])}" if best else "",
-        f"branch of {parent['run']}" if parent.get("run") else "",
+        record.run,
+        record.status,
+        f"step {record.step:,}{of}",
+        f"{best.metric} {format_value(best.metric, best.value)}" if best else "",
+        f"branch of {parent.run}" if parent and parent.run else "",
     )
 
 

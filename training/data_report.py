@@ -71,13 +71,23 @@ class Placement(_Record):
     bytes: int
 
 
+class TeacherRecord(_Record):
+    """Which network teaches: where it lies, the SHA-256 of what decides its answers (``code`` of a person's file), and the
+    size of its weights."""
+
+    source: str
+    digest: str
+    code: str | None = None
+    weights: str | None = None
+    bytes: int | None = None
+
+
 class DataReport(DataSummary):
     """The data of a run, once it is open."""
 
     normalisation: InputStats
     batches: Placement
-    teacher: dict[str, str | int] | None = None
-    """The record of a run's teacher, which answers to its samples."""
+    teacher: TeacherRecord | None = None
 
     def shorten(self) -> Self:
         """As events tell it: of very many classes and left-out files only the first, beside how many there are."""

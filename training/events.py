@@ -10,9 +10,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 
 from training.data_report import DataReport
 from training.environment import Environment
@@ -144,7 +144,7 @@ class Found(Event):
     title: str
     advice: str = ""
     step: int = 0
-    fix: Mapping[str, Any] = field(default_factory=dict)
+    fix: Mapping[str, JsonValue] = field(default_factory=dict)
     set_aside: bool = False  # it tells what was set aside: a window shows that itself, as it is by then
 
 
@@ -176,7 +176,7 @@ class Failed(Event):
     reason: str
     advice: str = ""
     log: str = ""
-    fix: Mapping[str, Any] = field(default_factory=dict)
+    fix: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 FINAL_EVENTS = (Completed, Stopped, Failed)
@@ -189,7 +189,7 @@ def encode(event: Event) -> bytes:
     return (json.dumps({"kind": event.kind, **vars(event)}, default=_record) + "\n").encode()
 
 
-def _record(model: DataReport | Environment) -> dict[str, Any]:
+def _record(model: DataReport | Environment) -> dict[str, JsonValue]:
     return model.record()
 
 

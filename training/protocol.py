@@ -144,17 +144,11 @@ class Progress(Message):
     fraction: float | None = None
 
 
-class FinishedRun(StatusRecord):
-    """The status record that a run leaves, and where it lies."""
-
-    folder: str
-
-
 class Finished(Message):
     """The run came back. ``reusable``: the engine is fit for the next one."""
 
     reply: Literal["finished"] = "finished"
-    result: FinishedRun
+    result: StatusRecord
     reusable: bool = False
 
 

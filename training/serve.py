@@ -28,7 +28,6 @@ from training.protocol import (
     Done,
     ExportRequest,
     Finished,
-    FinishedRun,
     IfWindowDies,
     InspectDataset,
     Progress,
@@ -158,9 +157,8 @@ class Server:
                 record = start_run(config, request.workspace, hooks)
         self.control = None
         free_memory(torch.device("cpu"))  # an engine that waits for its next run keeps none of this one's
-        result = FinishedRun.model_validate(record)
-        reusable = result.status in ("completed", "stopped") and not torch.cuda.is_initialized()
-        return Finished(result=result, reusable=reusable)
+        reusable = record.status in ("completed", "stopped") and not torch.cuda.is_initialized()
+        return Finished(result=record, reusable=reusable)
 
     def _make_hooks(self, request: TrainRequest) -> Hooks:
         from training.engine.runs.run import Hooks

@@ -4,8 +4,10 @@ read is told before they are loaded."""
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping, Sequence
+from datetime import date, time
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 from training.errors import InputError
 from training.system.untrusted import MEGABYTE, escape_unprintable, iterate_levels, read_bytes
@@ -14,6 +16,10 @@ _MOST_BYTES = MEGABYTE
 _MOST_WORK = 20_000  # the squares of the dots in each line: one of 140, or thousands of two or three
 _MOST_LEVELS = 16  # of tables and lists inside each other
 _MOST_BITS = 1024  # of a whole number; Python itself refuses to print those of more than 4300 digits
+
+
+Toml: TypeAlias = "bool | int | float | str | date | time | Sequence[Toml] | Mapping[str, Toml] | None"
+"""A value of a TOML or JSON file; None is JSON's alone."""
 
 
 def read_config_text(path: Path) -> str:
@@ -32,7 +38,7 @@ def read_config_text(path: Path) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_toml(text: str, source: str) -> dict[str, Any]:
+def read_toml(text: str, source: str) -> dict[str, Toml]:
     """Parse TOML; raises InputError naming ``source`` and the place of the fault."""
     try:
         return parse_toml(text)
@@ -44,7 +50,13 @@ def read_toml(text: str, source: str) -> dict[str, Any]:
         raise InputError(f"{source}: nested too deeply to be a configuration.") from error
 
 
-def parse_toml(text: str) -> dict[str, Any]:
+def read_table(tree: Mapping[str, Toml], name: str) -> dict[str, Toml]:
+    """The table ``name`` of ``tree``, copied; empty where another thing stands there, or nothing."""
+    table = tree.get(name)
+    return dict(table) if isinstance(table, Mapping) else {}
+
+
+def parse_toml(text: str) -> dict[str, Toml]:
     """``tomllib.loads``; raises ValueError, or RecursionError for what nests deeper than any configuration."""
     if sum(line.count(".") ** 2 for line in text.split("\n")) > _MOST_WORK:
         raise RecursionError  # told before it is parsed: tomllib's work grows with the square of a key's parts

@@ -25,7 +25,7 @@ def export_checkpoint(
     wanted is the best one, whichever that is by then; a run that trains may have found another one meanwhile."""
     kept = context.settings.get().export_folder
     place = Path(kept) if kept and Path(kept).is_dir() else folder.exports
-    name, engine = str(folder.status().get("name") or folder.id), context.engine.info
+    name, engine = folder.status().name or folder.id, context.engine.info
     data_bytes = bytes_beside(read_json(folder.data_file))
     dialog = ExportDialog(name, checkpoint.step, place, engine.unwritable if engine else {}, data_bytes, parent)
     if dialog.exec() != QDialog.DialogCode.Accepted:

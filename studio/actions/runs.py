@@ -30,7 +30,7 @@ def delete_run(context: AppContext, parent: QWidget, folder: RunFolder) -> bool:
     held = f"{way.kept} Its folder" if way is START_OVER else "Its folder with all checkpoints and curves"
     answer = ask(
         parent,
-        f"Delete the run “{folder.status().get('name') or folder.id}”?",
+        f"Delete the run “{folder.status().name or folder.id}”?",
         f"{held} is removed for good:\n{folder.path}",
         (Answer("delete", "Delete", "danger"),),
     )

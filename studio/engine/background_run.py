@@ -67,7 +67,7 @@ class BackgroundRun(QObject):
         if code not in (None, 0):
             self._timer.stop()
             self.failed.emit(self._explain(code))
-        elif code == 0 or (owner is not None and owner["pid"] != os.getpid()):
+        elif code == 0 or (owner is not None and owner.pid != os.getpid()):
             self._timer.stop()
             # Left to itself, but our child as long as we live: somebody has to take its exit code.
             threading.Thread(target=self._process.wait, name="background run", daemon=True).start()

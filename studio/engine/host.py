@@ -53,7 +53,7 @@ class EngineHost(QObject):
     Signals:
         state_changed(EngineState): of the engine the next run will take, or of the one that trains.
         run_started(Path): the run's folder.
-        run_finished(FinishedRun): the run's status record.
+        run_finished(StatusRecord): the run's status record.
         run_refused(Refusal): nothing was started.
         engine_died(EngineDeath): ``training`` is still true while this is said, if a run went with it.
         shut_down(): every engine is gone.

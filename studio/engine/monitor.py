@@ -149,7 +149,7 @@ class RunMonitor(QObject):
         """Ask the system which process works on the run."""
         self._owner_checked = time.monotonic()
         owner = owner_of(self.folder)
-        return int(owner["pid"]) if owner else None
+        return owner.pid if owner else None
 
     def _tell_owner(self, pid: int | None) -> None:
         if pid != self.owner:

@@ -17,11 +17,12 @@ from studio.widgets import STRETCH, Banner, button, hbox, label, scroll_area, vb
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.diff import diff
 from training.config.files import config_data, overrides_of
-from training.config.rules.resume_plan import ResumePlan, make_plan
 from training.errors import TrainingError
 from training.events import FindingLevel, Found
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import list_checkpoints, read_manifest
+from training.runs.resume_plan import ResumePlan, make_plan
+from training.toml_text import Toml
 
 logger = logging.getLogger(__name__)
 
@@ -130,6 +131,6 @@ def _sheet(folder: RunFolder, before: RunConfig, after: RunConfig, live: bool) -
 
 def fix_config(config: RunConfig, fix: Mapping[str, Any]) -> RunConfig:
     """``config`` with the settings of ``fix``; raises TrainingError when they do not fit it."""
-    data = config_data(config)
+    data: dict[str, Toml] = dict(config_data(config))
     apply_overrides(data, overrides_of(fix))
     return parse_config(data, "the proposed settings", paths=False)

@@ -13,7 +13,7 @@ from studio.theme import SPACING, IconRole
 from studio.widgets import IconLabel, empty, label
 from training.config import RunConfig
 from training.config.diff import Change
-from training.config.rules.resume_plan import ResumePlan
+from training.runs.resume_plan import ResumePlan
 
 _Group = tuple[str, str, IconRole, Sequence[str]]
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -28,6 +27,7 @@ from training.presets import preset_text
 from training.protocol import Refusal
 from training.runs.cli_consent import code_to_agree
 from training.runs.folder import RunFolder
+from training.runs.records.forms import Manifest
 from training.runs.records.manifest import CheckpointInfo, read_manifest
 from training.runs.relocation import config_here
 from training.runs.workspace import default_workspace
@@ -47,7 +47,7 @@ class BranchSource:
     folder: RunFolder
     checkpoint: CheckpointInfo
     config: RunConfig
-    manifest: Mapping[str, Any]
+    manifest: Manifest
 
     @property
     def title(self) -> str:

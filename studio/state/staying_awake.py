@@ -33,7 +33,7 @@ class StayingAwake(QObject):
             return
         owner = owner_of(self._live.folder) if self._live.folder is not None else None
         if owner is not None:
-            self._keeper.hold(int(owner["pid"]))
+            self._keeper.hold(owner.pid)
 
     def leave(self) -> None:
         """The program ends: a run that goes on in the background stays awake by itself, its end lets go."""

@@ -15,8 +15,8 @@ from studio.engine.state import ENABLED, RunAction, RunState
 from studio.services.logs import log_folder
 from studio.state.context import AppContext
 from training.control import Command
-from training.protocol import FinishedRun
 from training.runs.folder import RunFolder
+from training.runs.records.forms import StatusRecord
 
 _DETACH_DEADLINE = 5000  # milliseconds for the engine to agree to go on alone
 
@@ -107,7 +107,7 @@ class Closing(QObject):
             self._shut_down()
 
     @Slot(object)
-    def _on_run_finished(self, record: FinishedRun) -> None:
+    def _on_run_finished(self, record: StatusRecord) -> None:
         if not self._handing_over:
             return
         if record.status != "stopped":  # it came to its end meanwhile

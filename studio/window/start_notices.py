@@ -87,10 +87,10 @@ class StartNotices(QWidget):
             return
         if self._context.settings.get().attended == run.id:
             self._context.settings.update(attended="")
-        if float(run.record.get("ended") or 0.0) < self._closed:
+        if (run.record.ended or 0.0) < self._closed:
             return
         name = self._context.library.title_of(run)
-        done = f"{_steps(run)}." if run.status == "completed" else f"{run.record.get('reason') or _steps(run)}"
+        done = f"{_steps(run)}." if run.status == "completed" else f"{run.record.reason or _steps(run)}"
         best = best_of(run.record)
         if best is not None:
             done += f" Best {metric_title(best[0])} {format_metric(*best)}."
@@ -107,13 +107,13 @@ class StartNotices(QWidget):
 
     def _offer_resume(self, runs: list[RunSummary]) -> None:
         run = runs[0]
-        name, step = self._context.library.title_of(run), int(run.record.get("step") or 0)
+        name, step = self._context.library.title_of(run), run.record.step
         more = f" {len(runs) - 1} more under Runs." if len(runs) > 1 else ""
         way = way_on(run.folder)
         lost = way is START_OVER
         if run.cut_short:
             title = f"“{name}” was stopped"
-            text = f"{run.record['reason']} {way.kept if lost else f'It waits at step {step:,}.'}{more}"
+            text = f"{run.record.reason} {way.kept if lost else f'It waits at step {step:,}.'}{more}"
         else:
             title = f"“{name}” was interrupted"
             text = f"The training process exited unexpectedly (last step {step:,}). {way.kept}{more}"
@@ -148,5 +148,5 @@ class StartNotices(QWidget):
 
 
 def _steps(run: RunSummary) -> str:
-    step, total = int(run.record.get("step") or 0), int(run.record.get("total_steps") or 0)
+    step, total = run.record.step, run.record.total_steps
     return f"Step {step:,} of {total:,}" if total else f"Step {step:,}"

@@ -80,7 +80,7 @@ class Stopwatch:
             return result
 
         with mock.patch.object(CheckpointSaver, "save", timed_save), mock.patch.object(fit, "train_step", timed_step):
-            return RunFolder(Path(start_run(config, place, self.hooks)["folder"]))
+            return RunFolder(Path(start_run(config, place, self.hooks).folder))
 
     def _watch(self, event: Event) -> None:
         if isinstance(event, CheckpointSaved):

@@ -104,8 +104,8 @@ def wait_for_run(window: subprocess.Popen[str], workspace: Path) -> tuple[float,
             if not began and folder.telemetry_file.exists():
                 began, before = time.time(), processor_seconds(window.pid)
             status = folder.status()
-            if status.get("status") == "completed":
-                return began, processor_seconds(window.pid) - before, status
+            if status.status == "completed":
+                return began, processor_seconds(window.pid) - before, status.dump()
         if window.poll() is not None:
             raise SystemExit("The window ended before the run did.")
         time.sleep(0.2)

@@ -52,8 +52,8 @@ def program_at_work(
     finally:
         program.kill()
         program.wait()
-        if owner is not None and psutil.pid_exists(owner["pid"]):
-            psutil.Process(owner["pid"]).kill()
+        if owner is not None and psutil.pid_exists(owner.pid):
+            psutil.Process(owner.pid).kill()
 
 
 def wait_for_more(folder: RunFolder, more: int = 200) -> None:
@@ -95,7 +95,7 @@ def test_the_window_killed_leaves_a_run_that_goes_on_and_is_steered_by_the_next(
         assert owner is not None
         page = train_page(window)
         assert page.header.owner.isVisible()
-        assert f"Process {owner['pid']} trains it, outside this window." in page.header.owner.text()
+        assert f"Process {owner.pid} trains it, outside this window." in page.header.owner.text()
         at_work(qtbot, context, step=context.live.progress.step + 5)
         context.live.ask(Command.STOP)
         qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED, timeout=LONG)
@@ -115,8 +115,8 @@ def test_the_window_killed_stops_the_run_if_wished_and_the_next_offers_to_go_on(
         program.wait()
         wait_until_left(folder)
         status = folder.status()
-        assert status["status"] == "stopped"
-        assert list_checkpoints(folder)[0].step == status["step"]
+        assert status.status == "stopped"
+        assert list_checkpoints(folder)[0].step == status.step
         context = make_context()
         window = open_window(qtbot, context, "setup")
         banner = notice(qtbot, window)
@@ -125,7 +125,7 @@ def test_the_window_killed_stops_the_run_if_wished_and_the_next_offers_to_go_on(
         )
         qtbot.waitUntil(lambda: not context.start_problem(), timeout=LONG)
         next(button for button in banner.findChildren(QPushButton) if button.text() == "Resume").click()
-        at_work(qtbot, context, step=status["step"] + 5)
+        at_work(qtbot, context, step=status.step + 5)
         context.live.ask(Command.STOP)
         qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.engine.training, timeout=LONG)
         assert steps(folder) == list(range(1, context.live.progress.step + 1))
@@ -144,7 +144,7 @@ def test_a_window_that_stands_still_holds_up_no_run_and_carries_on(
         wait_for_more(folder)
         program.send_signal(signal.SIGTERM)
         assert program.wait(timeout=60) == 0
-        assert folder.status()["status"] == "stopped"
+        assert folder.status().status == "stopped"
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def test_an_engine_that_dies_is_explained_with_what_it_wrote(
     qtbot.waitUntil(lambda: bool(list_checkpoints(folder)), timeout=LONG)
     owner = owner_of(folder)
     assert owner is not None
-    os.kill(owner["pid"], number)
+    os.kill(owner.pid, number)
     killed = time.monotonic()
     qtbot.waitUntil(page.outcome.isVisible, timeout=LONG)
     sys.stderr.write(f"{number.name} said after {time.monotonic() - killed:.2f} s\n")

@@ -20,6 +20,7 @@ from training.config import RunConfig
 from training.control import Command
 from training.events import Found
 from training.runs.folder import owner_of
+from training.runs.records.forms import Parent
 from training.runs.records.history import read_history
 from training.runs.records.manifest import list_checkpoints, read_manifest
 from training.runs.records.series import read_series
@@ -48,7 +49,7 @@ def test_a_run_inside_the_window_moves_to_the_background_at_its_very_step(
     context.live.detach()
     owner = owner_of(folder)
     assert owner is not None
-    assert owner["pid"] != os.getpid()
+    assert owner.pid != os.getpid()
     after = make_context()
     open_window(qtbot, after, "setup")
     after.library.refresh()
@@ -60,7 +61,7 @@ def test_a_run_inside_the_window_moves_to_the_background_at_its_very_step(
     series, other = read_series(folder.series_file), read_series(undisturbed.series_file)
     assert series.tobytes() == other.tobytes()
     newest, expected = list_checkpoints(folder)[0], list_checkpoints(undisturbed)[0]
-    assert read_manifest(newest.path)["files"] == read_manifest(expected.path)["files"], "to the bit"
+    assert read_manifest(newest.path).files == read_manifest(expected.path).files, "to the bit"
 
 
 def test_a_hand_over_that_fails_keeps_the_run_and_the_window(
@@ -103,10 +104,10 @@ def test_what_a_finding_proposes_is_applied_to_a_run_at_work(
     assert "The run is stopped and a checkpoint saved first." in shown[0]
     assert "A new run, a branch, goes on from the step where it stops." in shown[0]
     stopped = first.status()
-    assert stopped["status"] == "stopped"
-    assert second.status()["parent"]["run"] == first.id
+    assert stopped.status == "stopped"
+    assert second.status().parent == Parent(run=first.id)
     assert second.config().loop.batch_size == 8
     (attempt,) = read_history(second.events_file).attempts
-    assert attempt.step == stopped["step"]
+    assert attempt.step == stopped.step
     context.live.ask(Command.STOP)
     ended(qtbot, context, RunState.STOPPED)

@@ -86,4 +86,4 @@ def test_a_cache_cut_short_under_a_run_is_explained_with_the_way_out(
     assert "vanished after step" in told
     assert "Where the system spoke of a bus error" in told
     assert "loader.cache=off" in told
-    assert run.status()["status"] == "completed"
+    assert run.status().status == "completed"

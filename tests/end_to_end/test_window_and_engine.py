@@ -80,7 +80,9 @@ def test_a_fresh_window_trains_the_sample_to_its_end_and_knows_it_at_the_next_st
     context.draft.set_config(tiny())
     window.controller.actions.actions["start"].trigger()
     folder = ended(qtbot, context, RunState.COMPLETED)
-    assert folder.status()["best"]["metric"] == "val/accuracy"
+    best = folder.status().best
+    assert best is not None
+    assert best.metric == "val/accuracy"
     with qtbot.waitSignal(window.closed, timeout=LONG):
         window.close()
     after = make_context()
@@ -111,7 +113,7 @@ def test_an_engine_killed_while_training_is_resumed_to_one_curve(
     folder = at_work(qtbot, context, step=30)
     owner = owner_of(folder)
     assert owner is not None
-    psutil.Process(owner["pid"]).kill()
+    psutil.Process(owner.pid).kill()
     qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED, timeout=LONG)
     qtbot.waitUntil(lambda: context.live.death is not None, timeout=LONG)  # the run's owner may be missed first
     qtbot.waitUntil(lambda: not context.start_problem(), timeout=LONG)
@@ -145,7 +147,7 @@ def test_a_run_goes_on_in_the_background_and_is_found_again(
     at_work(qtbot, after, step=reached + 5)
     after.live.ask(Command.STOP)
     qtbot.waitUntil(lambda: after.live.state is RunState.STOPPED, timeout=LONG)
-    qtbot.waitUntil(lambda: not psutil.pid_exists(owner["pid"]), timeout=LONG)
+    qtbot.waitUntil(lambda: not psutil.pid_exists(owner.pid), timeout=LONG)
     assert steps(folder) == list(range(1, after.live.progress.step + 1))
     assert list_checkpoints(folder)[0].step == after.live.progress.step
 

@@ -33,8 +33,8 @@ class Reader:
     def look(self) -> None:
         """Once at everything."""
         try:
-            newest, _, refused = newest_good(self._folder)
-            self.faults += refused
+            newest = newest_good(self._folder)
+            self.faults += newest.refused if newest else []
             if newest is None and self._had_one:
                 self.faults.append("there is no checkpoint any more")
             self._had_one |= newest is not None

@@ -106,7 +106,7 @@ def overrides(name: str, folder: Path) -> list[str]:
         teacher = start_run(
             load_preset("mnist", [data, "loop.max_steps=5", "precision.device=cpu"]), folder / "teacher"
         )
-        return [data, f"objective.teacher={teacher['last_checkpoint']}"]
+        return [data, f"objective.teacher={teacher.last_checkpoint}"]
     if name == "gpt":
         (folder / "text.txt").write_text(
             "".join(f"{line}. To be or not to be, that is question {line % 7}.\n" for line in range(4000))
@@ -147,7 +147,7 @@ def examine(name: str, steps: int, repeat: bool, folder: Path) -> str:
     if (warmup := re.search(r"^warmup_steps = (\d+)", preset_text(name), re.MULTILINE)) is not None:
         settings.append(f"schedule.warmup_steps={min(int(warmup[1]), steps // 2)}")
     config = load_preset(name, settings, trust=True)
-    checkpoint = Path(start_run(config, folder / "runs")["last_checkpoint"])
+    checkpoint = Path(str(start_run(config, folder / "runs").last_checkpoint))
     file = folder / "script.py"
     export_checkpoint(checkpoint, "script", file)
     text = f"{name:<18} {len(file.read_text().splitlines()):>5} lines"

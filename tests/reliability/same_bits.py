@@ -90,7 +90,7 @@ def make_runs(place: Path) -> dict[str, RunConfig]:
     images = write_idx(place / "images")
     runs |= {f"images, {name}": tiny_images(images, *settings) for name, settings in PICTURES.items()}
     larger = start_run(small("classification", place / "teacher", "model.hidden=[32, 32]"), place / "teacher")
-    teacher = Path(larger["folder"])
+    teacher = Path(larger.folder)
     runs |= {f"objective {row.kind}": small(row.kind, place / row.kind, teacher=teacher) for row in OBJECTIVES}
     return runs
 

@@ -94,11 +94,11 @@ def test_a_run_that_saves_every_step_and_is_taken_back(tmp_path: Path) -> None:
 
     hooks.watch = save_now
     config = tiny("checkpoints.every_steps=1", "checkpoints.keep_last=20", "loop.validate_every_steps=2")
-    folder = RunFolder(Path(start_run(config, tmp_path, hooks)["folder"]))
+    folder = RunFolder(Path(start_run(config, tmp_path, hooks).folder))
     before = {info.step: inode(info) for info in list_checkpoints(folder)}
     back = list_checkpoints(folder)[-1].path
     with reader_of(folder) as seen:
-        assert resume_run(str(back), tmp_path)["status"] == "completed"
+        assert resume_run(str(back), tmp_path).status == "completed"
     assert seen["faults"] == []
     assert seen["whole"] > 10
     (aside,) = list_set_aside(folder)

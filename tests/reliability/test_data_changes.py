@@ -40,7 +40,7 @@ def unbroken(originals: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
     """What the run over each kind of data comes to when nobody touches its files."""
     place = tmp_path_factory.mktemp("unbroken")
     return {
-        kind: outcome(RunFolder(Path(start_run(config(originals / kind, "resident", 0), place / kind)["folder"])))
+        kind: outcome(RunFolder(Path(start_run(config(originals / kind, "resident", 0), place / kind).folder)))
         for kind in ("idx", "image_folder")
     }
 
@@ -97,8 +97,8 @@ def test_the_file_is_named_and_once_it_is_back_the_run_goes_on(
             harm(data / name)
 
     record = start_run(config(data, "streamed", workers), tmp_path / "work", Hooks(watch=watch))
-    folder = RunFolder(Path(record["folder"]))
-    assert record["status"] == "failed"
+    folder = RunFolder(Path(record.folder))
+    assert record.status == "failed"
     final = read_history(folder.events_file).final
     assert isinstance(final, Failed)
     assert name in final.reason
@@ -107,9 +107,9 @@ def test_the_file_is_named_and_once_it_is_back_the_run_goes_on(
 
     with pytest.raises(InputError, match=r"dataset is not the one|no file|damaged|cut off"):
         resume_run(folder.id, tmp_path / "work")
-    assert folder.status()["status"] == "failed"
+    assert folder.status().status == "failed"
 
     (data / name).unlink(missing_ok=True)
     shutil.copy2(originals / kind / name, data / name)
-    assert resume_run(folder.id, tmp_path / "work")["status"] == "completed"
+    assert resume_run(folder.id, tmp_path / "work").status == "completed"
     assert outcome(folder) == unbroken[kind]

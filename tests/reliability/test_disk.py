@@ -38,7 +38,7 @@ def config(*overrides: str) -> RunConfig:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    return RunFolder(Path(start_run(config(), tmp_path_factory.mktemp("whole"))["folder"]))
+    return RunFolder(Path(start_run(config(), tmp_path_factory.mktemp("whole")).folder))
 
 
 def mounted(path: Path, *options: str) -> bool:
@@ -70,7 +70,7 @@ def fill(disk: Path, spare: int) -> None:
 
 def assert_same_run(folder: RunFolder, whole: RunFolder) -> None:
     last = "step-00000024"
-    there, here = (read_manifest(run.checkpoints / last)["files"] for run in (whole, folder))
+    there, here = (read_manifest(run.checkpoints / last).files for run in (whole, folder))
     assert here == there
     assert read_series(folder.series_file).tobytes() == read_series(whole.series_file).tobytes()
     validations = [
@@ -78,7 +78,7 @@ def assert_same_run(folder: RunFolder, whole: RunFolder) -> None:
     ]
     assert validations[0] == validations[1]
     assert read_labels(folder) == read_labels(whole)
-    assert folder.status()["status"] == "completed"
+    assert folder.status().status == "completed"
 
 
 def assert_nothing_half_written(folder: RunFolder) -> None:
@@ -110,8 +110,8 @@ def why_it_failed(settings: RunConfig, workspace: Path, hooks: Hooks) -> str:
         raise
     except TrainingError as error:
         return str(error)
-    assert record["status"] == "failed"
-    return f"{record['reason']} {record['advice']}"
+    assert record.status == "failed"
+    return f"{record.reason} {record.advice}"
 
 
 MOMENTS: dict[str, Callable[[Event], bool]] = {
@@ -135,8 +135,8 @@ def test_a_disk_that_fills_up_ends_the_run_with_a_sentence(
     assert f"The disk of {folder.path} is full" in message
     assert "Free some space, then resume" in message
     assert_nothing_half_written(folder)
-    assert folder.status()["status"] == "failed"
-    assert "is full" in folder.status()["reason"]
+    assert folder.status().status == "failed"
+    assert "is full" in str(folder.status().reason)
     assert isinstance(read_history(folder.events_file).final, Failed)
     (small_disk / "filler").unlink()
     resume_run(str(folder.path), small_disk)
@@ -160,7 +160,8 @@ def test_a_disk_that_fills_up_while_a_run_goes_back_leaves_it_as_it_was(
     assert_same_run(folder, whole)
     assert [path.name for path in checkpoint_folders(folder)] == [path.name for path in checkpoint_folders(whole)]
     assert not (folder.path / SET_ASIDE).exists()
-    assert {**folder.status(), "updated": 0, "seconds": 0} == {**before, "updated": 0, "seconds": 0}
+    unchanged = {"updated": before.updated, "seconds": before.seconds}
+    assert folder.status().model_copy(update=unchanged) == before
     (small_disk / "filler").unlink()
     resume_run(str(folder.checkpoints / "step-00000008"), small_disk)
     assert_same_run(folder, whole)
@@ -236,9 +237,9 @@ def test_checkpoints_that_are_deleted_while_the_run_works_are_made_again(tmp_pat
         shutil.rmtree(path / "checkpoints", ignore_errors=True)
 
     record = start_run(config(), tmp_path, when(MOMENTS["checkpoint"], delete))
-    folder = RunFolder(Path(record["folder"]))
-    assert record["status"] == "completed"
-    assert verify(folder.checkpoints / "step-00000024")["files"] == verify(whole.checkpoints / "step-00000024")["files"]
+    folder = RunFolder(Path(record.folder))
+    assert record.status == "completed"
+    assert verify(folder.checkpoints / "step-00000024").files == verify(whole.checkpoints / "step-00000024").files
 
 
 @pytest.fixture

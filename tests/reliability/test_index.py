@@ -33,7 +33,7 @@ sys.stdin.readline()
 
 @pytest.fixture
 def ended(tmp_path: Path) -> RunFolder:
-    return RunFolder(Path(start_run(tiny("loader.mode=resident"), tmp_path)["folder"]))
+    return RunFolder(Path(start_run(tiny("loader.mode=resident"), tmp_path).folder))
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def config(tmp_path: Path) -> Path:
 
 def statuses(workspace: Path) -> list[tuple[str, str]]:
     index = Index(workspace)
-    found = [(record["run"], record["status"]) for record in index.runs()]
+    found = [(record.run, record.status) for record in index.runs()]
     index.close()
     return found
 
@@ -56,8 +56,8 @@ def rows(workspace: Path) -> dict[str, str]:
 
 def another_run(workspace: Path) -> str:
     record = start_run(tiny("loop.epochs=1", "loader.mode=resident"), workspace)
-    assert record["status"] == "completed"
-    return str(record["run"])
+    assert record.status == "completed"
+    return str(record.run)
 
 
 def overwrite_middle(path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_lost_or_damaged_index_is_made_anew_from_the_folders(tmp_path: Path, e
 def test_a_status_file_is_read_again_whenever_it_is_another_one(tmp_path: Path, ended: RunFolder) -> None:
     """Also when the clock was set back meanwhile, so that the newer file bears the older time."""
     assert statuses(tmp_path) == [(ended.id, "completed")]
-    ended.write_status(ended.status() | {"status": "failed"})
+    ended.write_status(ended.status().model_copy(update={"status": "failed"}))
     os.utime(ended.status_file, (1e9, 1e9))
     assert statuses(tmp_path) == [(ended.id, "failed")]
 
@@ -128,7 +128,7 @@ def test_a_folder_in_the_index_s_place_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "index.sqlite").mkdir()
     run = another_run(tmp_path)
     assert statuses(tmp_path) == [(run, "completed")]
-    assert resume_run(run, tmp_path)["status"] == "completed"
+    assert resume_run(run, tmp_path).status == "completed"
     assert (tmp_path / "index.sqlite").is_dir()
 
 
@@ -183,7 +183,7 @@ def test_a_database_without_its_driver_fails_no_run(
     told = [record.message for record in caplog.records]
     assert set(told) == {f"The index of runs cannot be used, the folders are read instead: {why}"}
     assert main(["runs", *workspace]) == 0
-    assert [record["status"] for record in Index(tmp_path / "w").runs()] == ["completed"]
+    assert [record.status for record in Index(tmp_path / "w").runs()] == ["completed"]
 
 
 def test_programs_that_make_the_index_at_once_all_use_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

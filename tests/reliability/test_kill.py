@@ -33,6 +33,7 @@ from tests.training.tiny import tiny
 from training.config import load_config
 from training.engine.runs.run import resume_run, start_run
 from training.runs.folder import RunFolder
+from training.runs.records.forms import FileFacts, StatusRecord
 from training.runs.records.manifest import MANIFEST, STATE, WEIGHTS, digest, read_manifest, seal
 from training.runs.records.series import read_series
 
@@ -69,8 +70,8 @@ def test_one_digest_however_batches_are_read_and_whether_killed_or_not(tmp_path:
     assert len(set(found.values())) == 1, found
 
 
-def weights_of(record: dict[str, Any]) -> str:
-    return digest(Path(record["last_checkpoint"]) / WEIGHTS)
+def weights_of(record: StatusRecord) -> str:
+    return digest(Path(str(record.last_checkpoint)) / WEIGHTS)
 
 
 @pytest.mark.slow
@@ -82,11 +83,11 @@ def test_killed_while_it_ends(tmp_path: Path, ending: str) -> None:
     if ending == "tested":
         trigger = Trigger("write", '/events.jsonl .*"completed"', "before")
     else:
-        trigger = Trigger("rename", f"-> .*/step-{whole['step']:08d}$", "after")
+        trigger = Trigger("rename", f"-> .*/step-{whole.step:08d}$", "after")
     killed = attempt(["run", str(tmp_path / "config.toml")], tmp_path / "killed", trigger)
     assert killed.killed, killed.errors
     resumed = resume_run("pictures", tmp_path / "killed")
-    folders = [RunFolder(Path(record["folder"])) for record in (resumed, whole)]
+    folders = [RunFolder(Path(record.folder)) for record in (resumed, whole)]
     assert compare(folders[0], folders[1], resumed, whole).differences == []
 
 
@@ -110,15 +111,15 @@ def test_the_harness_notices_a_resume_that_forgets_the_random_state(tmp_path: Pa
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, dict[str, Any]]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, StatusRecord]:
     """A run that nobody touched, with its record."""
     config = tiny("loop.ema_decay=0.9", "checkpoints.keep_last=2")
     record = start_run(config, tmp_path_factory.mktemp("workspace"))
-    return RunFolder(Path(record["folder"])), record
+    return RunFolder(Path(record.folder)), record
 
 
 @pytest.fixture
-def twin(finished: tuple[RunFolder, dict[str, Any]], tmp_path: Path) -> RunFolder:
+def twin(finished: tuple[RunFolder, StatusRecord], tmp_path: Path) -> RunFolder:
     """A copy of it, to be spoilt."""
     shutil.copytree(finished[0].path, tmp_path / finished[0].id)
     return RunFolder(tmp_path / finished[0].id)
@@ -164,7 +165,7 @@ def tear_status(folder: RunFolder) -> None:
 
 
 def say_running(folder: RunFolder) -> None:
-    folder.status_file.write_text(json.dumps(folder.status() | {"status": "stopped"}))
+    folder.status_file.write_text(folder.status().model_copy(update={"status": "stopped"}).model_dump_json())
 
 
 @pytest.mark.parametrize(
@@ -197,11 +198,11 @@ def test_the_inspector_sees_what_a_kill_may_not_leave(
 def reseal(checkpoint: Path) -> None:
     """Make the manifest true again: only a comparison with another run can tell now."""
     manifest = read_manifest(checkpoint)
-    manifest["files"] = {
-        name: {"bytes": (checkpoint / name).stat().st_size, "sha256": digest(checkpoint / name)}
-        for name in manifest["files"]
+    files = {
+        name: FileFacts(bytes=(checkpoint / name).stat().st_size, sha256=digest(checkpoint / name))
+        for name in manifest.files
     }
-    (checkpoint / MANIFEST).write_text(json.dumps(seal(manifest)))
+    (checkpoint / MANIFEST).write_text(json.dumps(seal(manifest.model_copy(update={"files": files}).dump())))
 
 
 def change_one_weight(folder: RunFolder) -> None:
@@ -255,7 +256,7 @@ def leave_litter(folder: RunFolder) -> None:
     ],
 )
 def test_the_comparison_names_what_differs(
-    finished: tuple[RunFolder, dict[str, Any]], twin: RunFolder, spoil: Callable[[RunFolder], None], difference: str
+    finished: tuple[RunFolder, StatusRecord], twin: RunFolder, spoil: Callable[[RunFolder], None], difference: str
 ) -> None:
     folder, record = finished
     assert compare(twin, folder, record, record).differences == []

@@ -93,7 +93,7 @@ def test_of_many_that_claim_in_the_same_moment_one_wins_and_is_named_to_the_othe
 @pytest.mark.skipif(sys.platform != "linux", reason="creation times move with the clock on Linux only")
 def test_a_clock_that_is_set_lets_nobody_in_and_changes_nothing(tmp_path: Path) -> None:
     config = tiny("loop.epochs=80", "loader.mode=resident", "checkpoints.keep_last=3", "checkpoints.every_steps=40")
-    whole = RunFolder(Path(start_run(config, tmp_path / "whole")["folder"]))
+    whole = RunFolder(Path(start_run(config, tmp_path / "whole").folder))
     (tmp_path / "clock").mkdir()
     (tmp_path / "clock" / "sitecustomize.py").write_text(CLOCK)
     save_config(config, tmp_path / "config.toml")
@@ -116,7 +116,7 @@ def test_a_clock_that_is_set_lets_nobody_in_and_changes_nothing(tmp_path: Path) 
             refused = training(-5 * HOURS, "resume", folder.id)
             assert refused.returncode == 2
             assert f"process {process.pid} on {before['host']} since {before['since']}" in refused.stderr
-            assert folder.status()["status"] == "running"
+            assert folder.status().status == "running"
             assert json.loads((folder.path / "owner.json").read_text()) == before
         finally:
             process.kill()
@@ -126,14 +126,14 @@ def test_a_clock_that_is_set_lets_nobody_in_and_changes_nothing(tmp_path: Path) 
     assert resumed.returncode == 0, resumed.stderr
     assert read_series(folder.series_file).tobytes() == read_series(whole.series_file).tobytes()
     last = checkpoint_folders(whole)[0].name
-    there, here = (read_manifest(run.checkpoints / last)["files"] for run in (whole, folder))
+    there, here = (read_manifest(run.checkpoints / last).files for run in (whole, folder))
     assert there == here
     validations = [
         [(item.step, item.metrics) for item in read_history(run.events_file).validations] for run in (whole, folder)
     ]
     assert validations[0] == validations[1]
     index = Index(workspace)
-    assert [(item["run"], item["status"]) for item in index.runs()] == [
+    assert [(item.run, item.status) for item in index.runs()] == [
         (other.id, "interrupted"),
         (folder.id, "completed"),
     ]

@@ -26,7 +26,7 @@ CONFIG = tiny("checkpoints.keep_last=4")
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """Of 24 steps, gone back from there to step 16 and trained again to the end."""
     workspace = tmp_path_factory.mktemp("workspace")
-    folder = RunFolder(Path(start_run(CONFIG, workspace)["folder"]))
+    folder = RunFolder(Path(start_run(CONFIG, workspace).folder))
     resume_run(str(folder.checkpoints / "step-00000016"), workspace)
     return folder
 
@@ -58,7 +58,7 @@ BEFORE, DONE, HALF_WAY = (
 def test_a_resume_killed_while_it_goes_back_is_the_same_run_in_the_end(tmp_path: Path, trigger: Trigger) -> None:
     whole = start_run(CONFIG, tmp_path / "whole")
     before = start_run(CONFIG, tmp_path)
-    folder, other = RunFolder(Path(before["folder"])), RunFolder(Path(whole["folder"]))
+    folder, other = RunFolder(Path(before.folder)), RunFolder(Path(whole.folder))
     ended = attempt(["resume", str(folder.checkpoints / "step-00000016")], tmp_path, trigger)
     assert ended.killed, ended.errors
     gone_back = trigger is not BEFORE

@@ -53,7 +53,7 @@ def outcome(folder: RunFolder) -> tuple[Any, ...]:
     newest = list_checkpoints(folder)[0]
     history = read_history(folder.events_file)
     validations = [(item.step, dict(item.metrics)) for item in history.validations]
-    return read_manifest(newest.path)["files"], read_series(folder.series_file).tobytes(), validations
+    return read_manifest(newest.path).files, read_series(folder.series_file).tobytes(), validations
 
 
 def asked_in(phase: str) -> Hooks:
@@ -71,14 +71,14 @@ def asked_in(phase: str) -> Hooks:
 @pytest.mark.parametrize("phase", ["preparing data", "training", "validating", "saving"])
 def test_asked_to_stop_in_any_phase_a_run_goes_on_to_the_bit(tmp_path: Path, phase: str) -> None:
     config = tiny("loader.mode=resident")
-    whole = RunFolder(Path(start_run(config, tmp_path)["folder"]))
+    whole = RunFolder(Path(start_run(config, tmp_path).folder))
     record = start_run(config, tmp_path, asked_in(phase))
-    folder = RunFolder(Path(record["folder"]))
-    assert record["status"] == ("completed" if phase == "saving" else "stopped")
+    folder = RunFolder(Path(record.folder))
+    assert record.status == ("completed" if phase == "saving" else "stopped")
     if phase != "saving":
         assert isinstance(read_history(folder.events_file).final, Stopped)
         assert bool(checkpoint_folders(folder)) == (phase != "preparing data")
-        assert resume_run(folder.id, tmp_path)["status"] == "completed"
+        assert resume_run(folder.id, tmp_path).status == "completed"
     assert outcome(folder) == outcome(whole)
 
 
@@ -128,7 +128,7 @@ class Training:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
-    return outcome(RunFolder(Path(start_run(streamed(), tmp_path_factory.mktemp("whole"))["folder"])))
+    return outcome(RunFolder(Path(start_run(streamed(), tmp_path_factory.mktemp("whole")).folder)))
 
 
 def streamed() -> RunConfig:
@@ -137,10 +137,10 @@ def streamed() -> RunConfig:
 
 def assert_stopped_and_same(training: Training, whole: tuple[Any, ...]) -> None:
     folder = training.folder
-    assert folder.status()["status"] == "stopped"
+    assert folder.status().status == "stopped"
     assert len(read_series(folder.series_file)) < 48 * EPOCHS, "the run was over before it was asked"
-    assert list_checkpoints(folder)[0].step == folder.status()["step"]
-    assert resume_run(folder.id, training.workspace)["status"] == "completed"
+    assert list_checkpoints(folder)[0].step == folder.status().step
+    assert resume_run(folder.id, training.workspace).status == "completed"
     assert outcome(folder) == whole
 
 
@@ -167,7 +167,7 @@ def test_a_paused_run_stops_at_a_signal(tmp_path: Path, whole: tuple[Any, ...]) 
     with Training(streamed(), tmp_path / "run") as training:
         training.wait_for_steps(20)
         send(training.folder.path, Command.PAUSE)
-        training.wait_until(lambda: training.folder.status()["status"] == "paused")
+        training.wait_until(lambda: training.folder.status().status == "paused")
         training.process.terminate()
         assert training.process.wait(timeout=LONG) == 130
         assert_stopped_and_same(training, whole)
@@ -211,7 +211,7 @@ def test_a_reader_of_the_output_that_goes_away_stops_nothing(tmp_path: Path, who
     subprocess.run(["sh", "-c", f"{command} 2>&1 | head -n 1"], stdout=subprocess.DEVNULL, env=BUFFERED, check=True)
     [folder] = run_folders(tmp_path)
     deadline = time.monotonic() + LONG
-    while folder.status()["status"] == "running" and time.monotonic() < deadline:
+    while folder.status().status == "running" and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert folder.status()["status"] == "completed"
+    assert folder.status().status == "completed"
     assert outcome(folder) == whole

@@ -31,18 +31,18 @@ def config() -> RunConfig:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    return RunFolder(Path(start_run(config(), tmp_path_factory.mktemp("whole"))["folder"]))
+    return RunFolder(Path(start_run(config(), tmp_path_factory.mktemp("whole")).folder))
 
 
 @pytest.fixture(scope="module")
 def broken_off(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """A run as a kill in step 19 of 24 leaves it."""
-    folder = RunFolder(Path(start_run(config(), tmp_path_factory.mktemp("cut"), stopping_at(18))["folder"]))
+    folder = RunFolder(Path(start_run(config(), tmp_path_factory.mktemp("cut"), stopping_at(18)).folder))
     (folder.path / "owner.json").write_text(json.dumps(DEAD | {"machine": machine()}))
     (folder.path / "commands.jsonl").write_text('{"command": "pause"}\n')
     (folder.path / RESERVE_FILE).write_bytes(bytes(100))
     folder.log_file.write_text("what happened\n" * 100)
-    folder.write_status(folder.status() | {"status": "running"})
+    folder.write_status(folder.status().model_copy(update={"status": "running"}))
     return folder
 
 
@@ -77,9 +77,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 
 
 def digests(folder: RunFolder) -> dict[str, Any]:
-    return {
-        name: facts["sha256"] for name, facts in read_manifest(folder.checkpoints / "step-00000024")["files"].items()
-    }
+    return {name: facts.sha256 for name, facts in read_manifest(folder.checkpoints / "step-00000024").files.items()}
 
 
 FILES = (
@@ -115,11 +113,14 @@ def test_a_damaged_file_is_said_or_made_anew(
     folder = copy_of(broken_off, tmp_path)
     DAMAGES[damage](folder.path / name)
     record = resume_run(str(folder.path), tmp_path)
-    assert record["status"] == "completed"
+    assert record.status == "completed"
     assert digests(folder) == digests(whole)
     assert read_labels(folder) == read_labels(whole)
-    assert record["best"]["value"] == whole.status()["best"]["value"]
-    assert record["metrics"] == whole.status()["metrics"]
+    best = whole.status().best
+    assert record.best is not None
+    assert best is not None
+    assert record.best.value == best.value
+    assert record.metrics == whole.status().metrics
     assert folder.config() == whole.config()
     history = read_history(folder.events_file)
     told = " ".join(f"{item.title} {item.advice}" for item in history.findings)
@@ -136,7 +137,7 @@ def test_facts_that_were_changed_are_not_believed(tmp_path: Path, broken_off: Ru
     data, environment = json.loads(folder.data_file.read_text()), json.loads(folder.environment_file.read_text())
     folder.data_file.write_text(json.dumps(data | {"fingerprint": "0" * 64}))
     folder.environment_file.write_text(json.dumps(environment | {"threads": environment["threads"] + 1}))
-    assert resume_run(str(folder.path), tmp_path)["status"] == "completed"
+    assert resume_run(str(folder.path), tmp_path).status == "completed"
     assert digests(folder) == digests(whole)
     assert read_history(folder.events_file).attempts[-1].environment.threads == environment["threads"]
     assert json.loads(folder.data_file.read_text()) == data

@@ -64,11 +64,11 @@ def shapes(*overrides: str) -> RunConfig:
 def outcome(folder: RunFolder) -> tuple[dict[str, Any], bytes, dict[str, Any]]:
     """Digests of the last checkpoint, the series, the metrics."""
     newest = list_checkpoints(folder)[0]
-    return read_manifest(newest.path)["files"], read_series(folder.series_file).tobytes(), dict(newest.metrics)
+    return read_manifest(newest.path).files, read_series(folder.series_file).tobytes(), dict(newest.metrics)
 
 
 def run(config: RunConfig, workspace: Path, watch: Callable[[Event], None] = lambda event: None) -> RunFolder:
-    return RunFolder(Path(start_run(config, workspace, Hooks(watch=watch))["folder"]))
+    return RunFolder(Path(start_run(config, workspace, Hooks(watch=watch)).folder))
 
 
 @pytest.mark.slow
@@ -96,7 +96,7 @@ def test_killed_workers_are_replaced_and_no_number_differs(tmp_path: Path) -> No
     folder = run(config, tmp_path / "killed", watch)
     assert deaths == ["one worker", "all workers", "the fork server"]
     assert outcome(folder) == undisturbed
-    assert folder.status()["status"] == "completed"
+    assert folder.status().status == "completed"
     assert 3 <= len(found) <= 6  # those that train and those that evaluate, at most once a pass each
     assert {finding.level for finding in found} == {"warning"}
     assert "no sample was lost" in found[0].title
@@ -140,7 +140,7 @@ def test_an_engine_stopped_for_a_while_ends_as_if_it_had_not_been(tmp_path: Path
             rows = len(read_series(folder.series_file))
             time.sleep(35)
             assert len(read_series(folder.series_file)) == rows
-            assert folder.status()["status"] == "running"
+            assert folder.status().status == "running"
             os.kill(process.pid, signal.SIGCONT)
             assert process.wait(timeout=200) == 0
         finally:
@@ -166,8 +166,8 @@ def test_there_is_room_for_the_workers_that_validate_before_others_train(
     """A set of one takes 14 files; it is not a trained epoch later that the second set finds no room."""
     monkeypatch.setattr(data_workers, "free_files", lambda: 27)
     record = start_run(shapes("loader.mode=streamed", "loader.workers=1"), tmp_path)
-    assert (record["status"], record["step"]) == ("failed", 0)
-    assert record["reason"] == "Too many files are open for loader.workers = 1 (only 27 more may be)."
+    assert (record.status, record.step) == ("failed", 0)
+    assert record.reason == "Too many files are open for loader.workers = 1 (only 27 more may be)."
 
 
 @pytest.mark.slow

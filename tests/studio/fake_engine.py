@@ -38,6 +38,7 @@ from training.events import (
     Validated,
 )
 from training.runs.folder import RunFolder, claim, create_run, release
+from training.runs.records.forms import BestCheckpoint, Parent, StatusRecord
 from training.runs.records.history import EventLog
 from training.runs.records.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, write_labels
 from training.runs.records.series import FLUSH_ROW, STEP_ROW, SeriesWriter
@@ -72,19 +73,19 @@ class Run:
         self.log = EventLog(folder.events_file)
         self.series = SeriesWriter(folder.series_file, STEP_ROW)
         self.telemetry = SeriesWriter(folder.telemetry_file, FLUSH_ROW)
-        self.best: dict[str, Any] | None = folder.status().get("best")
+        self.best = folder.status().best
         self.profiling_until = 0
 
     def emit(self, event: Event) -> None:
         self.log.emit(event)
 
-    def status(self, status: str, reason: str | None = None, **changes: Any) -> dict[str, Any]:
-        record = json.loads(self.folder.status_file.read_text(encoding="utf-8"))
-        record.update(
+    def status(self, status: str, reason: str | None = None, **changes: Any) -> StatusRecord:
+        now = dict(
             status=status, step=self.step, epoch=self.epoch, epochs=self.config.loop.epochs, total_steps=self.total,
             best=self.best, reason=reason, updated=time.time(), samples_per_second=1000.0, metrics={}, skipped_steps=0,
             ended=time.time() if status != "running" else None, **changes,
         )  # fmt: skip
+        record = self.folder.read_status().model_copy(update=now)
         self.folder.write_status(record)
         return record
 
@@ -92,7 +93,7 @@ class Run:
     def epoch(self) -> int:
         return math.ceil(self.step / STEPS_PER_EPOCH)
 
-    def work(self) -> dict[str, Any]:
+    def work(self) -> StatusRecord:
         self.emit(PhaseChanged(phase="preparing data"))
         self.emit(DataPrepared(report=make_report()))
         self.emit(PhaseChanged(phase="building the model"))
@@ -164,7 +165,9 @@ class Run:
         metrics = {"val/accuracy": 1.0 - 1.0 / (self.step + 1), "val/loss": 1.0 / self.step}
         self.emit(Validated(step=self.step, epoch=self.epoch, metrics=metrics, improved=True))
         name = checkpoint_name(self.step)
-        self.best = {"metric": "val/accuracy", "value": metrics["val/accuracy"], "step": self.step, "checkpoint": name}
+        self.best = BestCheckpoint(
+            metric="val/accuracy", value=metrics["val/accuracy"], step=self.step, checkpoint=name
+        )
         self.emit(EpochEnded(step=self.step, epoch=self.epoch, metrics={"train/loss": 2.0 / self.step}))
         self.save(metrics, best=True)
         self.status("running")
@@ -174,7 +177,7 @@ class Run:
         self.emit(PhaseChanged(phase="saving"))
         path = self.folder.checkpoints / checkpoint_name(self.step)
         path.mkdir(exist_ok=True)
-        manifest = {
+        manifest: dict[str, Any] = {
             "format": FORMAT, "step": self.step, "epoch": self.epoch, "time": time.time(), "metrics": metrics or {},
             "config": {}, "data": {"fingerprint": ""},
             "files": {WEIGHTS: {"bytes": 1000, "sha256": "0" * 64}, STATE: {"bytes": 500, "sha256": "0" * 64}},
@@ -182,7 +185,7 @@ class Run:
         (path / MANIFEST).write_text(json.dumps(seal(manifest)), encoding="utf-8")
         labels = {"last": path.name}
         if self.best is not None:
-            labels["best"] = Path(self.best["checkpoint"]).name
+            labels["best"] = Path(str(self.best.checkpoint)).name
         write_labels(self.folder, labels)
         self.emit(
             CheckpointSaved(step=self.step, epoch=self.epoch, checkpoint=path.name, labels=("best",) if best else ())
@@ -232,10 +235,10 @@ class FakeEngine:
                 first_step = int(Path(checkpoint).name.removeprefix("step-"))
                 beyond = look_beyond(folder, Path(checkpoint))
             if request["overrides"]:  # a branch, or a new run where there is no checkpoint yet
-                data = config_data(config)
+                data: dict[str, Any] = config_data(config)
                 apply_overrides(data, request["overrides"])
                 config = parse_config(data)
-                folder = create_run(folder.path.parent.parent, config, {"run": folder.id})
+                folder = create_run(folder.path.parent.parent, config, Parent(run=folder.id))
         else:
             config = parse_config(request["config"])
             if config.name == "refused":
@@ -243,7 +246,7 @@ class FakeEngine:
                     number, "refused", message="No such optimizer.", advice="", problems=[["optimizer.lr", "is wrong."]]
                 )
                 return
-            parent = {"run": Path(request["checkpoint"]).parent.parent.name} if action == "branch" else None
+            parent = Parent(run=Path(request["checkpoint"]).parent.parent.name) if action == "branch" else None
             folder = create_run(Path(request["workspace"]), config, parent)
         claim(folder)
         if beyond is not None:
@@ -276,7 +279,7 @@ class FakeEngine:
             run.close()
         finally:
             self.current = None
-        reply(number, "finished", result=record, reusable=config.name == "again")
+        reply(number, "finished", result=record.dump(), reusable=config.name == "again")
 
 
 def listen(engine: FakeEngine, requests: queue.Queue[dict[str, Any] | None]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that has learned to spell, called "text", and one of points, called "tiny"."""
     folder = tmp_path_factory.mktemp("generation")
     for vocabulary in ("characters", "bpe"):
-        data = {
+        data: dict[str, Any] = {
             "name": vocabulary,
             "dataset": {
                 "kind": "text",
@@ -34,7 +35,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "loop": {"batch_size": 16, "max_steps": 100, "epochs": 20},
             "precision": {"device": "cpu"},
         }
-        assert start_run(parse_config(data), folder)["status"] == "completed"
+        assert start_run(parse_config(data), folder).status == "completed"
     start_run(tiny("loop.max_steps=1"), folder)
     return folder
 

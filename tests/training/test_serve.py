@@ -151,7 +151,7 @@ def wait_for_end(folder: RunFolder) -> str:
     while owner_of(folder) is not None:
         assert time.monotonic() < deadline, "the run did not end"
         time.sleep(0.02)
-    return str(folder.status()["status"])
+    return str(folder.status().status)
 
 
 def test_when_the_window_dies_the_run_stops_and_is_kept(child: subprocess.Popen[bytes], tmp_path: Path) -> None:
@@ -160,9 +160,9 @@ def test_when_the_window_dies_the_run_stops_and_is_kept(child: subprocess.Popen[
     child.stdin.close()
     assert child.wait(timeout=LONG) == 0
     status = folder.status()
-    assert status["status"] == "stopped"
-    assert status["reason"] == WINDOW_GONE
-    assert Path(status["last_checkpoint"]).name == f"step-{status['step']:08d}"
+    assert status.status == "stopped"
+    assert status.reason == WINDOW_GONE
+    assert Path(str(status.last_checkpoint)).name == f"step-{status.step:08d}"
 
 
 @pytest.mark.slow
@@ -183,8 +183,8 @@ def test_when_the_window_dies_the_run_goes_on_if_that_was_wished(
         time.sleep(0.02)
     send(folder.path, Command.STOP)
     assert child.wait(timeout=LONG) == 0
-    assert folder.status()["status"] == "stopped"
-    assert folder.status()["reason"] is None
+    assert folder.status().status == "stopped"
+    assert folder.status().reason is None
 
 
 def test_a_window_that_says_goodbye_stops_the_run_whatever_was_wished_for_its_death(
@@ -194,8 +194,8 @@ def test_a_window_that_says_goodbye_stops_the_run_whatever_was_wished_for_its_de
     folder = begin_endless_run(child, tmp_path)
     write(child, {"action": "quit"})
     assert child.wait(timeout=LONG) == 0
-    assert folder.status()["status"] == "stopped"
-    assert folder.status()["reason"] is None
+    assert folder.status().status == "stopped"
+    assert folder.status().reason is None
 
 
 @pytest.mark.slow
@@ -208,8 +208,8 @@ def test_asked_to_end_by_the_system_the_run_is_kept_and_the_signal_obeyed(
     assert read(child)["result"]["status"] == "stopped"
     assert child.wait(timeout=LONG) == -signal.SIGTERM
     status = folder.status()
-    assert status["reason"] == SYSTEM_ENDS
-    assert Path(status["last_checkpoint"]).name == f"step-{status['step']:08d}"
+    assert status.reason == SYSTEM_ENDS
+    assert Path(str(status.last_checkpoint)).name == f"step-{status.step:08d}"
 
 
 @pytest.mark.slow
@@ -223,7 +223,7 @@ def test_a_window_that_reads_nothing_holds_up_no_run(tmp_path: Path) -> None:
                 write(process, {"id": number, "action": "dance", "so": "x" * 40})
             write(process, {"id": 3000, "action": "run", "config": config, "workspace": str(tmp_path)})
             deadline = time.monotonic() + LONG
-            while not (folders := run_folders(tmp_path)) or folders[0].status()["status"] != "completed":
+            while not (folders := run_folders(tmp_path)) or folders[0].status().status != "completed":
                 assert process.poll() is None
                 assert time.monotonic() < deadline, "the run was held up"
                 time.sleep(0.05)
@@ -250,10 +250,10 @@ def test_a_run_handed_to_the_background_goes_on_without_the_window(
     child.stdin.close()
     with pytest.raises(subprocess.TimeoutExpired):
         child.wait(timeout=1.5)
-    assert folder.status()["status"] == "running"
+    assert folder.status().status == "running"
     send(folder.path, Command.STOP)
     assert child.wait(timeout=LONG) == 0
-    assert folder.status()["status"] == "stopped"
+    assert folder.status().status == "stopped"
 
 
 def test_data_is_shown_whatever_is_to_be_done_with_it_and_refusals_name_their_settings(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ import torch
 from pydantic import JsonValue
 from torch import Tensor
 
+from training.runs.records.forms import FileFacts
+
 _CHUNK = 1 << 20  # hashed, then written while still in the processor's cache; both let other threads run
 
 NAMES: Final[Mapping[torch.dtype, str]] = {
@@ -68,9 +70,9 @@ class HashedFile:
     def flush(self) -> None:
         """Asked for by ``torch.save``; leaving the ``with`` block does more."""
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> FileFacts:
         """What the manifest says about the file."""
-        return {"bytes": self._size, "sha256": self._digest.hexdigest()}
+        return FileFacts(bytes=self._size, sha256=self._digest.hexdigest())
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

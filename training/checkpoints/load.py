@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from safetensors import SafetensorError
@@ -16,6 +16,7 @@ from training.checkpoints.snapshot import TrainingState
 from training.checkpoints.write import AVERAGED
 from training.errors import CheckpointError
 from training.runs.folder import RunFolder
+from training.runs.records.forms import Manifest
 from training.runs.records.manifest import (
     STATE,
     WEIGHTS,
@@ -31,9 +32,16 @@ _MOST_BYTES = 1 << 44
 _MOST_STEPS = 1 << 53
 
 
-def newest_good(folder: RunFolder) -> tuple[Path | None, dict[str, Any], list[str]]:
-    """The newest checkpoint whose files match their digests, its manifest, and a sentence for each newer one that is
-    damaged. None, when the run has no checkpoint yet.
+class WholeCheckpoint(NamedTuple):
+    """A checkpoint whose files match their digests, and a sentence for each newer one that is damaged."""
+
+    checkpoint: Path
+    manifest: Manifest
+    refused: list[str]
+
+
+def newest_good(folder: RunFolder) -> WholeCheckpoint | None:
+    """The newest whole checkpoint; None when the run has none yet.
 
     Raises CheckpointError when there are checkpoints but none of use, and when one of a newer format comes before the newest
     whole one: to go on from there would cut off what a newer version has trained.
@@ -49,15 +57,15 @@ def newest_good(folder: RunFolder) -> tuple[Path | None, dict[str, Any], list[st
                 return newest_good(folder)
             refused.append(str(error))
             continue
-        if checkpoint_name(manifest["step"]) == path.name:
-            return path, manifest, refused
-        refused.append(f"{path}: says that it belongs to step {manifest['step']}; do not trust it.")
+        if checkpoint_name(manifest.step) == path.name:
+            return WholeCheckpoint(path, manifest, refused)
+        refused.append(f"{path}: says that it belongs to step {manifest.step}; do not trust it.")
     if refused:
         raise CheckpointError(
             f"No checkpoint of this run is whole, so it cannot go on: {refused[0].partition(';')[0]}.",
             "Put the files back from a backup, or start a new run.",
         )
-    return None, {}, refused
+    return None
 
 
 def load_weights(checkpoint: Path, model: nn.Module, averaged: bool = False) -> None:
@@ -129,7 +137,7 @@ def load_state(checkpoint: Path) -> TrainingState:
             f"{path}: is not a readable training state ({escape_unprintable(str(error), 200)}); choose another checkpoint."
         ) from error
     fault = _fault_of_state(state)
-    if not fault and state["progress"]["step"] != read_manifest(checkpoint)["step"]:
+    if not fault and state["progress"]["step"] != read_manifest(checkpoint).step:
         fault = "it stands at another step than its manifest says"
     if fault:
         raise CheckpointError(f"{path}: is not the training state of a run ({fault}); choose another checkpoint.")

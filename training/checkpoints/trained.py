@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
-from pydantic import TypeAdapter
 from torch import nn
 
 from training.checkpoints.load import load_weights
@@ -21,6 +18,7 @@ from training.facts import DataFacts
 from training.models import make_model
 from training.objectives import Objective, make_objective
 from training.runs.folder import RunFolder
+from training.runs.records.forms import Manifest
 from training.runs.records.manifest import verify
 from training.system.untrusted import escape_unprintable
 
@@ -33,7 +31,7 @@ class Trained:
     the run's averaged weights."""
 
     checkpoint: Path
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     config: RunConfig
     model: nn.Module
     averaged: bool
@@ -42,12 +40,11 @@ class Trained:
     normalization: Normalization
 
 
-_NUMBERS = TypeAdapter(tuple[float, ...])
 _SIDES = {"image": 3, "vector": 1, "tokens": 1, "list": 2}
 """How many numbers say the shape of a sample."""
 
 
-def _fault(facts: DataFacts, normalization: Normalization, threads: Any) -> str:
+def _fault(facts: DataFacts, normalization: Normalization, threads: int | None) -> str:
     """What of this no run of ours writes; "" when a model may be built from it and a script be written with it."""
     names, shape = facts.names, facts.shape
     least = 2 if facts.target in ("class", "mask", "tokens") else 1
@@ -65,7 +62,7 @@ def _fault(facts: DataFacts, normalization: Normalization, threads: Any) -> str:
     channels = {"image": shape[0], "tokens": 0}.get(facts.layout, shape[-1])
     if not len(normalization.mean) == len(normalization.std) == channels:
         return "its mean and std are of other channels"
-    return "" if type(threads) is int and 1 <= threads <= 1024 else "its number of threads is none"
+    return "" if threads is not None and 1 <= threads <= 1024 else "its number of threads is none"
 
 
 def load_trained(checkpoint: Path) -> Trained:
@@ -73,13 +70,12 @@ def load_trained(checkpoint: Path) -> Trained:
     checkpoint = checkpoint.expanduser().absolute()
     manifest = verify(checkpoint)
     try:
-        config = parse_config(manifest["config"], str(checkpoint), paths=False)
-        data = manifest["data"]
-        facts = DataFacts.from_record(data)
-        mean, std = (_NUMBERS.validate_python(data[name]) for name in ("mean", "std"))
-        normalization = Normalization(mean, std, facts.layout, data["missing"])
-        fault = _fault(facts, normalization, manifest.get("threads"))
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        config = parse_config(manifest.config, str(checkpoint), paths=False)
+        data = manifest.data
+        facts = DataFacts.from_record(data.dump())
+        normalization = Normalization(tuple(data.mean), tuple(data.std), facts.layout, data.missing)
+        fault = _fault(facts, normalization, manifest.threads)
+    except (TypeError, ValueError, OverflowError) as error:
         fault = escape_unprintable(f"{type(error).__name__}: {error}", 200)
     if fault:
         raise CheckpointError(
@@ -88,7 +84,7 @@ def load_trained(checkpoint: Path) -> Trained:
     objective = make_objective(config.objective, facts, torch.device("cpu"))
     code = RunFolder(checkpoint.parent.parent).code_file
     model = make_model(config.model, facts, objective.outputs, config.seed, code if code.is_file() else None)
-    averaged = AVERAGED in manifest["files"]  # a file the manifest does not name was not verified
+    averaged = AVERAGED in manifest.files  # a file the manifest does not name was not verified
     load_weights(checkpoint, model, averaged=averaged)
     return Trained(
         checkpoint=checkpoint,

@@ -11,7 +11,7 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 import torch
 
@@ -19,6 +19,7 @@ import training
 from training.checkpoints.files import HashedFile, write_tensors
 from training.checkpoints.snapshot import Snapshot
 from training.errors import CheckpointError
+from training.runs.records.forms import FileFacts, Manifest
 from training.runs.records.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, verify
 from training.system.atomic import sync_folder
 
@@ -44,7 +45,7 @@ def write_checkpoint(snapshot: Snapshot, folder: Path) -> Path:
             shutil.rmtree(temporary, ignore_errors=True)
             return final
         with HashedFile(temporary / MANIFEST) as stream:
-            stream.write(json.dumps(_manifest(snapshot, files), indent=1).encode() + b"\n")
+            stream.write(json.dumps(seal(_manifest(snapshot, files).dump()), indent=1).encode() + b"\n")
         sync_folder(temporary)
         _replace_folder(temporary, final)
     except BaseException:
@@ -54,9 +55,9 @@ def write_checkpoint(snapshot: Snapshot, folder: Path) -> Path:
     return final
 
 
-def _write_files(snapshot: Snapshot, folder: Path) -> dict[str, Any]:
+def _write_files(snapshot: Snapshot, folder: Path) -> dict[str, FileFacts]:
     """All files but the manifest; returns what the manifest says about them."""
-    files: dict[str, Any] = {}
+    files: dict[str, FileFacts] = {}
     for name, weights in ((AVERAGED, snapshot.averaged), (WEIGHTS, snapshot.weights)):
         if weights:
             with HashedFile(folder / name) as stream:
@@ -68,27 +69,28 @@ def _write_files(snapshot: Snapshot, folder: Path) -> dict[str, Any]:
     return files
 
 
-def _is_there(checkpoint: Path, files: dict[str, Any]) -> bool:
+def _is_there(checkpoint: Path, files: dict[str, FileFacts]) -> bool:
     """Whether ``checkpoint`` is whole and holds the very ``files``."""
     try:
-        return checkpoint.exists() and bool(verify(checkpoint)["files"] == files)
+        return checkpoint.exists() and verify(checkpoint).files == files
     except (CheckpointError, OSError):
         return False
 
 
-def _manifest(snapshot: Snapshot, files: dict[str, Any]) -> dict[str, Any]:
-    return seal(
+def _manifest(snapshot: Snapshot, files: dict[str, FileFacts]) -> Manifest:
+    versions = {
+        "trainwright": training.__version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+    }
+    return Manifest.model_validate(
         {
             "format": FORMAT,
             "step": snapshot.step,
             "epoch": snapshot.epoch,
             "time": time.time(),
             "metrics": dict(snapshot.metrics),
-            "versions": {
-                "trainwright": training.__version__,
-                "torch": torch.__version__,
-                "python": platform.python_version(),
-            },
+            "versions": versions,
             **snapshot.facts,
             "files": files,
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from training.errors import format_bytes, pluralize
 from training.events import FINAL_EVENTS, AttemptStarted, DataPrepared, Event, Found, PhaseChanged, StepSkipped
 from training.runs.records.environment import read_environment
 from training.runs.records.evaluation import PARTS, Evaluation, read_evaluation
+from training.runs.records.forms import StatusRecord
 from training.runs.records.history import History
 from training.runs.records.manifest import CheckpointInfo, list_checkpoints
 from training.runs.rewind import list_set_aside
@@ -47,7 +48,7 @@ def list_runs(arguments: argparse.Namespace) -> int:
     records = index.runs()
     index.close()
     if arguments.json:
-        print_json({"runs": records})
+        print_json({"runs": [record.dump() for record in records]})
     elif not records:
         write_out(f"No runs in {escape_unprintable(str(workspace_of(arguments)), 100)} yet.\n")
     else:
@@ -71,12 +72,12 @@ def show_run(arguments: argparse.Namespace) -> int:
         shown["profile"] = profile.model_dump() if profile else None
         shown["set_aside"] = set_aside_records(folder)
         shown["evaluation"] = {part: evaluation.model_dump() for part, evaluation in kept.items()}
-        print_json(record | shown | {"environment": environment.record(), "config": config})
+        print_json(record.dump() | shown | {"environment": environment.record(), "config": config})
         return 0
     lines = [format_run(record), f"folder     {folder.path}", *_format_origin(record)]
     lines += _format_attempt(events, environment)
     lines += _format_skips(history.skipped)
-    lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.get("metrics", {}).items()]
+    lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.metrics.items()]
     lines += [line for part, evaluation in kept.items() for line in _format_evaluation(part, evaluation).splitlines()]
     lines += [_format_checkpoint(info) for info in checkpoints]
     lines += [format_set_aside(item) for item in list_set_aside(folder)]
@@ -88,12 +89,12 @@ def show_run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _format_origin(record: Mapping[str, Any]) -> list[str]:
+def _format_origin(record: StatusRecord) -> list[str]:
     """When and from what a run was made."""
-    lines = [f"created    {format_moment(record.get('created'))}"]
-    parent = record.get("parent")
-    if isinstance(parent, Mapping) and parent.get("run"):
-        lines.append(f"branch of  {parent['run']}, {Path(str(parent.get('checkpoint') or 'from the start')).name}")
+    lines = [f"created    {format_moment(record.created)}"]
+    parent = record.parent
+    if parent is not None and parent.run:
+        lines.append(f"branch of  {parent.run}, {Path(parent.checkpoint or 'from the start').name}")
     return lines
 
 

@@ -17,6 +17,7 @@ from training.errors import InputError
 from training.runs.cli_consent import trust_resume
 from training.runs.complete import told_complete
 from training.runs.folder import RunFolder
+from training.runs.records.forms import StatusRecord
 from training.runs.step_profile import read_profile
 from training.runs.workspace import find_target, with_teacher_found
 from training.streams import print_json, say
@@ -121,7 +122,7 @@ def _stop_on_signals(hooks: Any) -> None:
         signal.signal(signal.SIGHUP, stop)
 
 
-def _ended(arguments: argparse.Namespace, record: dict[str, Any], console: Console) -> int:
+def _ended(arguments: argparse.Namespace, record: StatusRecord, console: Console) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the run has ended; impatience must not cost its record
     try:
@@ -131,14 +132,14 @@ def _ended(arguments: argparse.Namespace, record: dict[str, Any], console: Conso
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _tell_end(arguments: argparse.Namespace, record: dict[str, Any], console: Console) -> int:
+def _tell_end(arguments: argparse.Namespace, record: StatusRecord, console: Console) -> int:
     console.ended(record)
-    told = {key: record.get(key) for key in CONTRACT}
+    told = record.model_dump(include=set(CONTRACT))
     if arguments.profile:
-        folder = RunFolder(Path(record["folder"]))
+        folder = RunFolder(Path(record.folder))
         profile = read_profile(folder) if console.profiled else None
         console.profile(profile, folder.readable_config())
         told["profile"] = profile.model_dump() if profile else None
     if arguments.json:
         print_json(told)
-    return EXIT_CODES[record["status"]]
+    return EXIT_CODES[record.status]

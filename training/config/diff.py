@@ -8,6 +8,7 @@ from typing import Any
 from training.config.describe import describe
 from training.config.files import config_data
 from training.config.run import SECTIONS, RunConfig, alternatives
+from training.toml_text import Toml
 
 _DECIDE_ROLL_BACKS = ("loop.max_skipped_steps", "checkpoints.every_steps")
 """When a run goes back, and to where."""
@@ -18,12 +19,13 @@ class Change:
     """One setting that differs; ``old`` or ``new`` is None where the setting is absent or empty."""
 
     path: str
-    old: Any
+    old: Any  # as the setting is declared
     new: Any
     decides_roll_back: bool = False  # it changes no result by itself, but these runs may go back to a checkpoint
 
     def __str__(self) -> str:
-        return f"{self.path}: {_shown(self.old)} → {_shown(self.new)}"
+        old, new = ("none" if value is None else value for value in (self.old, self.new))
+        return f"{self.path}: {old} → {new}"
 
     @property
     def affects_result(self) -> bool:
@@ -37,13 +39,9 @@ class Change:
         return next((spec.affects_result for spec in specs), True)
 
 
-def _shown(value: Any) -> str:
-    return "none" if value is None else str(value)
-
-
 def diff(old: RunConfig, new: RunConfig) -> list[Change]:
     """Settings that differ, in the order of the file."""
-    left, right = _flat(old), _flat(new)
+    left, right = _flatten(old), _flatten(new)
     roll_back = "roll_back" in (old.loop.after_skips, new.loop.after_skips)
     return [
         Change(path, left.get(path), right.get(path), roll_back and path in _DECIDE_ROLL_BACKS)
@@ -52,8 +50,8 @@ def diff(old: RunConfig, new: RunConfig) -> list[Change]:
     ]
 
 
-def _flat(config: RunConfig) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def _flatten(config: RunConfig) -> dict[str, Toml]:
+    flat: dict[str, Toml] = {}
     for key, value in config_data(config).items():
         if isinstance(value, dict):
             flat.update({f"{key}.{name}": None if item == "" else item for name, item in value.items()})

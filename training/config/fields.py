@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from training.config.field_spec import FieldSpec, PathKind
+from training.toml_text import Toml
 
 Count = Annotated[int, Field(ge=1)]
 SeedNumber = Annotated[int, Field(ge=0, le=2**31 - 1)]
@@ -57,7 +58,7 @@ class Section(BaseModel):
         return {key: None if value == "" and key in optional else value for key, value in data.items()}
 
     @classmethod
-    def rows(cls, name: str, values: Mapping[str, Any]) -> list[FieldSpec]:
+    def rows(cls, name: str, values: Mapping[str, Toml]) -> list[FieldSpec]:
         """The settings inside the table ``name``, which depend on the section's other ``values``: as "name.key" each."""
         return []
 

@@ -6,9 +6,9 @@ import json
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from training.config.paths import with_absolute_paths
 from training.config.rules.optimizer_scale import Moved, rescale
@@ -16,7 +16,7 @@ from training.config.rules.problems import cross_problems, problems_from
 from training.config.run import SECTIONS, RunConfig, alternatives
 from training.errors import ConfigError, InputError, Problem
 from training.system.untrusted import escape_unprintable
-from training.toml_text import parse_toml, read_config_text, read_toml
+from training.toml_text import Toml, parse_toml, read_config_text, read_table, read_toml
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ def load_config(path: Path, overrides: Iterable[str] = ()) -> RunConfig:
 
 
 def parse_config(
-    data: Mapping[str, Any],
+    data: Mapping[str, Toml],
     source: str = "",
     folder: Path | None = None,
     paths: bool = True,
@@ -60,10 +60,10 @@ def parse_config(
     return config
 
 
-def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> Moved:
+def apply_overrides(data: dict[str, Toml], overrides: Iterable[str]) -> Moved:
     """Apply "section.key=value" (or "name=value") to ``data`` in place; values are TOML, else plain text. With another optimizer
     the settings that are not named go to its scale, as in the window: returned is what stood there and what does now."""
-    before, named = _settings(data.get("optimizer")), set[str]()
+    before, named = read_table(data, "optimizer"), set[str]()
     for override in overrides:
         key, separator, text = override.partition("=")
         parts = key.strip().split(".")
@@ -71,10 +71,10 @@ def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> Moved:
             raise InputError(f"--set {override}: must look like section.key=value, for example loop.epochs=3.")
         if len(parts) > 1 and parts[0] not in SECTIONS:
             raise ConfigError([Problem(key, f"unknown section; known are {', '.join(SECTIONS)}.")], "--set")
-        value = text.strip() if _is_choice(parts, text.strip()) else _override_value(text.strip())
+        value = text.strip() if _is_choice(parts, text.strip()) else _parse_override(text.strip())
         if len(parts) == 1:
             data[parts[0]] = value
-            named |= {f"{parts[0]}.{name}" for name in _settings(value).keys() - {"kind"}}
+            named |= {f"{parts[0]}.{name}" for name in read_table(data, parts[0]).keys() - {"kind"}}
         else:
             section = data.setdefault(parts[0], {})
             if not isinstance(section, dict):
@@ -87,8 +87,7 @@ def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> Moved:
                 default = RunConfig.model_fields[parts[0]].default
                 section["kind"] = default.kind
             if len(parts) == 3:
-                table = section.get(parts[1], {})
-                value = {**table, parts[2]: value} if isinstance(table, dict) else {parts[2]: value}
+                value = read_table(section, parts[1]) | {parts[2]: value}
             section[parts[1]] = value
         named.add(".".join(parts))
     changed = "optimizer.kind" in named and isinstance(data["optimizer"], dict)
@@ -98,15 +97,13 @@ def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> Moved:
 def tell_moved(moved: Moved) -> None:
     """Say which settings went to another optimizer's scale."""
     if moved:
-        pairs = ", ".join(f"{path} {_written(old)} -> {_written(new)}" for path, (old, new) in moved.items())
+        pairs = ", ".join(
+            f"{path} {_format_override(old)} -> {_format_override(new)}" for path, (old, new) in moved.items()
+        )
         logger.warning("Moved to the other optimizer's scale: %s. What --set names stays.", pairs)
 
 
-def _settings(section: object) -> dict[str, Any]:
-    return dict(section) if isinstance(section, dict) else {}
-
-
-def _keep_known_keys(section: dict[str, Any], name: str, kind: str) -> None:
+def _keep_known_keys(section: dict[str, Toml], name: str, kind: str) -> None:
     """Another kind was chosen: keys that only the old kind knows go with it."""
     choices = alternatives(name)
     chosen = choices.get(kind)
@@ -127,7 +124,7 @@ def _is_choice(parts: Sequence[str], text: str) -> bool:
     return any(text in get_args(field.annotation) for field in fields if field is not None)
 
 
-def _override_value(text: str) -> Any:
+def _parse_override(text: str) -> Toml:
     if text in ("none", "null"):
         return ""  # how a TOML file says that an optional setting is empty
     try:
@@ -137,22 +134,22 @@ def _override_value(text: str) -> Any:
     return text if len(parsed) > 1 else parsed["value"]
 
 
-def overrides_of(fix: Mapping[str, Any]) -> list[str]:
+def overrides_of(fix: Mapping[str, JsonValue]) -> list[str]:
     """Settings that are proposed, as ``--set`` takes them: "section.key=value" with TOML values."""
-    return [f"{path}={_written(value)}" for path, value in fix.items()]
+    return [f"{path}={_format_override(value)}" for path, value in fix.items()]
 
 
-def _written(value: Any) -> str:
-    """``value`` as ``_override_value`` reads it; a word that it takes as it stands is easier to type without quotes."""
+def _format_override(value: Toml) -> str:
+    """``value`` as ``_parse_override`` reads it; a word that it takes as it stands is easier to type without quotes."""
     if value is None:
         return "none"
-    return value if isinstance(value, str) and _override_value(value) == value else json.dumps(value)
+    return value if isinstance(value, str) and _parse_override(value) == value else json.dumps(value)
 
 
-def config_data(config: RunConfig) -> dict[str, Any]:
+def config_data(config: RunConfig) -> dict[str, JsonValue]:
     """``config`` as plain TOML-ready data: lists for tuples; an optional setting that is unset is left out, or is ""
     where leaving it out would bring its default back."""
-    data = config.model_dump(mode="json", exclude_none=True)
+    data: dict[str, JsonValue] = config.model_dump(mode="json", exclude_none=True)
     for key, values in data.items():
         if isinstance(values, dict):
             section = getattr(config, key)
@@ -172,7 +169,7 @@ def dump_config(config: RunConfig) -> str:
     for key in [key for key in data if key not in SECTIONS]:
         document[key] = data[key]
     for section in SECTIONS:
-        values = data[section]
+        values = read_table(data, section)
         table = tomlkit.table()
         if "kind" in values:
             table["kind"] = values.pop("kind")

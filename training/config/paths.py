@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
+
+from pydantic import JsonValue
 
 from training.config.describe import describe
 from training.config.fields import Section
 from training.config.run import RunConfig, alternatives
 from training.errors import Problem
 from training.system.untrusted import escape_unprintable
+from training.toml_text import Toml, read_table
 
 READ = ("dataset", "model", "objective")
 """Sections whose paths are read; what others name is made by the run."""
+
+_Value = TypeVar("_Value", Toml, JsonValue)
 
 _INSTEAD = {"objective.teacher": "the folder of a run or of one of its checkpoints, or a Python file"}
 
@@ -56,27 +61,27 @@ def missing_path(path: Path, wanted: str, may_be_missing: bool = False, instead:
     return None
 
 
-def with_absolute_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def with_absolute_paths(data: Mapping[str, Toml], folder: Path) -> dict[str, Toml]:
     """``data`` with relative paths taken from ``folder``, or from the working folder where only that has them."""
     return _change_paths(data, READ, lambda _path, text: _absolute(text, folder))
 
 
-def with_changed_paths_absolute(data: Mapping[str, Any], before: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def with_changed_paths_absolute(data: Mapping[str, Toml], before: Mapping[str, Toml], folder: Path) -> dict[str, Toml]:
     """``with_absolute_paths`` for the paths alone that are not as they were ``before``: the others may be those of another
     machine, or lead through links that have changed since."""
-    old = {f"{key}.{name}": value for key in READ for name, value in before.get(key, {}).items()}
+    old = {f"{key}.{name}": value for key in READ for name, value in read_table(before, key).items()}
     return _change_paths(data, READ, lambda path, text: text if text == old.get(path) else _absolute(text, folder))
 
 
-def with_own_folder(data: Mapping[str, Any]) -> dict[str, Any]:
+def with_own_folder(data: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """``data`` as it is told to a process with another working folder: relative paths lead from the one here, absolute ones
     stay as they are written."""
     return _change_paths(data, (*READ, "loader"), lambda _path, text: _of_this_folder(text))
 
 
 def _change_paths(
-    data: Mapping[str, Any], sections: Sequence[str], change: Callable[[str, str], str]
-) -> dict[str, Any]:
+    data: Mapping[str, _Value], sections: Sequence[str], change: Callable[[str, str], str]
+) -> dict[str, _Value]:
     """``data`` with each path of ``sections`` as ``change(setting, text)`` makes it."""
     result = dict(data)
     for key in sections:

@@ -15,7 +15,7 @@ from training.config.sections.data.dataset import Dataset, ShapesDataset
 from training.config.sections.loader import Loader
 from training.config.sections.loop import Loop
 from training.config.sections.model import Model, SmallCnn
-from training.config.sections.objective import Classification, Objective
+from training.config.sections.objective import Classification, Objective, ObjectiveSection
 from training.config.sections.optimizer import WITHOUT_MOMENTUM, AdamW, Optimizer
 from training.config.sections.precision import Precision
 from training.config.sections.schedule import OneCycle, Schedule
@@ -114,5 +114,5 @@ def _usual_task(dataset: Any) -> str:
             return "classification"
         dataset = section.model_construct(**{name: dataset[name] for name in section.model_fields if name in dataset})
     target = getattr(dataset, "target", None)
-    tasks: Mapping[str, Any] = alternatives("objective")
+    tasks = {kind: task for kind, task in alternatives("objective").items() if issubclass(task, ObjectiveSection)}
     return next((kind for kind, task in tasks.items() if target in task.takes), "classification")

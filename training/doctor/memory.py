@@ -95,4 +95,4 @@ def _gpu(session: Session, trial: Trial) -> Found:
 def _of_teacher(session: Session) -> str:
     """What of the memory that is held now is for the teacher's weights; "" without a teacher."""
     teacher = session.data.report.teacher
-    return f", {format_bytes(int(teacher['bytes']))} of the teacher's weights" if teacher else ""
+    return f", {format_bytes(teacher.bytes)} of the teacher's weights" if teacher and teacher.bytes else ""

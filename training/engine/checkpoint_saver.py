@@ -105,7 +105,7 @@ def describe_training(session: Session) -> dict[str, Any]:
             "std": list(data.normalization.std),
             "training_samples": data.plan.n,
         },
-        **({"teacher": data.report.teacher} if data.report.teacher else {}),
+        **({"teacher": data.report.teacher.record()} if data.report.teacher else {}),
         "threads": torch.get_num_threads(),
         "evaluation_batch_size": session.evaluation_size(session.config.loop.batch_size),
         "channels_last": data.channels_last,

@@ -17,6 +17,7 @@ from training.config.sections.objective import Distillation
 from training.config.sections.user_file import UserFile
 from training.core.losses import with_answers
 from training.data.normalize import Normalization
+from training.data_report import TeacherRecord
 from training.errors import CheckpointError, ConfigError, InputError, TrainingError, pluralize
 from training.facts import DataFacts
 from training.models import make_model
@@ -40,7 +41,7 @@ class Teacher:
         theirs: Normalization,
         classes: int,
         device: torch.device,
-        record: dict[str, str],
+        record: TeacherRecord,
     ) -> None:
         """``model`` knows inputs as ``theirs`` makes them and is given such as the run has them, by ``ours``. ``record`` says
         which network it is."""
@@ -62,7 +63,7 @@ class Teacher:
         logits: Tensor = self._asked(inputs)
         fault = find_misfit(logits, (len(inputs), self._classes))
         if fault:
-            raise TrainingError(f"objective.teacher: {self._record['source']}: {fault}")
+            raise TrainingError(f"objective.teacher: {self._record.source}: {fault}")
         if not self._tried:  # once: to look means to wait for the device
             self._refuse_no_numbers(inputs, logits)
             self._tried = True
@@ -74,7 +75,7 @@ class Teacher:
             return
         wrong = int((~logits.isfinite()).any(1).sum())
         raise TrainingError(
-            f"objective.teacher: {self._record['source']} answers {wrong} of the first {pluralize(len(logits), 'sample')} with values "
+            f"objective.teacher: {self._record.source} answers {wrong} of the first {pluralize(len(logits), 'sample')} with values "
             "that are not finite, so nothing can be learned from it; choose another teacher, or look for what its network divides "
             "by or takes the logarithm of."
         )
@@ -83,11 +84,10 @@ class Teacher:
         """The targets of a run that distils, from those of its data (``with_answers``)."""
         return with_answers(targets, self.logits(inputs))
 
-    def record(self) -> dict[str, str | int]:
-        """Which it is, as JSON can hold it: ``source``, the SHA-256 of what decides its answers (``digest``, and ``code`` of a
-        person's file), and the ``bytes`` of its weights."""
+    def record(self) -> TeacherRecord:
+        """Which it is."""
         size = sum(tensor.nbytes for tensor in self.model.state_dict().values())
-        return {**self._record, "bytes": size}
+        return self._record.model_copy(update={"bytes": size})
 
 
 def make_teacher(
@@ -110,7 +110,7 @@ def make_teacher(
 # ----------------------------------------------------------------------------------------------- a person's own file
 
 
-def _of_file(network: UserFile, facts: DataFacts, seed: int) -> tuple[nn.Module, dict[str, str]]:
+def _of_file(network: UserFile, facts: DataFacts, seed: int) -> tuple[nn.Module, TeacherRecord]:
     """The network with its trained weights, on the CPU, and which it is."""
     if network.weights is None:
         raise InputError("model.weights: is empty, but a teacher needs its trained weights; choose the file with them.")
@@ -129,12 +129,7 @@ def _of_file(network: UserFile, facts: DataFacts, seed: int) -> tuple[nn.Module,
             f"model.weights: {weights.name} holds {taken.unused} tensors that the teacher's network has no place for; choose the "
             "file that was saved of this network."
         )
-    record = {
-        "source": network.path,
-        "code": network.trusted or "",
-        "weights": str(weights.file),
-        "digest": weights.digest,
-    }
+    record = TeacherRecord(source=network.path, code=network.trusted, weights=str(weights.file), digest=weights.digest)
     return model, record
 
 
@@ -181,7 +176,7 @@ def _of_checkpoint(
         raise InputError(f"objective.teacher: {error.message}", error.advice) from error
     _refuse_misfit(trained, facts)
     # The manifest holds the digest of the weights.
-    record = {"source": str(trained.checkpoint), "digest": digest(trained.checkpoint / MANIFEST)}
+    record = TeacherRecord(source=str(trained.checkpoint), digest=digest(trained.checkpoint / MANIFEST))
     return Teacher(trained.model, normalization, trained.normalization, len(facts.names), device, record)
 
 

@@ -38,11 +38,11 @@ class ExportBundle(Trained):
     @cached_property
     def teacher(self) -> Teacher | None:
         """The network that the run learns from, where it distils. Raises InputError when it is gone or became another."""
-        objective, known = self.config.objective, self.manifest.get("teacher")
+        objective, known = self.config.objective, self.manifest.teacher
         if not isinstance(objective, Distillation):
             return None
-        if isinstance(known, dict) and "code" not in known:  # a run that teaches may have a better checkpoint by now
-            objective = objective.model_copy(update={"teacher": str(known.get("source"))})
+        if known is not None and known.code is None:  # a run that teaches may have a better checkpoint by now
+            objective = objective.model_copy(update={"teacher": known.source})
         config = self.config.model_copy(update={"objective": objective})
         teacher = make_teacher(config, self.facts, self.normalization, torch.device("cpu"))
         became = became_of(known, None if teacher is None else teacher.record())

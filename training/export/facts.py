@@ -55,7 +55,7 @@ def write_facts(bundle: ExportBundle, path: Path, kind: str) -> None:
         weights=_describe_weights(bundle),
         source=_describe_source(bundle),
         versions=Versions(
-            trained_with=bundle.manifest.get("versions", {}),
+            trained_with={**bundle.manifest.versions},
             exported_with={"trainwright": training.__version__, "torch": torch.__version__},
         ),
     )
@@ -170,9 +170,9 @@ def _describe_source(bundle: ExportBundle) -> SourceFacts:
     return SourceFacts(
         run=bundle.run.id,
         checkpoint=bundle.checkpoint.name,
-        step=manifest["step"],
-        epoch=manifest["epoch"],
-        metrics=dict(manifest.get("metrics", {})),
-        data_fingerprint=manifest["data"].get("fingerprint", ""),
+        step=manifest.step,
+        epoch=manifest.epoch,
+        metrics=manifest.metrics,
+        data_fingerprint=manifest.data.fingerprint,
         config=config_data(bundle.config),
     )

@@ -80,10 +80,11 @@ def examine_training(bundle: ExportBundle) -> TrainingTraits:
         draws = not torch.equal(before, torch.get_rng_state())
     moves = not all(map(torch.equal, buffers, model.buffers()))
     # Checkpoints of earlier versions leave it to their configuration.
-    last = bundle.manifest.get("channels_last", config.precision.channels_last != "off")
+    told = bundle.manifest.channels_last
+    last = config.precision.channels_last != "off" if told is None else told
     moves = moves or (isinstance(config.model, UserFile) and bool(buffers))
     at_a_time = max(1, LOOKED_AT // torch.Size(facts.shape).numel())
-    return TrainingTraits(draws, moves, facts.layout == "image" and bool(last), at_a_time)
+    return TrainingTraits(draws, moves, facts.layout == "image" and last, at_a_time)
 
 
 def timm_arguments(bundle: ExportBundle) -> dict[str, Any]:

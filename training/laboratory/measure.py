@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from training.config import RunConfig
 from training.config.sections.schedule import OneCycle
 from training.events import AttemptStarted, CheckpointSaved, EpochEnded, Event, Found, PhaseChanged
-from training.runs.folder import RunFolder, read_json
+from training.runs.folder import RunFolder
 from training.runs.records.history import History
 from training.runs.records.manifest import CheckpointInfo, list_checkpoints
 from training.runs.records.series import Rows, read_series
@@ -78,15 +78,15 @@ def measure(folder: RunFolder, killed_at: float | None = None) -> Measured:
     last = {name: value for event in history.validations for name, value in event.metrics.items()}
     judged = [event for event in history.validations if "val/accuracy" in event.metrics]
     attempt = history.attempts[-1] if history.attempts else None
-    samples = int(read_json(folder.data_file).get("samples", {}).get("train", 0))
+    samples = history.data.report.samples["train"] if history.data else 0
     epoch_seconds = _epoch_seconds(events)
     steady = steady_from(config, rows["lr"])
     limit = config.loop.clip_norm or 0.0
     figures = Figures(
         run=folder.id,
         folder=str(folder.path),
-        status=str(record.get("status", "missing")),
-        reason=str(record.get("reason") or ""),
+        status=record.status or "missing",
+        reason=record.reason or "",
         device=attempt.device if attempt else "",
         device_type=(attempt.environment.device_type or "") if attempt else "",
         compute=config.precision.compute,

@@ -7,7 +7,6 @@ import hashlib
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ from training.errors import ConfigError, InputError, Problem, pluralize
 from training.laboratory.steps import CRASH_EPOCH, Step
 from training.presets import preset_text
 from training.system.atomic import write_bytes
-from training.toml_text import read_toml
+from training.toml_text import read_table, read_toml
 
 SHAPES_SAMPLES = 6000  # images that are drawn where no data is given, as the built-in sample has
 _FEWEST_SHAPES = 60
@@ -42,14 +41,14 @@ def device_overrides(step: Step, device_type: str) -> list[str]:
     deterministic kernels repeat a run to the bit."""
     if device_type != "cuda":
         return []
-    mixed = "compute" in read_toml(preset_text(step.preset), step.preset).get("precision", {})
+    mixed = "compute" in read_table(read_toml(preset_text(step.preset), step.preset), "precision")
     return ["deterministic=true", *(["precision.compute=fp16"] if mixed else [])]
 
 
 def step_config(step: Step, overrides: Sequence[str]) -> RunConfig:
     """What ``step`` runs with; raises ConfigError where ``overrides`` make it impossible."""
     source = f"preset:{step.preset}"
-    data: dict[str, Any] = read_toml(preset_text(step.preset), source)
+    data = read_toml(preset_text(step.preset), source)
     apply_overrides(data, overrides)
     config = parse_config(data, source, folder=Path.cwd())
     if config.loop.epochs < CRASH_EPOCH:

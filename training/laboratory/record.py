@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
 
 from training.config import RunConfig
 from training.runs.folder import RunFolder, read_json
@@ -23,15 +25,24 @@ class Kill:
     time: float
 
 
+class _Content(BaseModel):
+    """``laboratory.json``: the run of each step."""
+
+    format: int = 1
+    steps: dict[str, str] = {}
+    kill: Kill | None = None
+
+
 class LabRecord:
     """Reads and writes ``laboratory.json`` in the laboratory's folder; every change is on the disk at once."""
 
     def __init__(self, folder: Path, workspace: Path) -> None:
         self.folder = folder
         self._runs = workspace / "runs"
-        found = read_json(folder / RECORD)
-        self._steps: dict[str, str] = dict(found.get("steps") or {})
-        self.kill = Kill(**found["kill"]) if found.get("kill") else None
+        known = _Content()
+        with suppress(ValidationError):  # damaged: everything is trained anew
+            known = _Content.model_validate(read_json(folder / RECORD))
+        self._steps, self.kill = dict(known.steps), known.kill
 
     def any_run_of(self, key: str) -> RunFolder | None:
         """The run that was made for step ``key``, whatever it was told; None when there is none any more."""
@@ -54,5 +65,5 @@ class LabRecord:
         self._write()
 
     def _write(self) -> None:
-        content = {"format": 1, "steps": self._steps, "kill": asdict(self.kill) if self.kill else None}
-        write_text(self.folder / RECORD, json.dumps(content, indent=1) + "\n")
+        content = _Content(steps=self._steps, kill=self.kill)
+        write_text(self.folder / RECORD, content.model_dump_json(indent=1) + "\n")

@@ -92,7 +92,7 @@ class Laboratory:
         run = self._record.run_of(step.key, config)
         head = f"[{number}/{len(STEPS)}] {step.title}"
         crash = step.key == STEPS[-1].key
-        done = run is not None and run.status().get("status") == "completed"
+        done = run is not None and run.status().status == "completed"
         if run is not None and done and (not crash or self._record.kill is not None):
             self.say(f"{head}: done before, as {run.id}")
         else:
@@ -134,7 +134,7 @@ class Laboratory:
             return
         if number == 1 and ended.code == _REFUSED:
             run = self._record.any_run_of(step.key)
-            if run is not None and not run.status().get("step"):
+            if run is not None and not run.status().step:
                 delete_run(run)  # it never began
             raise InputError("The first step was refused, for what is said above; nothing was trained.")
         self._failures[step.key] = (

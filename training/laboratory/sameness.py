@@ -70,9 +70,8 @@ def _same_files(mine: Measured, other: Measured) -> tuple[bool, str]:
         last = [read_manifest(checkpoint_folders(item.folder)[0]) for item in (mine, other)]
     except (CheckpointError, IndexError):
         return False, ""
-    digests = [{name: facts.get("sha256") for name, facts in manifest["files"].items()} for manifest in last]
-    same = digests[0] == digests[1] and last[0]["step"] == last[1]["step"]
-    return same, str(digests[0].get(WEIGHTS) or "")
+    same = (last[0].files, last[0].step) == (last[1].files, last[1].step)
+    return same, last[0].files[WEIGHTS].sha256
 
 
 def _faults(measured: Measured) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import tell_moved
@@ -13,7 +12,7 @@ from training.errors import InputError
 from training.presets.rows import PRESETS, Ask, Preset
 from training.runs.cli_consent import trust_settings
 from training.system.resources import find_resources
-from training.toml_text import read_toml
+from training.toml_text import Toml, read_table, read_toml
 
 __all__ = ["PRESETS", "Ask", "Preset", "load_preset", "missing", "preset", "preset_names", "preset_text"]
 
@@ -58,18 +57,13 @@ def load_preset(name: str, overrides: Sequence[str] = (), trust: bool = False) -
     return parse_config(data, source, folder=Path.cwd())
 
 
-def missing(row: Preset, data: Mapping[str, Any]) -> list[Ask]:
+def missing(row: Preset, data: Mapping[str, Toml]) -> list[Ask]:
     """What ``row`` asks for that ``data``, its settings, still has as the preset left it and that is not here."""
     found = []
     before = read_toml(preset_text(row.name), row.name)
     for ask in row.asks:
         section, key = ask.setting.split(".")
-        value = _value(data, section, key)
-        if value is not None and value == _value(before, section, key) and not Path(str(value)).exists():
+        value = read_table(data, section).get(key)
+        if value is not None and value == read_table(before, section).get(key) and not Path(str(value)).exists():
             found.append(ask)
     return found
-
-
-def _value(data: Mapping[str, Any], section: str, key: str) -> Any:
-    values = data.get(section)
-    return values.get(key) if isinstance(values, Mapping) else None

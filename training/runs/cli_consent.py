@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from training.config import RunConfig
 from training.config.consent import agree, agreed
@@ -24,7 +23,7 @@ from training.runs.folder import RunFolder
 from training.runs.records.manifest import read_manifest
 from training.runs.workspace import teacher_checkpoint
 from training.system.untrusted import escape_unprintable
-from training.toml_text import read_config_text, read_toml
+from training.toml_text import Toml, read_config_text, read_table, read_toml
 
 _KIND = "user_file"
 _TEACHER = "objective.teacher_trusted"
@@ -48,7 +47,7 @@ def trust_file(config: Path, overrides: Sequence[str]) -> list[str]:
     return trust_settings(data, config.resolve().parent)
 
 
-def trust_settings(data: Mapping[str, Any], folder: Path) -> list[str]:
+def trust_settings(data: Mapping[str, Toml], folder: Path) -> list[str]:
     """The same for settings with paths relative to ``folder``."""
     return _agree_to(_find_code(with_absolute_paths(data, folder)))
 
@@ -86,13 +85,13 @@ def code_of(teacher: Path) -> Code | None:
         return Code(teacher, None, _TEACHER)
     checkpoint = teacher_checkpoint(teacher)
     try:
-        model = read_manifest(checkpoint).get("config", {}).get("model", {})
+        model = read_table(read_manifest(checkpoint).config, "model")
     except CheckpointError as error:
         raise InputError(f"objective.teacher: {error.message}", error.advice) from error
-    if not isinstance(model, Mapping) or model.get("kind") != _KIND:
+    if model.get("kind") != _KIND:
         return None
     kept = RunFolder(checkpoint.parent.parent).code_file
-    return Code(kept if kept.is_file() else Path(str(model.get("path"))), model.get("trusted"))
+    return Code(kept if kept.is_file() else Path(str(model.get("path"))), _read_digest(model, "trusted"))
 
 
 def checkpoint_problems(config: RunConfig) -> list[Problem]:
@@ -114,21 +113,26 @@ def checkpoint_problems(config: RunConfig) -> list[Problem]:
     return [Problem(_TEACHER, refusal)] if refusal else []
 
 
-def _find_code(settings: Mapping[str, Any], kept: Path | None = None) -> Iterator[Code]:
+def _find_code(settings: Mapping[str, Toml], kept: Path | None = None) -> Iterator[Code]:
     """All that a run with ``settings`` needs; ``kept`` is its own copy of the network. Raises InputError for a teacher that
     cannot be read."""
-    model, objective = settings.get("model"), settings.get("objective")
-    if isinstance(model, Mapping) and model.get("kind") == _KIND and isinstance(model.get("path"), str):
-        yield Code(kept, model.get("trusted")) if kept else Code(Path(model["path"]), None, "model.trusted")
-    path = objective.get("teacher") if isinstance(objective, Mapping) else None
-    if isinstance(objective, Mapping) and isinstance(path, str) and path and Path(path).exists():
-        code = code_of(Path(path))
+    model, objective = read_table(settings, "model"), read_table(settings, "objective")
+    if model.get("kind") == _KIND and isinstance(path := model.get("path"), str):
+        yield Code(kept, _read_digest(model, "trusted")) if kept else Code(Path(path), None, "model.trusted")
+    teacher = objective.get("teacher")
+    if isinstance(teacher, str) and teacher and Path(teacher).exists():
+        code = code_of(Path(teacher))
         if code is not None:
-            yield Code(code.file, objective.get("teacher_trusted"), _TEACHER) if code.setting else code
+            yield Code(code.file, _read_digest(objective, "teacher_trusted"), _TEACHER) if code.setting else code
+
+
+def _read_digest(section: Mapping[str, Toml], name: str) -> str | None:
+    digest = section.get(name)
+    return digest if isinstance(digest, str) else None
 
 
 def _code_of_run(folder: RunFolder, overrides: Sequence[str]) -> Iterator[Code]:
-    data = config_data(folder.config())
+    data: dict[str, Toml] = dict(config_data(folder.config()))
     apply_overrides(data, overrides)
     return _find_code(with_absolute_paths(data, Path.cwd()), folder.code_file)
 

@@ -21,22 +21,20 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from training.config import RunConfig, parse_config
 from training.config.files import save_config
 from training.errors import InputError
 from training.runs.owner import claim, owner_of, refuse_any, release
-from training.runs.records.forms import StatusRecord
+from training.runs.records.forms import Parent, StatusRecord
 from training.system.atomic import sync_folder, write_text
 from training.system.untrusted import MEGABYTE, parse_json, read_bytes
-from training.toml_text import read_config_text, read_toml
+from training.toml_text import Toml, read_config_text, read_toml
 
 __all__ = [
     "RunFolder",
@@ -101,50 +99,47 @@ class RunFolder:
         except InputError:
             return None
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Toml]:
         """What the run's configuration file says, whatever it means; raises InputError as ``config`` does."""
         return read_toml(read_config_text(self.config_file), str(self.config_file))
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> StatusRecord:
         """The status record; "interrupted" for a run that says running while no process works on it.
 
-        A record that is lost or damaged is begun again from the configuration; empty when that cannot be read either.
+        A record that is lost or damaged is begun again from the configuration.
         """
-        record = self._written_status()
-        if record.get("status") in _AT_WORK and owner_of(self) is None:
+        record = self.read_status()
+        if record.status in _AT_WORK and owner_of(self) is None:
             # A process writes how the run ended before it lets go of it: it may have done both since the record was read.
-            record = self._written_status()
-            if record.get("status") in _AT_WORK:
-                record["status"] = "interrupted"
-        if not record:
-            return {}
-        record |= {"run": self.id, "folder": str(self.path)}  # folders may have been moved since
-        record["last_checkpoint"] = self._here(record.get("last_checkpoint"))
-        if record.get("best"):
-            record["best"] = {**record["best"], "checkpoint": self._here(record["best"].get("checkpoint"))}
-        return record
+            record = self.read_status()
+            if record.status in _AT_WORK:
+                record = record.model_copy(update={"status": "interrupted"})
+        best, last = record.best, self._find(record.last_checkpoint)  # folders may have been moved since
+        if best is not None:
+            best = best.model_copy(update={"checkpoint": self._find(best.checkpoint)})
+        here = {"run": self.id, "folder": str(self.path), "last_checkpoint": last, "best": best}
+        return record.model_copy(update=here)
 
-    def _written_status(self) -> dict[str, Any]:
-        record = read_json(self.status_file)
+    def read_status(self) -> StatusRecord:
+        """The status record as it was written."""
         with suppress(ValidationError):  # lost, edited, or of another program
-            StatusRecord.model_validate(record)
-            return record
+            return StatusRecord.model_validate(read_json(self.status_file))
         try:
             return first_record(self, self.config(), self.config_file.stat().st_mtime)
         except (InputError, OSError):
-            return {}
+            return StatusRecord(run=self.id, status="")
 
-    def _here(self, checkpoint: Any) -> str | None:
+    def _find(self, checkpoint: str | None) -> str | None:
         """The place of a checkpoint whose path was written where the run lay then, on whatever system."""
-        name = re.split(r"[\\/]", str(checkpoint))[-1] if checkpoint else ""
+        name = re.split(r"[\\/]", checkpoint)[-1] if checkpoint else ""
         return str(self.checkpoints / name) if name else None
 
-    def write_status(self, record: Mapping[str, Any]) -> None:
+    def write_status(self, record: StatusRecord) -> None:
         """Replace the status record; not waiting for the disk, since every line of it can be told from other files."""
-        write_text(self.status_file, json.dumps(dict(record), indent=1) + "\n", durable=False)
+        write_text(self.status_file, json.dumps(record.dump(), indent=1) + "\n", durable=False)
 
 
-def create_run(workspace: Path, config: RunConfig, parent: Mapping[str, Any] | None = None) -> RunFolder:
+def create_run(workspace: Path, config: RunConfig, parent: Parent | None = None) -> RunFolder:
     """Make a new run folder in ``workspace`` holding ``config`` and a first status record."""
     runs = workspace / "runs"
     try:
@@ -175,14 +170,14 @@ def _new_folder(runs: Path, slug: str) -> RunFolder:
         return folder
 
 
-def _write_first(folder: RunFolder, config: RunConfig, parent: Mapping[str, Any] | None) -> None:
+def _write_first(folder: RunFolder, config: RunConfig, parent: Parent | None) -> None:
     folder.checkpoints.mkdir()
     save_config(config, folder.config_file)
     # The configurations' times are the order of the runs. It is the order they were made in, whatever the clock said.
     newest = max((_made(path) for path in folder.path.parent.iterdir() if path != folder.path), default=0)
     if _made(folder.path) <= newest:
         os.utime(folder.config_file, ns=(newest + 1_000_000, newest + 1_000_000))
-    folder.write_status(first_record(folder, config, time.time()) | {"parent": dict(parent) if parent else None})
+    folder.write_status(first_record(folder, config, time.time()).model_copy(update={"parent": parent}))
 
 
 def _made(folder: Path) -> int:
@@ -192,27 +187,27 @@ def _made(folder: Path) -> int:
         return 0
 
 
-def first_record(folder: RunFolder, config: RunConfig, created: float) -> dict[str, Any]:
+def first_record(folder: RunFolder, config: RunConfig, created: float) -> StatusRecord:
     """The status record of a run that has done nothing yet."""
-    return {
-        "run": folder.id,
-        "name": config.name,
-        "folder": str(folder.path),
-        "status": "created",
-        "created": created,
-        "step": 0,
-        "epoch": 0,
-        "best": None,
-        "last_checkpoint": None,
-        "metrics": {},
-        "skipped_steps": 0,
-        "samples_per_second": 0.0,
-        "reason": None,
-        "fix": {},
-        "dataset": config.dataset.kind,
-        "model": getattr(config.model, "name", config.model.kind),
-        "parent": None,
-    }
+    return StatusRecord(
+        run=folder.id,
+        name=config.name,
+        folder=str(folder.path),
+        status="created",
+        created=created,
+        step=0,
+        epoch=0,
+        best=None,
+        last_checkpoint=None,
+        metrics={},
+        skipped_steps=0,
+        samples_per_second=0.0,
+        reason=None,
+        fix={},
+        dataset=config.dataset.kind,
+        model=getattr(config.model, "name", config.model.kind),
+        parent=None,
+    )
 
 
 def delete_run(folder: RunFolder) -> None:
@@ -223,7 +218,7 @@ def delete_run(folder: RunFolder) -> None:
     shutil.rmtree(folder.path)
 
 
-def read_json(path: Path, most: int = 64 * MEGABYTE) -> dict[str, Any]:
+def read_json(path: Path, most: int = 64 * MEGABYTE) -> dict[str, JsonValue]:
     """The JSON object in ``path``, or an empty one when the file is missing, damaged or of more than ``most`` bytes."""
     try:
         data = parse_json(read_bytes(path, most))

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from pydantic import ValidationError
 from sqlalchemy import URL, Float, Integer, String, create_engine, delete, event, insert, select
 from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from training.runs.folder import RunFolder
+from training.runs.records.forms import StatusRecord
 from training.runs.workspace import run_folders
 from training.system.untrusted import escape_unprintable
 
@@ -62,7 +65,7 @@ class Index:
         # What the database held when it was read, and what was written since.
         self._known: dict[str, _Known] | None = None
 
-    def record(self, status: Mapping[str, Any], stamp: str = "") -> None:
+    def record(self, status: StatusRecord, stamp: str = "") -> None:
         """Insert or replace the row of one run from its status record; ``stamp`` tells the file it was read from."""
         self._try(lambda session: session.merge(RunRow(**_columns(status, stamp))))
 
@@ -70,7 +73,7 @@ class Index:
         """Remove one run's row."""
         self._try(lambda session: session.execute(delete(RunRow).where(RunRow.id == run_id)))
 
-    def runs(self) -> list[dict[str, Any]]:
+    def runs(self) -> list[StatusRecord]:
         """Status records of all runs, newest first, true to the folders.
 
         Runs whose folder is new or gone are added or dropped, and those not ended are read afresh. The record of a run
@@ -87,7 +90,7 @@ class Index:
             row = (rows or {}).get(folder.id)
             if row is None or not row.tells_of(folder, stamp):
                 status = folder.status()
-                if not status:
+                if not status.status:
                     continue
                 if row is None or (row.record, row.stamp) != (status, stamp):
                     row = _Known(stamp, status)
@@ -146,23 +149,27 @@ class _Known(NamedTuple):
     """A status record and the ``stamp`` of the file it was read from."""
 
     stamp: str
-    record: dict[str, Any]
+    record: StatusRecord
 
     def tells_of(self, folder: RunFolder, stamp: str) -> bool:
         """Whether the record is what the folder would say: it ended, and its file is the same writing."""
-        ended = self.record.get("status") in ("completed", "failed", "stopped")
-        return ended and bool(stamp) and self.stamp == stamp and self.record.get("folder") == str(folder.path)
+        ended = self.record.status in ("completed", "failed", "stopped")
+        return ended and bool(stamp) and self.stamp == stamp and self.record.folder == str(folder.path)
 
 
 def _read_rows(session: Session) -> dict[str, _Known]:
     """What is known of each run."""
     rows = session.execute(select(RunRow.id, RunRow.record, RunRow.check)).all()
-    return {run_id: _Known(stamp, json.loads(record)) for run_id, record, stamp in rows}
+    known = {}
+    for run_id, record, stamp in rows:
+        with suppress(ValidationError):  # another program's: the folder is read instead
+            known[run_id] = _Known(stamp, StatusRecord.model_validate_json(record))
+    return known
 
 
 def _update(session: Session, changed: Sequence[_Known], gone: Iterable[str]) -> None:
     """Replace and remove rows: a statement for hundreds of them, as a rebuilt index may have ten thousand."""
-    old = [*gone, *(str(row.record["run"]) for row in changed)]
+    old = [*gone, *(row.record.run for row in changed)]
     for first in range(0, len(old), _AT_ONCE):
         session.execute(delete(RunRow).where(RunRow.id.in_(old[first : first + _AT_ONCE])))
     if changed:
@@ -194,18 +201,17 @@ def _connect(url: str | URL) -> Engine:
     return engine
 
 
-def _columns(status: Mapping[str, Any], stamp: str) -> dict[str, Any]:
-    best = status.get("best") or {}
+def _columns(status: StatusRecord, stamp: str) -> dict[str, str | float | None]:
     return {
-        "id": str(status["run"]),
-        "name": str(status.get("name", "")),
+        "id": status.run,
+        "name": status.name,
         # To search in, as the record has the path itself: that of a folder whose name is no text is no text of a database.
-        "folder": escape_unprintable(str(status.get("folder", ""))),
-        "status": str(status.get("status", "")),
-        "created": float(status.get("created", 0.0)),
-        "step": int(status.get("step", 0)),
-        "best_value": best.get("value"),
-        "record": json.dumps(dict(status)),
+        "folder": escape_unprintable(status.folder),
+        "status": status.status,
+        "created": status.created,
+        "step": status.step,
+        "best_value": status.best.value if status.best else None,
+        "record": json.dumps(status.dump()),
         "check": stamp,
     }
 
@@ -215,7 +221,7 @@ def index_run(folder: RunFolder) -> None:
     if folder.path.parent.name != "runs":
         return  # a run folder copied somewhere else belongs to no workspace
     stamp, status = _stamp(folder), folder.status()
-    if status:  # else the folder is gone
+    if status.status:  # else the folder is gone
         index = Index(folder.path.parent.parent)
         index.record(status, stamp)
         index.close()

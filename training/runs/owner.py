@@ -7,14 +7,15 @@ owner touches the file every few seconds, whatever else it does, and who wants t
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
 
 from training.errors import InputError, RunBusyError, TrainingError
 from training.runs.links import refuse_links
@@ -33,17 +34,43 @@ WATCH_SECONDS = 10.0
 _FRESH_SECONDS = 60.0
 
 
-def owner_of(folder: RunFolder) -> dict[str, Any] | None:
-    """The live process working on ``folder`` ({"pid", "host", "since", ...}), or None.
+class Owner(BaseModel):
+    """``owner.json``: a process, what no reuse of its id can change (``born``), and its machine."""
+
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+
+    pid: int
+    born: str | None = None
+    machine: str = ""
+    host: str = "another machine"
+    since: str = ""
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it works on another machine."""
+        return self.machine != machine()
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether it is this very process."""
+        return self.pid == os.getpid() and self.born == birth(os.getpid()) and not self.is_elsewhere
+
+    def __str__(self) -> str:
+        since = f" since {self.since}" if self.since else ""
+        return escape_unprintable(f"process {self.pid} on {self.host}{since}", 300)
+
+
+def owner_of(folder: RunFolder) -> Owner | None:
+    """The live process working on ``folder``, or None.
 
     For a process of another machine this is a glance, by that machine's clock; ``claim`` looks longer.
     """
     record = _read(folder)
     if record is None:
         return None
-    if _is_elsewhere(record):
+    if record.is_elsewhere:
         return record if _was_touched_lately(folder) else None
-    return record if birth(record["pid"]) == record.get("born") else None
+    return record if birth(record.pid) == record.born else None
 
 
 def claim(folder: RunFolder) -> None:
@@ -55,19 +82,19 @@ def claim(folder: RunFolder) -> None:
     watched = None
     while True:
         before = _read(folder)
-        if before is not None and _is_elsewhere(before) and before != watched:
+        if before is not None and before.is_elsewhere and before != watched:
             if _lives(folder):
                 raise RunBusyError(
-                    f"The run {folder.id} is being trained by {_named(before)}; stop it there before you go on with it here."
+                    f"The run {folder.id} is being trained by {before}; stop it there before you go on with it here."
                 )
             watched = before
-        with _alone(folder):
+        with _lock(folder):
             now = _read(folder)
-            if now is not None and _is_elsewhere(now) and now != watched:
+            if now is not None and now.is_elsewhere and now != watched:
                 continue
             refuse_others(folder)
             try:
-                write_text(folder.path / OWNER_FILE, json.dumps(_mine(now)))
+                write_text(folder.path / OWNER_FILE, _make_owner(now).model_dump_json())
             except OSError as error:
                 raise _unwritable(folder, error) from error
             return
@@ -76,7 +103,7 @@ def claim(folder: RunFolder) -> None:
 def release(folder: RunFolder) -> None:
     """Give ``folder`` back; other processes may work on it now."""
     record = _read(folder)
-    if record is None or _is_mine(record):
+    if record is None or record.is_mine:
         with suppress(OSError):  # the folder is gone, or cannot be written any more: this process ends soon anyway
             (folder.path / OWNER_FILE).unlink(missing_ok=True)
 
@@ -84,20 +111,18 @@ def release(folder: RunFolder) -> None:
 def refuse_others(folder: RunFolder) -> None:
     """Raise RunBusyError while a live process other than this one works on ``folder``."""
     record = _read(folder)
-    if record is None or _is_mine(record):
+    if record is None or record.is_mine:
         return
-    owner = owner_of(folder) if not _is_elsewhere(record) else None
+    owner = owner_of(folder) if not record.is_elsewhere else None
     if owner is not None:
-        raise RunBusyError(
-            f"The run {folder.id} is already being trained by {_named(owner)}; stop that one or wait for it."
-        )
+        raise RunBusyError(f"The run {folder.id} is already being trained by {owner}; stop that one or wait for it.")
 
 
 def refuse_any(folder: RunFolder) -> None:
     """Raise RunBusyError while a live process of any machine, this one too, works on ``folder``."""
     record = _read(folder)
-    if record is not None and (_lives(folder) if _is_elsewhere(record) else owner_of(folder) is not None):
-        raise RunBusyError(f"The run {folder.id} is being trained by {_named(record)}; stop it first.")
+    if record is not None and (_lives(folder) if record.is_elsewhere else owner_of(folder) is not None):
+        raise RunBusyError(f"The run {folder.id} is being trained by {record}; stop it first.")
 
 
 class Heartbeat:
@@ -129,52 +154,35 @@ class Heartbeat:
         if is_gone(self._folder.path):
             return folder_gone(self._folder.path)
         try:
-            if record is not None and _is_mine(record):
+            if record is not None and record.is_mine:
                 os.utime(path)
             elif record is not None and owner_of(self._folder) is not None:
                 return TrainingError(
-                    f"The run was taken over by {_named(record)}, so it was given up here.",
+                    f"The run was taken over by {record}, so it was given up here.",
                     "Nothing is lost: it goes on there.",
                 )
             else:
-                write_text(path, json.dumps(_mine(None)), durable=False)
+                write_text(path, _make_owner(None).model_dump_json(), durable=False)
         except OSError:  # a full disk or a drive that is away for a moment: the run's own writing tells of that
             return None
         return None
 
 
-def _read(folder: RunFolder) -> dict[str, Any] | None:
+def _read(folder: RunFolder) -> Owner | None:
     """The claim as it is written, or None when there is none that can be read."""
     try:
-        record = parse_json(read_bytes(folder.path / OWNER_FILE, MEGABYTE))
-        return record | {"pid": int(record["pid"])}
-    except (OSError, ValueError, TypeError, KeyError, OverflowError):
+        return Owner.model_validate(parse_json(read_bytes(folder.path / OWNER_FILE, MEGABYTE)))
+    except (OSError, ValueError):
         return None
 
 
-def _mine(before: dict[str, Any] | None) -> dict[str, Any]:
-    since = before.get("since") if before is not None and _is_mine(before) else None
-    me = os.getpid()
-    return {
-        "pid": me,
-        "born": birth(me),
-        "machine": machine(),
-        "host": machine().partition(" ")[0],
-        "since": since or time.strftime("%Y-%m-%d %H:%M"),
-    }
-
-
-def _is_mine(record: dict[str, Any]) -> bool:
-    return record["pid"] == os.getpid() and record.get("born") == birth(os.getpid()) and not _is_elsewhere(record)
-
-
-def _is_elsewhere(record: dict[str, Any]) -> bool:
-    return record.get("machine") != machine()
-
-
-def _named(record: dict[str, Any]) -> str:
-    since = f" since {record['since']}" if record.get("since") else ""
-    return escape_unprintable(f"process {record['pid']} on {record.get('host', 'another machine')}{since}", 300)
+def _make_owner(before: Owner | None) -> Owner:
+    """This process, which keeps a claim of its own."""
+    if before is not None and before.is_mine:
+        return before
+    me, here = os.getpid(), machine()
+    now = time.strftime("%Y-%m-%d %H:%M")
+    return Owner(pid=me, born=birth(me), machine=here, host=here.partition(" ")[0], since=now)
 
 
 def _was_touched_lately(folder: RunFolder) -> bool:
@@ -186,10 +194,10 @@ def _was_touched_lately(folder: RunFolder) -> bool:
 
 def _lives(folder: RunFolder) -> bool:
     """Whether the claim is touched while we watch; neither this machine's clock nor the other's matters."""
-    first, end = _touched(folder), time.monotonic() + WATCH_SECONDS
+    first, end = _read_touch(folder), time.monotonic() + WATCH_SECONDS
     while time.monotonic() < end:
         time.sleep(0.1)
-        seen = _touched(folder)
+        seen = _read_touch(folder)
         if seen is None:
             return False  # given back
         if seen != first:
@@ -197,7 +205,7 @@ def _lives(folder: RunFolder) -> bool:
     return False
 
 
-def _touched(folder: RunFolder) -> tuple[int, int] | None:
+def _read_touch(folder: RunFolder) -> tuple[int, int] | None:
     try:
         with (folder.path / OWNER_FILE).open("rb") as stream:  # opening asks a network drive's server, stat need not
             status = os.fstat(stream.fileno())
@@ -207,7 +215,7 @@ def _touched(folder: RunFolder) -> tuple[int, int] | None:
 
 
 @contextmanager
-def _alone(folder: RunFolder) -> Iterator[None]:
+def _lock(folder: RunFolder) -> Iterator[None]:
     """Inside, no other process claims ``folder``: of two that start at the same moment one has to see the other.
 
     The lock is on the configuration, the one file that is never replaced; far behind its end, where nobody reads.

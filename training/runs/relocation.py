@@ -13,13 +13,15 @@ import re
 import socket
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
-from typing import Any
+
+from pydantic import JsonValue
 
 from training.config import RunConfig, parse_config
 from training.config.files import config_data
 from training.runs.folder import RunFolder, read_json
 from training.runs.storage import explain_disk_errors
 from training.system.atomic import write_text
+from training.toml_text import Toml, read_table
 
 PLACES = "places.json"
 DATA, DEVICE, THREADS = "dataset.path", "precision.device", "precision.threads"
@@ -27,7 +29,7 @@ KEPT = (DATA, "dataset.validation_path", "dataset.images", "dataset.class_list",
 """Settings that say where a run works, not what it computes."""
 
 
-def remember(folder: RunFolder, settings: Mapping[str, Any]) -> None:
+def remember(folder: RunFolder, settings: Mapping[str, JsonValue]) -> None:
     """Keep ``settings`` (dotted, of ``KEPT``; None for "as the program chooses") for later attempts on this machine."""
     if not settings:
         return
@@ -50,10 +52,10 @@ def config_here(folder: RunFolder) -> RunConfig:
         elsewhere = (said.get(DATA) for said in known.values())  # in a cluster the same place has many machines
         candidates = [here.get(DATA), path, *elsewhere, *_beside(folder, path)]
         here[DATA] = next((item for item in candidates if isinstance(item, str) and os.path.exists(item)), path)  # noqa: PTH110 - False where nobody may look
-    return _with(config, here)
+    return _change(config, here)
 
 
-def _read_places(folder: RunFolder) -> dict[str, dict[str, Any]]:
+def _read_places(folder: RunFolder) -> dict[str, dict[str, JsonValue]]:
     """The settings of ``KEPT`` that were said on each machine; what others wrote beside them is passed over."""
     return {
         machine: {key: value for key, value in settings.items() if key in KEPT}
@@ -62,20 +64,17 @@ def _read_places(folder: RunFolder) -> dict[str, dict[str, Any]]:
     }
 
 
-def _with(config: RunConfig, settings: Mapping[str, Any]) -> RunConfig:
-    data = config_data(config)
+def _change(config: RunConfig, settings: Mapping[str, JsonValue]) -> RunConfig:
+    data: dict[str, Toml] = dict(config_data(config))
     for key, value in settings.items():
         section, _, name = key.partition(".")
-        data[section][name] = "" if value is None else value
+        data[section] = read_table(data, section) | {name: "" if value is None else value}
     return parse_config(data, paths=False)
 
 
 def _beside(folder: RunFolder, path: str) -> Iterator[str]:
     """The place that lies to the run folder as the old one lay to the old run folder: both were moved together."""
-    old_folder = read_json(folder.status_file).get("folder")
-    if not isinstance(old_folder, str):
-        return
-    data, run = _pure(path), _pure(old_folder)
+    data, run = _pure(path), _pure(folder.read_status().folder)
     if type(data) is not type(run):
         return
     for up, parent in enumerate(run.parents):

@@ -17,6 +17,7 @@ from training.runs.folder import RunFolder, claim, read_json, release
 from training.runs.links import refuse_links
 from training.runs.owner import refuse_any
 from training.runs.records.evaluation import read_evaluation
+from training.runs.records.forms import BestCheckpoint
 from training.runs.records.history import EventLog, History, read_history
 from training.runs.records.manifest import (
     BEST,
@@ -67,7 +68,7 @@ class Beyond:
 def look_beyond(folder: RunFolder, checkpoint: Path) -> Beyond | None:
     """What going back to ``checkpoint`` would set aside; None where nothing lies beyond but steps that no checkpoint holds, which
     are simply done again. Raises CheckpointError when it is no checkpoint."""
-    step = int(read_manifest(checkpoint)["step"])
+    step = read_manifest(checkpoint).step
     reached, later = _came_beyond(folder, step)
     if not reached:
         return None
@@ -88,7 +89,7 @@ def _came_beyond(folder: RunFolder, step: int) -> tuple[int, list[Path]]:
     nothing but rows to show for it."""
     later = [path for path in checkpoint_folders(folder) if checkpoint_step(path) > step]
     record = folder.status()
-    ended = int(record["step"]) if record.get("status") == "completed" else 0
+    ended = record.step if record.status == "completed" else 0
     if not later and ended <= step:
         return 0, []
     return max(count_rows(folder.series_file, STEP_ROW), ended, *map(checkpoint_step, later)), later
@@ -158,18 +159,14 @@ def _write_status(folder: RunFolder, new: RunFolder, beyond: Beyond) -> None:
     if best and (new.checkpoints / best).is_dir():
         labels[BEST] = best
     write_labels(new, labels)
-    record = read_json(folder.status_file)
-    if not record:
-        return
-    if BEST in labels and record["best"]:
-        metric = record["best"]["metric"]
-        where, value = str(folder.checkpoints / best), improved[-1].metrics[metric]
-        record["best"] = {"metric": metric, "value": value, "step": improved[-1].step, "checkpoint": where}
-    else:
-        record["best"] = None
-    record |= {name: manifest[name] for name in ("step", "epoch", "metrics")}
-    record["last_checkpoint"] = str(folder.checkpoints / beyond.checkpoint.name)
-    new.write_status(record)
+    record = folder.read_status()
+    last = str(folder.checkpoints / beyond.checkpoint.name)
+    found = None
+    if BEST in labels and record.best is not None:
+        metric, where, step = record.best.metric, str(folder.checkpoints / best), improved[-1].step
+        found = BestCheckpoint(metric=metric, value=improved[-1].metrics[metric], step=step, checkpoint=where)
+    there = {"step": manifest.step, "epoch": manifest.epoch, "metrics": manifest.metrics}
+    new.write_status(record.model_copy(update={**there, "best": found, "last_checkpoint": last}))
 
 
 def _copy_first(source: Path, target: Path, size: int) -> None:

@@ -9,7 +9,6 @@ leaves a temporary folder, which counts for nothing and is removed.
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
@@ -18,11 +17,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from pydantic import ValidationError
 
 from training.errors import InputError, RunBusyError
 from training.runs.folder import RunFolder, claim, owner_of, read_json, release
 from training.runs.links import refuse_links
+from training.runs.records.forms import ExchangePlan, SetAsideRecord
 from training.runs.storage import storage_error
 from training.system.atomic import sync_folder
 
@@ -69,11 +70,11 @@ def _entries(folder: RunFolder) -> list[Path]:
 
 
 def _read(path: Path) -> SetAside | None:
-    record = read_json(path / _RECORD)
     try:
-        return SetAside(path, int(record["step"]), int(record["reached"]), float(record["time"]), own_bytes(path))
-    except (KeyError, TypeError, ValueError):  # of another kind
+        record = SetAsideRecord.model_validate(read_json(path / _RECORD))
+    except ValidationError:  # of another kind
         return None
+    return SetAside(path, record.step, record.reached, record.time, own_bytes(path))
 
 
 def own_bytes(folder: Path) -> int:
@@ -112,7 +113,7 @@ def exchange(
     """
     place = folder.path / SET_ASIDE
     made = place / f"{_TEMPORARY}{secrets.token_hex(4)}"
-    record = {"step": step, "reached": reached, "time": time.time()}
+    record = SetAsideRecord(step=step, reached=reached, time=time.time())
     try:
         _remove_temporary(folder)
         folder.checkpoints.mkdir(exist_ok=True)
@@ -125,9 +126,9 @@ def exchange(
         fill(made)
         state = made / NEW if source == NEW else place / source
         names = [path.name for path in state_files(RunFolder(state)) if path.is_file()]
-        (made / _RECORD).write_text(json.dumps(record) + "\n", encoding="utf-8")
-        plan = {"source": source, "files": names, "keep": keep}
-        (made / _UNFINISHED).write_text(json.dumps(plan) + "\n", encoding="utf-8")
+        (made / _RECORD).write_text(record.model_dump_json() + "\n", encoding="utf-8")
+        plan = ExchangePlan(source=source, files=names, keep=keep)
+        (made / _UNFINISHED).write_text(plan.model_dump_json() + "\n", encoding="utf-8")
         _sync(made)
         final = _name(place, step, reached)
         made.rename(final)
@@ -139,7 +140,7 @@ def exchange(
             raise _left_alone(folder, error) from error
         raise
     _finish(folder, final)
-    return SetAside(final, step, reached, record["time"], own_bytes(final))
+    return SetAside(final, step, reached, record.time, own_bytes(final))
 
 
 def link(source: str | Path, target: str | Path) -> None:
@@ -210,8 +211,11 @@ def _is_unfinished(path: Path) -> bool:
 
 def _finish(folder: RunFolder, aside: Path) -> None:
     """Put the other state in its place; what has been done already is passed over."""
-    plan = read_json(aside / _UNFINISHED)
-    source = _source(folder, aside, plan)
+    try:
+        plan = ExchangePlan.model_validate(read_json(aside / _UNFINISHED))
+    except ValidationError as error:
+        raise InputError(f"{aside / _UNFINISHED}: is damaged; delete it to leave the run as it is.") from error
+    source = _find_source(folder, aside, plan.source)
     try:
         for place in (aside.parent, folder.path):  # the plan's name before what it tells to do
             sync_folder(place)
@@ -223,7 +227,7 @@ def _finish(folder: RunFolder, aside: Path) -> None:
         for path in state_files(folder):
             if (source / path.name).is_file():
                 os.replace(source / path.name, path)
-            elif path.name not in plan["files"] and (aside / path.name).is_file():
+            elif path.name not in plan.files and (aside / path.name).is_file():
                 path.unlink(missing_ok=True)
         sync_folder(aside)
         sync_folder(folder.path)
@@ -231,7 +235,7 @@ def _finish(folder: RunFolder, aside: Path) -> None:
             shutil.rmtree(source, ignore_errors=True)
         else:
             remove(source)
-        if plan["keep"]:
+        if plan.keep:
             (aside / _UNFINISHED).unlink()
             sync_folder(aside)
         else:
@@ -244,11 +248,8 @@ def _finish(folder: RunFolder, aside: Path) -> None:
         ) from error
 
 
-def _source(folder: RunFolder, aside: Path, plan: dict[str, Any]) -> Path:
+def _find_source(folder: RunFolder, aside: Path, named: str) -> Path:
     """Where the other state lies: inside the run's own folder, whoever wrote the plan. Not there any more once it is used up."""
-    named = plan.get("source")
-    if not isinstance(named, str) or not isinstance(plan.get("files"), list) or "keep" not in plan:
-        raise InputError(f"{aside / _UNFINISHED}: is damaged; delete it to leave the run as it is.")
     known = [aside / NEW] if named == NEW else [path for path in _entries(folder) if path.name == named]
     for path in (aside, *known):
         if path.is_dir():

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from training.config import RunConfig
 from training.errors import pluralize
@@ -138,7 +138,7 @@ def _speed_up_data(profile: Profile, config: RunConfig | None) -> Found | None:
         return None
     who = pluralize(profile.workers, "worker") if profile.workers else "One thread"
     most = min(profile.cores - 1, _MOST_WORKERS)
-    fix: dict[str, Any]
+    fix: dict[str, JsonValue]
     if config is not None and config.dataset.kind == "image_folder" and not profile.cached:
         how = "keep the decoded images on the disk, and later epochs and runs need not decode them"
         fix = {"loader.cache": "on"}

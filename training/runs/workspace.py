@@ -8,12 +8,11 @@ import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from platformdirs import user_documents_path
 
 from training.errors import CheckpointError, InputError
-from training.runs.folder import RunFolder, read_json
+from training.runs.folder import RunFolder
 from training.runs.records.manifest import (
     BEST,
     MANIFEST,
@@ -25,6 +24,7 @@ from training.runs.records.manifest import (
     verify,
 )
 from training.runs.set_aside import SET_ASIDE, finish_rewind
+from training.toml_text import Toml, read_table
 
 _TEACHER = "objective.teacher"
 
@@ -96,7 +96,7 @@ def _find_meant(text: str, workspace: Path) -> RunFolder:
     folders = run_folders(workspace)
     exact = next((folder for folder in folders if folder.id == text), None)
     # The newest first, and no further than to the first of that name: each look at a name reads a file.
-    found = exact or next((folder for folder in reversed(folders) if _name(folder) == text), None)
+    found = exact or next((folder for folder in reversed(folders) if folder.read_status().name == text), None)
     if found is not None:
         return found
     begun = [folder for folder in folders if folder.id.startswith(text)]
@@ -119,12 +119,6 @@ def _refuse_set_aside(path: Path) -> None:
             raise InputError(
                 f"{_shown(str(path))}: is set aside; bring it back first: python -m training restore {run} {place.name}"
             )
-
-
-def _name(folder: RunFolder) -> Any:
-    """A run's name; from its configuration where the status record is lost."""
-    record = read_json(folder.status_file)
-    return (record if "run" in record else folder.status()).get("name")
 
 
 def find_checkpoint(text: str, workspace: Path) -> tuple[Path, str]:
@@ -182,13 +176,12 @@ def teacher_checkpoint(folder: Path) -> Path:
 
 
 def with_teacher_found(
-    overrides: Sequence[str], workspace: Path, folder: Path, data: Mapping[str, Any] | None = None
+    overrides: Sequence[str], workspace: Path, folder: Path, data: Mapping[str, Toml] | None = None
 ) -> list[str]:
     """``overrides`` ("section.key=value") in which a run that teaches may be called by its name or id, as everywhere else,
     where nothing of that name lies in ``folder`` or here; so may the settings ``data`` of a file, which another override then
     puts right."""
-    objective = (data or {}).get("objective")
-    name = objective.get("teacher") if isinstance(objective, Mapping) else None
+    name = read_table(data or {}, "objective").get("teacher")
     own = f"{_TEACHER}={name}" if isinstance(name, str) else ""
     found = _teacher_found(own, workspace, folder)
     return [*([found] if found != own else []), *(_teacher_found(each, workspace, folder) for each in overrides)]

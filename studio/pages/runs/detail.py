@@ -22,7 +22,7 @@ from studio.panels.profile_view import ProfileView
 from studio.panels.run_curves import RunCurves
 from studio.panels.run_words import status_words
 from studio.state.context import AppContext
-from studio.state.formats import format_duration, format_metric, kind_title, metric_title
+from studio.state.formats import format_duration, format_metric, metric_title
 from studio.state.runs.progress import best_of
 from studio.state.runs.run_library import RunSummary
 from studio.state.runs.run_reading import RunReader, RunReading
@@ -34,6 +34,7 @@ from training.config import RunConfig
 from training.data_report import DataReport
 from training.errors import TrainingError
 from training.events import AttemptStarted, DataPrepared, Event, Failed, Stopped
+from training.runs.records.forms import StatusRecord
 from training.runs.step_profile import Profile, read_profile
 
 logger = logging.getLogger(__name__)
@@ -99,7 +100,7 @@ class RunDetail(QWidget):
         self.outcome.show_outcome(
             state, _final(record, state), can_resume=False, config=_proposed_for(run), way=self._way
         )
-        done_at = int(record.get("step") or 0) if state is RunState.COMPLETED else None
+        done_at = record.step if state is RunState.COMPLETED else None
         self.checkpoints.set_run(run.folder, state, done_at)
         if another:
             self.curves.clear()
@@ -205,7 +206,7 @@ class RunDetail(QWidget):
 
     def _show_what(self, run: RunSummary) -> None:
         config = _config_of(run)
-        kinds = (kind_title(key, str(run.record.get(key, ""))) for key in ("dataset", "model"))
+        kinds = run.dataset_title, run.model_title
         self._what.setText(summarize(config, self._report, self._parameters) if config else " · ".join(kinds))
 
     @Slot()
@@ -233,17 +234,17 @@ class RunDetail(QWidget):
         self.curves.clear(f"The curves cannot be read: {error}")
 
 
-def _final(record: dict[str, Any], state: RunState) -> Event:
+def _final(record: StatusRecord, state: RunState) -> Event:
     """The run's last event, as its record tells it."""
-    step, reason = int(record.get("step") or 0), str(record.get("reason") or "")
+    step, reason = record.step, record.reason or ""
     if state is RunState.STOPPED:
         return Stopped(step=step, reason=reason)
-    return Failed(step=step, reason=reason, advice=str(record.get("advice") or ""), fix=record.get("fix") or {})
+    return Failed(step=step, reason=reason, advice=record.advice or "", fix=record.fix)
 
 
 def _proposed_for(run: RunSummary) -> RunConfig | None:
     """The settings that a proposal would change; None where nothing is proposed, or they cannot be read."""
-    return _config_of(run) if run.record.get("fix") else None
+    return _config_of(run) if run.record.fix else None
 
 
 def _config_of(run: RunSummary) -> RunConfig | None:
@@ -259,7 +260,7 @@ def _facts(run: RunSummary) -> str:
     best = best_of(record)
     if best is not None:
         parts.append(f"best {metric_title(best[0])} {format_metric(*best)}")
-    step, total = int(record.get("step") or 0), int(record.get("total_steps") or 0)
+    step, total = record.step, record.total_steps
     parts.append(f"step {step:,} of {total:,}" if total else f"step {step:,}")
     parts.append(format_duration(run.duration))
     if run.parent:

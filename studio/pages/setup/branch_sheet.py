@@ -14,9 +14,9 @@ from studio.state.context import AppContext, BranchSource
 from studio.theme import SPACING, icon
 from studio.widgets import Card, button, label, scroll_area, vbox
 from training.config import RunConfig
-from training.config.rules.resume_plan import ResumePlan, plan_branch
 from training.config.sections.objective import Distillation
 from training.runs.records.teachers import teacher_since
+from training.runs.resume_plan import ResumePlan, plan_branch
 
 logger = logging.getLogger(__name__)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from training.events import AttemptStarted, Event
+from training.runs.records.forms import StatusRecord
 from training.runs.records.series import Rows
 
 _WINDOW = 20.0  # seconds of telemetry behind the forecast: long enough to be calm, short enough to follow a change
@@ -101,10 +101,6 @@ class ProgressMeter:
         return (total_steps - self._step) * (last_time - first_time) / (last_step - first_step)
 
 
-def best_of(record: dict[str, Any]) -> tuple[str, float] | None:
+def best_of(record: StatusRecord) -> tuple[str, float] | None:
     """``(metric, value)`` of a status record's best validation."""
-    best = record.get("best") or {}
-    try:
-        return str(best["metric"]), float(best["value"])
-    except (KeyError, TypeError, ValueError):
-        return None
+    return (record.best.metric, record.best.value) if record.best else None

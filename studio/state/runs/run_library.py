@@ -18,6 +18,7 @@ from studio.state.formats import kind_title
 from training.control import UNASKED
 from training.errors import InputError
 from training.runs.folder import RunFolder, delete_run, owner_of
+from training.runs.records.forms import StatusRecord
 from training.runs.records.series import sample_series
 
 if TYPE_CHECKING:
@@ -33,57 +34,64 @@ _SPARK_ROWS = 64  # steps behind each point of a long run: enough for a calm lin
 class RunSummary:
     """One run in a list: its status record, and its loss thinned to a few points."""
 
-    record: dict[str, Any]
+    record: StatusRecord
     losses: tuple[float, ...] = ()
 
     @property
     def id(self) -> str:
         """The run's identity."""
-        return str(self.record["run"])
+        return self.record.run
 
     @property
     def name(self) -> str:
         """What the person called it."""
-        return str(self.record.get("name") or self.id)
+        return self.record.name or self.id
 
     @property
     def folder(self) -> RunFolder:
         """Where it lies."""
-        return RunFolder(Path(self.record["folder"]))
+        return RunFolder(Path(self.record.folder))
 
     @property
     def status(self) -> str:
         """created, running, paused, completed, stopped, failed or interrupted."""
-        return str(self.record.get("status", ""))
+        return self.record.status
 
     @property
     def parent(self) -> str:
         """The run it was branched from; "" for one that started from the beginning."""
-        parent = self.record.get("parent")
-        return str(parent.get("run") or "") if isinstance(parent, dict) else ""
+        return self.record.parent.run if self.record.parent else ""
 
     @property
     def cut_short(self) -> bool:
         """Whether it was stopped because its window had gone, or the system went down, and not been resumed since."""
-        return self.status == "stopped" and self.record.get("reason") in UNASKED
+        return self.status == "stopped" and self.record.reason in UNASKED
+
+    @property
+    def dataset_title(self) -> str:
+        """What it is trained on."""
+        return kind_title("dataset", self.record.dataset)
+
+    @property
+    def model_title(self) -> str:
+        """What is trained."""
+        return kind_title("model", self.record.model)
 
     @cached_property
     def search_text(self) -> str:
         """What a search looks through, in lower case."""
-        words = [str(self.record.get(key, "")) for key in ("name", "run", "dataset", "model")]
-        words += [kind_title(key, str(self.record.get(key, ""))) for key in ("dataset", "model")]
+        record = self.record
+        words = (record.name, record.run, record.dataset, record.model, self.dataset_title, self.model_title)
         return " ".join(words).lower()
 
     @property
     def duration(self) -> float:
         """Seconds that were worked on it: pauses, and the time between two attempts, are none."""
-        worked = self.record.get("seconds")
-        if worked is not None:
-            return float(worked)
+        record = self.record
+        if record.seconds is not None:
+            return record.seconds
         # An earlier version did not count them.
-        created = float(self.record.get("created") or 0.0)
-        ended = self.record.get("ended") or self.record.get("updated") or created
-        return max(float(ended) - created, 0.0)
+        return max((record.ended or record.updated or record.created) - record.created, 0.0)
 
 
 class RunLibrary(QObject):
@@ -163,7 +171,7 @@ class RunLibrary(QObject):
 
     def latest(self) -> RunSummary | None:
         """The run that was worked on last."""
-        return max(self.runs, key=lambda run: float(run.record.get("updated") or 0.0), default=None)
+        return max(self.runs, key=lambda run: run.record.updated, default=None)
 
     def find_interrupted(self) -> list[RunSummary]:
         """Runs whose process vanished, or that were stopped by no person; newest first."""
@@ -182,30 +190,30 @@ class RunLibrary(QObject):
             records = index.runs()
         finally:
             index.close()
-        self._known = {str(record["run"]): self._summary(record) for record in records}
+        self._known = {record.run: self._summary(record) for record in records}
         return tuple(self._known.values())
 
-    def _summary(self, record: dict[str, Any]) -> RunSummary:
+    def _summary(self, record: StatusRecord) -> RunSummary:
         """The same object as last time for a run that ended and did not change since."""
-        known = self._known.get(str(record["run"]))
+        known = self._known.get(record.run)
         if known is not None and known.record is record:
             return known
         return RunSummary(record, self._losses(record))
 
-    def _losses(self, record: dict[str, Any]) -> tuple[float, ...]:
-        path = RunFolder(Path(record["folder"])).series_file
+    def _losses(self, record: StatusRecord) -> tuple[float, ...]:
+        path = RunFolder(Path(record.folder)).series_file
         try:
             size = path.stat().st_size
-            known = self._sparks.get(str(record["run"]))
+            known = self._sparks.get(record.run)
             if known and known[0] == size:
                 return known[1]
             losses = thin(sample_series(path, _SPARK_POINTS, _SPARK_ROWS)["loss"])
         except FileNotFoundError:
             return ()
         except (OSError, InputError) as error:
-            logger.warning("The losses of %s cannot be read: %s", record.get("run"), error)
+            logger.warning("The losses of %s cannot be read: %s", record.run, error)
             return ()
-        self._sparks[str(record["run"])] = (size, losses)
+        self._sparks[record.run] = (size, losses)
         return losses
 
     def _on_read(self, runs: tuple[RunSummary, ...]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from operator import is_
 from typing import Any
 
@@ -18,7 +17,7 @@ from PySide6.QtCore import (
     Slot,
 )
 
-from studio.state.formats import format_ago, format_duration, format_metric, kind_title, metric_title
+from studio.state.formats import format_ago, format_duration, format_metric, metric_title
 from studio.state.runs.progress import best_of
 from studio.state.runs.run_library import RunLibrary, RunSummary
 from studio.theme import icon
@@ -58,16 +57,12 @@ def _best_key(run: RunSummary) -> tuple[bool, str, float]:
 
 
 def _get_created(run: RunSummary) -> float:
-    return float(run.record.get("created") or 0.0)
+    return run.record.created
 
 
 def _step_text(run: RunSummary) -> str:
-    step, total = int(run.record.get("step") or 0), int(run.record.get("total_steps") or 0)
+    step, total = run.record.step, run.record.total_steps
     return f"{step:,} / {total:,}" if total else f"{step:,}"
-
-
-def _kind(section: str, run: RunSummary) -> str:
-    return kind_title(section, str(run.record.get(section, "")))
 
 
 COLUMNS = (
@@ -75,9 +70,9 @@ COLUMNS = (
     Column("Status", lambda run: run.status, lambda run: run.status),
     Column("Best", _best_text, _best_key),
     Column("Loss", lambda run: "", lambda run: run.losses[-1] if run.losses else float("inf")),
-    Column("Step", _step_text, lambda run: int(run.record.get("step") or 0)),
-    Column("Dataset", partial(_kind, "dataset"), partial(_kind, "dataset")),
-    Column("Model", partial(_kind, "model"), partial(_kind, "model")),
+    Column("Step", _step_text, lambda run: run.record.step),
+    Column("Dataset", lambda run: run.dataset_title, lambda run: run.dataset_title),
+    Column("Model", lambda run: run.model_title, lambda run: run.model_title),
     Column("Started", lambda run: format_ago(_get_created(run), time.time()), _get_created),
     Column("Duration", lambda run: format_duration(run.duration), lambda run: run.duration),
 )
@@ -175,7 +170,7 @@ class RunTableModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole and index.column() == NAME:
             return f"Branched from {run.parent}\n{run.folder.path}" if run.parent else str(run.folder.path)
         if role == Qt.ItemDataRole.ToolTipRole and index.column() == STATUS:
-            return str(run.record.get("reason") or "") or None
+            return run.record.reason
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == LOSS and run.losses:
             return f"loss {run.losses[-1]:.4g}"
         return None

@@ -66,7 +66,7 @@ def measure(order: Order) -> Part:
 
 
 def _run(order: Order, folder: Path, seed: int) -> dict[str, Any]:
-    data = read_toml(preset_text(PRESET), f"preset:{PRESET}")
+    data: dict[str, Any] = read_toml(preset_text(PRESET), f"preset:{PRESET}")
     data["seed"] = seed
     data["dataset"]["path"] = str(folder)
     data.setdefault("precision", {})["device"] = order.device

@@ -57,7 +57,7 @@ def train(count: int, place: Path) -> list[Measurement]:
     probe.memory("memory of the engine")
     records = []
     probe.time("train 16 steps, 2 validations", lambda: records.append(start_run(settings, place)))
-    folder = RunFolder(Path(records[0]["folder"]))
+    folder = RunFolder(Path(records[0].folder))
     probe.time("read the events", lambda: read_history(folder.events_file), repeats=3)
     probe.time("list the checkpoints", lambda: list_checkpoints(folder), repeats=3)
     for name, path in (

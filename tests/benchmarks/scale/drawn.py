@@ -13,6 +13,7 @@ import numpy as np
 from training.config import RunConfig, parse_config
 from training.events import AttemptStarted, CheckpointSaved, Completed, EpochEnded, Validated
 from training.runs.folder import RunFolder, create_run
+from training.runs.records.forms import BestCheckpoint, StatusRecord
 from training.runs.records.history import EventLog
 from training.runs.records.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, write_labels
 from training.runs.records.series import FLUSH_ROW, STEP_ROW, Rows, SeriesWriter
@@ -67,22 +68,25 @@ def draw_runs(workspace: Path, count: int) -> list[RunFolder]:
         folder = RunFolder(first.path.with_name(f"drawn-{number % 100}-20260101-000000-{number:05x}"))
         shutil.copytree(first.path, folder.path, copy_function=shutil.copyfile)
         folder.config_file.write_text(settings.replace('"drawn 0"', f'"{name}"'))
-        _end(folder, {**record, "run": folder.id, "folder": str(folder.path), "name": name}, number, 200)
+        own = {"run": folder.id, "folder": str(folder.path), "name": name}
+        _end(folder, record.model_copy(update=own), number, 200)
         folders.append(folder)
     return folders
 
 
-def _end(folder: RunFolder, record: dict[str, Any], number: int, steps: int) -> None:
+def _end(folder: RunFolder, record: StatusRecord, number: int, steps: int) -> None:
     loss = 0.1 + (number * 7919 % 1000) / 1000
     checkpoint = str(folder.checkpoints / checkpoint_name(steps))
-    best = {"metric": "val/loss", "value": loss, "step": steps, "checkpoint": checkpoint}
+    best = BestCheckpoint(metric="val/loss", value=loss, step=steps, checkpoint=checkpoint)
     ended = {
         "status": ("completed", "stopped", "failed")[number % 3],
         "step": steps,
         "total_steps": steps,
         "best": best,
+        "metrics": {"val/loss": loss},
+        "ended": time.time(),
     }
-    folder.write_status({**record, **ended, "metrics": {"val/loss": loss}, "ended": time.time()})
+    folder.write_status(record.model_copy(update=ended))
 
 
 def _draw_telemetry(folder: RunFolder, steps: int) -> None:
@@ -118,7 +122,7 @@ def _draw_events(folder: RunFolder, steps: int, rounds: int) -> None:
 def _draw_checkpoint(path: Path, step: int, config: RunConfig) -> None:
     path.mkdir()
     facts = {"bytes": 10, "sha256": "0" * 64}
-    manifest = {
+    manifest: dict[str, Any] = {
         "format": FORMAT,
         "step": step,
         "epoch": step // STEPS_PER_EPOCH,

@@ -71,7 +71,7 @@ def open_page(count: int, place: Path) -> list[Measurement]:
 
     def step(number: int) -> None:
         folder = context.library.runs[7].folder
-        folder.write_status({**folder.status(), "step": number})
+        folder.write_status(folder.status().model_copy(update={"step": number}))
         refresh()
 
     probe.time("open the Runs page", show)

@@ -106,7 +106,7 @@ def course(folder: RunFolder, epoch: int = EPOCH) -> Course:
 
 def again(folder: RunFolder, steps: int) -> tuple[float, float, float]:
     """Resume ``steps`` before the end; returns milliseconds a step, seconds to the attempt's begin, seconds of ``show``."""
-    end = int(folder.status()["total_steps"])
+    end = folder.status().total_steps or 0
     began = time.time()
     record = _engine("resume", str(folder.checkpoints / checkpoint_name(end - steps)))
     started = [event for event in read_history(folder.events_file).attempts if isinstance(event, AttemptStarted)][-1]
@@ -125,7 +125,7 @@ def _engine(*words: str) -> dict[str, Any]:
 
 def side_by_side(long: RunFolder, short: RunFolder, rounds: int) -> tuple[list[Measurement], list[float]]:
     """The last steps of a long run and of a short one, in turns; also each round's ratio of the time of a step."""
-    probes = {folder.path: Probe("steps", int(folder.status()["total_steps"])) for folder in (short, long)}
+    probes = {folder.path: Probe("steps", folder.status().total_steps or 0) for folder in (short, long)}
     taken = {
         folder.path: [again(folder, AGAIN) for folder in [folder]] for folder in (short, long)
     }  # the first warms up

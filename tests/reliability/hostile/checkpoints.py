@@ -114,7 +114,7 @@ def _config(section: str, **changes: Any) -> Spoil:
 
 
 def _files(name: str, facts: Any = None) -> Spoil:
-    given = {"bytes": 9, "sha256": "0" * 64} if facts is None else facts
+    given: Any = {"bytes": 9, "sha256": "0" * 64} if facts is None else facts
     return lambda run: run.write_manifest(seal({**_unsealed(run), "files": {**run.manifest()["files"], name: given}}))
 
 

@@ -81,7 +81,7 @@ def test_a_hostile_index_lists_the_folders_all_the_same(name: str, run: Run) -> 
     index = Index(workspace)
     (record,) = index.runs()
     index.close()
-    assert (record["run"], record["folder"]) == (run.path.name, str(run.path))
+    assert (record.run, record.folder) == (run.path.name, str(run.path))
 
 
 def test_a_run_that_is_a_link_is_never_deleted_through_it(run: Run) -> None:

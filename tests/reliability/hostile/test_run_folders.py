@@ -33,7 +33,7 @@ def look(run: Run) -> None:
     owner_of(folder)
     list_checkpoints(folder)
     index = Index(workspace)
-    assert all(record["run"] == run.path.name and record["folder"] == str(run.path) for record in index.runs())
+    assert all(record.run == run.path.name and record.folder == str(run.path) for record in index.runs())
     index.close()
     for read in (
         lambda: read_history(folder.events_file),

@@ -84,13 +84,13 @@ class Campaign:
         if whole.code != 0:
             outcome.faults.append(f"the run that nobody kills ended with {whole.code}: {whole.errors}")
             return outcome
-        reference = RunFolder(Path(whole.record["folder"]))
+        reference = RunFolder(Path(whole.record.folder))
         inspector = Inspector(read_series(reference.series_file).tobytes(), lost=outcome.lost, faults=outcome.faults)
-        ended = self._kill_and_resume(inspector, outcome, int(whole.record["step"]))
+        ended = self._kill_and_resume(inspector, outcome, whole.record.step)
         if ended.code != 0:
             outcome.faults.append(f"an attempt ended with {ended.code}: {ended.errors}")
             return outcome
-        outcome.compared = compare(RunFolder(Path(ended.record["folder"])), reference, ended.record, whole.record)
+        outcome.compared = compare(RunFolder(Path(ended.record.folder)), reference, ended.record, whole.record)
         return outcome
 
     def _kill_and_resume(self, inspector: Inspector, outcome: Outcome, steps: int) -> Ended:

@@ -15,6 +15,7 @@ from tests.reliability.kills.inspection import labels_of_the_end
 from training.checkpoints import load_state
 from training.events import Event
 from training.runs.folder import RunFolder, read_json
+from training.runs.records.forms import BestCheckpoint, StatusRecord
 from training.runs.records.history import read_history
 from training.runs.records.manifest import STATE, checkpoint_folders, verify
 from training.runs.records.series import STEP_ROW, read_series
@@ -68,9 +69,7 @@ def _bytes(tensor: Tensor) -> Tensor:
     return tensor.contiguous().reshape(-1).view(torch.uint8)
 
 
-def compare(
-    mine: RunFolder, other: RunFolder, record: Mapping[str, Any], other_record: Mapping[str, Any]
-) -> Comparison:
+def compare(mine: RunFolder, other: RunFolder, record: StatusRecord, other_record: StatusRecord) -> Comparison:
     """Compare everything that two runs of one configuration must agree in, and their last JSON lines."""
     result = Comparison()
     names = [{path.name: path for path in checkpoint_folders(folder)} for folder in (mine, other)]
@@ -81,8 +80,8 @@ def compare(
     _series(result, mine, other)
     _history(result, mine, other)
     for key in ENDINGS:
-        result.same(f"record.{key}", record.get(key), other_record.get(key))
-    result.same("record.best", _without_folders(record.get("best")), _without_folders(other_record.get("best")))
+        result.same(f"record.{key}", getattr(record, key), getattr(other_record, key))
+    result.same("record.best", _without_folders(record.best), _without_folders(other_record.best))
     result.same("splits", load_file(mine.splits_file), load_file(other.splits_file))
     reports = [read_json(folder.data_file) for folder in (mine, other)]
     result.same("data.json", *({key: report[key] for key in report.keys() - HOW_IT_WAS_READ} for report in reports))
@@ -92,7 +91,9 @@ def compare(
 
 
 def _checkpoint(result: Comparison, name: str, mine: Path, other: Path) -> None:
-    manifests = [{key: value for key, value in verify(path).items() if key != "seal"} for path in (mine, other)]
+    manifests = [
+        {key: value for key, value in verify(path).model_dump().items() if key != "seal"} for path in (mine, other)
+    ]
     for manifest in manifests:
         manifest["config"] = {key: value for key, value in manifest["config"].items() if key not in HOW_IT_WAS_READ}
         for key in OF_THE_DAY:
@@ -130,8 +131,8 @@ def _timeless(events: list[Any] | list[Event]) -> list[dict[str, Any]]:
     return [{key: value for key, value in asdict(event).items() if key != "time"} for event in events]
 
 
-def _without_folders(best: Any) -> Any:
-    return {**best, "checkpoint": Path(best["checkpoint"]).name} if isinstance(best, Mapping) else best
+def _without_folders(best: BestCheckpoint | None) -> object:
+    return best and {**best.dump(), "checkpoint": Path(str(best.checkpoint)).name}
 
 
 def _files(folder: RunFolder) -> dict[str, bool]:

@@ -12,11 +12,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 from tests.reliability.kills.moments import FromOutside, Trigger
+from training.runs.records.forms import StatusRecord
 from training.runs.records.series import read_series
 from training.runs.workspace import run_folders
 
@@ -33,7 +33,7 @@ class Ended:
     killed: bool
     code: int
     moment: str
-    record: dict[str, Any]
+    record: StatusRecord  # empty of one that did not complete
     errors: str
     mark: str
 
@@ -63,7 +63,7 @@ def attempt(
         path.unlink(missing_ok=True)
     where = (struck or _short(texts[0].strip())) if code == -9 else ""
     lines = texts[1].strip().splitlines()
-    record = json.loads(lines[-1]) if lines and code == 0 else {}
+    record = StatusRecord.model_validate_json(lines[-1]) if lines and code == 0 else StatusRecord(run="", status="")
     return Ended(code == -9 and bool(where), code, where, record, texts[2][-3000:], mark)
 
 

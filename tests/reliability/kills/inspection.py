@@ -79,7 +79,7 @@ class Inspector:
         ended = folder.events_file.exists() and any(
             isinstance(decode(line), FINAL_EVENTS) for line in folder.events_file.read_bytes().splitlines()[-1:]
         )
-        status = folder.status()["status"]
+        status = folder.status().status
         if status != "interrupted" and not (ended and status == "completed"):
             self.faults.append(f'the status reads "{status}"')
 

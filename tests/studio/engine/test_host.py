@@ -88,7 +88,7 @@ def test_relative_paths_lead_from_the_folder_of_the_window(
     ready(qtbot, host)
     host.run(config_data(told), workspace)
     qtbot.waitUntil(lambda: "finished" in ears.kinds())
-    ran = config_data(RunFolder(ears.last("started")).config())
+    ran: dict[str, Any] = config_data(RunFolder(ears.last("started")).config())
     assert ran["dataset"]["path"] == str(tmp_path / "here" / "pictures")
     assert ran["loader"]["cache_folder"] == str(tmp_path / "here" / "kept")
 
@@ -132,7 +132,9 @@ def test_the_engine_that_answers_beside_a_run_gives_way_to_it(
     answers: list[DatasetReport] = []
     host.inspect_dataset({"name": "lab"}, answers.append, lambda refusal: pytest.fail(str(refusal)))
     qtbot.waitUntil(lambda: bool(answers))
-    worker = int(owner_of(RunFolder(ears.last("started")))["pid"])  # type: ignore[index]
+    owner = owner_of(RunFolder(ears.last("started")))
+    assert owner is not None
+    worker = owner.pid
     engines = [child for child in psutil.Process().children() if child.pid not in others]
     niceness = {engine.pid: engine.nice() for engine in engines}
     assert niceness.pop(worker) == before
@@ -284,11 +286,11 @@ def test_shutting_down_while_training_stops_and_keeps(
     host.run(config_data(config(epochs=ENDLESS, milliseconds=20)), workspace)
     qtbot.waitUntil(lambda: "started" in ears.kinds())
     folder = RunFolder(ears.last("started"))
-    qtbot.waitUntil(lambda: folder.series_file.exists() and folder.status()["status"] == "running")
+    qtbot.waitUntil(lambda: folder.series_file.exists() and folder.status().status == "running")
     with qtbot.waitSignal(host.shut_down):
         host.shutdown()
     assert not host.threads_running
-    assert folder.status()["status"] == "stopped"
+    assert folder.status().status == "stopped"
     assert list(folder.checkpoints.iterdir())
 
 
@@ -300,7 +302,7 @@ def test_a_detached_run_outlives_its_host(
     host.run(config_data(config(epochs=ENDLESS, milliseconds=20)), workspace)
     qtbot.waitUntil(lambda: "started" in ears.kinds())
     folder = RunFolder(ears.last("started"))
-    qtbot.waitUntil(lambda: folder.status()["status"] == "running")
+    qtbot.waitUntil(lambda: folder.status().status == "running")
     agreed: list[bool] = []
     host.detach(lambda: agreed.append(True))
     qtbot.waitUntil(lambda: agreed == [True])
@@ -309,10 +311,10 @@ def test_a_detached_run_outlives_its_host(
     host.kill()  # even an impatient end must leave it alone
     owner = owner_of(folder)
     assert owner is not None
-    assert folder.status()["status"] == "running"
+    assert folder.status().status == "running"
     send(folder.path, Command.STOP)
-    qtbot.waitUntil(lambda: not psutil.pid_exists(owner["pid"]))
-    assert folder.status()["status"] == "stopped"
+    qtbot.waitUntil(lambda: not psutil.pid_exists(owner.pid))
+    assert folder.status().status == "stopped"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

@@ -19,6 +19,7 @@ from studio.state.runs.live_run import LiveRun
 from training.config import RunConfig
 from training.events import AttemptStarted, Completed, PhaseChanged
 from training.runs.folder import RunFolder, claim, create_run, owner_of, release
+from training.runs.owner import Owner
 from training.runs.records.history import EventLog
 from training.runs.records.series import STEP_ROW, SeriesWriter
 
@@ -125,7 +126,7 @@ def test_a_run_that_completes_is_never_taken_for_one_whose_process_vanished(
         log.emit(Completed(step=7))
         release(folder)
 
-    def owner_of_one_that_ends(asked: RunFolder) -> dict[str, Any] | None:
+    def owner_of_one_that_ends(asked: RunFolder) -> Owner | None:
         if owner_of(asked):
             complete()
         return owner_of(asked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QDialog, QLabel, QPlainTextEdit, QPushButton
@@ -74,8 +75,8 @@ def a_run_from_elsewhere(folder: Path, code: str) -> Path:
     write_text(folder / "run" / "network.py", code)
     write_text(folder / "run" / "config.toml", dump_config(config))
     files = {name: {"bytes": 0, "sha256": ""} for name in (WEIGHTS, STATE)}
-    manifest = {"format": FORMAT, "step": 2, "epoch": 1, "files": files, "data": {"fingerprint": ""}}
-    write_text(checkpoint / MANIFEST, json.dumps(seal({**manifest, "config": config_data(config)})))
+    manifest: dict[str, Any] = {"format": FORMAT, "step": 2, "epoch": 1, "files": files, "data": {"fingerprint": ""}}
+    write_text(checkpoint / MANIFEST, json.dumps(seal(manifest | {"config": config_data(config)})))
     return checkpoint
 
 

@@ -24,6 +24,7 @@ from training.config import RunConfig
 from training.control import Command
 from training.runs.folder import create_run
 from training.runs.records.evaluation import note_evaluation
+from training.runs.records.forms import BestCheckpoint
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -80,9 +81,9 @@ def test_figures_are_read_whole_in_a_window_of_usual_size(
 ) -> None:
     apply(qapp, "light")  # in the program's own type
     folder = create_run(workspace, config())
-    best = {"metric": "val/loss", "value": 0.001234, "step": 4, "checkpoint": ""}
+    best = BestCheckpoint(metric="val/loss", value=0.001234, step=4)
     record = {"status": "stopped", "step": 123_456, "total_steps": 234_560, "seconds": 86_390.0, "best": best}
-    folder.write_status(folder.status() | record)
+    folder.write_status(folder.status().model_copy(update=record))
     window = open_window(qtbot, context, "runs")
     window.resize(1280, 800)
     page = runs_page(window)
@@ -106,7 +107,7 @@ def test_a_run_that_is_being_read_says_so_and_nothing_else(
         train_to_the_end(qtbot, context, config(name))
     listed(qtbot, page, ["completed"] * 2)
     folder = create_run(context.workspace, config("stub"))  # over before its first step
-    folder.write_status({**folder.status(), "status": "stopped", "step": 0})
+    folder.write_status(folder.status().model_copy(update={"status": "stopped", "step": 0}))
     listed(qtbot, page, ["stopped", "completed", "completed"])
     context.show_page("runs")
     board = page.detail.curves.board
@@ -222,7 +223,7 @@ def test_branching_opens_the_setup_page(qtbot: QtBot, context: AppContext, confi
 
 def test_deleting_asks_first(qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path) -> None:
     folder = create_run(workspace, config())
-    folder.write_status({**folder.status(), "status": "stopped"})
+    folder.write_status(folder.status().model_copy(update={"status": "stopped"}))
     page = runs_page(open_window(qtbot, context))
     listed(qtbot, page, ["stopped"])
     page.choose(folder.id)

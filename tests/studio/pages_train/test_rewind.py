@@ -22,6 +22,7 @@ from tests.studio.window_driver import answer_next_question, open_window, runs_p
 from training.config import RunConfig
 from training.control import Command
 from training.runs.folder import RunFolder, claim, release
+from training.runs.records.forms import Parent
 from training.runs.records.manifest import checkpoint_name, write_labels
 from training.runs.relocation import remember
 from training.runs.rewind import look_beyond, rewind
@@ -152,7 +153,7 @@ def test_a_branch_keeps_everything(qtbot: QtBot, context: AppContext, config: Ma
     qtbot.waitUntil(lambda: context.live.folder is not None and context.live.folder.path != folder)
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.start_problem())
     assert context.live.folder is not None
-    assert context.live.folder.status()["parent"]["run"] == folder.name
+    assert context.live.folder.status().parent == Parent(run=folder.name)
     assert context.live.folder.config().precision.threads == 1
     assert contents(folder) == before
     assert page.checkpoints.set_aside.isHidden()

@@ -30,6 +30,7 @@ from training.config import RunConfig
 from training.control import Command
 from training.events import AttemptStarted, Failed, Found, PhaseChanged, Stopped
 from training.runs.folder import claim, create_run, release
+from training.runs.records.forms import Parent
 from training.runs.records.history import EventLog
 from training.runs.records.manifest import write_labels
 
@@ -217,7 +218,7 @@ def test_what_a_failure_proposes_is_shown_and_applied(qtbot: QtBot, context: App
     assert "No checkpoint was saved. A new run begins from the start with these settings." in shown[0]
     assert "Name: fails → better" in shown[0]
     assert context.live.folder != failed
-    assert context.live.folder.status()["parent"]["run"] == failed.id
+    assert context.live.folder.status().parent == Parent(run=failed.id)
 
 
 def test_findings_are_shown_for_a_run_that_is_looked_at_again(

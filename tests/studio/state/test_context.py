@@ -16,6 +16,7 @@ from tests.studio.conftest import ENDLESS
 from training.config import RunConfig
 from training.control import Command
 from training.runs.folder import RunFolder
+from training.runs.records.forms import Parent
 from training.runs.records.manifest import list_checkpoints
 from training.runs.relocation import remember
 
@@ -153,7 +154,7 @@ def test_branching_prefills_the_form_and_starts_from_the_checkpoint(
     assert context.branch is None
     assert context.live.folder is not None
     assert context.live.folder.path != folder.path
-    assert context.live.folder.status()["parent"] == {"run": folder.id}
+    assert context.live.folder.status().parent == Parent(run=folder.id)
 
 
 def test_a_branch_that_is_prepared_outlasts_other_runs_and_knows_where_the_run_works_here(

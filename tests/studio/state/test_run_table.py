@@ -24,6 +24,7 @@ from studio.state.runs.run_table import BEST, COLUMNS, NAME, RUN_ROLE, STATUS, S
 from training.config import RunConfig
 from training.control import WINDOW_GONE
 from training.runs.folder import RunFolder, claim, create_run, release
+from training.runs.records.forms import BestCheckpoint, Parent, StatusRecord
 from training.runs.records.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, write_labels
 from training.runs.records.series import STEP_ROW, SeriesWriter
 
@@ -33,14 +34,16 @@ FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
 
 def make_run(workspace: Path, config: RunConfig, status: str, **record: Any) -> RunFolder:
     folder = create_run(workspace, config)
-    folder.write_status({**folder.status(), "status": status, **record})
+    folder.write_status(folder.status().model_copy(update={"status": status, **record}))
     return folder
 
 
 def checkpoint(folder: RunFolder, step: int, **measured: Any) -> Path:
     path = folder.checkpoints / checkpoint_name(step)
     path.mkdir()
-    files = {name: {"bytes": size, "sha256": "0" * 64} for name, size in ((WEIGHTS, 1000), (STATE, 500))}
+    files: dict[str, Any] = {
+        name: {"bytes": size, "sha256": "0" * 64} for name, size in ((WEIGHTS, 1000), (STATE, 500))
+    }
     origin: dict[str, Any] = {"config": {}, "data": {"fingerprint": ""}}
     manifest = seal({"format": FORMAT, "step": step, "epoch": 1, "time": 0.0, "files": files, **origin, **measured})
     (path / MANIFEST).write_text(json.dumps(manifest))
@@ -61,7 +64,7 @@ def test_the_table_follows_the_folders(
     assert tester
     refreshed(qtbot, library)
     assert model.rowCount() == 0
-    best = {"metric": "val/accuracy", "value": 0.9875, "step": 20, "checkpoint": "step-00000020"}
+    best = BestCheckpoint(metric="val/accuracy", value=0.9875, step=20, checkpoint="step-00000020")
     lab = make_run(workspace, config("lab"), "completed", best=best, step=40, total_steps=40)
     make_run(workspace, config("night"), "running", created=time.time() + 5)
     series = SeriesWriter(lab.series_file, STEP_ROW)
@@ -82,7 +85,7 @@ def test_the_table_follows_the_folders(
     model.set_search("")
     model.sort(NAME, Qt.SortOrder.DescendingOrder)
     assert [model.index(row, NAME).data() for row in range(2)] == ["night", "lab"]
-    lab.write_status({**lab.status(), "name": "renamed", "updated": time.time() + 10})
+    lab.write_status(lab.status().model_copy(update={"name": "renamed", "updated": time.time() + 10}))
     refreshed(qtbot, library)
     assert "renamed" in {model.index(row, NAME).data() for row in range(model.rowCount())}
 
@@ -113,7 +116,7 @@ def test_branches_are_marked_and_reasons_told(
     library = RunLibrary(workspace, background)
     model = RunTableModel(library)
     lab = make_run(workspace, config("lab"), "stopped", reason=WINDOW_GONE)
-    branch = make_run(workspace, config("branch"), "completed", parent={"run": lab.id, "checkpoint": "step-00000010"})
+    branch = make_run(workspace, config("branch"), "completed", parent=Parent(run=lab.id, checkpoint="step-00000010"))
     refreshed(qtbot, library)
     rows = {run_id: model.row_of(run_id) or 0 for run_id in (lab.id, branch.id)}
     decoration, tip = Qt.ItemDataRole.DecorationRole, Qt.ItemDataRole.ToolTipRole
@@ -179,7 +182,7 @@ def test_sorting_keeps_what_is_chosen_and_asks_each_run_for_its_key_once(
     view.setModel(model)
 
     def summaries(steps: list[int]) -> tuple[RunSummary, ...]:
-        return tuple(RunSummary({"run": f"r{step}", "folder": "", "step": step, "created": -step}) for step in steps)
+        return tuple(RunSummary(StatusRecord(run=f"r{step}", step=step, created=-step)) for step in steps)
 
     library.runs = summaries([step * 7 % 300 for step in range(300)])
     library.refreshed.emit()
@@ -190,7 +193,7 @@ def test_sorting_keeps_what_is_chosen_and_asks_each_run_for_its_key_once(
 
     def key(run: RunSummary) -> int:
         asked.append(run.id)
-        return int(run.record["step"])
+        return int(run.record.step)
 
     columns = list(COLUMNS)
     columns[STEP] = replace(columns[STEP], key=key)

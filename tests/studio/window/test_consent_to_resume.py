@@ -42,7 +42,7 @@ def folder(workspace: Path, tmp_path: Path) -> RunFolder:
     }
     made = create_run(workspace, parse_config(data, paths=False))
     made.code_file.write_text(CODE, encoding="utf-8")
-    made.write_status({**made.status(), "status": "running"})
+    made.write_status(made.status().model_copy(update={"status": "running"}))
     return made
 
 
@@ -81,7 +81,14 @@ def test_runs_asks_too_and_not_for_code_that_is_another_now(
     checkpoint = folder.checkpoints / "step-00000003"
     checkpoint.mkdir(parents=True)
     files = {name: {"bytes": 0, "sha256": ""} for name in (WEIGHTS, STATE)}
-    manifest = {"format": FORMAT, "step": 3, "epoch": 0, "files": files, "config": {}, "data": {"fingerprint": ""}}
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "step": 3,
+        "epoch": 0,
+        "files": files,
+        "config": {},
+        "data": {"fingerprint": ""},
+    }
     write_text(checkpoint / MANIFEST, json.dumps(seal(manifest)))
     window = open_window(qtbot, context, "runs")
     page = runs_page(window)

@@ -100,7 +100,7 @@ def test_closing_while_training_stops_and_keeps(qtbot: QtBot, context: AppContex
     answer_next_question(qtbot, "Stop && save checkpoint")
     with qtbot.waitSignal(window.closed):
         window.close()
-    assert folder.status()["status"] == "stopped"
+    assert folder.status().status == "stopped"
     assert list(folder.checkpoints.iterdir())
     assert not context.engine.threads_running
 
@@ -127,7 +127,7 @@ def test_closing_while_training_can_leave_it_in_the_background_and_the_next_wind
     qtbot.waitUntil(lambda: next_context.live.progress.step > before)
     next_context.live.ask(Command.STOP)
     qtbot.waitUntil(lambda: next_context.live.state is RunState.STOPPED)
-    qtbot.waitUntil(lambda: not psutil.pid_exists(owner["pid"]))
+    qtbot.waitUntil(lambda: not psutil.pid_exists(owner.pid))
     with qtbot.waitSignal(next_window.closed):
         next_window.close()  # a run of the background asks nothing
     next_context.background.close()
@@ -141,7 +141,7 @@ def test_an_interrupted_run_is_offered_at_the_next_start(
     qtbot.waitUntil(lambda: any(folder.checkpoints.glob("*/manifest.json")))
     owner = owner_of(folder)
     assert owner is not None
-    psutil.Process(owner["pid"]).kill()
+    psutil.Process(owner.pid).kill()
     qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED)
     context.live.detach()
     window = open_window(qtbot, context, "setup")
@@ -162,7 +162,7 @@ def test_a_run_that_dies_while_the_list_is_read_is_offered(
     qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
 ) -> None:
     folder = create_run(workspace, config())
-    folder.write_status({**folder.status(), "status": "running"})
+    folder.write_status(folder.status().model_copy(update={"status": "running"}))
     claiming = "import sys; from pathlib import Path; from training.runs.folder import RunFolder, claim; "
     claiming += "claim(RunFolder(Path(sys.argv[1]))); print('mine', flush=True); sys.stdin.read()"
     words = [sys.executable, "-c", claiming, str(folder.path)]
@@ -196,7 +196,7 @@ def test_a_notice_put_away_does_not_come_back_for_the_same_run(
         reason = WINDOW_GONE if name == "late" else None
         status = "stopped" if name == "late" else "running"
         folder.write_status(
-            {**folder.status(), "status": status, "reason": reason, "created": float(number), "step": 7}
+            folder.status().model_copy(update={"status": status, "reason": reason, "created": float(number), "step": 7})
         )
         (folder.checkpoints / "step-00000007").mkdir()
 

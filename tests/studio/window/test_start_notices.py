@@ -21,6 +21,7 @@ from training.config import RunConfig
 from training.control import Command
 from training.events import AttemptStarted, Completed
 from training.runs.folder import RunFolder, claim, create_run, release
+from training.runs.records.forms import BestCheckpoint
 from training.runs.records.history import EventLog
 
 MakeConfig = Callable[..., RunConfig]
@@ -34,12 +35,10 @@ def trained(workspace: Path, config: RunConfig, status: str = "completed", **rec
     if status == "completed":
         log.emit(Completed(step=40, reason="all steps done"))
     log.close()
-    best = {"metric": "val/accuracy", "value": 0.9, "step": 40, "checkpoint": None}
+    best = BestCheckpoint(metric="val/accuracy", value=0.9, step=40)
     now = time.time()
-    folder.write_status(
-        {**folder.status(), "status": status, "step": 40, "total_steps": 40, "best": best, "updated": now, "ended": now}
-        | record
-    )
+    ended = {"status": status, "step": 40, "total_steps": 40, "best": best, "updated": now, "ended": now}
+    folder.write_status(folder.status().model_copy(update=ended | record))
     return folder
 
 

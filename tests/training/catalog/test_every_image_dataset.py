@@ -91,7 +91,7 @@ def test_trains_and_goes_on_to_the_same_bits(kind: str, tmp_path: Path) -> None:
 def test_a_unet_is_exported_as_a_program(target: str, tmp_path: Path) -> None:
     """Of a size that cannot be halved twice."""
     record = start_run(config(dataset("segmentation", tmp_path / "data")), tmp_path)
-    proof = export_checkpoint(Path(record["last_checkpoint"]), target, tmp_path / "exported")
+    proof = export_checkpoint(Path(str(record.last_checkpoint)), target, tmp_path / "exported")
     assert proof.max_difference < 1e-4
 
 
@@ -109,8 +109,8 @@ def test_however_they_are_supplied_the_run_is_the_same(kind: str, tmp_path: Path
     found = []
     for number, loader in enumerate(ways):
         record = start_run(config(sections, loader=loader), tmp_path / f"run{number}")
-        assert record["status"] == "completed", record["reason"]
-        found.append(content(Path(record["last_checkpoint"]))["model.safetensors"])
+        assert record.status == "completed", record.reason
+        found.append(content(Path(str(record.last_checkpoint)))["model.safetensors"])
     assert [way == found[0] for way in found] == [True] * len(ways)
 
 
@@ -124,8 +124,8 @@ def test_nothing_is_learned_from_images_and_masks_that_are_held_back(tmp_path: P
             for path in (tmp_path / "data" / "val").rglob("*.png"):
                 path.write_bytes((tmp_path / "data" / "train" / path.parent.name / "000.png").read_bytes())
         record = start_run(config(sections), tmp_path / f"run-{planted}")
-        weights.append(content(Path(record["last_checkpoint"]))["model.safetensors"])
-        losses.append(record["metrics"]["val/loss"])
+        weights.append(content(Path(str(record.last_checkpoint)))["model.safetensors"])
+        losses.append(record.metrics["val/loss"])
     assert weights[0] == weights[1]
     assert losses[0] != losses[1]
 
@@ -133,7 +133,7 @@ def test_nothing_is_learned_from_images_and_masks_that_are_held_back(tmp_path: P
 def test_images_of_a_table_may_be_moved(tmp_path: Path) -> None:
     sections = dataset("classes", tmp_path / "data")
     sections["dataset"]["images"] = str(tmp_path / "data")
-    folder = Path(start_run(config(sections), tmp_path / "runs")["folder"])
+    folder = Path(start_run(config(sections), tmp_path / "runs").folder)
     middle = str(folder / "checkpoints" / "step-00000002")
     (tmp_path / "moved").mkdir()
     for path in (tmp_path / "data").glob("*.png"):
@@ -142,4 +142,4 @@ def test_images_of_a_table_may_be_moved(tmp_path: Path) -> None:
         resume_run(middle, tmp_path / "runs")
     for overrides in ([f"dataset.images={tmp_path / 'moved'}"], []):  # the second time it is known
         resumed = resume_run(middle, tmp_path / "runs", overrides)
-        assert (resumed["status"], resumed["folder"]) == ("completed", str(folder)), resumed["reason"]
+        assert (resumed.status, resumed.folder) == ("completed", str(folder)), resumed.reason

@@ -63,13 +63,14 @@ def test_trains_and_goes_on_to_the_same_bits(form: str, tmp_path: Path) -> None:
     tokenizer = Tokenizer.from_file(str(tmp_path / "exported" / "tokenizer.json"))
     text = "the quick fox jumps.\n over ßß "
     manifest = read_manifest(last)
-    vocabulary = vocabulary_of(DataFacts.from_record(manifest["data"]))
+    facts = DataFacts.from_record(manifest.data.dump())
+    vocabulary = vocabulary_of(facts)
     assert tokenizer.encode(text).ids == vocabulary.encode(text).tolist()
     seen = Path(config.dataset.path).read_text()[:100]
     assert tokenizer.decode(tokenizer.encode(seen).ids) == seen
-    assert {"val/loss", "val/perplexity"} <= set(manifest["metrics"])
-    assert manifest["data"]["vocabulary"] == config.dataset.vocabulary
-    assert bool(manifest["data"]["merges"]) == (config.dataset.vocabulary == "bpe")
+    assert {"val/loss", "val/perplexity"} <= set(manifest.metrics)
+    assert facts.vocabulary == config.dataset.vocabulary
+    assert bool(facts.merges) == (config.dataset.vocabulary == "bpe")
     has_head = "head.weight" in load_file(last / "model.safetensors")
     assert has_head == ("learned" in form)  # elsewhere its weights are those of the embedding, and saved once
 
@@ -77,7 +78,7 @@ def test_trains_and_goes_on_to_the_same_bits(form: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("to", ["torch-export", pytest.param("onnx", marks=pytest.mark.slow)])
 def test_programs_answer_like_the_checkpoint(to: str, tmp_path: Path) -> None:
     record = start_run(small(tmp_path / "data"), tmp_path)
-    result = export_checkpoint(Path(record["last_checkpoint"]), to, tmp_path / "exported")
+    result = export_checkpoint(Path(str(record.last_checkpoint)), to, tmp_path / "exported")
     assert result.max_difference < 1e-4
 
 
@@ -87,7 +88,7 @@ def test_feeds_change_no_bit(tmp_path: Path) -> None:
     for number, feed in enumerate((("mode=resident",), ("mode=streamed",), ("mode=streamed", "workers=2"))):
         config = small(tmp_path / "data", "dataset.vocabulary=bpe", *(f"loader.{setting}" for setting in feed))
         record = start_run(config, tmp_path / str(number))
-        ends.append(content(Path(record["last_checkpoint"])))
+        ends.append(content(Path(str(record.last_checkpoint))))
     assert ends[0] == ends[1] == ends[2]
 
 
@@ -96,7 +97,7 @@ def test_a_compiled_step_learns_the_same(tmp_path: Path) -> None:
     plain = start_run(small(tmp_path / "data", "model.dropout=0.0", "model.layers=1"), tmp_path)
     fast = small(tmp_path / "data", "model.dropout=0.0", "model.layers=1", "precision.compile=step")
     last = train_and_resume(fast, tmp_path / "compiled", step=2)
-    first, second = (load_file(Path(path) / "model.safetensors") for path in (plain["last_checkpoint"], last))
+    first, second = (load_file(Path(str(path)) / "model.safetensors") for path in (plain.last_checkpoint, last))
     for name, weights in first.items():
         torch.testing.assert_close(second[name], weights, atol=2e-4, rtol=0.0)
 
@@ -105,16 +106,16 @@ def test_a_text_that_was_moved_is_taken_from_its_new_place(tmp_path: Path) -> No
     texts = [write_text(tmp_path / name) for name in ("train", "validation")]
     config = small(tmp_path / "data", f"dataset.path={texts[0]}", f"dataset.validation_path={texts[1]}")
     record = start_run(config, tmp_path)
-    last = content(Path(record["last_checkpoint"]))
+    last = content(Path(str(record.last_checkpoint)))
     moved = [path.rename(tmp_path / f"{path.parent.name}.txt") for path in texts]
-    middle = str(Path(record["folder"]) / "checkpoints" / "step-00000002")
+    middle = str(Path(record.folder) / "checkpoints" / "step-00000002")
     with pytest.raises(InputError, match="does not exist"):
         resume_run(middle, tmp_path)
     said = [f"dataset.path={moved[0]}", f"dataset.validation_path={moved[1]}"]
     resumed = resume_run(middle, tmp_path, said)
-    assert (resumed["run"], resumed["status"]) == (record["run"], "completed")
-    assert content(Path(resumed["last_checkpoint"])) == last
-    assert resume_run(middle, tmp_path)["run"] == record["run"]  # said once
+    assert (resumed.run, resumed.status) == (record.run, "completed")
+    assert content(Path(str(resumed.last_checkpoint))) == last
+    assert resume_run(middle, tmp_path).run == record.run  # said once
     moved[1].write_text(moved[1].read_text().upper())
     with pytest.raises(TrainingError, match="not the one this run was trained on"):
         resume_run(middle, tmp_path)

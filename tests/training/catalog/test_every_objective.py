@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,7 @@ def test_every_task_has_its_runs() -> None:
 def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run of a larger network over the data that the distilling ones have."""
     folder = tmp_path_factory.mktemp("teacher")
-    return Path(start_run(small("classification", folder, "model.hidden=[32, 32]"), folder)["folder"])
+    return Path(start_run(small("classification", folder, "model.hidden=[32, 32]"), folder).folder)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -61,16 +62,18 @@ def test_trains_and_goes_on_to_the_same_bits(form: str, teacher: Path, tmp_path:
     export(last, tmp_path / "exported")
     manifest = read_manifest(last)
     folder = RunFolder(last.parent.parent)
-    found = {name.removeprefix("val/") for name in manifest["metrics"] if name.startswith("val/")}
+    found = {name.removeprefix("val/") for name in manifest.metrics if name.startswith("val/")}
     absent = {"top5_accuracy"} if kind == "classification" else set()
     assert found == {"loss", *config.objective.metrics} - absent
-    assert folder.status()["best"]["metric"] == config.monitor
+    best = folder.status().best
+    assert best is not None
+    assert best.metric == config.monitor
     evaluation = read_evaluation(folder, "validation")
     assert (evaluation is None) == (kind in ("ranking", "language_model"))
     if evaluation is not None:
         names = json.loads(folder.data_file.read_text())["classes"]
         assert list(evaluation.names) == names
-        assert evaluation.step == folder.status()["best"]["step"]
+        assert evaluation.step == best.step
 
 
 def test_another_task_is_refused_before_anything_is_begun(tmp_path: Path) -> None:
@@ -117,7 +120,7 @@ def test_nothing_is_learned_from_what_is_planted_in_the_validation_rows(
             "targets": targets,
             "split_column": "part",
         }
-        data = {
+        data: dict[str, Any] = {
             "name": kind,
             "dataset": dataset,
             "model": {"kind": "mlp", "hidden": [8]},
@@ -126,8 +129,8 @@ def test_nothing_is_learned_from_what_is_planted_in_the_validation_rows(
         }
         apply_overrides(data, overrides)
         record = start_run(parse_config(data), tmp_path)
-        weights.append((Path(record["last_checkpoint"]) / "model.safetensors").read_bytes())
-        losses.append((record["metrics"]["train/loss"], record["metrics"]["val/loss"]))
+        weights.append((Path(str(record.last_checkpoint)) / "model.safetensors").read_bytes())
+        losses.append((record.metrics["train/loss"], record.metrics["val/loss"]))
     assert weights[0] == weights[1]
     assert losses[0][0] == losses[1][0]
     assert losses[0][1] != losses[1][1]  # it was planted

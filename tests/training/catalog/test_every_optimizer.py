@@ -33,7 +33,7 @@ def small(row: Entry, *more: str) -> RunConfig:
 def test_trains_and_goes_on_to_the_same_bits(row: Entry, tmp_path: Path) -> None:
     last = train_and_resume(small(row), tmp_path, step=2)
     export(last, tmp_path / "exported")
-    form = read_manifest(last)["optimizer"]["implementation"]
+    form = read_manifest(last).optimizer.implementation
     assert form == ("fused" if row.kind in ("adamw", "adam", "sgd", "adagrad") else "foreach")
 
 

@@ -20,13 +20,13 @@ def content(checkpoint: Path) -> dict[str, bytes]:
 def train_and_resume(config: RunConfig, workspace: Path, step: int) -> Path:
     """Train ``config``, go back to its checkpoint of ``step`` and on from there; the last checkpoint, the same to the bit."""
     record = start_run(config, workspace)
-    assert record["status"] == "completed", record["reason"]
-    last = Path(record["last_checkpoint"])
-    folder = RunFolder(Path(record["folder"]))
+    assert record.status == "completed", record.reason
+    last = Path(str(record.last_checkpoint))
+    folder = RunFolder(Path(record.folder))
     once, rows = content(last), folder.series_file.read_bytes()
     resumed = resume_run(str(folder.checkpoints / f"step-{step:08}"), workspace)
-    assert resumed["status"] == "completed", resumed["reason"]
-    assert Path(resumed["last_checkpoint"]) == last
+    assert resumed.status == "completed", resumed.reason
+    assert Path(str(resumed.last_checkpoint)) == last
     assert content(last) == once
     assert folder.series_file.read_bytes() == rows
     return last

@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save
 
 from training.checkpoints.files import NAMES, HashedFile, write_tensors
+from training.runs.records.forms import FileFacts
 
 
 def test_the_bytes_are_those_of_safetensors(tmp_path: Path) -> None:
@@ -25,7 +26,7 @@ def test_the_bytes_are_those_of_safetensors(tmp_path: Path) -> None:
         write_tensors(tensors, stream)
     ours = (tmp_path / "ours").read_bytes()
     assert ours == save({name: tensor.contiguous() for name, tensor in tensors.items()}, {"format": "pt"})
-    assert stream.facts() == {"bytes": len(ours), "sha256": hashlib.sha256(ours).hexdigest()}
+    assert stream.facts() == FileFacts(bytes=len(ours), sha256=hashlib.sha256(ours).hexdigest())
     assert load_file(tmp_path / "ours")["channels last"].equal(tensors["channels last"])
 
 
@@ -34,7 +35,7 @@ def test_a_state_file_is_hashed_while_it_is_written(tmp_path: Path) -> None:
     with HashedFile(tmp_path / "state.pt") as stream:
         torch.save(state, stream)  # type: ignore[arg-type]
     data = (tmp_path / "state.pt").read_bytes()
-    assert stream.facts() == {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    assert stream.facts() == FileFacts(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
     assert torch.load(io.BytesIO(data), weights_only=True)["a"].equal(state["a"])
 
 

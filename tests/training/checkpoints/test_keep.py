@@ -21,6 +21,7 @@ from training.errors import TrainingError
 from training.events import CheckpointSaved
 from training.runs.folder import RunFolder, create_run
 from training.runs.records import manifest
+from training.runs.records.forms import Manifest
 from training.runs.records.manifest import (
     MANIFEST,
     STATE,
@@ -241,12 +242,12 @@ def test_a_step_saved_again_replaces_what_differs(folder: RunFolder, manager: Ch
     path = folder.checkpoints / checkpoint_name(1)
     manager.save(snapshot(1), best=False)
     manager.finish()
-    before = read_manifest(path)["files"]
+    before = read_manifest(path).files
     if damaged:
         (path / WEIGHTS).write_bytes(b"\0" * (path / WEIGHTS).stat().st_size)
     manager.save(snapshot(1, 0.0 if damaged else 1.0), best=False)
     manager.finish()
-    assert (verify(path)["files"] == before) == damaged
+    assert (verify(path).files == before) == damaged
     assert [entry.name for entry in folder.checkpoints.iterdir()] == [path.name]
 
 
@@ -258,17 +259,18 @@ def test_a_checkpoint_tidied_away_while_it_is_looked_at_is_not_a_damaged_one(
     manager.save(snapshot(1), best=False)
     manager.finish()
 
-    def look(path: Path) -> dict[str, Any]:
+    def look(path: Path) -> Manifest:
         if path.name == checkpoint_name(1):
             manager.save(snapshot(2), best=False)
             manager.finish()
         return verify(path)
 
     monkeypatch.setattr(load, "verify", look)
-    path, manifest, refused = newest_good(folder)
+    found = newest_good(folder)
     manager.close()
-    assert path == folder.checkpoints / checkpoint_name(2)
-    assert (manifest["step"], refused) == (2, [])
+    assert found is not None
+    assert found.checkpoint == folder.checkpoints / checkpoint_name(2)
+    assert (found.manifest.step, found.refused) == (2, [])
 
 
 def test_of_many_kept_checkpoints_each_manifest_is_read_once(
@@ -276,7 +278,7 @@ def test_of_many_kept_checkpoints_each_manifest_is_read_once(
 ) -> None:
     read: list[Path] = []
 
-    def counted(path: Path) -> dict[str, Any]:
+    def counted(path: Path) -> Manifest:
         read.append(path)
         return read_manifest(path)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from training.catalog import entries
 from training.config import RunConfig, apply_overrides, dump_config, load_config, parse_config, save_config
@@ -132,7 +133,7 @@ def test_a_setting_of_an_earlier_version_is_forgotten() -> None:
 
 
 def test_written_file_has_the_contracts_sections_in_order() -> None:
-    data = read_toml(dump_config(RunConfig()), "text")
+    data: dict[str, Any] = read_toml(dump_config(RunConfig()), "text")
     assert [key for key, value in data.items() if isinstance(value, dict)] == list(SECTIONS)
     assert [key for key, value in data.items() if not isinstance(value, dict)] == ["name", "seed", "deterministic"]
     assert all(next(iter(data[section])) == "kind" for section in SECTIONS if "kind" in data[section])
@@ -358,7 +359,7 @@ class TestOverrides:
 @pytest.mark.parametrize(
     "value", [None, 3, 0.1, True, "streamed", "none", "true", "5", "two words", 'a "quoted" one', [1, 2]]
 )
-def test_a_proposal_is_written_as_set_reads_it(value: object) -> None:
+def test_a_proposal_is_written_as_set_reads_it(value: JsonValue) -> None:
     [text] = overrides_of({"dataset.path": value})
     data: dict[str, Any] = {"dataset": {}}
     apply_overrides(data, [text])

@@ -9,12 +9,13 @@ import pytest
 from training.config import RunConfig, parse_config
 from training.config.diff import Change
 from training.config.rules.effects import EFFECTS, effect_of
-from training.config.rules.resume_plan import ResumePlan, plan_branch
 from training.config.run import alternatives
 from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.image_section import ImageSection
+from training.runs.records.forms import Manifest, TrainedData
+from training.runs.resume_plan import ResumePlan, plan_branch
 
-MANIFEST: dict[str, Any] = {"step": 16, "epoch": 2, "averaged": False, "data": {"training_samples": 240}}
+MANIFEST = Manifest(step=16, epoch=2, config={}, data=TrainedData(fingerprint="f", training_samples=240))
 SECTIONS = ("dataset", "model", "objective")
 
 

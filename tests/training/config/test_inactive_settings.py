@@ -78,9 +78,9 @@ def test_a_column_of_parts_decides_what_it_names(validation: str, given: list[st
 def outcome(config: RunConfig, folder: Path) -> tuple[str, str]:
     """The weights' digest, and where the samples were."""
     record = start_run(config, folder)
-    data = json.loads((Path(record["folder"]) / "data.json").read_text())
-    weights = read_manifest(Path(record["last_checkpoint"]))["files"]["model.safetensors"]
-    return weights["sha256"], data["batches"]["mode"]
+    data = json.loads((Path(record.folder) / "data.json").read_text())
+    weights = read_manifest(Path(str(record.last_checkpoint))).files["model.safetensors"]
+    return weights.sha256, data["batches"]["mode"]
 
 
 @pytest.mark.parametrize("settings", IDLE, ids=lambda settings: settings[0])

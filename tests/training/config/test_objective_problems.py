@@ -68,7 +68,7 @@ def test_sentences_about_masks_and_values(tmp_path: Path) -> None:
         "dataset": {"kind": "table", "path": str(tmp_path / "table.csv"), "task": "values"},
         "model": {"kind": "mlp"},
     }
-    nothing = {"kind": "regression", "loss": "weighted_sum", "mse_weight": 0.0, "l1_weight": 0.0}
+    nothing: dict[str, Any] = {"kind": "regression", "loss": "weighted_sum", "mse_weight": 0.0, "l1_weight": 0.0}
     with pytest.raises(
         ConfigError, match=r"objective\.loss: all of mse_weight, l1_weight, huber_weight are 0; raise one"
     ):
@@ -77,7 +77,7 @@ def test_sentences_about_masks_and_values(tmp_path: Path) -> None:
 
 
 def test_an_ignored_class_cannot_be_mixed() -> None:
-    data = {
+    data: dict[str, Any] = {
         "dataset": {"kind": "shapes", "mixup_alpha": 0.2},
         "objective": {"kind": "classification", "ignore_index": 1},
     }
@@ -113,7 +113,7 @@ def test_who_names_no_task_means_the_one_that_goes_with_the_data(tmp_path: Path)
     ):
         path = {} if kind in ("moons", "ranked") else {"path": str(tmp_path)}
         columns = {"query_column": "q"} if kind == "ranking" else {}
-        data = {"dataset": {"kind": kind, **path, **columns, **more}}
+        data: dict[str, Any] = {"dataset": {"kind": kind, **path, **columns, **more}}
         found[kind, *more.values()] = parse_config(data, paths=False).objective.kind
     assert found == {
         ("segmentation",): "segmentation",

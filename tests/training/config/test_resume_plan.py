@@ -14,19 +14,15 @@ from training.config.describe import describe
 from training.config.diff import Change, diff
 from training.config.fields import Section
 from training.config.rules.effects import effect_of
-from training.config.rules.resume_plan import ResumePlan, keeps_run, make_plan, plan_branch
 from training.config.run import SECTIONS, alternatives
+from training.runs.records.forms import Manifest, TrainedData
+from training.runs.resume_plan import ResumePlan, keeps_run, make_plan, plan_branch
 
-MANIFEST: dict[str, Any] = {
-    "step": 16,
-    "epoch": 2,
-    "averaged": False,
-    "data": {"fingerprint": "f", "training_samples": 240},
-}
+MANIFEST = Manifest(step=16, epoch=2, config={}, data=TrainedData(fingerprint="f", training_samples=240))
 
 
 def sheet(*overrides: str, before: tuple[str, ...] = (), **facts: Any) -> ResumePlan:
-    return plan_branch(tiny(*before), tiny(*before, *overrides), MANIFEST | facts)
+    return plan_branch(tiny(*before), tiny(*before, *overrides), MANIFEST.model_copy(update=facts))
 
 
 def test_without_a_change_everything_but_the_records_is_restored() -> None:
@@ -97,7 +93,9 @@ def test_batches_of_one_are_the_same_windows_unless_a_single_sample_is_left(
     samples: int | None, continues: bool
 ) -> None:
     """225 = 7 * 32 + 1: the last sample joins the window before it, but with batches of one it gets its own."""
-    finer = sheet("loop.batch_size=1", "loop.accumulation=32", data={"training_samples": samples})
+    finer = sheet(
+        "loop.batch_size=1", "loop.accumulation=32", data=TrainedData(fingerprint="f", training_samples=samples)
+    )
     assert finer.continues == continues
 
 
@@ -206,7 +204,7 @@ def test_every_setting_is_classified(path: str) -> None:
 
 
 def test_the_sheet_needs_no_torch() -> None:
-    code = "import sys, training.config.rules.resume_plan; sys.exit('torch' in sys.modules)"
+    code = "import sys, training.runs.resume_plan; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from training.config.sections.data.dataset_section import DatasetSection
 from training.data.splits import split
 from training.engine.runs.run import start_run
 from training.errors import InputError
-from training.runs.folder import RunFolder, read_json
+from training.runs.folder import RunFolder
 from training.runs.records.evaluation import read_evaluation
 
 
@@ -126,11 +127,11 @@ def test_a_test_part_that_cannot_be_drawn_is_refused() -> None:
 
 def test_the_best_weights_are_measured_on_the_test_part_once(tmp_path: Path) -> None:
     record = start_run(tiny("dataset.samples=100", "dataset.test_fraction=0.3", "loop.epochs=2"), tmp_path)
-    assert record["status"] == "completed"
-    assert "test/accuracy" in record["metrics"]
-    kept = read_evaluation(RunFolder(Path(record["folder"])), "test")
+    assert record.status == "completed"
+    assert "test/accuracy" in record.metrics
+    kept = read_evaluation(RunFolder(Path(record.folder)), "test")
     assert kept is not None
-    assert read_json(RunFolder(Path(record["folder"])).data_file)["samples"]["test"] == 30
+    assert json.loads(RunFolder(Path(record.folder)).data_file.read_text())["samples"]["test"] == 30
 
 
 def test_an_empty_part_is_refused() -> None:

@@ -95,5 +95,5 @@ def test_a_linear_model_reaches_the_known_best_order(tmp_path: Path) -> None:
         ),
         tmp_path,
     )
-    assert record["status"] == "completed", record["reason"]
-    assert record["metrics"]["val/ndcg"] > 0.995
+    assert record.status == "completed", record.reason
+    assert record.metrics["val/ndcg"] > 0.995

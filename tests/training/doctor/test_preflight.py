@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -124,7 +125,7 @@ def test_the_column_that_nobody_chose_is_told(tmp_path: Path) -> None:
 
 def masked(tmp_path: Path, *overrides: str) -> list[Found]:
     settings = ("dataset.kind=segmentation", f"dataset.path={tmp_path / 'pairs'}", "objective.kind=segmentation")
-    data = {"model": {"kind": "unet", "depth": 1, "width": 4}, "loop": {"epochs": 1, "batch_size": 4}}
+    data: dict[str, Any] = {"model": {"kind": "unet", "depth": 1, "width": 4}, "loop": {"epochs": 1, "batch_size": 4}}
     apply_overrides(data, [*settings, *overrides])
     return preflight(parse_config(data), tmp_path / "workspace")
 
@@ -174,7 +175,7 @@ def test_what_validation_cannot_measure_is_told(
     rows = "".join(",".join(map(str, row)) + "\n" for row in content)
     (tmp_path / "t.csv").write_text("query,a,y\n" + rows, encoding="utf-8")
     kind = "ranking" if objective == "ranking" else "table"
-    data = {
+    data: dict[str, Any] = {
         "dataset": {"kind": kind, "path": str(tmp_path / "t.csv"), "split_seed": 1},
         "model": {"kind": "tabular", "hidden": [4]},
         "objective": {"kind": objective},

@@ -28,7 +28,7 @@ def state(folder: RunFolder) -> dict[str, str]:
 
 
 def trained(workspace: Path, *overrides: str) -> RunFolder:
-    return RunFolder(Path(start_run(tiny(*overrides), workspace)["folder"]))
+    return RunFolder(Path(start_run(tiny(*overrides), workspace).folder))
 
 
 def steps(folder: RunFolder) -> list[int]:

@@ -13,7 +13,8 @@ import torch
 from training.checkpoints import load_state
 from training.engine.runs.run import Hooks
 from training.events import Event, Found
-from training.runs.folder import RunFolder, read_json
+from training.runs.folder import RunFolder
+from training.runs.records.forms import StatusRecord
 from training.runs.records.manifest import MANIFEST, STATE, WEIGHTS, digest, read_manifest, seal
 
 HERE = socket.gethostname()
@@ -41,8 +42,8 @@ def findings(said: list[Event]) -> list[Found]:
     return [event for event in said if isinstance(event, Found)]
 
 
-def weights(record: dict[str, Any]) -> str:
-    return str(read_manifest(Path(record["last_checkpoint"]))["files"][WEIGHTS]["sha256"])
+def weights(record: StatusRecord) -> str:
+    return str(read_manifest(Path(str(record.last_checkpoint))).files[WEIGHTS].sha256)
 
 
 def rewrite_state(folder: RunFolder, change: Callable[[dict[str, Any]], None]) -> None:
@@ -51,6 +52,6 @@ def rewrite_state(folder: RunFolder, change: Callable[[dict[str, Any]], None]) -
     state: Any = load_state(checkpoint)
     change(state)
     torch.save(state, checkpoint / STATE)
-    manifest = read_json(checkpoint / MANIFEST)
+    manifest = json.loads((checkpoint / MANIFEST).read_text())
     manifest["files"][STATE] = {"bytes": (checkpoint / STATE).stat().st_size, "sha256": digest(checkpoint / STATE)}
     (checkpoint / MANIFEST).write_text(json.dumps(seal(manifest)))

@@ -12,7 +12,6 @@ import torch
 from tests.training.tiny import tiny, tiny_images, write_idx
 from training.checkpoints import load_state
 from training.config import RunConfig
-from training.config.rules.resume_plan import Part, plan_branch
 from training.core.batch_plan import BatchPlan
 from training.engine.assemble import assemble
 from training.engine.recovery.restore import Branch
@@ -21,15 +20,17 @@ from training.engine.session import Session
 from training.errors import CheckpointError, InputError
 from training.events import Event, Found, PhaseChanged
 from training.runs.folder import RunFolder, create_run
+from training.runs.records.forms import StatusRecord
 from training.runs.records.history import read_history
 from training.runs.records.manifest import WEIGHTS, verify
 from training.runs.records.series import read_series
+from training.runs.resume_plan import Part, plan_branch
 
 
 @pytest.fixture(scope="module")
 def parent(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """A completed run of 24 steps with checkpoints at 16, 20 and 24."""
-    return RunFolder(Path(start_run(tiny(), tmp_path_factory.mktemp("parent"))["folder"]))
+    return RunFolder(Path(start_run(tiny(), tmp_path_factory.mktemp("parent")).folder))
 
 
 @pytest.mark.parametrize("override", ["optimizer.decay_bias_and_norm=true", "optimizer.amsgrad=true"])
@@ -38,8 +39,8 @@ def test_optimizer_state_that_does_not_fit_is_left_out_and_said(
 ) -> None:
     said: list[Event] = []
     record = branch_run(parent.checkpoints / "step-00000016", tiny(override), tmp_path, Hooks(watch=said.append))
-    assert record["status"] == "completed"
-    assert record["step"] == 24
+    assert record.status == "completed"
+    assert record.step == 24
     [finding] = [event for event in said if isinstance(event, Found)]
     assert "moments" not in finding.title
     assert "Not restored: AdamW's moments and step counts, because optimizer." in finding.advice
@@ -57,8 +58,10 @@ def test_a_branch_beyond_its_own_end_is_refused_and_leaves_nothing(
 def test_the_best_of_a_branch_is_one_of_its_own_checkpoints(parent: RunFolder, tmp_path: Path) -> None:
     changed = tiny("loop.epochs=4", "optimizer.lr=1e-9", "schedule.kind=constant")  # nothing gets better any more
     record = branch_run(parent.checkpoints / "step-00000024", changed, tmp_path)
-    assert record["best"]["step"] == 32
-    assert Path(record["best"]["checkpoint"]).parent.parent == Path(record["folder"])
+    assert record.best is not None
+    assert record.best.step == 32
+    assert record.best is not None
+    assert Path(str(record.best.checkpoint)).parent.parent == Path(record.folder)
 
 
 def test_a_skipped_first_step_keeps_the_branched_batch_norm_statistics(tmp_path: Path) -> None:
@@ -71,7 +74,7 @@ def test_a_skipped_first_step_keeps_the_branched_batch_norm_statistics(tmp_path:
         "loop.ema_decay=none",
         "schedule.warmup_steps=0",
     )
-    parent = RunFolder(Path(start_run(config, tmp_path)["folder"]))
+    parent = RunFolder(Path(start_run(config, tmp_path).folder))
     checkpoint = max(parent.checkpoints.iterdir())
     longer = config.model_copy(update={"loop": config.loop.model_copy(update={"epochs": 2})})
     session = assemble(longer, lambda text, fraction: None)
@@ -85,7 +88,7 @@ def test_a_skipped_first_step_keeps_the_branched_batch_norm_statistics(tmp_path:
 
 def test_the_loss_scale_of_fp16_goes_over_to_a_branch(tmp_path: Path) -> None:
     config = tiny("precision.compute=fp16", "loop.epochs=1")
-    parent = RunFolder(Path(start_run(config, tmp_path)["folder"]))
+    parent = RunFolder(Path(start_run(config, tmp_path).folder))
     checkpoint = parent.checkpoints / "step-00000008"
     longer = tiny("precision.compute=fp16")
     session = assemble(longer, lambda text, fraction: None)
@@ -102,13 +105,13 @@ SGD = ("optimizer.kind=sgd", "optimizer.nesterov=false")
 @pytest.fixture(scope="module")
 def rich(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """A run of 24 steps whose checkpoints hold everything that a checkpoint can hold."""
-    return RunFolder(Path(start_run(tiny(*RICH), tmp_path_factory.mktemp("rich"))["folder"]))
+    return RunFolder(Path(start_run(tiny(*RICH), tmp_path_factory.mktemp("rich")).folder))
 
 
 @pytest.fixture(scope="module")
 def sgd(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """A run of 24 steps with SGD under one-cycle."""
-    return RunFolder(Path(start_run(tiny(*SGD), tmp_path_factory.mktemp("sgd"))["folder"]))
+    return RunFolder(Path(start_run(tiny(*SGD), tmp_path_factory.mktemp("sgd")).folder))
 
 
 def really_restored(session: Session, fresh: Any, state: Any) -> set[Part]:
@@ -212,7 +215,7 @@ def compare_with_sheet(parent: RunFolder, before: RunConfig, after: RunConfig, w
 def test_data_that_turns_out_to_differ_takes_the_place_away_and_says_so(tmp_path: Path) -> None:
     data = write_idx(tmp_path / "data")
     config = tiny_images(data)
-    parent = RunFolder(Path(start_run(config, tmp_path)["folder"]))
+    parent = RunFolder(Path(start_run(config, tmp_path).folder))
     checkpoint = parent.checkpoints / "step-00000004"
     other = write_idx(tmp_path / "other", samples=200)
     changed = config.model_copy(update={"dataset": config.dataset.model_copy(update={"path": str(other)})})
@@ -222,9 +225,9 @@ def test_data_that_turns_out_to_differ_takes_the_place_away_and_says_so(tmp_path
     assert "the content of the data differs" in told.advice
     assert warned.level == "warning"
     assert "begins at step 0" in warned.title
-    assert read_series(RunFolder(Path(record["folder"])).series_file)["step"][0] == 1
+    assert read_series(RunFolder(Path(record.folder)).series_file)["step"][0] == 1
     # After the last step the same data would leave nothing to do, so other data is what is meant.
-    assert branch_run(parent.checkpoints / "step-00000012", changed, tmp_path)["status"] == "completed"
+    assert branch_run(parent.checkpoints / "step-00000012", changed, tmp_path).status == "completed"
     (tmp_path / "data").rename(tmp_path / "moved")
     same = config.model_copy(update={"dataset": config.dataset.model_copy(update={"path": str(tmp_path / "moved")})})
     with pytest.raises(InputError, match="step 12"):
@@ -234,12 +237,12 @@ def test_data_that_turns_out_to_differ_takes_the_place_away_and_says_so(tmp_path
 def test_a_branch_that_changes_only_the_length_is_the_longer_run(tmp_path: Path) -> None:
     """Under a schedule that does not know the length: weights, optimizer and dropout's random numbers all go over."""
     constant = ("schedule.kind=constant", "optimizer.weight_decay=0.02")
-    short = RunFolder(Path(start_run(tiny(*constant), tmp_path)["folder"]))
+    short = RunFolder(Path(start_run(tiny(*constant), tmp_path).folder))
     longer = tiny(*constant, "loop.epochs=5")
     branch = branch_run(short.checkpoints / "step-00000020", longer, tmp_path)
     whole = start_run(longer, tmp_path)
-    assert branch["step"] == whole["step"] == 40
-    files = [verify(Path(record["last_checkpoint"]))["files"] for record in (branch, whole)]
+    assert branch.step == whole.step == 40
+    files = [verify(Path(str(record.last_checkpoint))).files for record in (branch, whole)]
     assert files[0][WEIGHTS] == files[1][WEIGHTS]
 
 
@@ -256,10 +259,10 @@ def test_a_branch_cut_off_before_its_first_checkpoint_goes_on_from_its_parents(
     whole = branch_run(parent.checkpoints / "step-00000016", changed, tmp_path)
     cut = cut_off(parent, changed, tmp_path)
     resumed = resume_run(str(cut.path), tmp_path)
-    assert resumed["status"] == "completed"
-    assert resumed["metrics"] == whole["metrics"]
+    assert resumed.status == "completed"
+    assert resumed.metrics == whole.metrics
     assert digests_of(resumed) == digests_of(whole)
-    folders = [RunFolder(Path(record["folder"])) for record in (resumed, whole)]
+    folders = [RunFolder(Path(record.folder)) for record in (resumed, whole)]
     assert read_series(folders[0].series_file).tobytes() == read_series(folders[1].series_file).tobytes()
     there, here = (read_history(folder.events_file) for folder in folders)
     assert [item.step for item in there.validations] == [item.step for item in here.validations]
@@ -267,7 +270,7 @@ def test_a_branch_cut_off_before_its_first_checkpoint_goes_on_from_its_parents(
 
 
 def test_a_branch_without_a_checkpoint_is_refused_when_its_parents_is_gone(tmp_path: Path) -> None:
-    parent = RunFolder(Path(start_run(tiny(), tmp_path)["folder"]))
+    parent = RunFolder(Path(start_run(tiny(), tmp_path).folder))
     cut = cut_off(parent, tiny("loop.epochs=4"), tmp_path)
     shutil.rmtree(parent.path)
     with pytest.raises(CheckpointError, match=r"step-00000016, is gone; make a new branch"):
@@ -286,12 +289,12 @@ def cut_off(parent: RunFolder, config: RunConfig, workspace: Path) -> RunFolder:
 
     hooks.watch = watch
     record = branch_run(parent.checkpoints / "step-00000016", config, workspace, hooks)
-    folder = RunFolder(Path(record["folder"]))
-    assert record["status"] == "stopped"
+    folder = RunFolder(Path(record.folder))
+    assert record.status == "stopped"
     assert not list(folder.checkpoints.iterdir())
     return folder
 
 
-def digests_of(record: dict[str, Any]) -> dict[str, Any]:
-    files: dict[str, Any] = verify(Path(record["last_checkpoint"]))["files"]
+def digests_of(record: StatusRecord) -> dict[str, Any]:
+    files: dict[str, Any] = verify(Path(str(record.last_checkpoint))).files
     return files

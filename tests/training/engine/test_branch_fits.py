@@ -16,7 +16,6 @@ from training.checkpoints import load_state
 from training.checkpoints.load import load_weights
 from training.config import RunConfig, parse_config
 from training.config.consent import agree
-from training.config.rules.resume_plan import plan_branch
 from training.config.run import alternatives
 from training.engine.assemble import assemble
 from training.engine.recovery.restore import Branch
@@ -27,10 +26,12 @@ from training.errors import CheckpointError
 from training.facts import DataFacts
 from training.models import make_model
 from training.runs.folder import RunFolder, create_run
+from training.runs.records.forms import Manifest, TrainedData
 from training.runs.records.manifest import verify
+from training.runs.resume_plan import plan_branch
 
 Section = dict[str, Any]
-MANIFEST: Section = {"step": 1, "epoch": 0, "data": {}}
+MANIFEST = Manifest(step=1, epoch=0, config={}, data=TrainedData(fingerprint="", mean=[0.5], std=[0.2]))
 PICTURES = DataFacts("image", (3, 16, 16), "class", ("a", "b", "c"))
 TOKENS = DataFacts("tokens", (8,), "tokens", tuple("abcde"))
 ROWS = DataFacts("vector", (3,), "class", ("a", "b"), columns=("x", "y", "z"), categories=(0, 0, 9))
@@ -155,7 +156,7 @@ def test_what_is_refused_does_not_fit_and_leaves_nothing(case: str, tmp_path: Pa
         "model.dropout": run(dataset, model | {"dropout": 0.5}, task),
         "objective.kind": run(dataset, model, {"kind": "binary"}),
     }[case]
-    parent = RunFolder(Path(start_run(before, tmp_path)["folder"]))
+    parent = RunFolder(Path(start_run(before, tmp_path).folder))
     checkpoint = parent.checkpoints / "step-00000002"
     with pytest.raises(CheckpointError, match=f"the weights belong to another .* because {case} "):
         branch_run(checkpoint, after, tmp_path / "beside")
@@ -170,7 +171,7 @@ def test_images_varied_otherwise_go_on_where_the_checkpoint_stands(tmp_path: Pat
     plateau = ("schedule.kind=plateau", "schedule.patience=0", "schedule.warmup_steps=0")
     before = tiny_images(images, *plateau)
     after = tiny_images(images, *plateau, "dataset.erasing=0.3", "dataset.brightness=0.2", "dataset.cutmix_alpha=1.0")
-    parent = RunFolder(Path(start_run(before, tmp_path)["folder"]))
+    parent = RunFolder(Path(start_run(before, tmp_path).folder))
     checkpoint = parent.checkpoints / "step-00000008"
     manifest, state = verify(checkpoint), load_state(checkpoint)
     assert state["plateau"]
@@ -182,18 +183,17 @@ def test_images_varied_otherwise_go_on_where_the_checkpoint_stands(tmp_path: Pat
     assert branch.sheet == said
     assert session.progress.step == 8
     assert session.training_state()["plateau"] == state["plateau"]
-    assert branch_run(checkpoint, after, tmp_path)["step"] == 12
+    assert branch_run(checkpoint, after, tmp_path).step == 12
 
 
 def test_only_images_keep_the_spread_that_weights_know() -> None:
     """Of numbers and text no weights know one: applied to them as to images, it would divide them by 255 as well."""
     model = {"kind": "user_file", "path": "net.py", "weights": "w.pth"}
-    data: Section = {"data": {"mean": [0.5], "std": [0.2]}}
     points, images = (
         parse_config({"dataset": {"kind": kind}, "model": model}, paths=False) for kind in ("moons", "shapes")
     )
-    assert read_normalization(points, data) is None
-    assert read_normalization(images, data) == ((0.5,), (0.2,))
+    assert read_normalization(points, MANIFEST) is None
+    assert read_normalization(images, MANIFEST) == ((0.5,), (0.2,))
 
 
 def test_a_network_of_ones_own_over_points_goes_on_from_known_weights_to_the_same_bits(tmp_path: Path) -> None:
@@ -207,4 +207,4 @@ def test_a_network_of_ones_own_over_points_goes_on_from_known_weights_to_the_sam
     model = {"kind": "user_file", "path": str(tmp_path / "net.py"), "trusted": digest}
     points, task = {"kind": "moons", "samples": 200, "noise": 0.3}, {"kind": "classification"}
     first = start_run(run(points, model, task), tmp_path)
-    train_and_resume(run(points, model | {"weights": first["last_checkpoint"]}, task), tmp_path / "again", step=4)
+    train_and_resume(run(points, model | {"weights": first.last_checkpoint}, task), tmp_path / "again", step=4)

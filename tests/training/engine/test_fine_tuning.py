@@ -78,7 +78,7 @@ def test_first_the_head_then_all(optimizer: str, step: int, images: Path, tmp_pa
 
 def test_the_first_stages_alone(images: Path, tmp_path: Path) -> None:
     config = normed(images, "optimizer.freeze=stages", "optimizer.freeze_stages=3", "loop.epochs=1")
-    run = Path(start_run(config, tmp_path)["folder"])
+    run = Path(start_run(config, tmp_path).folder)
     moved = changed(weights(run, 1), weights(run, 4))
     assert not any(int(name.split(".")[0]) < 9 for name in moved)
     assert {"9.weight", "11.running_var", "26.weight"} <= moved
@@ -137,9 +137,9 @@ def test_a_stages_step_is_as_much_smaller_as_its_rate() -> None:
 
 def test_a_branch_that_trains_all_begins_with_the_heads_weights(images: Path, tmp_path: Path) -> None:
     first = start_run(normed(images, "optimizer.freeze=all_but_head", "loop.epochs=1"), tmp_path)
-    checkpoint = Path(first["last_checkpoint"])
+    checkpoint = Path(str(first.last_checkpoint))
     second = branch_run(checkpoint, normed(images, "loop.epochs=2"), tmp_path)
-    assert second["status"] == "completed", second["reason"]
-    events = RunFolder(Path(second["folder"])).events_file.read_text()
+    assert second.status == "completed", second.reason
+    events = RunFolder(Path(second.folder)).events_file.read_text()
     assert "because optimizer.freeze groups the weights otherwise" in events
-    assert "2.weight" in changed(load_file(checkpoint / "model.safetensors"), weights(Path(second["folder"]), 8))
+    assert "2.weight" in changed(load_file(checkpoint / "model.safetensors"), weights(Path(second.folder), 8))

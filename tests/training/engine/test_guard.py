@@ -141,7 +141,7 @@ def outermost(monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def run(workspace: Path, *overrides: str) -> tuple[RunFolder, History]:
-    folder = RunFolder(Path(start_run(tiny("model.dropout=0.0", *overrides), workspace)["folder"]))
+    folder = RunFolder(Path(start_run(tiny("model.dropout=0.0", *overrides), workspace).folder))
     return folder, read_history(folder.events_file)
 
 

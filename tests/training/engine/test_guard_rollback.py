@@ -59,7 +59,7 @@ def fast_rates_fail(session: Session) -> bool:
 
 def train(workspace: Path, monkeypatch: pytest.MonkeyPatch, poisoned: Poisoned, *overrides: str) -> RunFolder:
     monkeypatch.setattr(fit, "train_step", poisoning(poisoned))
-    return RunFolder(Path(start_run(tiny(*ROLL_BACK, *overrides), workspace)["folder"]))
+    return RunFolder(Path(start_run(tiny(*ROLL_BACK, *overrides), workspace).folder))
 
 
 def content(folder: RunFolder) -> tuple[bytes, dict[str, Tensor], dict[str, Any]]:
@@ -128,7 +128,7 @@ def test_a_checkpoint_a_person_asked_for_is_no_place_to_go_back_to(
         return fast_rates_fail(session)
 
     monkeypatch.setattr(fit, "train_step", poisoning(save_in_between))
-    folder = RunFolder(Path(start_run(tiny(*ROLL_BACK), tmp_path, hooks)["folder"]))
+    folder = RunFolder(Path(start_run(tiny(*ROLL_BACK), tmp_path, hooks).folder))
     saved = [line for line in folder.events_file.read_text().splitlines() if "step-00000013" in line]
     assert len(saved) == 3  # once in each stretch
     left, right = content(folder), content(usual)
@@ -145,7 +145,7 @@ def test_an_endless_row_ends_at_exactly_its_step(
     folder = train(tmp_path, monkeypatch, lambda session: 8 <= session.progress.step < 14, "loop.after_skips=stop")
     final = read_history(folder.events_file).final
     assert isinstance(final, Failed)
-    assert final.step == folder.status()["step"] == len(read_series(folder.series_file)) == 13
+    assert final.step == folder.status().step == len(read_series(folder.series_file)) == 13
     assert "5 steps in a row, up to step 13" in final.reason
     assert final.fix == {"schedule.max_lr": 1e-3}
 
@@ -201,10 +201,10 @@ def test_a_stop_right_after_a_row_is_a_stop_where_the_run_went_back_to(
 
     monkeypatch.setattr(fit, "train_step", poisoning(stop_in_time))
     record = start_run(tiny(*ROLL_BACK), tmp_path, Hooks(control=control))
-    assert (record["status"], record["step"]) == ("stopped", 12)
+    assert (record.status, record.step) == ("stopped", 12)
     monkeypatch.setattr(fit, "train_step", poisoning(fast_rates_fail))
-    assert resume_run(record["folder"], tmp_path)["status"] == "completed"
-    assert_same_run(RunFolder(Path(record["folder"])), usual)
+    assert resume_run(record.folder, tmp_path).status == "completed"
+    assert_same_run(RunFolder(Path(record.folder)), usual)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_a_branch_keeps_the_lowered_rate_unless_it_has_its_own(
     parent = train(tmp_path, monkeypatch, fast_rates_fail)
     monkeypatch.setattr(fit, "train_step", train_step)
     changes = [change] if "epochs" in change else [change, "loop.epochs=4"]
-    branch = RunFolder(Path(resume_run(str(parent.path), tmp_path, changes)["folder"]))
+    branch = RunFolder(Path(resume_run(str(parent.path), tmp_path, changes).folder))
     progress = content(branch)[2]
     assert (progress["roll_backs"], progress["rate_factor"]) == (0, factor)
     assert [item.title for item in read_history(branch.events_file).findings if "had lowered" in item.title]
@@ -281,5 +281,5 @@ def test_killed_after_going_back_it_is_still_the_same_run(
 ) -> None:
     usual = train(tmp_path, monkeypatch, fast_rates_fail)
     [path] = (killed / place / "runs").iterdir()
-    assert resume_run(str(path), killed / place)["status"] == "completed"
+    assert resume_run(str(path), killed / place).status == "completed"
     assert_same_run(RunFolder(path), usual)

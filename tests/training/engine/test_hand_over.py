@@ -40,7 +40,7 @@ def whole(images: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 def begun(images: Path, at: Path) -> RunFolder:
     """A run stopped after its first epoch, with data of its own beside the workspace: at/data and at/work/runs/..."""
     shutil.copytree(images, at / "data")
-    return RunFolder(Path(start_run(tiny_images(at / "data"), at / "work", stopping())["folder"]))
+    return RunFolder(Path(start_run(tiny_images(at / "data"), at / "work", stopping()).folder))
 
 
 def test_a_copied_run_is_the_same_run_with_its_data_somewhere_else(images: Path, whole: str, tmp_path: Path) -> None:
@@ -48,16 +48,17 @@ def test_a_copied_run_is_the_same_run_with_its_data_somewhere_else(images: Path,
     config = folder.config_file.read_bytes()
     moved = carry(folder, tmp_path / "new" / folder.id)
     record = moved.status()
-    assert Path(record["last_checkpoint"]).parent == Path(record["best"]["checkpoint"]).parent == moved.checkpoints
-    assert Path(record["last_checkpoint"]).is_dir()
+    assert record.best is not None
+    assert Path(str(record.last_checkpoint)).parent == Path(str(record.best.checkpoint)).parent == moved.checkpoints
+    assert Path(str(record.last_checkpoint)).is_dir()
     (tmp_path / "old" / "data").rename(tmp_path / "elsewhere")
     with pytest.raises(InputError, match=r"--set dataset\.path"):
         resume_run(str(moved.path), tmp_path)
     stopped = resume_run(str(moved.path), tmp_path, [f"dataset.path={tmp_path / 'elsewhere'}"], stopping(at=8))
-    assert (stopped["run"], stopped["status"], stopped["step"]) == (moved.id, "stopped", 8)
+    assert (stopped.run, stopped.status, stopped.step) == (moved.id, "stopped", 8)
     assert moved.config_file.read_bytes() == config
     record = resume_run(str(moved.path), tmp_path)  # told once is enough
-    assert record["status"] == "completed"
+    assert record.status == "completed"
     assert weights(record) == whole
     assert [event.changes for event in read_history(moved.events_file).attempts][1][0].startswith("dataset.path: ")
 
@@ -68,7 +69,7 @@ def test_a_relative_path_means_the_working_folder(
     folder = begun(images, tmp_path / "old")
     (tmp_path / "old" / "data").rename(tmp_path / "elsewhere")
     monkeypatch.chdir(tmp_path)
-    assert resume_run(str(folder.path), tmp_path, ["dataset.path=elsewhere"])["run"] == folder.id
+    assert resume_run(str(folder.path), tmp_path, ["dataset.path=elsewhere"]).run == folder.id
     assert read_json(folder.path / PLACES) == {HERE: {"dataset.path": str(tmp_path / "elsewhere")}}
 
 
@@ -76,9 +77,9 @@ def test_a_relative_path_means_the_working_folder(
 def test_relative_paths_of_a_branch_mean_the_working_folder(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chosen = Path(start_run(tiny(SHORT), tmp_path)["last_checkpoint"])
+    chosen = Path(str(start_run(tiny(SHORT), tmp_path).last_checkpoint))
     parent = start_run(tiny(SHORT), tmp_path)
-    checkpoint = Path(parent["last_checkpoint"])
+    checkpoint = Path(str(parent.last_checkpoint))
     monkeypatch.chdir(chosen.parent)
     if way == "before the first checkpoint":
         shutil.rmtree(checkpoint.parent)
@@ -86,13 +87,13 @@ def test_relative_paths_of_a_branch_mean_the_working_folder(
     if way == "branch":
         branch = branch_run(checkpoint, tiny(*wanted), tmp_path)
     else:
-        branch = resume_run(parent["run"], tmp_path, wanted)
-    assert branch["run"] != parent["run"]
-    objective = RunFolder(Path(branch["folder"])).config().objective
+        branch = resume_run(parent.run, tmp_path, wanted)
+    assert branch.run != parent.run
+    objective = RunFolder(Path(branch.folder)).config().objective
     assert getattr(objective, "teacher", None) == str(chosen)
     monkeypatch.chdir(tmp_path)
-    resumed = resume_run(branch["folder"], tmp_path)
-    assert (resumed["run"], resumed["status"]) == (branch["run"], "completed")
+    resumed = resume_run(branch.folder, tmp_path)
+    assert (resumed.run, resumed.status) == (branch.run, "completed")
 
 
 def test_paths_that_nobody_typed_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,10 +108,10 @@ def test_paths_that_nobody_typed_are_left_alone(tmp_path: Path, monkeypatch: pyt
     )
     (tmp_path / "link").unlink()
     (tmp_path / "link").symlink_to(tmp_path / "second")
-    intent = intend_resume(record["run"], tmp_path, ["checkpoints.keep_last=7"])
+    intent = intend_resume(record.run, tmp_path, ["checkpoints.keep_last=7"])
     assert intent.same_run
     assert [change.path for change in intent.changed] == ["checkpoints.keep_last"]
-    same = intend_resume(record["run"], tmp_path, [f"objective.teacher={teacher}"])
+    same = intend_resume(record.run, tmp_path, [f"objective.teacher={teacher}"])
     assert not same.changed
 
 
@@ -118,8 +119,8 @@ def test_data_that_moved_together_with_the_run_is_found(images: Path, whole: str
     folder = begun(images, tmp_path / "old")
     (tmp_path / "old").rename(tmp_path / "new")
     stopped = resume_run(str(tmp_path / "new" / "work" / "runs" / folder.id), tmp_path, hooks=stopping(at=8))
-    record = resume_run(stopped["folder"], tmp_path)
-    assert record["status"] == "completed"
+    record = resume_run(stopped.folder, tmp_path)
+    assert record.status == "completed"
     assert weights(record) == whole
 
 
@@ -129,10 +130,10 @@ def test_a_run_from_windows_finds_its_data_beside_it(images: Path, tmp_path: Pat
     here = str(tmp_path / "old")
     text = folder.config_file.read_text()
     folder.config_file.write_text(text.replace(f'"{here}/data"', f"'{windows / 'data'}'"))
-    status = folder.status() | {"folder": str(windows / "work" / "runs" / folder.id)}
+    status = folder.status().model_copy(update={"folder": str(windows / "work" / "runs" / folder.id)})
     folder.write_status(status)
     assert intend_resume(str(folder.path), tmp_path).before.dataset.path == str(tmp_path / "old" / "data")  # type: ignore[union-attr]
-    assert resume_run(str(folder.path), tmp_path)["status"] == "completed"
+    assert resume_run(str(folder.path), tmp_path).status == "completed"
 
 
 def test_other_data_is_refused_and_not_remembered(images: Path, tmp_path: Path) -> None:
@@ -141,13 +142,13 @@ def test_other_data_is_refused_and_not_remembered(images: Path, tmp_path: Path) 
     with pytest.raises(InputError, match="not the one this run was trained on"):
         resume_run(str(folder.path), tmp_path, [f"dataset.path={other}"])
     assert not (folder.path / PLACES).exists()
-    assert resume_run(str(folder.path), tmp_path)["status"] == "completed"
+    assert resume_run(str(folder.path), tmp_path).status == "completed"
 
 
 def test_a_broken_record_of_places_does_no_harm(images: Path, tmp_path: Path) -> None:
     folder = begun(images, tmp_path / "old")
     (folder.path / PLACES).write_text("[")
-    assert resume_run(str(folder.path), tmp_path)["status"] == "completed"
+    assert resume_run(str(folder.path), tmp_path).status == "completed"
 
 
 def test_what_was_said_on_another_machine_holds_there_only(images: Path, tmp_path: Path) -> None:
@@ -165,6 +166,7 @@ def test_a_branch_of_a_moved_run_knows_where_the_data_is(images: Path, tmp_path:
     (tmp_path / "old" / "data").rename(tmp_path / "elsewhere")
     changes = [f"dataset.path={tmp_path / 'elsewhere'}", "loop.epochs=4", "schedule.kind=constant"]
     record = resume_run(str(folder.path), tmp_path, changes)
-    assert record["parent"]["run"] == folder.id
-    assert RunFolder(Path(record["folder"])).config().dataset.path == str(tmp_path / "elsewhere")  # type: ignore[union-attr]
-    assert len(read_history(RunFolder(Path(record["folder"])).events_file).epochs) == 4
+    assert record.parent is not None
+    assert record.parent.run == folder.id
+    assert RunFolder(Path(record.folder)).config().dataset.path == str(tmp_path / "elsewhere")  # type: ignore[union-attr]
+    assert len(read_history(RunFolder(Path(record.folder)).events_file).epochs) == 4

@@ -36,7 +36,7 @@ def begun_elsewhere(config: RunConfig, workspace: Path, monkeypatch: pytest.Monk
         if "device_type" in facts:  # its device computes as the processor does, so that bits can be compared
             for module in (run, assemble, attempt):
                 there.setattr(module, "choose_device", lambda name: torch.device("cpu"))
-        return RunFolder(Path(start_run(config, workspace, stopping(at=8))["folder"]))
+        return RunFolder(Path(start_run(config, workspace, stopping(at=8)).folder))
 
 
 GPU = {
@@ -55,7 +55,7 @@ def test_a_run_from_a_gpu_goes_on_on_the_processor_and_says_what_that_means(
     folder = begun_elsewhere(tiny(f"precision.device={name}"), tmp_path, monkeypatch, **GPU)
     said: list[Event] = []
     record = resume_run(str(folder.path), tmp_path, hooks=listening(said))
-    assert (record["run"], record["status"]) == (folder.id, "completed")
+    assert (record.run, record.status) == (folder.id, "completed")
     differs = next(item for item in findings(said) if "not to the bit" in item.title)
     assert differs.level == "warning"
     assert "kind of device cuda → cpu" in differs.advice
@@ -77,8 +77,8 @@ def test_a_device_chosen_for_this_machine_is_kept_and_one_it_lacks_is_refused(
         resume_run(str(folder.path), tmp_path, ["precision.device=cuda:3"])
     stopped = resume_run(str(folder.path), tmp_path, ["precision.device=cpu"], stopping(at=16))
     said: list[Event] = []
-    assert stopped["run"] == folder.id
-    assert resume_run(str(folder.path), tmp_path, hooks=listening(said))["status"] == "completed"
+    assert stopped.run == folder.id
+    assert resume_run(str(folder.path), tmp_path, hooks=listening(said)).status == "completed"
     assert findings(said) == []  # the attempt before was here already
 
 
@@ -127,7 +127,7 @@ def test_other_surroundings_are_told_by_what_they_mean(
     folder = begun_elsewhere(config, tmp_path, monkeypatch, **facts)
     said: list[Event] = []
     record = resume_run(str(folder.path), tmp_path, overrides, listening(said))
-    assert (record["run"], record["status"]) == (folder.id, "completed")
+    assert (record.run, record.status) == (folder.id, "completed")
     [finding] = findings(said)
     assert finding.level == level
     assert words in finding.advice
@@ -137,7 +137,7 @@ def test_other_surroundings_are_told_by_what_they_mean(
 def test_the_same_surroundings_need_no_word(tmp_path: Path) -> None:
     stopped = start_run(tiny(), tmp_path, stopping(at=8))
     said: list[Event] = []
-    resume_run(stopped["folder"], tmp_path, hooks=listening(said))
+    resume_run(stopped.folder, tmp_path, hooks=listening(said))
     assert findings(said) == []
 
 
@@ -146,7 +146,7 @@ def test_a_run_keeps_its_threads_and_says_when_the_machine_is_smaller(
 ) -> None:
     with monkeypatch.context() as there:
         there.setattr(assemble, "choose_threads", lambda *_: 3)
-        folder = RunFolder(Path(start_run(tiny(), tmp_path, stopping(at=8))["folder"]))
+        folder = RunFolder(Path(start_run(tiny(), tmp_path, stopping(at=8)).folder))
     monkeypatch.setattr(environment, "core_count", lambda: 2)
     said: list[Event] = []
     resume_run(str(folder.path), tmp_path, hooks=stopping(said, at=16))
@@ -162,7 +162,7 @@ def test_a_run_keeps_its_threads_and_says_when_the_machine_is_smaller(
 @pytest.mark.parametrize("form", ["fused", "capturable foreach"])
 def test_a_checkpoint_from_gpus_loads_on_the_processor_and_keeps_what_is_theirs(tmp_path: Path, form: str) -> None:
     whole = start_run(tiny(), tmp_path)
-    folder = RunFolder(Path(start_run(tiny(), tmp_path, stopping(at=8))["folder"]))
+    folder = RunFolder(Path(start_run(tiny(), tmp_path, stopping(at=8)).folder))
     generators = [torch.arange(16, dtype=torch.uint8), torch.arange(16, 32, dtype=torch.uint8)]
 
     def change(state: dict[str, Any]) -> None:
@@ -175,13 +175,13 @@ def test_a_checkpoint_from_gpus_loads_on_the_processor_and_keeps_what_is_theirs(
 
     rewrite_state(folder, change)
     record = resume_run(str(folder.path), tmp_path)
-    assert record["status"] == "completed"
-    kept = load_state(Path(record["last_checkpoint"]))["rng"]["cuda"]
+    assert record.status == "completed"
+    kept = load_state(Path(str(record.last_checkpoint)))["rng"]["cuda"]
     assert all(torch.equal(one, other) for one, other in zip(kept, generators, strict=True))
     if form == "fused":  # what computes is the same as here, so every bit is
         assert weights(record) == weights(whole)
-    branch = branch_run(Path(record["last_checkpoint"]), tiny("loop.epochs=4", "precision.compute=fp16"), tmp_path)
-    assert branch["status"] == "completed"
+    branch = branch_run(Path(str(record.last_checkpoint)), tiny("loop.epochs=4", "precision.compute=fp16"), tmp_path)
+    assert branch.status == "completed"
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -189,15 +189,15 @@ def test_a_checkpoint_from_gpus_loads_on_the_processor_and_keeps_what_is_theirs(
 @pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
 def test_to_the_processor_and_back_to_the_gpu(tmp_path: Path, optimizer: str, compute: str) -> None:
     choice = (f"optimizer.kind={optimizer}", f"precision.compute={compute}", "loop.ema_decay=0.9", "loop.epochs=4")
-    folder = RunFolder(Path(start_run(tiny(*choice, "precision.device=cuda"), tmp_path, stopping(at=8))["folder"]))
+    folder = RunFolder(Path(start_run(tiny(*choice, "precision.device=cuda"), tmp_path, stopping(at=8)).folder))
     said: list[Event] = []
     resume_run(str(folder.path), tmp_path, ["precision.device=cpu"], stopping(said, at=16))
     assert any("kind of device cuda → cpu" in item.advice for item in findings(said))
     generators = [load_state(path)["rng"]["cuda"] for path in sorted(folder.checkpoints.iterdir())]
     assert all(len(states) == torch.cuda.device_count() for states in generators)
     record = resume_run(str(folder.path), tmp_path, ["precision.device=cuda"])
-    assert (record["run"], record["status"], record["step"]) == (folder.id, "completed", 32)
-    assert record["skipped_steps"] == 0 or compute == "fp16"
+    assert (record.run, record.status, record.step) == (folder.id, "completed", 32)
+    assert record.skipped_steps == 0 or compute == "fp16"
     devices = [event.environment.device_type for event in read_history(folder.events_file).attempts]
     assert devices == ["cuda", "cpu", "cuda"]
 
@@ -206,7 +206,7 @@ def test_to_the_processor_and_back_to_the_gpu(tmp_path: Path, optimizer: str, co
 def test_on_the_same_gpu_nothing_differs(tmp_path: Path) -> None:
     config = tiny("precision.device=cuda", "deterministic=true")
     whole = start_run(config, tmp_path)
-    folder = RunFolder(Path(start_run(config, tmp_path, stopping(at=8))["folder"]))
+    folder = RunFolder(Path(start_run(config, tmp_path, stopping(at=8)).folder))
     said: list[Event] = []
     record = resume_run(str(folder.path), tmp_path, hooks=listening(said))
     assert findings(said) == []

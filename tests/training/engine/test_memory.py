@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from training.engine.device import ran_out_of_memory
 from training.engine.runs.run import Hooks, resume_run, start_run
 from training.events import Event, Found
 from training.runs.folder import RunFolder
+from training.runs.records.forms import StatusRecord
 from training.runs.records.history import read_history
 from training.runs.records.manifest import list_checkpoints, read_manifest
 from training.runs.records.series import read_series
@@ -56,18 +56,18 @@ def install(card: Card | None, monkeypatch: pytest.MonkeyPatch, model: Any = Non
     monkeypatch.setattr(assemble, "make_model", make_model)
 
 
-def digests(record: Mapping[str, Any]) -> dict[str, str]:
+def digests(record: StatusRecord) -> dict[str, str]:
     """Weights and averaged weights of the newest checkpoint."""
-    files = read_manifest(Path(record["last_checkpoint"]))["files"]
-    return {name: facts["sha256"] for name, facts in files.items() if name.endswith(".safetensors")}
+    files = read_manifest(Path(str(record.last_checkpoint))).files
+    return {name: facts.sha256 for name, facts in files.items() if name.endswith(".safetensors")}
 
 
-def series(record: Mapping[str, Any]) -> bytes:
-    return read_series(RunFolder(Path(record["folder"])).series_file).tobytes()
+def series(record: StatusRecord) -> bytes:
+    return read_series(RunFolder(Path(record.folder)).series_file).tobytes()
 
 
-def findings(record: Mapping[str, Any]) -> list[Found]:
-    return read_history(RunFolder(Path(record["folder"])).events_file).findings
+def findings(record: StatusRecord) -> list[Found]:
+    return read_history(RunFolder(Path(record.folder)).events_file).findings
 
 
 def with_batch_norm() -> nn.Module:
@@ -150,40 +150,41 @@ def test_a_run_that_does_not_fit_ends_with_settings_that_do(
 ) -> None:
     install(Card(holds=16), monkeypatch)
     failed = start_run(tiny(), tmp_path)
-    assert failed["status"] == "failed"
-    assert failed["fix"] == {"loop.batch_size": 16, "loop.accumulation": 2}
-    assert "in step 1 with batches of 32" in failed["reason"]
-    assert "21 MB more were asked for" in failed["reason"]
-    assert "Tried to allocate 20.00 MiB" in RunFolder(Path(failed["folder"])).log_file.read_text()
-    assert "Use loop.batch_size = 16 and loop.accumulation = 2, which fits" in failed["advice"]
-    final = read_history(RunFolder(Path(failed["folder"])).events_file).final
-    assert getattr(final, "fix", None) == failed["fix"]
+    assert failed.status == "failed"
+    assert failed.fix == {"loop.batch_size": 16, "loop.accumulation": 2}
+    assert "in step 1 with batches of 32" in str(failed.reason)
+    assert "21 MB more were asked for" in str(failed.reason)
+    assert "Tried to allocate 20.00 MiB" in RunFolder(Path(failed.folder)).log_file.read_text()
+    assert "Use loop.batch_size = 16 and loop.accumulation = 2, which fits" in str(failed.advice)
+    final = read_history(RunFolder(Path(failed.folder)).events_file).final
+    assert getattr(final, "fix", None) == failed.fix
     Console().ended(failed)
-    command = f"python -m training resume {failed['folder']} --set loop.batch_size=16 --set loop.accumulation=2\n"
+    command = f"python -m training resume {failed.folder} --set loop.batch_size=16 --set loop.accumulation=2\n"
     assert capsys.readouterr().err.endswith(command)
 
     said: list[Event] = []
-    done = resume_run(failed["folder"], tmp_path, settings(failed), Hooks(watch=said.append))
-    assert done["status"] == "completed"
-    assert done["fix"] == {}
-    assert done["run"] != failed["run"]
-    assert done["parent"]["run"] == failed["run"]
+    done = resume_run(failed.folder, tmp_path, settings(failed), Hooks(watch=said.append))
+    assert done.status == "completed"
+    assert done.fix == {}
+    assert done.run != failed.run
+    assert done.parent is not None
+    assert done.parent.run == failed.run
     [finding] = [event for event in said if isinstance(event, Found)]
     assert "new run from the beginning" in finding.title
     assert "loop.batch_size: 32 → 16" in finding.advice
 
 
-def settings(record: Mapping[str, Any]) -> list[str]:
+def settings(record: StatusRecord) -> list[str]:
     """The fix as the console writes it for ``--set``."""
-    return [f"{name}={value}" for name, value in record["fix"].items()]
+    return [f"{name}={value}" for name, value in record.fix.items()]
 
 
 def test_what_is_proposed_was_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(Card(holds=3), monkeypatch)
     failed = start_run(tiny("loop.accumulation=3"), tmp_path)
-    assert (failed["step"], failed["fix"]) == (0, {"loop.batch_size": 2, "loop.accumulation": 48})
-    assert "batches of 32:" in failed["reason"]
-    assert resume_run(failed["folder"], tmp_path, settings(failed))["status"] == "completed"
+    assert (failed.step, failed.fix) == (0, {"loop.batch_size": 2, "loop.accumulation": 48})
+    assert "batches of 32:" in str(failed.reason)
+    assert resume_run(failed.folder, tmp_path, settings(failed)).status == "completed"
 
 
 def test_resumed_with_the_fix_it_goes_on_at_its_step_with_everything(
@@ -194,14 +195,14 @@ def test_resumed_with_the_fix_it_goes_on_at_its_step_with_everything(
     whole = start_run(config, tmp_path / "whole")
     install(Card(holds=16, first=13), monkeypatch)
     failed = start_run(config, tmp_path)
-    assert (failed["status"], failed["step"]) == ("failed", 13)
-    done = resume_run(failed["folder"], tmp_path, settings(failed))
-    assert (done["status"], done["step"]) == ("completed", whole["step"])
-    rows = read_series(RunFolder(Path(done["folder"])).series_file)
-    assert rows["step"].tolist() == list(range(1, whole["step"] + 1))
-    assert rows["lr"].tolist() == read_series(RunFolder(Path(whole["folder"])).series_file)["lr"].tolist()
+    assert (failed.status, failed.step) == ("failed", 13)
+    done = resume_run(failed.folder, tmp_path, settings(failed))
+    assert (done.status, done.step) == ("completed", whole.step)
+    rows = read_series(RunFolder(Path(done.folder)).series_file)
+    assert rows["step"].tolist() == list(range(1, whole.step + 1))
+    assert rows["lr"].tolist() == read_series(RunFolder(Path(whole.folder)).series_file)["lr"].tolist()
     for name in digests(whole):
-        ours, theirs = (load_file(Path(record["last_checkpoint"]) / name) for record in (done, whole))
+        ours, theirs = (load_file(Path(str(record.last_checkpoint)) / name) for record in (done, whole))
         for key, tensor in theirs.items():  # without dropout and batch normalization only rounding differs
             torch.testing.assert_close(ours[key], tensor, rtol=1e-3, atol=1e-5, msg=f"{name} {key}")
 
@@ -209,10 +210,10 @@ def test_resumed_with_the_fix_it_goes_on_at_its_step_with_everything(
 def test_validation_that_does_not_fit_proposes_its_own_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(Card(holds=64, evaluating=32), monkeypatch)
     failed = start_run(tiny("loop.validation_batch_size=64"), tmp_path)
-    assert failed["fix"] == {"loop.validation_batch_size": 32}
-    assert "with batches of 64 without training" in failed["reason"]
-    done = resume_run(failed["folder"], tmp_path, settings(failed))
-    assert done["status"] == "completed"
+    assert failed.fix == {"loop.validation_batch_size": 32}
+    assert "with batches of 64 without training" in str(failed.reason)
+    done = resume_run(failed.folder, tmp_path, settings(failed))
+    assert done.status == "completed"
 
 
 @pytest.mark.parametrize("automatic", [False, True])
@@ -224,19 +225,19 @@ def test_single_samples_that_do_not_fit_end_with_other_advice(
     if not automatic:
         config = tiny("loop.batch_size=1", "loop.ema_decay=0.9")
     failed = start_run(config, tmp_path)
-    assert failed["status"] == "failed"
-    assert failed["fix"] == {}
-    assert "No smaller batches" in failed["advice"]
-    assert "loop.ema_decay" in failed["advice"]
+    assert failed.status == "failed"
+    assert failed.fix == {}
+    assert "No smaller batches" in str(failed.advice)
+    assert "loop.ema_decay" in str(failed.advice)
 
 
 def test_batch_normalization_is_never_given_single_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(Card(holds=1), monkeypatch, with_batch_norm)
     failed = start_run(tiny("loop.batch_size=8", AUTOMATIC), tmp_path)
-    assert failed["status"] == "failed"
+    assert failed.status == "failed"
     assert [item.fix["loop.batch_size"] for item in findings(failed)] == [4, 2]
     assert "batch normalization will see smaller batches" in findings(failed)[0].advice
-    assert failed["fix"] == {}
+    assert failed.fix == {}
 
 
 @pytest.mark.parametrize("automatic", [False, True])
@@ -248,9 +249,9 @@ def test_a_step_that_the_optimizer_began_is_never_taken_again(
 
     monkeypatch.setattr(torch, "_fused_adamw_", fail)
     failed = start_run(tiny(*([AUTOMATIC] if automatic else [])), tmp_path)
-    assert failed["status"] == "failed"
-    assert "while the optimizer changed the weights" in failed["reason"]
-    assert failed["fix"] == {}
+    assert failed.status == "failed"
+    assert "while the optimizer changed the weights" in str(failed.reason)
+    assert failed.fix == {}
     assert findings(failed) == []
 
 
@@ -268,17 +269,17 @@ def test_what_goes_on_in_smaller_batches_is_the_run_that_began_with_them(
     read = [f"loader.mode={loader[0]}", f"loader.workers={loader[1]}", "loop.epochs=2"]
     install(Card(holds=10, first=1), monkeypatch)  # the window's first batch goes through, its second does not
     adapted = start_run(tiny_images(data, AUTOMATIC, *read), tmp_path)
-    assert adapted["status"] == "completed"
+    assert adapted.status == "completed"
     [finding] = findings(adapted)
     assert finding.level == "warning"
     assert finding.fix == {"loop.batch_size": 10, "loop.accumulation": 6}
     assert "step 1 with batches of 20; the run goes on with batches of 10, 6 of them to a step" in finding.title
-    assert RunFolder(Path(adapted["folder"])).config().loop.batch_size == 20
+    assert RunFolder(Path(adapted.folder)).config().loop.batch_size == 20
     install(None, monkeypatch)
     small = start_run(tiny_images(data, "loop.batch_size=10", "loop.accumulation=6", *read), tmp_path)
     assert digests(adapted) == digests(small)
     assert series(adapted) == series(small)
-    assert adapted["metrics"] == small["metrics"]
+    assert adapted.metrics == small.metrics
 
 
 def test_batch_normalization_forgets_the_batches_of_the_window_that_did_not_fit(
@@ -293,7 +294,7 @@ def test_batch_normalization_forgets_the_batches_of_the_window_that_did_not_fit(
     assert series(adapted) == series(small)
 
 
-def ends_after(config: RunConfig, workspace: Path, step: int, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def ends_after(config: RunConfig, workspace: Path, step: int, monkeypatch: pytest.MonkeyPatch) -> StatusRecord:
     """A run whose process has, as far as its folder tells, vanished after ``step``: nothing is saved at the end."""
     fit = import_module("training.engine.fit")
     real = fit.train_step
@@ -320,23 +321,22 @@ def test_a_run_killed_after_it_went_on_in_smaller_batches_resumes_to_the_same_bi
     whole = start_run(config, tmp_path)
     install(once(), monkeypatch)
     killed = ends_after(config, tmp_path, 14, monkeypatch)
-    assert killed["status"] == "failed"
-    assert list_checkpoints(RunFolder(Path(killed["folder"])))[0].step == 11  # saved before anything was different
+    assert killed.status == "failed"
+    assert list_checkpoints(RunFolder(Path(killed.folder)))[0].step == 11  # saved before anything was different
     install(None, monkeypatch)
-    resumed = resume_run(killed["folder"], tmp_path)
-    assert resumed["status"] == "completed"
+    resumed = resume_run(killed.folder, tmp_path)
+    assert resumed.status == "completed"
     assert (
-        read_manifest(Path(resumed["last_checkpoint"]))["files"]
-        == read_manifest(Path(whole["last_checkpoint"]))["files"]
+        read_manifest(Path(str(resumed.last_checkpoint))).files == read_manifest(Path(str(whole.last_checkpoint))).files
     )
     assert series(resumed) == series(whole)
-    assert resumed["metrics"] == whole["metrics"]
+    assert resumed.metrics == whole.metrics
 
 
 def test_validation_goes_on_in_smaller_batches_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(Card(holds=64, evaluating=20), monkeypatch)
     adapted = start_run(tiny(AUTOMATIC, "loop.ema_decay=0.9", "loop.validation_batch_size=64"), tmp_path)
-    assert adapted["status"] == "completed"
+    assert adapted.status == "completed"
     assert [item.fix for item in findings(adapted)] == [
         {"loop.validation_batch_size": 32},
         {"loop.validation_batch_size": 16},
@@ -344,7 +344,7 @@ def test_validation_goes_on_in_smaller_batches_too(tmp_path: Path, monkeypatch: 
     install(None, monkeypatch)
     whole = start_run(tiny("loop.validation_batch_size=16", "loop.ema_decay=0.9"), tmp_path)
     assert digests(adapted) == digests(whole)
-    assert adapted["metrics"] == whole["metrics"]
+    assert adapted.metrics == whole.metrics
 
 
 def test_other_faults_are_not_taken_for_a_lack_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -357,5 +357,5 @@ def test_other_faults_are_not_taken_for_a_lack_of_memory(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(nn.Linear, "forward", fail)
     failed = start_run(tiny(AUTOMATIC), tmp_path)
-    assert "shapes cannot be multiplied" in failed["reason"]
-    assert failed["fix"] == {}
+    assert "shapes cannot be multiplied" in str(failed.reason)
+    assert failed.fix == {}

@@ -49,7 +49,7 @@ def small(*overrides: str, **sections: Any) -> RunConfig:
         pytest.param(CNN, "off", False, id="refused"),
     ],
 )
-def test_filters_and_images_lie_in_the_same_order(model: dict[str, object], asked: str, wanted: bool) -> None:
+def test_filters_and_images_lie_in_the_same_order(model: dict[str, Any], asked: str, wanted: bool) -> None:
     config = parse_config(
         {
             "name": "order",
@@ -93,16 +93,16 @@ def test_a_resumed_run_keeps_the_order_it_began_with(tmp_path: Path, monkeypatch
     hooks = Hooks()
     hooks.watch = lambda event: hooks.control.request_stop() if isinstance(event, CheckpointSaved) else None
     begun = start_run(small("loop.max_steps=4", "checkpoints.every_steps=1"), tmp_path, hooks)
-    folder = RunFolder(Path(begun["folder"]))
+    folder = RunFolder(Path(begun.folder))
     monkeypatch.setattr(device, "WORTH_CHANNELS_LAST", 1e12)  # as if another version had measured otherwise
     assert read_auto_settings(folder, folder.config(), torch.device("cpu")).channels_last is True
     assert read_auto_settings(folder, folder.config(), torch.device("cuda")).channels_last is None
-    resumed = resume_run(begun["folder"], tmp_path)
-    assert resumed["metrics"] == whole["metrics"]
+    resumed = resume_run(begun.folder, tmp_path)
+    assert resumed.metrics == whole.metrics
 
 
 @pytest.mark.parametrize(("before", "now"), [("true", "on"), ("false", "off")])
 def test_what_earlier_versions_wrote_is_understood(before: str, now: str, tmp_path: Path) -> None:
-    data = {"name": "order", "dataset": {"kind": "shapes"}, "model": {"kind": "small_cnn"}}
+    data: dict[str, Any] = {"name": "order", "dataset": {"kind": "shapes"}, "model": {"kind": "small_cnn"}}
     apply_overrides(data, [f"precision.channels_last={before}"])
     assert f'channels_last = "{now}"' in dump_config(parse_config(data))

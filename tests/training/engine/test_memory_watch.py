@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil
@@ -21,6 +20,7 @@ from training.doctor import preflight
 from training.engine.runs.run import Hooks, resume_run, start_run
 from training.events import Event, Found
 from training.runs.folder import RunFolder
+from training.runs.records.forms import StatusRecord
 from training.runs.records.series import FLUSH_ROW, SeriesWriter, read_series
 from training.system.host_memory import HostMemory
 
@@ -43,7 +43,7 @@ def having(total: int, available: int) -> HostMemory:
 def warnings(tmp_path: Path, *overrides: str) -> list[Found]:
     said: list[Event] = []
     record = start_run(tiny("checkpoints.every_steps=2", *overrides), tmp_path, Hooks(watch=said.append))
-    assert record["status"] == "completed"
+    assert record.status == "completed"
     return [event for event in said if isinstance(event, Found)]
 
 
@@ -105,9 +105,9 @@ def test_a_check_tells_what_a_step_and_a_checkpoint_take(tmp_path: Path, monkeyp
     assert "of the 16 GB that this computer has only 3 MB are free" in found.title
 
 
-def vanish(record: dict[str, Any], held: int) -> RunFolder:
+def vanish(record: StatusRecord, held: int) -> RunFolder:
     """What a process that the system killed while it held ``held`` bytes leaves: no last word."""
-    folder = RunFolder(Path(record["folder"]))
+    folder = RunFolder(Path(record.folder))
     lines = folder.events_file.read_bytes().splitlines(keepends=True)
     assert b'"completed"' in lines[-1]
     folder.events_file.write_bytes(b"".join(lines[:-1]))

@@ -33,7 +33,7 @@ KINDS = {
     "kind", [kind if kind in ("adamw", "sgd") else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
 )
 def test_a_state_without_an_entry_of_the_optimizer_does_not_fit(tmp_path: Path, capsys: Captured, kind: str) -> None:
-    folder = RunFolder(Path(start_run(tiny(*KINDS[kind]), tmp_path, stopping(at=8))["folder"]))
+    folder = RunFolder(Path(start_run(tiny(*KINDS[kind]), tmp_path, stopping(at=8)).folder))
     kept = load_state(max(folder.checkpoints.iterdir()))
     numbers: dict[Any, dict[str, Any]] = kept["optimizer"]["state"]
     entries = sorted({name for each in numbers.values() for name in each})

@@ -31,7 +31,7 @@ def test_a_validation_whose_loss_is_no_number_is_never_the_best(
 
     monkeypatch.setattr("training.engine.validation.evaluate", evaluate)
     record = start_run(tiny("checkpoints.monitor=val/accuracy"), tmp_path)
-    history = read_history(RunFolder(Path(record["folder"])).events_file)
+    history = read_history(RunFolder(Path(record.folder)).events_file)
     assert [item.metrics["val/accuracy"] == 2.0 for item in history.validations[:3]] == [False, True, False]
     assert [item.improved for item in history.validations[:2]] == [True, False]
 
@@ -48,8 +48,8 @@ def test_a_model_that_answers_no_numbers_is_never_the_best(tmp_path: Path, monke
 
     monkeypatch.setattr(evaluation, "evaluate", evaluate)
     record = start_run(tiny(), tmp_path)
-    history = read_history(RunFolder(Path(record["folder"])).events_file)
-    assert math.isnan(record["metrics"]["val/accuracy"])
+    history = read_history(RunFolder(Path(record.folder)).events_file)
+    assert math.isnan(record.metrics["val/accuracy"])
     assert not any(item.improved for item in history.validations)
 
 
@@ -60,8 +60,8 @@ def test_a_run_that_skipped_each_step_says_that_nothing_was_learned(
     loss = torch.nn.functional.cross_entropy
     monkeypatch.setattr(torch.nn.functional, "cross_entropy", lambda *args, **more: loss(*args, **more) * math.nan)
     record = start_run(tiny(*settings), tmp_path)
-    history = read_history(RunFolder(Path(record["folder"])).events_file)
-    assert (record["status"], record["skipped_steps"]) == ("completed", 5)
+    history = read_history(RunFolder(Path(record.folder)).events_file)
+    assert (record.status, record.skipped_steps) == ("completed", 5)
     last = history.findings[-1]
     assert last.level == "warning"
     assert last.title == ("Nothing was learned: no gradient was finite, so the run's 5 steps left the weights alone.")

@@ -24,8 +24,8 @@ FACTORS = [
 
 def train(config: RunConfig, workspace: Path) -> tuple[str, np.ndarray]:
     record = start_run(config, workspace)
-    weights = read_manifest(Path(record["last_checkpoint"]))["files"]["model.safetensors"]["sha256"]
-    return str(weights), read_series(RunFolder(Path(record["folder"])).series_file)["lr"]
+    weights = read_manifest(Path(str(record.last_checkpoint))).files["model.safetensors"].sha256
+    return str(weights), read_series(RunFolder(Path(record.folder)).series_file)["lr"]
 
 
 @pytest.mark.parametrize("factors", FACTORS, ids=lambda factors: factors[0])

@@ -96,12 +96,13 @@ def test_targets_hold_its_answers_to_inputs_as_it_knows_them(own: Own, inputs: s
 
 def test_goes_on_to_the_same_bits_and_with_no_other_teacher(own: Own, tmp_path: Path) -> None:
     record = start_run(own.pupil(), tmp_path / "runs")
-    assert record["status"] == "completed", record["reason"]
-    last, before = Path(record["last_checkpoint"]), str(Path(record["folder"]) / "checkpoints" / "step-00000002")
-    noted, whole = read_manifest(last)["teacher"], (last / "model.safetensors").read_bytes()
-    assert noted["digest"] == hashlib.sha256(own.weights.read_bytes()).hexdigest()
-    assert noted["code"] == hashlib.sha256(TEACHER.encode()).hexdigest()
-    assert resume_run(before, tmp_path / "runs")["status"] == "completed"
+    assert record.status == "completed", record.reason
+    last, before = Path(str(record.last_checkpoint)), str(Path(record.folder) / "checkpoints" / "step-00000002")
+    noted, whole = read_manifest(last).teacher, (last / "model.safetensors").read_bytes()
+    assert noted is not None
+    assert noted.digest == hashlib.sha256(own.weights.read_bytes()).hexdigest()
+    assert noted.code == hashlib.sha256(TEACHER.encode()).hexdigest()
+    assert resume_run(before, tmp_path / "runs").status == "completed"
     assert (last / "model.safetensors").read_bytes() == whole
 
     assert "the teacher is another" not in branched_note(before, tmp_path / "runs")
@@ -118,7 +119,7 @@ def test_goes_on_to_the_same_bits_and_with_no_other_teacher(own: Own, tmp_path: 
     assert f"the teacher is another from here on ({own.weights} has changed)" in told_beforehand(
         before, tmp_path / "runs"
     )
-    known = Path(record["folder"]) / "data.json"
+    known = Path(record.folder) / "data.json"
     kept = known.read_bytes()
     known.write_text("{", encoding="utf-8")  # the checkpoint knows the teacher as well
     with pytest.raises(InputError, match=rf"objective\.teacher_weights: {re.escape(str(own.weights))} {other}"):
@@ -146,8 +147,8 @@ def told_beforehand(checkpoint: str, workspace: Path) -> str:
 def branched_note(checkpoint: str, workspace: Path, *overrides: str) -> str:
     """What a branch tells of itself when it begins."""
     branch = resume_run(checkpoint, workspace, ["loop.epochs=3", *overrides])
-    assert branch["status"] == "completed", branch["reason"]
-    history = read_history(RunFolder(Path(branch["folder"])).events_file)
+    assert branch.status == "completed", branch.reason
+    history = read_history(RunFolder(Path(branch.folder)).events_file)
     return next(found.advice for found in history.findings if found.title.startswith("Branched"))
 
 
@@ -216,20 +217,20 @@ def build(features: int, classes: int, width: int = 6):
 def test_other_answers_than_those_it_was_checked_with_end_the_run(own: Own, tmp_path: Path) -> None:
     own.write(ODD.replace("ANSWER", "answer if len(x) < 3 else answer[:, :2]"))
     record = start_run(own.pupil(), tmp_path / "runs")
-    assert (record["status"], record["step"]) == ("failed", 0)
+    assert (record.status, record.step) == ("failed", 0)
     assert re.fullmatch(
         rf"objective\.teacher: {re.escape(str(own.file))}: for (\d+) samples the network answers a tensor of \1 x 2, but a "
         r"tensor of \1 x 3 is wanted; change what its forward returns\.",
-        record["reason"],
+        str(record.reason),
     )
 
 
 def test_a_teacher_whose_answers_are_no_numbers_is_named(own: Own, tmp_path: Path) -> None:
     own.write(ODD.replace("ANSWER", "(answer - answer) / (answer - answer)"))
     record = start_run(own.pupil(), tmp_path / "runs")
-    assert (record["status"], record["step"]) == ("failed", 0)
+    assert (record.status, record.step) == ("failed", 0)
     start = rf"objective\.teacher: {re.escape(str(own.file))} answers (\d+) of the first \1 samples with values that are not"
-    assert re.match(start, record["reason"])
+    assert re.match(start, str(record.reason))
 
 
 def test_what_a_checkpoint_knows_itself_is_not_given(own: Own, tmp_path: Path) -> None:

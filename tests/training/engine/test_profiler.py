@@ -21,6 +21,7 @@ from training.engine import profiler
 from training.engine.runs.run import Hooks, start_run
 from training.events import AttemptStarted, Event, Found, Profiled
 from training.runs.folder import RunFolder
+from training.runs.records.forms import StatusRecord
 from training.runs.records.history import History
 from training.runs.records.manifest import read_manifest
 from training.runs.records.series import read_series
@@ -41,14 +42,14 @@ def profile_run(config: RunConfig, workspace: Path) -> tuple[Profile, float]:
     """The profile of a whole run, and the seconds all of it took."""
     began = time.perf_counter()
     record = start_run(config, workspace, profiling())
-    profile = read_profile(RunFolder(Path(record["folder"])))
+    profile = read_profile(RunFolder(Path(record.folder)))
     assert profile is not None
     return profile, time.perf_counter() - began
 
 
-def digests(record: dict[str, Any]) -> dict[str, str]:
-    files = read_manifest(Path(record["last_checkpoint"]))["files"]
-    return {name: facts["sha256"] for name, facts in files.items()}
+def digests(record: StatusRecord) -> dict[str, str]:
+    files = read_manifest(Path(str(record.last_checkpoint))).files
+    return {name: facts.sha256 for name, facts in files.items()}
 
 
 def test_a_run_that_is_profiled_is_the_same_run_to_the_bit(tmp_path: Path) -> None:
@@ -192,6 +193,6 @@ def test_a_profile_that_cannot_be_written_ends_no_run(tmp_path: Path) -> None:
     hooks = profiling(watch=heard.append)
     hooks.started = lambda folder: (folder.path / "profile.json" / "in the way").mkdir(parents=True)
     record = start_run(tiny(), tmp_path, hooks)
-    assert record["status"] == "completed"
+    assert record.status == "completed"
     titles = [event.title for event in heard if isinstance(event, Found)]
     assert any(title.startswith("The profile could not be written: ") for title in titles)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,6 +18,7 @@ from training.engine.runs.run import start_run
 from training.errors import TrainingError
 from training.events import Event
 from training.runs.folder import RunFolder
+from training.runs.records.forms import StatusRecord
 from training.runs.records.series import FLUSH_ROW, read_series
 
 
@@ -35,8 +35,8 @@ def looks(folder: RunFolder) -> list[int]:
     return steps
 
 
-def folder_of(record_: dict[str, Any]) -> RunFolder:
-    return RunFolder(Path(record_["folder"]))
+def folder_of(record_: StatusRecord) -> RunFolder:
+    return RunFolder(Path(record_.folder))
 
 
 def test_the_end_is_written_down(tmp_path: Path) -> None:
@@ -55,8 +55,8 @@ def test_a_stop_is_written_down(tmp_path: Path) -> None:
 
     hooks.watch = watch
     stopped = start_run(tiny(), tmp_path, hooks)
-    assert stopped["status"] == "stopped"
-    assert looks(folder_of(stopped))[-1] == stopped["step"] == 16
+    assert stopped.status == "stopped"
+    assert looks(folder_of(stopped))[-1] == stopped.step == 16
 
 
 def test_a_pause_is_written_down_before_it_is_told(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_pause_is_written_down_before_it_is_told(tmp_path: Path) -> None:
 
     hooks.started, hooks.watch = folders.append, watch
     ended = start_run(tiny(), tmp_path, hooks)
-    assert ended["status"] == "completed"
+    assert ended.status == "completed"
     assert seen[0][-1] == 16
 
 
@@ -87,7 +87,7 @@ def test_what_a_failed_run_did_last_is_written_down(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(Data, "steps", breaking)
     failed = start_run(tiny("checkpoints.every_steps=100"), tmp_path)
-    assert (failed["status"], failed["reason"], failed["step"]) == ("failed", "An image is gone.", 11)
+    assert (failed.status, failed.reason, failed.step) == ("failed", "An image is gone.", 11)
     series = read_series(folder_of(failed).series_file)
     assert series["step"].tolist() == list(range(1, 12))
     assert (series["loss"] > 0).all()

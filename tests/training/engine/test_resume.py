@@ -18,7 +18,7 @@ from training.runs.records.manifest import BEST, LAST, read_labels, read_manifes
 
 
 def run_of_three_epochs(workspace: Path, *overrides: str) -> RunFolder:
-    return RunFolder(Path(start_run(tiny(*overrides), workspace)["folder"]))
+    return RunFolder(Path(start_run(tiny(*overrides), workspace).folder))
 
 
 @pytest.mark.parametrize("labels", [{LAST: "step-00000020"}, {}, None])
@@ -32,8 +32,9 @@ def test_labels_are_true_again_after_a_resume(tmp_path: Path, labels: dict[str, 
         write_labels(folder, labels)
     record = resume_run(str(folder.path), tmp_path)
     assert read_labels(folder) == right
-    assert Path(record["last_checkpoint"]).name == "step-00000024"
-    assert Path(record["best"]["checkpoint"]).name == right[BEST]
+    assert Path(str(record.last_checkpoint)).name == "step-00000024"
+    assert record.best is not None
+    assert Path(str(record.best.checkpoint)).name == right[BEST]
 
 
 def test_last_is_the_checkpoint_gone_back_to_until_a_newer_one_is_saved(tmp_path: Path) -> None:
@@ -46,15 +47,15 @@ def test_last_is_the_checkpoint_gone_back_to_until_a_newer_one_is_saved(tmp_path
 
     hooks.watch = stop_at_once
     record = resume_run(str(folder.checkpoints / "step-00000016"), tmp_path, hooks=hooks)
-    assert Path(record["last_checkpoint"]).name == "step-00000016"
-    assert resume_run(record["last_checkpoint"], tmp_path)["status"] == "completed"
+    assert Path(str(record.last_checkpoint)).name == "step-00000016"
+    assert resume_run(str(record.last_checkpoint), tmp_path).status == "completed"
 
 
 def test_a_checkpoint_without_readable_manifest_is_passed_over_with_a_word(tmp_path: Path) -> None:
     folder = run_of_three_epochs(tmp_path)
     (folder.checkpoints / "step-00000024" / "manifest.json").write_text("{")
     said: list[Event] = []
-    assert resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))["step"] == 24
+    assert resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append)).step == 24
     [finding] = [event for event in said if isinstance(event, Found)]
     assert "step-00000024" in finding.advice
     assert finding.step == 20
@@ -76,7 +77,7 @@ def test_a_lost_series_is_said_and_trained_on_from_the_newest_checkpoint(tmp_pat
     folder.events_file.unlink()
     said: list[Event] = []
     record = resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))
-    assert record["step"] == 24
+    assert record.step == 24
     assert any("series.bin was damaged" in event.title for event in said if isinstance(event, Found))
 
 
@@ -116,8 +117,10 @@ def test_changed_data_is_noticed_without_the_folders_own_note_of_it(tmp_path: Pa
 
 def test_settings_that_are_off_are_no_change(tmp_path: Path) -> None:
     folder = run_of_three_epochs(tmp_path, "loop.clip_norm=none", "checkpoints.every_steps=none")
-    assert read_manifest(folder.checkpoints / "step-00000016")["config"]["loop"]["clip_norm"] == ""
-    assert resume_run(str(folder.checkpoints / "step-00000016"), tmp_path)["status"] == "completed"
+    loop = read_manifest(folder.checkpoints / "step-00000016").config["loop"]
+    assert isinstance(loop, dict)
+    assert loop["clip_norm"] == ""
+    assert resume_run(str(folder.checkpoints / "step-00000016"), tmp_path).status == "completed"
 
 
 def test_a_branch_of_a_run_outside_a_workspace_goes_into_the_workspace(tmp_path: Path) -> None:
@@ -125,7 +128,7 @@ def test_a_branch_of_a_run_outside_a_workspace_goes_into_the_workspace(tmp_path:
     moved = folder.path.rename(tmp_path / "taken out")
     checkpoint = moved / "checkpoints" / "step-00000016"
     record = resume_run(str(checkpoint), tmp_path / "workspace", ["loop.epochs=4"])
-    assert Path(record["folder"]).parent == tmp_path / "workspace" / "runs"
+    assert Path(record.folder).parent == tmp_path / "workspace" / "runs"
 
 
 def test_a_refused_resume_leaves_the_run_what_it_was(tmp_path: Path) -> None:
@@ -135,7 +138,7 @@ def test_a_refused_resume_leaves_the_run_what_it_was(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         resume_run(str(folder.path), tmp_path)
     after = folder.status()
-    assert {**after, "updated": 0} == {**before, "updated": 0}
+    assert after.model_copy(update={"updated": before.updated}) == before
     assert isinstance(read_history(folder.events_file).final, Completed)
     assert owner_of(folder) is None
 
@@ -151,8 +154,8 @@ def test_an_unexpected_fault_before_the_first_step_is_a_finding_not_a_traceback(
         start_run(tiny(), tmp_path)
     assert caught.value.exit_code == 1
     folder = RunFolder(next((tmp_path / "runs").iterdir()))
-    assert folder.status()["status"] == "failed"
-    assert folder.status()["fix"] == {"loader.mode": "streamed"}
+    assert folder.status().status == "failed"
+    assert folder.status().fix == {"loader.mode": "streamed"}
     assert "Traceback" in folder.log_file.read_text()
 
 

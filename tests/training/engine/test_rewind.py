@@ -46,7 +46,7 @@ def test_what_lies_beyond_is_set_aside_and_comes_back_to_the_bit(
         monkeypatch.setattr(os, "link", refuse_to_link)
     before, whole = state(folder), read_series(folder.series_file)
     oldest = list_checkpoints(folder)[-1]
-    assert resume_run(str(oldest.path), tmp_path, ["checkpoints.keep_last=1"])["status"] == "completed"
+    assert resume_run(str(oldest.path), tmp_path, ["checkpoints.keep_last=1"]).status == "completed"
     assert oldest.step not in steps(folder)
     [aside] = list_set_aside(folder)
     assert (aside.name, aside.step, aside.reached) == ("steps-17-24", 16, 24)
@@ -71,12 +71,12 @@ def test_what_lies_beyond_is_set_aside_and_comes_back_to_the_bit(
 
 def test_after_going_back_the_run_is_the_same_to_the_bit(tmp_path: Path, folder: RunFolder) -> None:
     rows = folder.series_file.read_bytes()
-    files = {info.name: verify(info.path)["files"] for info in list_checkpoints(folder)}
-    best, labels = folder.status()["best"], read_labels(folder)
+    files = {info.name: verify(info.path).files for info in list_checkpoints(folder)}
+    best, labels = folder.status().best, read_labels(folder)
     resume_run(str(folder.checkpoints / "step-00000016"), tmp_path)
     assert folder.series_file.read_bytes() == rows
-    assert {info.name: verify(info.path)["files"] for info in list_checkpoints(folder)} == files
-    assert (folder.status()["best"], read_labels(folder)) == (best, labels)
+    assert {info.name: verify(info.path).files for info in list_checkpoints(folder)} == files
+    assert (folder.status().best, read_labels(folder)) == (best, labels)
     history = read_history(folder.events_file)
     assert [item.step for item in history.validations] == [8, 16, 24]
 
@@ -84,20 +84,22 @@ def test_after_going_back_the_run_is_the_same_to_the_bit(tmp_path: Path, folder:
 def test_what_is_set_aside_counts_for_neither_best_nor_keep_last(tmp_path: Path) -> None:
     folder = trained(tmp_path, OFTEN, "checkpoints.keep_last=9")
     record = resume_run(str(folder.checkpoints / "step-00000012"), tmp_path, hooks=stopping_at(16))
-    assert record["status"] == "stopped"
-    assert max(steps(folder)) == record["step"] == len(read_series(folder.series_file)) < 24
-    assert record["best"]["step"] <= record["step"]
+    assert record.status == "stopped"
+    assert max(steps(folder)) == record.step == len(read_series(folder.series_file)) < 24
+    assert record.best is not None
+    assert record.best.step <= record.step
     assert set(read_labels(folder).values()) <= {info.name for info in list_checkpoints(folder)}
     assert read_labels(folder)[LAST] == max(info.name for info in list_checkpoints(folder))
     measured = read_evaluation(folder, "validation")
     assert measured is not None
-    assert measured.step == record["best"]["step"]
+    assert record.best is not None
+    assert measured.step == record.best.step
     history = read_history(folder.events_file)
-    assert max(item.step for item in history.validations) <= record["step"]
+    assert max(item.step for item in history.validations) <= record.step
     [found] = [item for item in history.findings if "Rewound" in item.title]
     assert found.title == "Rewound from step 24 to step 12; steps 13 to 24 are set aside."
     assert f"restore {folder.id} in a terminal" in found.advice
-    assert resume_run(str(folder.path), tmp_path)["status"] == "completed"  # goes on where it stands
+    assert resume_run(str(folder.path), tmp_path).status == "completed"  # goes on where it stands
     assert len(list_set_aside(folder)) == 1
 
 
@@ -121,7 +123,7 @@ def test_the_last_checkpoint_goes_on_at_once(tmp_path: Path) -> None:
 
 def test_steps_that_no_checkpoint_holds_are_done_again(tmp_path: Path) -> None:
     """As a kill leaves them."""
-    folder = RunFolder(Path(start_run(tiny(OFTEN), tmp_path, stopping_at(16))["folder"]))
+    folder = RunFolder(Path(start_run(tiny(OFTEN), tmp_path, stopping_at(16)).folder))
     newest, rows = list_checkpoints(folder)[0], read_series(folder.series_file)
     writer = SeriesWriter(folder.series_file, STEP_ROW)
     writer.append(rows[-2:])
@@ -165,8 +167,8 @@ def test_a_branch_without_a_checkpoint_finds_the_one_it_began_with_where_it_was_
 ) -> None:
     begun = resume_run(str(folder.checkpoints / "step-00000020"), tmp_path, hooks=stopping_at_once(), branch=True)
     resume_run(str(folder.checkpoints / "step-00000016"), tmp_path, hooks=stopping_at_once())
-    branch = RunFolder(Path(begun["folder"]))
-    assert resume_run(branch.id, tmp_path)["status"] == "completed"
+    branch = RunFolder(Path(begun.folder))
+    assert resume_run(branch.id, tmp_path).status == "completed"
     assert branch.series_file.read_bytes() == (list_set_aside(folder)[0].path / "series.bin").read_bytes()
     titles = [item.title for item in read_history(branch.events_file).findings]
     assert any(title.startswith(f"Branched from step 20 of {folder.id}.") for title in titles)
@@ -195,8 +197,9 @@ def test_a_fault_after_the_way_back_has_begun_is_not_told_as_if_nothing_had_move
             resume_run(str(folder.checkpoints / "step-00000016"), tmp_path)
     finish_rewind(folder)
     record = folder.status()
-    assert (record["status"], record["step"], record["best"]["step"]) == ("interrupted", 16, 16)
-    assert resume_run(folder.id, tmp_path)["status"] == "completed"
+    assert record.best is not None
+    assert (record.status, record.step, record.best.step) == ("interrupted", 16, 16)
+    assert resume_run(folder.id, tmp_path).status == "completed"
     assert len(list_set_aside(folder)) == 1
 
 
@@ -215,7 +218,9 @@ def test_the_command_line_says_it_branches_restores_and_clears(
     branch = json_line(capsys)
     assert branch["run"] != run["run"]
     assert branch["step"] == 24
-    assert RunFolder(Path(branch["folder"])).status()["parent"]["checkpoint"] == old
+    parent = RunFolder(Path(branch["folder"])).status().parent
+    assert parent is not None
+    assert parent.checkpoint == old
     assert state(folder) == before
 
     assert main(["resume", old, "--json"]) == 0

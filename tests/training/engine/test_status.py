@@ -29,7 +29,7 @@ def test_validations_in_a_row_are_written_seldom_and_the_last_one_soon(
         book.note(Validated(step=1, epoch=1, metrics={"val/loss": loss}, improved=True))
 
     def written() -> float:
-        return float(folder.status()["metrics"]["val/loss"])
+        return float(folder.status().metrics["val/loss"])
 
     validate(0.5)
     assert written() == 0.5
@@ -48,12 +48,12 @@ def test_validations_in_a_row_are_written_seldom_and_the_last_one_soon(
 
 def test_an_attempt_that_starts_over_does_not_stand_where_the_last_one_was(tmp_path: Path) -> None:
     folder = create_run(tmp_path, tiny())
-    folder.write_status(folder.status() | {"step": 9, "status": "stopped"})
+    folder.write_status(folder.status().model_copy(update={"step": 9, "status": "stopped"}))
     book = StatusBook(folder)
     book.note(PhaseChanged(phase="preparing data"))
     book.session = assemble(tiny(), lambda *_: None)
     book.note(AttemptStarted(attempt=2, step=0, total_steps=24, steps_per_epoch=8, epochs=3, device="cpu"))
-    assert folder.status()["step"] == 0
+    assert folder.status().step == 0
 
 
 def test_the_time_worked_is_neither_that_of_pauses_nor_that_between_attempts(
@@ -73,6 +73,6 @@ def test_the_time_worked_is_neither_that_of_pauses_nor_that_between_attempts(
         ):
             now += wait
             book.note(event)
-        seconds.append(folder.status()["seconds"])
+        seconds.append(folder.status().seconds)
         now += 3600.0
     assert seconds == [9.0, 18.0]

@@ -27,7 +27,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run with checkpoints at steps 2 and 4."""
     folder = tmp_path_factory.mktemp("taught")
     config = small("classification", folder, "model.hidden=[32, 32]", "optimizer.lr=0.01")
-    return Path(start_run(config, folder)["folder"])
+    return Path(start_run(config, folder).folder)
 
 
 def pupil(folder: Path, teacher: Path, *overrides: str) -> RunConfig:
@@ -67,10 +67,13 @@ def test_the_same_normalization_gives_the_teachers_own_bits(taught: Path, tmp_pa
 
 def test_a_runs_folder_stands_for_its_best_checkpoint_and_is_noted(taught: Path, tmp_path: Path) -> None:
     record = start_run(pupil(tmp_path, taught), tmp_path)
-    noted = read_manifest(Path(record["last_checkpoint"]))["teacher"]
-    assert noted["source"] == RunFolder(taught).status()["best"]["checkpoint"]
-    assert len(noted["digest"]) == 64
-    assert 0.0 <= record["metrics"]["val/agreement"] <= 1.0
+    noted = read_manifest(Path(str(record.last_checkpoint))).teacher
+    best = RunFolder(taught).status().best
+    assert best is not None
+    assert noted is not None
+    assert noted.source == best.checkpoint
+    assert len(noted.digest) == 64
+    assert 0.0 <= record.metrics["val/agreement"] <= 1.0
 
 
 def test_a_run_may_be_called_by_its_name(
@@ -80,7 +83,7 @@ def test_a_run_may_be_called_by_its_name(
     config.write_text(dump_config(pupil(tmp_path, taught)), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     words = [str(config), "--workspace", str(taught.parent.parent), "--set"]
-    for name in (taught.name, str(RunFolder(taught).status()["name"])):
+    for name in (taught.name, str(RunFolder(taught).status().name)):
         assert main(["check", *words, f"objective.teacher={name}", "--json"]) == 0
     named = tmp_path / "named.toml"
     own = f'teacher = "{taught.as_posix()}"'
@@ -108,10 +111,10 @@ def test_a_resume_with_another_teacher_is_refused(taught: Path, tmp_path: Path) 
     shutil.rmtree(chosen)
     shutil.copytree(taught / "checkpoints" / "step-00000002", chosen)
     with pytest.raises(InputError, match="is another teacher than the run began with; put the old one back"):
-        resume_run(str(Path(record["folder"]) / "checkpoints" / "step-00000002"), tmp_path)
+        resume_run(str(Path(record.folder) / "checkpoints" / "step-00000002"), tmp_path)
     shutil.rmtree(chosen)
     with pytest.raises(InputError, match=r"objective\.teacher"):
-        resume_run(str(Path(record["folder"]) / "checkpoints" / "step-00000002"), tmp_path)
+        resume_run(str(Path(record.folder) / "checkpoints" / "step-00000002"), tmp_path)
 
 
 def test_a_teacher_that_does_not_fit_is_refused(taught: Path, tmp_path: Path) -> None:
@@ -133,7 +136,7 @@ def test_a_teacher_that_does_not_fit_is_refused(taught: Path, tmp_path: Path) ->
     assert refusal(tmp_path) == f"objective.teacher: {tmp_path} {advice}"
     (broken / "manifest.json").unlink()
     assert "its manifest.json is missing" in refusal(broken)
-    other = Path(start_run(small("regression", tmp_path / "values"), tmp_path)["folder"])
+    other = Path(start_run(small("regression", tmp_path / "values"), tmp_path).folder)
     assert refusal(other).endswith("was trained for regression; choose one that was trained for classification.")
     empty = tmp_path / "empty"
     (empty / "checkpoints").mkdir(parents=True)
@@ -146,7 +149,7 @@ def test_a_teacher_that_does_not_fit_is_refused(taught: Path, tmp_path: Path) ->
 
 
 def test_a_pupil_teaches_in_turn(taught: Path, tmp_path: Path) -> None:
-    first = Path(start_run(pupil(tmp_path, taught), tmp_path)["folder"])
+    first = Path(start_run(pupil(tmp_path, taught), tmp_path).folder)
     config = pupil(tmp_path, first)
     assert isinstance(config.objective, Distillation)
-    assert start_run(config, tmp_path)["status"] == "completed"
+    assert start_run(config, tmp_path).status == "completed"

@@ -37,8 +37,8 @@ def test_the_average_of_each_epochs_end_is_kept_to_the_bit(step: int, tmp_path: 
     last = train_and_resume(tiny(*SETTINGS), tmp_path, step=step)
     run = last.parent.parent
     assert not (run / "checkpoints" / "step-00000012" / "ema.safetensors").exists()
-    assert not read_manifest(run / "checkpoints" / "step-00000012")["averaged"]
-    assert read_manifest(last)["averaged"]
+    assert not read_manifest(run / "checkpoints" / "step-00000012").averaged
+    assert read_manifest(last).averaged
     averaged = load_file(last / "ema.safetensors")
     ends = [weights(run, step) for step in (16, 24, 32, 40)]
     for name, value in averaged.items():
@@ -56,7 +56,7 @@ def test_before_the_start_the_weights_themselves_are_judged(tmp_path: Path) -> N
     plain = start_run(tiny(CPU, "loop.epochs=5"), tmp_path)
     averaged = start_run(tiny(*SETTINGS), tmp_path)
     one, other = (
-        [event.metrics["val/loss"] for event in read_history(RunFolder(Path(record["folder"])).events_file).validations]
+        [event.metrics["val/loss"] for event in read_history(RunFolder(Path(record.folder)).events_file).validations]
         for record in (plain, averaged)
     )
     assert one[:2] == other[:2]  # after the first epoch in the average that is its only member

@@ -25,8 +25,8 @@ def train(tmp_path_factory: pytest.TempPathFactory) -> Train:
         threads = torch.get_num_threads()
         record = start_run(config, workspace)
         torch.set_num_threads(threads)
-        assert record["status"] == "completed", record["reason"]
-        return Path(record["last_checkpoint"])
+        assert record.status == "completed", record.reason
+        return Path(str(record.last_checkpoint))
 
     return run
 

@@ -51,9 +51,9 @@ FORMS: dict[str, tuple[str, ...]] = {
 def test_answers_of_every_task(form: str, tmp_path: Path) -> None:
     kind = form.partition(",")[0]
     record = start_run(small(kind, tmp_path / "data", *FORMS[form], *ONE_STEP), tmp_path)
-    assert record["status"] == "completed", record["reason"]
+    assert record.status == "completed", record.reason
     for to in FORMATS if form in TRACED else FORMATS[:1]:
-        check_answers(kind, Path(record["last_checkpoint"]), to, tmp_path / to)
+        check_answers(kind, Path(str(record.last_checkpoint)), to, tmp_path / to)
 
 
 def check_answers(kind: str, checkpoint: Path, to: str, out: Path) -> None:
@@ -110,10 +110,10 @@ def test_networks_of_others(
     if kind == "timm":
         more += ["dataset.kind=shapes", "dataset.samples=60", "dataset.image_size=32"]
     record = start_run(small(task, tmp_path / "data", f"model.kind={kind}", *more, *ONE_STEP), tmp_path)
-    assert record["status"] == "completed", record["reason"]
+    assert record.status == "completed", record.reason
     if kind == "user_file":
         (tmp_path / "network.py").unlink()  # the run has a copy
-    elsewhere(Path(record["last_checkpoint"]), "safetensors", tmp_path / "out")
+    elsewhere(Path(str(record.last_checkpoint)), "safetensors", tmp_path / "out")
 
 
 def elsewhere(checkpoint: Path, to: str, out: Path) -> tuple[dict[str, Any], list[Any], Any]:
@@ -148,7 +148,7 @@ def test_rows_are_read_as_in_training(tmp_path: Path) -> None:
         "model.kind=tabular",
         "model.hidden=[8]",
     )
-    checkpoint = Path(start_run(config, tmp_path)["last_checkpoint"])
+    checkpoint = Path(str(start_run(config, tmp_path).last_checkpoint))
     facts, _, _ = elsewhere(checkpoint, "safetensors", tmp_path / "out")
     code = run_path(str(tmp_path / "out" / "model.py"))
     given = [
@@ -176,7 +176,7 @@ def test_rows_are_read_as_in_training(tmp_path: Path) -> None:
 def test_a_threshold_goes_along(tmp_path: Path) -> None:
     """What counts as a yes in the run's metrics is one for whoever uses the model."""
     record = start_run(small("binary", tmp_path / "data", "objective.threshold=0.9", *ONE_STEP), tmp_path)
-    facts, predicted, bundle = elsewhere(Path(record["last_checkpoint"]), "safetensors", tmp_path / "out")
+    facts, predicted, bundle = elsewhere(Path(str(record.last_checkpoint)), "safetensors", tmp_path / "out")
     chances = bundle.logits(bundle.samples()).sigmoid()[:, 0].tolist()
     assert 0.5 < max(chances) < 0.9  # it matters
     for (name, chance), yes in zip(predicted, chances, strict=True):
@@ -187,7 +187,7 @@ def test_a_threshold_goes_along(tmp_path: Path) -> None:
 def test_a_persons_own_file_in_the_folder_is_never_replaced(tmp_path: Path) -> None:
     """An export writes more than one file: each is looked at."""
     record = start_run(small("regression", tmp_path / "data", "model.kind=tabular", *ONE_STEP), tmp_path)
-    checkpoint, folder = Path(record["last_checkpoint"]), tmp_path / "mine"
+    checkpoint, folder = Path(str(record.last_checkpoint)), tmp_path / "mine"
     folder.mkdir()
     (folder / "model.py").write_text("my own", encoding="utf-8")
     with pytest.raises(InputError, match=r"model\.py: is there already and not part of an export"):

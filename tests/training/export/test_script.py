@@ -34,7 +34,7 @@ def export(checkpoint: Path, out: Path) -> Path:
     result = export_checkpoint(checkpoint, "script", out)
     assert result.path == str(out)
     assert result.max_difference == 0.0
-    config = read_manifest(checkpoint)["config"]
+    config = read_manifest(checkpoint).config
     for file in result.files:
         if file.endswith(".py"):
             assert unknown_settings(Path(file).read_text(encoding="utf-8"), config) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import shutil
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -23,7 +24,7 @@ from tests.training.export.test_script import assert_same_run, check_source, exp
 from tests.training.export.test_script_tasks import WORDS, assert_same_score
 from tests.training.tiny import tiny_images
 from training.config import RunConfig, apply_overrides, parse_config
-from training.runs.folder import RunFolder, read_json
+from training.runs.folder import RunFolder
 
 
 def changed(config: RunConfig, *overrides: str) -> RunConfig:
@@ -41,7 +42,7 @@ def assert_repeated(checkpoint: Path, tmp_path: Path) -> str:
         train_by_script(file, tmp_path / "script")
     assert_same_run(checkpoint, tmp_path / "script")
     assert_same_score(checkpoint, printed.getvalue())
-    report = read_json(RunFolder(checkpoint.parent.parent).data_file) or {}
+    report = json.loads(RunFolder(checkpoint.parent.parent).data_file.read_text())
     for part, count in report["samples"].items():
         assert f"{count} {part} samples" in printed.getvalue()
     return file.read_text(encoding="utf-8")

@@ -119,7 +119,7 @@ def assert_same_score(checkpoint: Path, printed: str) -> None:
     found = re.search(r"validation: loss ([-\d.]+), .* ([-\d.]+)(%?)(?: \(best\))?$", last)
     assert found, last
     manifest = read_manifest(checkpoint)
-    metrics, monitor = manifest["metrics"], manifest["config"]["checkpoints"]["monitor"]
+    metrics, monitor = manifest.metrics, parse_config(manifest.config, paths=False).checkpoints.monitor
     assert float(found[1]) == pytest.approx(metrics["val/loss"], abs=6e-5)
     names = (monitor, *metrics)
     usual = next(name for name in names if name.startswith("val/") and name != "val/loss")

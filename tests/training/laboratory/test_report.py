@@ -52,7 +52,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for step in STEPS:
         config = step_config(step, [*data_overrides(None, 1.0), *SMALL])
         if step is not STEPS[-1]:
-            record.begin(step.key, RunFolder(Path(start_run(config, workspace)["folder"])))
+            record.begin(step.key, RunFolder(Path(start_run(config, workspace).folder)))
             continue
         hooks = Hooks()
 
@@ -61,7 +61,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 hooks.control.request_stop()
 
         hooks.watch = stop
-        run = RunFolder(Path(start_run(config, workspace, hooks)["folder"]))
+        run = RunFolder(Path(start_run(config, workspace, hooks).folder))
         record.begin(step.key, run)
         rows = read_series(run.series_file)
         (record.folder / KILLED_SERIES).write_bytes(run.series_file.read_bytes())
@@ -94,10 +94,11 @@ def test_all_figures_are_the_runs_own(found: dict[str, Any]) -> None:
     for step in found["steps"]:
         figures, run = step["figures"], RunFolder(Path(step["figures"]["folder"]))
         status, history, rows = run.status(), read_history(run.events_file), read_series(run.series_file)
-        assert figures["val_accuracy"] == status["metrics"]["val/accuracy"]
-        assert figures["val_loss"] == status["metrics"]["val/loss"]
-        assert figures["train_loss"] == status["metrics"]["train/loss"]
-        assert figures["best_val_accuracy"] == status["best"]["value"]
+        assert figures["val_accuracy"] == status.metrics["val/accuracy"]
+        assert figures["val_loss"] == status.metrics["val/loss"]
+        assert figures["train_loss"] == status.metrics["train/loss"]
+        assert status.best is not None
+        assert figures["best_val_accuracy"] == status.best.value
         assert figures["epoch_accuracies"] == [event.metrics["val/accuracy"] for event in history.validations]
         assert figures["steps"] == len(rows) == 4 * figures["steps_per_epoch"] == 16
         assert figures["skipped"] == 0

@@ -97,14 +97,14 @@ def test_a_run_is_the_same_run_with_and_without(tmp_path: Path) -> None:
     again = tiny_images(
         data, "model.norm=batch", "loop.epochs=1", "precision.device=cpu", "precision.activation_checkpointing=true"
     )
-    ends = [Path(start_run(config, tmp_path / "runs")["last_checkpoint"]) for config in (plain, again)]
+    ends = [Path(str(start_run(config, tmp_path / "runs").last_checkpoint)) for config in (plain, again)]
     weights, averaged = ([content(end)[name] for end in ends] for name in ("model.safetensors", "ema.safetensors"))
     assert weights[0] == weights[1]
     assert averaged[0] == averaged[1]
     before = content(ends[0])
     middle = ends[0].parent / "step-00000002"
     resumed = resume_run(str(middle), tmp_path / "runs", ["precision.activation_checkpointing=true"])
-    assert resumed["last_checkpoint"] == str(ends[0])  # the same run goes on: a run that was short of memory, too
+    assert resumed.last_checkpoint == str(ends[0])  # the same run goes on: a run that was short of memory, too
     assert content(ends[0])["model.safetensors"] == before["model.safetensors"]
 
 

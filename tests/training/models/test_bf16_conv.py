@@ -28,11 +28,9 @@ def test_a_step_over_a_single_pixel_is_refused_in_bf16(tmp_path: Path) -> None:
     assert refused.value.fix == {"precision.compute": "fp32"}
     [found] = preflight(tiny(*small), tmp_path)
     assert (found.level, found.fix) == ("error", {"precision.compute": "fp32"})
-    assert start_run(tiny(*small, "precision.compute=fp32"), tmp_path)["status"] == "completed"
+    assert start_run(tiny(*small, "precision.compute=fp32"), tmp_path).status == "completed"
 
 
 @pytest.mark.slow
 def test_larger_images_are_taken_in_bf16(tmp_path: Path) -> None:
-    assert (
-        start_run(tiny(*RESNET, "dataset.image_size=40", "precision.compute=bf16"), tmp_path)["status"] == "completed"
-    )
+    assert start_run(tiny(*RESNET, "dataset.image_size=40", "precision.compute=bf16"), tmp_path).status == "completed"

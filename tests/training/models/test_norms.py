@@ -97,6 +97,6 @@ def test_single_samples_are_refused_where_batch_norm_cannot_take_them(tmp_path: 
     single = ("loop.batch_size=1", "dataset.samples=60", "loop.max_steps=2", "precision.device=cpu")
     with pytest.raises(InputError, match=r"loop\.batch_size: the batch norm of this network cannot take batches of a"):
         start_run(tiny("model.norm=batch", *single), tmp_path)
-    assert start_run(tiny("model.norm=layer", *single), tmp_path)["status"] == "completed"
+    assert start_run(tiny("model.norm=layer", *single), tmp_path).status == "completed"
     [found] = preflight(tiny("model.norm=batch", *single), tmp_path)
     assert found.fix == {"loop.batch_size": 8}

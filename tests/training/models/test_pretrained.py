@@ -6,6 +6,7 @@ import json
 import pickle
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -265,7 +266,7 @@ def images(tmp_path: Path, *overrides: str) -> RunConfig:
         "checkpoints.every_steps=1",
         "precision.device=cpu",
     )
-    data = config_data(base)
+    data: dict[str, Any] = config_data(base)
     data["model"] = {"kind": "torchvision", "name": "squeezenet1_1"}
     for override in overrides:
         name, _, value = override.partition("=")
@@ -277,30 +278,30 @@ def images(tmp_path: Path, *overrides: str) -> RunConfig:
 def test_a_run_begins_with_them_and_goes_on_without(tmp_path: Path) -> None:
     """From another run's folder; told, kept, and never looked for again."""
     first = start_run(images(tmp_path), tmp_path / "runs")
-    parent = Path(first["folder"])
+    parent = Path(first.folder)
     config = images(tmp_path, f"weights={parent}")
     [found] = [item for item in preflight(config, tmp_path) if "tensors taken" in item.title]
     assert found.level == "ok"
     record = start_run(config, tmp_path / "runs")
-    folder, last = RunFolder(Path(record["folder"])), Path(record["last_checkpoint"])
+    folder, last = RunFolder(Path(record.folder)), Path(str(record.last_checkpoint))
     assert any("tensors taken from" in item.title for item in read_history(folder.events_file).findings)
     kept = json.loads(folder.environment_file.read_text())["weights"]
     assert kept["fresh"] == []  # the same classes: the head comes along
     before = load_file(parent / "checkpoints" / "step-00000002" / "ema.safetensors")
     assert kept["file"].endswith("ema.safetensors")
     assert set(before) == set(load_file(last / "model.safetensors"))
-    numbers = read_manifest(last)["data"]
-    assert numbers["mean"] == read_manifest(Path(first["last_checkpoint"]))["data"]["mean"]
+    numbers = read_manifest(last).data
+    assert numbers.mean == read_manifest(Path(str(first.last_checkpoint))).data.mean
     whole = (last / "model.safetensors").read_bytes()
     shutil.rmtree(parent)
     resumed = resume_run(str(folder.checkpoints / "step-00000001"), tmp_path / "runs")
-    assert resumed["status"] == "completed"
+    assert resumed.status == "completed"
     assert (last / "model.safetensors").read_bytes() == whole
-    assert read_manifest(last)["data"]["mean"] == numbers["mean"]
+    assert read_manifest(last).data.mean == numbers.mean
     assert export_checkpoint(last, "safetensors", tmp_path / "out").max_difference == 0.0
     longer = config.model_copy(update={"loop": config.loop.model_copy(update={"max_steps": 3, "epochs": 2})})
     branched = branch_run(last, longer, tmp_path / "runs")
-    assert (branched["status"], branched["step"]) == ("completed", 3)
+    assert (branched.status, branched.step) == ("completed", 3)
 
 
 def test_normalization_follows_the_weights(tmp_path: Path, file: Path) -> None:
@@ -310,7 +311,7 @@ def test_normalization_follows_the_weights(tmp_path: Path, file: Path) -> None:
     for normalize in ("weights", "data"):
         config = images(tmp_path, f"weights={tmp_path / 'weights.safetensors'}", f"normalise={normalize}")
         record = start_run(config, tmp_path / "runs")
-        means.append(read_manifest(Path(record["last_checkpoint"]))["data"]["mean"])
+        means.append(read_manifest(Path(str(record.last_checkpoint))).data.mean)
     fresh = start_run(images(tmp_path), tmp_path / "runs")
     assert means[0] == [sum((0.485, 0.456, 0.406)) / 3]
-    assert means[1] == read_manifest(Path(fresh["last_checkpoint"]))["data"]["mean"]
+    assert means[1] == read_manifest(Path(str(fresh.last_checkpoint))).data.mean

@@ -80,17 +80,17 @@ def small_run(model: UserFile, **arguments: int) -> RunConfig:
 def test_the_whole_way_without_the_original(tmp_path: Path) -> None:
     model = written(tmp_path, NETWORK)
     record = start_run(small_run(model, width=5), tmp_path / "runs")
-    assert record["status"] == "completed", record["reason"]
-    run, last = Path(record["folder"]), Path(record["last_checkpoint"])
+    assert record.status == "completed", record.reason
+    run, last = Path(record.folder), Path(str(record.last_checkpoint))
     assert (run / "network.py").read_text(encoding="utf-8") == NETWORK
     whole = (last / "model.safetensors").read_bytes()
     (tmp_path / "network.py").unlink()
     resumed = resume_run(str(run / "checkpoints" / "step-00000002"), tmp_path / "runs")
-    assert resumed["status"] == "completed"
+    assert resumed.status == "completed"
     assert (last / "model.safetensors").read_bytes() == whole
     branched = resume_run(str(run), tmp_path / "runs", ["loop.epochs=2"])
-    assert branched["status"] == "completed"
-    assert (Path(branched["folder"]) / "network.py").read_text(encoding="utf-8") == NETWORK
+    assert branched.status == "completed"
+    assert (Path(branched.folder) / "network.py").read_text(encoding="utf-8") == NETWORK
     assert export_checkpoint(last, "safetensors", tmp_path / "out").max_difference == 0.0
     (run / "network.py").write_text(NETWORK + "# changed\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"network\.py"):
@@ -121,7 +121,7 @@ def build(features: int, classes: int):
 def test_weights_that_share_memory_are_exported_under_each_name(tmp_path: Path) -> None:
     config = small_run(written(tmp_path, TIED))
     config = config.model_copy(update={"loop": config.loop.model_copy(update={"max_steps": 2})})
-    last = Path(start_run(config, tmp_path / "runs")["last_checkpoint"])
+    last = Path(str(start_run(config, tmp_path / "runs").last_checkpoint))
     assert export_checkpoint(last, "safetensors", tmp_path / "out").max_difference == 0.0
     exported, averaged = load_file(tmp_path / "out" / "model.safetensors"), load_file(last / "ema.safetensors")
     assert exported.keys() == load_file(last / "model.safetensors").keys()
@@ -260,8 +260,8 @@ def build(features: int, classes: int, trained: bool = False):
 def test_complex_weights_may_be_there_but_not_be_trained(tmp_path: Path) -> None:
     network = written(tmp_path, COMPLEX)
     assert not [found.title for found in preflight(small_run(network), tmp_path) if found.level == "error"]
-    last = Path(start_run(small_run(network), tmp_path / "runs")["last_checkpoint"])
-    assert resume_run(str(last.parent / "step-00000002"), tmp_path / "runs")["status"] == "completed"
+    last = Path(str(start_run(small_run(network), tmp_path / "runs").last_checkpoint))
+    assert resume_run(str(last.parent / "step-00000002"), tmp_path / "runs").status == "completed"
     (refusal,) = preflight(small_run(network, trained=True), tmp_path)
     assert "network.py: the weights turn are complex, and a run that trains such could not be resumed" in refusal.title
 
@@ -301,20 +301,20 @@ def build(features: int, classes: int):
 def test_what_own_code_draws_by_python_and_numpy_is_the_same_on_a_resume(tmp_path: Path) -> None:
     config = small_run(written(tmp_path, DRAWS))
     runs = [start_run(config, tmp_path / "runs") for _ in range(2)]
-    one, other = (Path(record["last_checkpoint"]) for record in runs)
-    whole, validated = (one / "model.safetensors").read_bytes(), runs[0]["metrics"]
+    one, other = (Path(str(record.last_checkpoint)) for record in runs)
+    whole, validated = (one / "model.safetensors").read_bytes(), runs[0].metrics
     assert (other / "model.safetensors").read_bytes() == whole
-    assert runs[1]["metrics"] == validated
+    assert runs[1].metrics == validated
     resumed = resume_run(str(other.parent / "step-00000002"), tmp_path / "runs")
     assert (other / "model.safetensors").read_bytes() == whole
-    assert resumed["metrics"] == validated
+    assert resumed.metrics == validated
 
 
 def test_a_fault_in_the_middle_of_a_run_names_the_line(tmp_path: Path) -> None:
     record = start_run(small_run(written(tmp_path, NETWORK), fail_at=2), tmp_path / "runs")
-    assert record["status"] == "failed"
+    assert record.status == "failed"
     line = next(number for number, text in enumerate(NETWORK.split("\n"), 1) if "raise ValueError" in text)
-    assert record["reason"].endswith(f"network.py, line {line}: ValueError: enough of it.")
+    assert str(record.reason).endswith(f"network.py, line {line}: ValueError: enough of it.")
 
 
 @pytest.mark.parametrize("part", ["training", "validation"])
@@ -323,9 +323,9 @@ def test_an_answer_of_another_form_later_on_is_told_with_the_file(tmp_path: Path
     text = NETWORK.replace("return self.last", "answer = self.last")
     text = text.replace("\n\n\ndef build", f"\n        return answer[:, :2] if {asks} else answer\n\n\ndef build")
     record = start_run(small_run(written(tmp_path, text)), tmp_path / "runs")
-    assert record["status"] == "failed"
-    assert (
-        "network.py: for 12 samples the network answers a tensor of 12 x 2, but a tensor of 12 x 3" in record["reason"]
+    assert record.status == "failed"
+    assert "network.py: for 12 samples the network answers a tensor of 12 x 2, but a tensor of 12 x 3" in str(
+        record.reason
     )
 
 

@@ -28,6 +28,7 @@ from training.export.formats import export_model
 from training.models import fit_to_samples, make_model
 from training.presets import preset_text
 from training.runs.folder import RunFolder
+from training.runs.records.forms import StatusRecord
 from training.toml_text import read_toml
 
 NETWORK = WhitenedCnn(channels=(6, 8, 10))
@@ -184,31 +185,31 @@ def test_whitening_never_holds_more_than_a_few_images(images: Path, monkeypatch:
 def test_the_preset_trains_and_a_resumed_run_is_the_unbroken_one(images: Path, tmp_path: Path, streamed: bool) -> None:
     mode = "loader.mode=streamed" if streamed else "loader.mode=resident"
     whole = start_run(preset(images), tmp_path / "whole")
-    assert whole["status"] == "completed", whole["reason"]
+    assert whole.status == "completed", whole.reason
     hooks = Hooks(control=Control())
     hooks.watch = lambda event: setattr(hooks.control, "stop", hooks.control.stop or event.kind == "validated")
     stopped = start_run(preset(images, mode), tmp_path / "broken", hooks=hooks)
-    assert stopped["status"] == "stopped"
-    resumed = resume_run(stopped["folder"], tmp_path / "broken")
-    assert resumed["status"] == "completed"
-    assert resumed["step"] == whole["step"] == 9
+    assert stopped.status == "stopped"
+    resumed = resume_run(stopped.folder, tmp_path / "broken")
+    assert resumed.status == "completed"
+    assert resumed.step == whole.step == 9
     for averaged in (False, True):
         one, other = _weights(whole, averaged), _weights(resumed, averaged)
         assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())
-    assert resumed["metrics"] == whole["metrics"]
+    assert resumed.metrics == whole.metrics
 
 
-def _weights(record: dict[str, Any], averaged: bool) -> dict[str, torch.Tensor]:
+def _weights(record: StatusRecord, averaged: bool) -> dict[str, torch.Tensor]:
     model = make_model(NETWORK, sample_facts((3, 12, 12)), 2, seed=1)
-    load_weights(Path(record["last_checkpoint"]), model, averaged=averaged)
+    load_weights(Path(str(record.last_checkpoint)), model, averaged=averaged)
     return model.state_dict()
 
 
 @pytest.fixture(scope="module")
 def checkpoint(images: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     record = start_run(preset(images, "loop.epochs=1"), tmp_path_factory.mktemp("workspace"))
-    assert RunFolder(Path(record["folder"])).status()["status"] == "completed"
-    return Path(record["last_checkpoint"])
+    assert RunFolder(Path(record.folder)).status().status == "completed"
+    return Path(str(record.last_checkpoint))
 
 
 @pytest.mark.parametrize("to", ["safetensors", "torch-export", pytest.param("onnx", marks=pytest.mark.slow)])

@@ -13,7 +13,7 @@ from tests.training.commands import Captured, json_line
 from tests.training.tiny import write_idx
 from training.cli import main
 from training.presets import PRESETS, Preset, preset_text
-from training.toml_text import read_toml
+from training.toml_text import read_table, read_toml
 
 
 def write_classes(folder: Path, size: int = 32) -> Path:
@@ -123,7 +123,7 @@ def sets(row: Preset, tmp_path: Path) -> list[str]:
         given["model.path"].write_text(NETWORK)
     assert set(given) == {ask.setting for ask in row.asks}
     texts = [f"{setting}={path}" for setting, path in given.items()] + SMALLER.get(row.name, [])
-    if "warmup_steps" in read_toml(preset_text(row.name), row.name)["schedule"]:
+    if "warmup_steps" in read_table(read_toml(preset_text(row.name), row.name), "schedule"):
         texts.append("schedule.warmup_steps=1")
     agreed = ["--trust"] if "model.path" in given else []
     return [*(word for text in texts for word in ("--set", text)), *agreed]

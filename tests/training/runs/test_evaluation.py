@@ -16,16 +16,18 @@ from training.runs.records.evaluation import note_evaluation, read_evaluation
 
 def test_the_best_validation_and_the_test_are_kept(tmp_path: Path) -> None:
     record = start_run(tiny_images(write_idx(tmp_path / "data")), tmp_path)
-    folder = RunFolder(Path(record["folder"]))
+    folder = RunFolder(Path(record.folder))
     samples = json.loads(folder.data_file.read_text())["counts"]
     for part in ("validation", "test"):
         found = read_evaluation(folder, part)
         assert found is not None
-        assert found.step == record["best"]["step"]
+        assert record.best is not None
+        assert found.step == record.best.step
         assert found.names == ("0", "1", "2", "3")
         assert [sum(row) for row in found.confusion] == samples[part]
         right = sum(row[number] for number, row in enumerate(found.confusion))
-        accuracy = record["best"]["value"] if part == "validation" else record["metrics"]["test/accuracy"]
+        assert record.best is not None
+        accuracy = record.best.value if part == "validation" else record.metrics["test/accuracy"]
         assert right / sum(samples[part]) == pytest.approx(accuracy)
         assert found.each["recall"] == pytest.approx(
             [row[number] / sum(row) for number, row in enumerate(found.confusion)]
@@ -34,7 +36,7 @@ def test_the_best_validation_and_the_test_are_kept(tmp_path: Path) -> None:
 
 def test_a_resumed_run_ends_with_the_same_tables(tmp_path: Path) -> None:
     record = start_run(tiny("checkpoints.keep_last=50"), tmp_path)
-    folder = RunFolder(Path(record["folder"]))
+    folder = RunFolder(Path(record.folder))
     kept = folder.evaluation_file.read_bytes()
     folder.evaluation_file.unlink()
     resume_run(str(folder.checkpoints / "step-00000004"), tmp_path)

@@ -12,6 +12,7 @@ from training.config import RunConfig
 from training.errors import InputError
 from training.runs.folder import RunFolder, claim, create_run, delete_run, release
 from training.runs.index import Index
+from training.runs.records.forms import StatusRecord
 from training.runs.workspace import find_run, find_target, run_folders
 
 
@@ -26,33 +27,33 @@ def test_config_in_the_folder_is_the_one_that_ran(run: RunFolder) -> None:
 
 
 def test_status_says_interrupted_when_nobody_works_on_it(run: RunFolder) -> None:
-    run.write_status(run.status() | {"status": "running"})
-    assert run.status()["status"] == "interrupted"
+    run.write_status(run.status().model_copy(update={"status": "running"}))
+    assert run.status().status == "interrupted"
     claim(run)
-    assert run.status()["status"] == "running"
+    assert run.status().status == "running"
     release(run)
-    assert run.status()["status"] == "interrupted"
+    assert run.status().status == "interrupted"
 
 
 def test_a_run_that_ends_while_its_status_is_read_is_not_called_interrupted(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claim(run)
-    run.write_status(run.status() | {"status": "running"})
+    run.write_status(run.status().model_copy(update={"status": "running"}))
 
     def owner_of_one_that_ends(asked: RunFolder) -> None:
-        asked.write_status({"run": asked.id, "status": "completed", "step": 7})
+        asked.write_status(StatusRecord(run=asked.id, status="completed", step=7))
         release(asked)
 
     monkeypatch.setattr("training.runs.folder.owner_of", owner_of_one_that_ends)
-    assert run.status()["status"] == "completed"
+    assert run.status().status == "completed"
 
 
 @pytest.mark.parametrize("content", [None, "", "{", '{"status": "running"}'])
 def test_a_run_whose_status_was_lost_is_still_listed(run: RunFolder, content: str | None) -> None:
     index = Index(run.path.parent.parent)
-    run.write_status(run.status() | {"status": "completed"})
-    assert [record["status"] for record in index.runs()] == ["completed"]
+    run.write_status(run.status().model_copy(update={"status": "completed"}))
+    assert [record.status for record in index.runs()] == ["completed"]
     if content is None:
         run.status_file.unlink()
     else:
@@ -60,13 +61,13 @@ def test_a_run_whose_status_was_lost_is_still_listed(run: RunFolder, content: st
         os.utime(run.status_file, (2e9, 2e9))
     [record] = index.runs()
     index.close()
-    assert (record["run"], record["name"], record["status"]) == (run.id, "My Run", "interrupted")
+    assert (record.run, record.name, record.status) == (run.id, "My Run", "interrupted")
     assert find_run("My Run", run.path.parent.parent) == run
 
 
 def test_a_renamed_folder_is_called_by_its_new_name(run: RunFolder) -> None:
     moved = RunFolder(run.path.rename(run.path.with_name("renamed")))
-    assert moved.status()["run"] == "renamed"
+    assert moved.status().run == "renamed"
 
 
 def test_a_run_is_found_by_folder_id_beginning_and_name(tmp_path: Path, run: RunFolder) -> None:
@@ -87,18 +88,18 @@ def test_a_checkpoint_outside_a_run_is_refused(tmp_path: Path) -> None:
 
 def test_index_follows_the_folders(tmp_path: Path, run: RunFolder) -> None:
     index = Index(tmp_path)
-    assert [record["run"] for record in index.runs()] == [run.id]
+    assert [record.run for record in index.runs()] == [run.id]
     second = create_run(tmp_path, RunConfig(name="second"))
-    assert {record["run"] for record in index.runs()} == {run.id, second.id}
+    assert {record.run for record in index.runs()} == {run.id, second.id}
     delete_run(run)
-    assert [record["run"] for record in index.runs()] == [second.id]
+    assert [record.run for record in index.runs()] == [second.id]
     index.close()
 
 
 def test_a_damaged_index_is_set_aside_and_made_anew(tmp_path: Path, run: RunFolder) -> None:
     (tmp_path / "index.sqlite").write_bytes(b"this is not a database" * 100)
     index = Index(tmp_path)
-    assert [record["run"] for record in index.runs()] == [run.id]
+    assert [record.run for record in index.runs()] == [run.id]
     index.close()
     assert (tmp_path / "index.damaged").exists()
 
@@ -113,7 +114,7 @@ def test_an_index_that_cannot_be_opened_is_not_taken_for_damaged(run: RunFolder)
     database = run.path.parent.parent / "index.sqlite"
     database.mkdir()
     index = Index(run.path.parent.parent)
-    assert [record["run"] for record in index.runs()] == [run.id]
+    assert [record.run for record in index.runs()] == [run.id]
     index.close()
     assert database.is_dir()
 
@@ -127,7 +128,7 @@ def test_runs_are_listed_in_the_order_they_were_made_whatever_the_clock_said(
     assert run_folders(tmp_path) == [first, second, third]
     assert find_run("same", tmp_path) == third
     index = Index(tmp_path)
-    assert [record["run"] for record in index.runs()] == [third.id, second.id, first.id]
+    assert [record.run for record in index.runs()] == [third.id, second.id, first.id]
     index.close()
     monkeypatch.setattr("training.runs.folder.time.strftime", lambda _form: "20260101-000000")
     tokens = iter(["ab", "ab", "cd"])

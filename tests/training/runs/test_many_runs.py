@@ -12,7 +12,6 @@ from sqlalchemy.engine import Engine
 
 from training.config import parse_config
 from training.runs import folder as folder_module
-from training.runs import workspace as workspace_module
 from training.runs.folder import RunFolder, create_run, delete_run
 from training.runs.index import Index
 from training.runs.workspace import find_run, run_folders
@@ -24,7 +23,7 @@ COUNT = 60
 def workspace(tmp_path: Path) -> Path:
     for number in range(COUNT):
         folder = create_run(tmp_path, parse_config({"name": f"run {number % 10}"}))
-        folder.write_status({**folder.status(), "status": "completed", "step": number})
+        folder.write_status(folder.status().model_copy(update={"status": "completed", "step": number}))
     return tmp_path
 
 
@@ -39,7 +38,6 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         return read_json(path, *most)
 
     monkeypatch.setattr(folder_module, "read_json", counted)
-    monkeypatch.setattr(workspace_module, "read_json", counted)
     return paths
 
 
@@ -60,7 +58,7 @@ def statements() -> Callable[[], list[str]]:
 
 
 def steps(index: Index) -> list[int]:
-    return [record["step"] for record in index.runs()]
+    return [record.step for record in index.runs()]
 
 
 def test_looking_again_reads_no_record_and_asks_no_database(
@@ -68,7 +66,7 @@ def test_looking_again_reads_no_record_and_asks_no_database(
 ) -> None:
     index = Index(workspace)
     first = index.runs()
-    assert [record["step"] for record in first] == list(reversed(range(COUNT)))
+    assert [record.step for record in first] == list(reversed(range(COUNT)))
     assert sum("INSERT" in statement for statement in statements()) == 1  # one for all of them
     read.clear()
     index.close()
@@ -76,7 +74,7 @@ def test_looking_again_reads_no_record_and_asks_no_database(
     assert [id(record) for record in again] == [id(record) for record in first]
     assert (read, statements()) == ([], [])
     changed = run_folders(workspace)[7]
-    changed.write_status({**changed.status(), "step": 1000})
+    changed.write_status(changed.status().model_copy(update={"step": 1000}))
     read.clear()
     assert 1000 in steps(index)
     assert read == [changed.status_file]
@@ -95,14 +93,14 @@ def test_what_is_remembered_follows_the_folders(workspace: Path) -> None:
     delete_run(folders[3])
     new = create_run(workspace, parse_config({"name": "new"}))
     working = folders[5]
-    working.write_status({**working.status(), "status": "running"})
-    ids = [record["run"] for record in index.runs()]
-    assert ids == [new.id, *(record["run"] for record in before if record["run"] != folders[3].id)]
-    statuses = {record["run"]: record["status"] for record in index.runs()}
+    working.write_status(working.status().model_copy(update={"status": "running"}))
+    ids = [record.run for record in index.runs()]
+    assert ids == [new.id, *(record.run for record in before if record.run != folders[3].id)]
+    statuses = {record.run: record.status for record in index.runs()}
     assert statuses[working.id] == "interrupted"  # read afresh: it says running, and nobody works on it
     index.close()
     fresh = Index(workspace)
-    assert [record["run"] for record in fresh.runs()] == ids
+    assert [record.run for record in fresh.runs()] == ids
     fresh.close()
 
 

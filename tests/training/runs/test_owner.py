@@ -19,7 +19,7 @@ from training.config import RunConfig
 from training.errors import InputError, RunBusyError, TrainingError
 from training.runs import owner
 from training.runs.folder import RunFolder, create_run, delete_run
-from training.runs.owner import OWNER_FILE, Heartbeat, claim, owner_of, release
+from training.runs.owner import OWNER_FILE, Heartbeat, Owner, claim, owner_of, release
 from training.system.process import birth, machine
 
 HERE = {"machine": machine(), "host": "here", "since": "2026-01-01 08:00"}
@@ -133,7 +133,7 @@ def test_what_a_dead_process_of_another_machine_left_behind_is_taken_over(
     write_claim(run, **FAR)
     os.utime(run.path / OWNER_FILE, (clock, clock))
     claim(run)
-    assert owner_of(run) == json.loads((run.path / OWNER_FILE).read_text())
+    assert owner_of(run) == Owner.model_validate_json((run.path / OWNER_FILE).read_text())
     release(run)
 
 

@@ -14,7 +14,7 @@ from training.runs.step_profile import Profile, advise, format_milliseconds, for
 
 
 def tiny_folder(folder: Path) -> RunConfig:
-    data = {
+    data: dict[str, Any] = {
         "name": "pictures",
         "dataset": {"kind": "image_folder", "path": str(folder)},
         "model": {"kind": "small_cnn"},

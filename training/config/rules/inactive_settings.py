@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+
+from pydantic import JsonValue
 
 from training.config.run import RunConfig
 from training.config.sections.data.dataset_section import DatasetSection, PartsSection
@@ -23,7 +24,7 @@ class Inactive:
     leave the run as it is."""
 
     why: str
-    fix: Mapping[str, Any] = field(default_factory=dict)
+    fix: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def clause(self, path: str) -> str:
         """The same where the setting cannot be seen: ``optimizer.lr has no effect while schedule.max_lr is set``."""

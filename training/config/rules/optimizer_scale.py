@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from pydantic import ValidationError
 
 from training.config.run import RunConfig, alternatives
+from training.config.sections.optimizer import OptimizerSection
+from training.toml_text import Toml
 
-Moved = dict[str, tuple[Any, Any]]
+Moved = dict[str, tuple[Toml, Toml]]
 """What stood in a setting and what does now, by dotted path."""
 
 OTHER_RATES = ("schedule.eta_min", "schedule.min_lr", "loop.swa_lr")
@@ -20,16 +22,18 @@ _MUON_FACTOR = 20.0
 """How much higher Muon's rates are where its steps are not made as large as AdamW's."""
 
 
-def rescale(data: dict[str, Any], before: Mapping[str, Any], named: Collection[str]) -> Moved:
+def rescale(data: dict[str, Toml], before: Mapping[str, Toml], named: Collection[str]) -> Moved:
     """Bring what stands in ``data`` to the scale of its optimizer, where that is another one than the section ``before`` had;
     both may leave settings out. Those ``named``, by dotted path, stay, and all do where ``before`` has a wrong value: that is to
     be told first. Returns what moved."""
     section = data["optimizer"]
+    assert isinstance(section, dict)
     kind, chosen = _kind(before), _kind(section)
     if kind == chosen or not {kind, chosen} <= alternatives("optimizer").keys():
         return {}
     try:
-        old = alternatives("optimizer")[kind].model_validate({"kind": kind, **before}).model_dump(mode="json")
+        checked = alternatives("optimizer")[kind].model_validate({"kind": kind, **before})
+        old: dict[str, Toml] = checked.model_dump(mode="json")
     except ValidationError:
         return {}
     peak = take_peak(data) if "schedule.max_lr" not in named else {}
@@ -39,98 +43,98 @@ def rescale(data: dict[str, Any], before: Mapping[str, Any], named: Collection[s
     was = dict(section)
     carry_to_scale(old, section, but=named)
     moved = {f"optimizer.{name}": (value, section[name]) for name, value in was.items() if section[name] != value}
-    usual = _defaults(chosen)["lr"]
-    scale = _moved_rate(old["lr"], _usual_rate(old, _defaults(kind)["lr"]), usual)  # whatever rate is named
+    rate = old["lr"]
+    assert _is_rate(rate), "was checked"
+    scale = _scale_rate(rate, old, chosen)  # whatever rate is named
     rates = move_rates(data, old, {"lr": scale}, but=named)
     return {**moved, **{path: pair for path, pair in rates.items() if pair[0] != pair[1]}}
 
 
-def take_peak(data: dict[str, Any]) -> Moved:
+def take_peak(data: dict[str, Toml]) -> Moved:
     """A highest rate that the schedule has for itself is to become the optimizer's: take it out of the section ``schedule``."""
     schedule = data.get("schedule")
-    highest = schedule.get("max_lr") if isinstance(schedule, dict) else None
-    if not _is_rate(highest):
+    if not isinstance(schedule, dict) or not _is_rate(highest := schedule.get("max_lr")):
         return {}
-    data["schedule"]["max_lr"] = None
+    schedule["max_lr"] = None
     return {"schedule.max_lr": (highest, None)}
 
 
-def carry_to_scale(old: Mapping[str, Any], new: dict[str, Any], but: Collection[str] = ()) -> None:
+def carry_to_scale(old: Mapping[str, Toml], new: dict[str, Toml], but: Collection[str] = ()) -> None:
     """Bring ``new``, whose settings were taken over from the whole section ``old`` of another kind, to its kind's scale: what was
     changed stays where both take it alike, and the same number under another default is another thing."""
-    before, usual = _defaults(old["kind"]), _defaults(new["kind"])
+    before, usual = _defaults(_kind(old)), _defaults(_kind(new))
     carried = [name for name in new if name in before and name in usual and f"optimizer.{name}" not in but]
     for name in carried:
         if name != "kind" and before[name] != usual[name]:
             new[name] = usual[name]
     if "weight_decay" in carried:
-        alike = _decay_alike(old, usual | new) and old["weight_decay"] != before["weight_decay"]
+        alike = _decay(old) == _decay(usual | new) and old["weight_decay"] != before["weight_decay"]
         new["weight_decay"] = (old if alike else usual)["weight_decay"]
-    if "lr" in carried and _is_rate(old["lr"]):
-        new["lr"] = _moved_rate(old["lr"], _usual_rate(old, before["lr"]), usual["lr"])
+    if "lr" in carried and _is_rate(rate := old["lr"]):
+        new["lr"] = _scale_rate(rate, old, _kind(new))
 
 
 def move_rates(
-    data: dict[str, Any],
-    old: Mapping[str, Any],
-    new: Mapping[str, Any],
-    left: Mapping[str, Any] | None = None,
+    data: dict[str, Toml],
+    old: Mapping[str, Toml],
+    new: Mapping[str, Toml],
+    left: Mapping[str, Toml] | None = None,
     but: Collection[str] = (),
 ) -> Moved:
     """Take the rates beside the optimizer's along with it, from the section ``old`` to ``new``: to what they were ``left`` at,
     or by the same factor. Returns also those that came out the same."""
-    factor = new["lr"] / old["lr"] if _is_rate(old["lr"]) and _is_rate(new["lr"]) else 1.0
+    before, after = old["lr"], new["lr"]
+    factor = after / before if _is_rate(before) and _is_rate(after) else 1.0
     rates: Moved = {}
     for path in OTHER_RATES:
         section, name = path.split(".")
         place = data.get(section)
         if path not in but and isinstance(place, dict) and _is_rate(rate := place.get(name)):
-            place[name] = (left or {}).get(path, _scaled(rate, factor))
+            place[name] = (left or {}).get(path, _round_rate(rate * factor) if factor != 1.0 else rate)
             rates[path] = (rate, place[name])
     return rates
 
 
-def _kind(section: Mapping[str, Any]) -> str:
+def _kind(section: Mapping[str, Toml]) -> str:
     return str(section.get("kind", RunConfig.model_fields["optimizer"].default.kind))
 
 
-def _defaults(kind: str) -> dict[str, Any]:
-    values: dict[str, Any] = alternatives("optimizer")[kind]().model_dump(mode="json")
+def _defaults(kind: str) -> dict[str, Toml]:
+    values: dict[str, Toml] = alternatives("optimizer")[kind]().model_dump(mode="json")
     return values
 
 
-def _moved_rate(rate: float, usual: float, new_usual: float) -> float:
-    """``rate`` of an optimizer with which ``usual`` is usual, for one with which ``new_usual`` is.
+def _default_rate(kind: str) -> float:
+    section = alternatives("optimizer")[kind]()
+    assert isinstance(section, OptimizerSection)
+    return section.lr
+
+
+def _scale_rate(rate: float, optimizer: Mapping[str, Toml], kind: str) -> float:
+    """``rate`` of the section ``optimizer`` for an optimizer of another ``kind``.
 
     On the same scale it stays. A careful rate, as for fine-tuning, stays as careful. Any other becomes the usual one: how far
     an optimizer can be pushed on a network says nothing about the next.
     """
+    matched = optimizer.get("adjust_lr_fn", "match_rms_adamw") == "match_rms_adamw"
+    usual, new_usual = _default_rate(_kind(optimizer)) * (1.0 if matched else _MUON_FACTOR), _default_rate(kind)
     if usual == new_usual:
         return rate
-    return new_usual if rate >= usual else _scaled(rate, new_usual / usual)
+    return new_usual if rate >= usual else _round_rate(rate * (new_usual / usual))
 
 
-def _usual_rate(optimizer: Mapping[str, Any], default: float) -> float:
-    """What is usual with the section ``optimizer``, whose kind has this ``default``."""
-    return default if optimizer.get("adjust_lr_fn", "match_rms_adamw") == "match_rms_adamw" else _MUON_FACTOR * default
+def _round_rate(rate: float) -> float:
+    """In the figures a person would type."""
+    return float(f"{rate:.3g}")
 
 
-def _scaled(rate: float, factor: float) -> float:
-    """``rate * factor`` in the figures a person would type."""
-    return float(f"{rate * factor:.3g}") if factor != 1.0 else rate
-
-
-def _decay_alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether the same number is as much weight decay for both sections ``[optimizer]``."""
-    return _decay(old) == _decay(new)
-
-
-def _decay(optimizer: Mapping[str, Any]) -> str:
+def _decay(optimizer: Mapping[str, Toml]) -> str:
+    """What its weight decay acts on: the same number is as much for two that agree in this."""
     if optimizer["kind"] == "adafactor":
         return "at a rate ten times as high"
     decoupled = optimizer.get("decoupled_weight_decay", optimizer["kind"] in _DECOUPLED)
     return "of the weights" if decoupled else "in the gradient"
 
 
-def _is_rate(value: Any) -> TypeGuard[float]:
+def _is_rate(value: Toml) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and value > 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
@@ -24,6 +23,7 @@ from training.config.sections.data.tables import TableSection, repeat_problems, 
 from training.config.sections.schedule import OneCycle
 from training.errors import ConfigError, Problem, TrainingError
 from training.system.untrusted import escape_unprintable
+from training.toml_text import Toml
 
 _MOST_PROBLEMS = 20
 _MOST_SHOWN = 60
@@ -43,7 +43,7 @@ def problems_of(error: TrainingError) -> tuple[Problem, ...]:
     return (Problem(path, f"{message} {error.advice}".strip(), error.fix),)
 
 
-def problems_from(error: ValidationError, data: Mapping[str, Any]) -> list[Problem]:
+def problems_from(error: ValidationError, data: Mapping[str, Toml]) -> list[Problem]:
     """One Problem for each of pydantic's errors, in its order; of a great many the first ones."""
     details = error.errors(include_url=False)
     found = [_problem(detail, data) for detail in details[:_MOST_PROBLEMS]]
@@ -54,7 +54,7 @@ def problems_from(error: ValidationError, data: Mapping[str, Any]) -> list[Probl
     return found
 
 
-def _problem(detail: ErrorDetails, data: Mapping[str, Any]) -> Problem:
+def _problem(detail: ErrorDetails, data: Mapping[str, Toml]) -> Problem:
     location = [escape_unprintable(str(part), _MOST_SHOWN) for part in detail["loc"]]
     section = location[0] if location else ""
     if len(location) > 1 and section in SECTIONS and location[1] in alternatives(section) and location[1]:
@@ -65,7 +65,7 @@ def _problem(detail: ErrorDetails, data: Mapping[str, Any]) -> Problem:
     return Problem(path, _sentence(detail, section, location))
 
 
-def _unknown_key(location: Sequence[str], data: Mapping[str, Any]) -> str:
+def _unknown_key(location: Sequence[str], data: Mapping[str, Toml]) -> str:
     name, elsewhere = location[-1], ""
     if len(location) == 1:
         known: Mapping[str, FieldInfo] = RunConfig.model_fields
@@ -95,7 +95,7 @@ def _unknown_key(location: Sequence[str], data: Mapping[str, Any]) -> str:
     return f"unknown key in {where}; known are {', '.join(known)}."
 
 
-def _inner(name: str, section: type[Section] | None, given: Mapping[str, Any]) -> str:
+def _inner(name: str, section: type[Section] | None, given: Mapping[str, Toml]) -> str:
     """The setting of that name in a table of ``section`` whose settings a file decides, such as arguments.width; else ""."""
     if section is None:
         return ""

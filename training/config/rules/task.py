@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pydantic import JsonValue
+
 from training.config.rules.metrics import METRICS
 from training.config.run import RunConfig, alternatives
 from training.config.sections.data.dataset_section import DatasetSection
@@ -32,7 +34,7 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> Iter
     """At most one for the model, one for the objective, one for the monitored metric and one for each way of mixing.
     ``found_target`` is what the data itself told where the settings do not."""
     dataset, model, objective = config.dataset, config.model, config.objective
-    fix: dict[str, Any] = {}  # one for all: whoever takes other data wants a task and a model that go with it
+    fix: dict[str, JsonValue] = {}  # one for all: whoever takes other data wants a task and a model that go with it
     targets = (found_target,) if dataset.target is None and found_target else dataset.possible_targets
     given = f"gives {_TARGETS[targets[0]]}" if len(targets) == 1 else "gives none"
     wrong_task = not set(targets) & set(objective.takes)

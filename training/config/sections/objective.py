@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -12,6 +12,7 @@ from training.config.field_spec import FieldSpec
 from training.config.fields import Fraction, Section, ShareAboveZero, ShareBelowOne, advanced, setting
 from training.config.sections.user_file import Argument, UserFile
 from training.facts import IGNORED, Target
+from training.toml_text import Toml
 
 LabelSmoothing = Annotated[
     ShareBelowOne,
@@ -248,7 +249,7 @@ class Distillation(ObjectiveSection):
     )
 
     @classmethod
-    def rows(cls, name: str, values: Mapping[str, Any]) -> list[FieldSpec]:
+    def rows(cls, name: str, values: Mapping[str, Toml]) -> list[FieldSpec]:
         """The parameters of the teacher's ``build``, where it is a Python file."""
         if name != "teacher_arguments":
             return []

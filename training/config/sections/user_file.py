@@ -14,6 +14,7 @@ from training.config.rules.signature import Parameter, Signature, read_signature
 from training.config.sections.pretrained import StartingWeights
 from training.errors import InputError, Problem
 from training.system.untrusted import escape_unprintable
+from training.toml_text import Toml
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 
@@ -47,7 +48,7 @@ class UserFile(StartingWeights):
     )
 
     @classmethod
-    def rows(cls, name: str, values: Mapping[str, Any]) -> list[FieldSpec]:
+    def rows(cls, name: str, values: Mapping[str, Toml]) -> list[FieldSpec]:
         """The parameters of the file's ``build``; none while the file cannot be read."""
         if name != "arguments" or not values.get("path"):
             return []

@@ -133,11 +133,10 @@ def _require_usable(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableS
     if faults:
         said = "; ".join(f"column '{escape_unprintable(name, 60)}' {fault}" for name, fault in list(faults.items())[:5])
         more = f"; and {len(faults) - 5} more" if len(faults) > 5 else ""
-        wanted = [*dataset.ignored, *faults]
         raise InputError(
             f"dataset.features: {said}{more}.",
             "Name columns that are not needed in dataset.ignored.",
-            {"dataset.ignored": wanted} if not dataset.features else {},
+            {"dataset.ignored": [*dataset.ignored, *faults]} if not dataset.features else {},
         )
 
 

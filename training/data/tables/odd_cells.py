@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
+from pydantic import JsonValue
 
 from training.config.sections.data.tables import TableSection
 from training.data.tables.table_file import how_written
@@ -73,7 +74,8 @@ def refusal(
 ) -> InputError:
     """The sentence about ``text``, which stands in the first of the columns ``names`` and ``where``; ``odd`` are all such."""
     name, shown = escape_unprintable(names[0], 60), escape_unprintable(text, 60)
-    ways, fix = ["correct the cell"], {}
+    ways = ["correct the cell"]
+    fix: dict[str, JsonValue] = {}
     if how_written(Path(dataset.path), dataset.separator) is not None:  # Parquet has gaps of its own
         ways.append(f"list '{shown}' in dataset.missing_marks")
         if len(odd) <= _MOST_MARKS and all(len(each) <= 1000 for each in odd):

@@ -121,6 +121,7 @@ class OutOfMemory:
                     raise out_of_memory from error
             free_memory(session.device)
             smaller = out_of_memory.fix["loop.validation_batch_size"]
+            assert isinstance(smaller, int)
             session.progress.evaluate_in_smaller_batches(smaller)
             session.cut_batches()
             self._emit(

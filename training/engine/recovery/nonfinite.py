@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from pydantic import JsonValue
+
 from training.engine.recovery.replay import explain, instead_of_fp16, lower_rate, sample_names
 from training.engine.session import Session
 from training.errors import TrainingError, pluralize
@@ -31,7 +33,7 @@ class Skip(NamedTuple):
 class TooManySkips(TrainingError):
     """``loop.max_skipped_steps`` steps in a row were skipped, the last of them ``step``."""
 
-    def __init__(self, message: str, advice: str, fix: Mapping[str, float | str], step: int, count: int) -> None:
+    def __init__(self, message: str, advice: str, fix: Mapping[str, JsonValue], step: int, count: int) -> None:
         super().__init__(message, advice, fix)
         self.step = step
         self.first = step - count + 1

@@ -5,37 +5,40 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
 
+from pydantic import JsonValue
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
+from training.data_report import TeacherRecord
 from training.engine.session import Session
 from training.errors import InputError
 from training.runs.folder import RunFolder
+from training.runs.records.forms import Manifest
 from training.runs.records.manifest import read_sealed, seal
-from training.runs.records.teachers import became_of
+from training.runs.records.teachers import became_of, read_teacher
 from training.system.atomic import write_bytes, write_text
 
 
-def check_data(folder: RunFolder, session: Session, manifest: Mapping[str, Any]) -> None:
+def check_data(folder: RunFolder, session: Session, manifest: Manifest | None) -> None:
     """Note the dataset, its split and the teacher, or compare them with what the run began with; raises InputError when they
-    differ. ``manifest`` is that of the checkpoint it goes on from, which knows the teacher, too; empty where there is none.
+    differ. ``manifest`` is that of the checkpoint it goes on from, which knows the teacher, too; None where there is none.
 
     Files of a folder that are lost or damaged are written again: the data itself and the other file tell what they said.
     """
     known, record = read_sealed(folder.data_file), session.data.report.record()
     if known:
         _compare_data(known, record)
-    refuse_other_teacher(known.get("teacher", manifest.get("teacher")), session.data.report.teacher)
+    teacher = manifest.teacher if manifest is not None and "teacher" not in known else read_teacher(known)
+    refuse_other_teacher(teacher, session.data.report.teacher)
     parts = {name: indices.cpu().contiguous() for name, indices in session.data.splits.items()}
     digest = hashlib.sha256(b"".join(parts[name].numpy().tobytes() for name in sorted(parts))).hexdigest()
     _check_split(folder, parts, known.get("split_sha256"), digest)
     write_text(folder.data_file, json.dumps(seal({**record, "split_sha256": digest}), indent=1) + "\n")
 
 
-def _compare_data(known: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+def _compare_data(known: Mapping[str, JsonValue], new: Mapping[str, JsonValue]) -> None:
     if known.get("fingerprint") == new["fingerprint"] and known.get("classes") == new["classes"]:
         return
     differing = [
@@ -50,9 +53,9 @@ def _compare_data(known: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     )
 
 
-def refuse_other_teacher(before: object, now: object) -> None:
+def refuse_other_teacher(before: TeacherRecord | None, now: TeacherRecord | None) -> None:
     """Raise InputError where the teacher that a run is about to go on with would give other answers than the one it began
-    with: it would be another run. Both are records of it, or None."""
+    with: it would be another run."""
     became = became_of(before, now)
     if became:
         raise InputError(
@@ -61,7 +64,7 @@ def refuse_other_teacher(before: object, now: object) -> None:
         )
 
 
-def _check_split(folder: RunFolder, parts: dict[str, Tensor], known: str | None, digest: str) -> None:
+def _check_split(folder: RunFolder, parts: dict[str, Tensor], known: object, digest: str) -> None:
     """``known`` is the digest of the run's first split, None where it is lost; ``digest`` that of ``parts``."""
     try:
         written = load_file(folder.splits_file)

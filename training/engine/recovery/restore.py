@@ -17,7 +17,6 @@ from training.checkpoints.snapshot import TrainingState
 from training.checkpoints.write import AVERAGED
 from training.config import RunConfig, parse_config
 from training.config.diff import diff
-from training.config.rules.resume_plan import ResumePlan, keeps_run, plan_branch
 from training.engine.device import ran_out_of_memory
 from training.engine.progress import Progress
 from training.engine.runs.environment import earlier_environment
@@ -27,10 +26,12 @@ from training.errors import CheckpointError, InputError, TrainingError
 from training.events import EpochEnded, Event, Found, Validated
 from training.optim.optimizers import load_optimizer
 from training.runs.folder import RunFolder
+from training.runs.records.forms import Manifest
 from training.runs.records.history import read_history
 from training.runs.records.series import STEP_ROW, SeriesWriter, read_series
 from training.runs.records.teachers import became_of
 from training.runs.relocation import remember
+from training.runs.resume_plan import ResumePlan, keeps_run, plan_branch
 from training.runs.rewind import Beyond
 from training.runs.set_aside import SET_ASIDE
 from training.system.untrusted import escape_unprintable
@@ -62,7 +63,7 @@ class Resume:
     """The same run goes on: every number, to the bit where the machine allows it."""
 
     checkpoint: Path
-    manifest: dict[str, Any]
+    manifest: Manifest
     refused: list[str]  # newer checkpoints that are damaged
     findings: list[Found] = field(default_factory=list)
     places: Mapping[str, JsonValue] = field(
@@ -72,7 +73,7 @@ class Resume:
 
     def apply(self, folder: RunFolder, session: Session) -> None:
         """Load weights, averaged weights and training state."""
-        if self.manifest["data"]["fingerprint"] != session.data.source.fingerprint:
+        if self.manifest.data.fingerprint != session.data.source.fingerprint:
             raise CheckpointError(
                 f"{self.checkpoint}: was trained on other data than there is now; put the old files back, or branch."
             )
@@ -109,7 +110,7 @@ class Branch:
     """A new run begins with a checkpoint's weights and what else of it fits; ``plan_branch`` decides what that is."""
 
     checkpoint: Path
-    manifest: dict[str, Any]
+    manifest: Manifest
     parent: RunFolder
     findings: list[Found] = field(default_factory=list)
     places: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -117,10 +118,10 @@ class Branch:
 
     def apply(self, folder: RunFolder, session: Session) -> None:
         """Do what the sheet says, and tell it."""
-        before = parse_config(self.manifest["config"], str(self.checkpoint), paths=False)
-        same_data = self.manifest["data"]["fingerprint"] == session.data.source.fingerprint
+        before = parse_config(self.manifest.config, str(self.checkpoint), paths=False)
+        same_data = self.manifest.data.fingerprint == session.data.source.fingerprint
         announced = plan_branch(before, session.config, self.manifest)
-        teacher = " and ".join(became_of(self.manifest.get("teacher"), session.data.report.teacher).values())
+        teacher = " and ".join(became_of(self.manifest.teacher, session.data.report.teacher).values())
         sheet = plan_branch(before, session.config, self.manifest, same_data, teacher)
         refuse_by_sheet(self.checkpoint, sheet)
         load_weights(self.checkpoint, session.model)
@@ -177,7 +178,7 @@ class Branch:
     def _tell(self, announced: ResumePlan, sheet: ResumePlan, step: int) -> None:
         aside = self.parent.path.parent.name == SET_ASIDE
         run = self.parent.path.parent.parent.name if aside else self.parent.id
-        text = f"Branched from step {self.manifest['step']} of {run}. Restored: {', '.join(sheet.restored)}."
+        text = f"Branched from step {self.manifest.step} of {run}. Restored: {', '.join(sheet.restored)}."
         advice = [f"Changed: {'; '.join(map(str, sheet.changed))}."] if sheet.changed else []
         advice.append(f"Not restored: {'; '.join(sheet.ignored)}.")
         advice += [f"Note: {'; '.join(sheet.notes)}."] if sheet.notes else []

@@ -92,7 +92,7 @@ class RollBack:
             if path.name >= checkpoint_name(step):
                 continue
             try:
-                if verify(path).get("planned"):
+                if verify(path).planned:
                     return path
             except CheckpointError:
                 continue

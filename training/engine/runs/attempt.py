@@ -44,6 +44,7 @@ from training.events import Completed, DataPrepared, Event, Found, PhaseChanged,
 from training.models.own.user_file import keep_code
 from training.runs.folder import RunFolder, delete_run
 from training.runs.records.environment import read_environment
+from training.runs.records.forms import StatusRecord
 from training.runs.records.history import read_history
 from training.runs.records.manifest import seal
 from training.runs.repair import repair_records
@@ -70,7 +71,7 @@ def run_attempt(
     new: bool,
     source: Path | None = None,
     changes: tuple[str, ...] = (),
-) -> dict[str, Any]:
+) -> StatusRecord:
     """Train in ``folder`` until done or stopped; returns the run's status record.
 
     ``source`` is the file that ``config`` was read from, ``changes`` what this attempt does otherwise than the run says.
@@ -98,7 +99,7 @@ def _begin(
     """The session, ready for its first step; None when the person stopped it before. A fault that is not the input's
     ends the run as failed and is raised as TrainingError."""
     step = writer.step
-    before = {key: writer.book.record.get(key) for key in ("status", "reason", "advice", "fix", "ended")}
+    before = writer.book.record.model_dump(include={"status", "reason", "advice", "fix", "ended"})
     try:
         writer.open()
         return _prepare(writer, config, restore, source)
@@ -140,7 +141,7 @@ def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, sour
     session = assemble(config, report, auto, writer.hooks.kept, loads, _code(folder, config, restore))
     try:
         with explain_disk_errors(folder.data_file):
-            check_data(folder, session, restore.manifest if isinstance(restore, Resume) else {})
+            check_data(folder, session, restore.manifest if isinstance(restore, Resume) else None)
         writer.emit(DataPrepared(report=session.data.report.shorten()))
         _report_left_out(writer, session.data.report)
         if restore is not None:

@@ -9,10 +9,8 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil
@@ -31,6 +29,7 @@ from training.events import Found
 from training.optim.optimizers import implementation
 from training.runs.folder import RunFolder
 from training.runs.records.environment import read_environment
+from training.runs.records.forms import Manifest
 from training.runs.records.history import read_history
 from training.runs.source_state import source_state
 
@@ -225,14 +224,11 @@ def read_auto_settings(folder: RunFolder, config: RunConfig, device: torch.devic
     return AutoSettings(threads if free else None, began.channels_last if unordered else None)
 
 
-def read_normalization(
-    config: RunConfig, manifest: Mapping[str, Any]
-) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+def read_normalization(config: RunConfig, manifest: Manifest) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
     """The mean and spread of images that the weights of a checkpoint know, where they are not to be measured."""
     if not as_weights_know(config):
         return None
-    data = manifest["data"]
-    return tuple(data["mean"]), tuple(data["std"])
+    return tuple(manifest.data.mean), tuple(manifest.data.std)
 
 
 def compare(before: Environment, now: Environment, step: int) -> list[Found]:

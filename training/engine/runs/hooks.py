@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from training.config.rules.resume_plan import ResumePlan
 from training.control import Control
 from training.data.prepared import PreparedData
 from training.events import Event
 from training.runs.folder import RunFolder
+from training.runs.resume_plan import ResumePlan
 
 
 @dataclass

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from training.checkpoints import newest_good
+from training.checkpoints import WholeCheckpoint, newest_good
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.diff import Change, diff
 from training.config.files import config_data
 from training.config.paths import with_changed_paths_absolute
-from training.config.rules.resume_plan import ResumePlan, keeps_run, plan_branch, plan_resume
 from training.engine.device import choose_device, replace_missing_device
 from training.engine.recovery.origin import refuse_other_teacher
 from training.engine.recovery.restore import Branch, FromStart, Resume, refuse_by_sheet, refuse_other_settings
@@ -22,11 +20,14 @@ from training.engine.runs.hooks import Hooks
 from training.errors import CheckpointError, ConfigError, InputError
 from training.events import Found
 from training.runs.folder import RunFolder, claim, create_run, release
+from training.runs.records.forms import Manifest, Parent, StatusRecord
 from training.runs.records.manifest import read_sealed, verify
-from training.runs.records.teachers import teacher_as_it_is, teacher_since
+from training.runs.records.teachers import read_teacher, teacher_as_it_is, teacher_since
 from training.runs.relocation import DATA, DEVICE, KEPT, config_here
+from training.runs.resume_plan import ResumePlan, keeps_run, plan_branch, plan_resume
 from training.runs.rewind import list_set_aside, look_beyond
 from training.runs.workspace import find_target
+from training.toml_text import Toml
 
 OWN = "model."
 """A run's folder holds all of the network that goes on: weights, and the code of a person's own file."""
@@ -36,7 +37,7 @@ __all__ = ["Hooks", "Intent", "branch_run", "intend_resume", "resume_run", "star
 
 def start_run(
     config: RunConfig, workspace: Path, hooks: Hooks | None = None, source: Path | None = None
-) -> dict[str, Any]:
+) -> StatusRecord:
     """Train ``config``, read from the file ``source``, in a new run folder; returns the run's status record.
 
     Raises InputError, leaving nothing behind, when the configuration or its data cannot be used.
@@ -67,10 +68,11 @@ class Intent:
 
         Raises CheckpointError as the resume itself would.
         """
-        checkpoint, manifest, refused = _pick(self.folder, self.checkpoint)
-        if checkpoint is None:
+        found = _pick(self.folder, self.checkpoint)
+        if found is None:
             return None, None
-        before = parse_config(manifest["config"], str(checkpoint), paths=False)
+        checkpoint, manifest, refused = found
+        before = parse_config(manifest.config, str(checkpoint), paths=False)
         if self.same_run:
             sheet = plan_resume(before, self.wanted, manifest)
             beyond = None if refused else look_beyond(self.folder, checkpoint)
@@ -85,7 +87,7 @@ def intend_resume(target: str, workspace: Path, overrides: Sequence[str] = (), b
     """Find what ``target`` names and read it with ``overrides``. Raises InputError."""
     folder, checkpoint = find_target(target, workspace)
     before = config_here(folder)
-    data = config_data(before)
+    data: dict[str, Toml] = dict(config_data(before))
     apply_overrides(data, overrides)
     data = with_changed_paths_absolute(data, config_data(before), Path.cwd())
     wanted = parse_config(data, "--set", paths=False)
@@ -94,7 +96,7 @@ def intend_resume(target: str, workspace: Path, overrides: Sequence[str] = (), b
 
 def resume_run(
     target: str, workspace: Path, overrides: Sequence[str] = (), hooks: Hooks | None = None, branch: bool = False
-) -> dict[str, Any]:
+) -> StatusRecord:
     """Go on with a run from its newest whole checkpoint, or from the one that ``target`` names, on whatever machine. What lies
     beyond that is set aside (``runs.rewind``), unless ``branch`` asks for a new run.
 
@@ -117,13 +119,14 @@ def resume_run(
     _refuse_missing_files(folder, config)
     claim(folder)
     try:
-        checkpoint, manifest, refused = _pick(folder, intent.checkpoint)
+        found = _pick(folder, intent.checkpoint)
         restore: Resume | Branch | FromStart
-        if checkpoint is not None:
-            before = parse_config(manifest["config"], str(checkpoint), paths=False)
+        if found is not None:
+            checkpoint, manifest, refused = found
+            before = parse_config(manifest.config, str(checkpoint), paths=False)
             refuse_other_settings(folder, before, config)
             hooks.planned(plan_resume(before, config, manifest))
-            moved = [replace(found, step=int(manifest["step"])) for found in moved]
+            moved = [replace(item, step=manifest.step) for item in moved]
             beyond = None if refused else look_beyond(folder, checkpoint)  # what is damaged is done again in its place
             restore = Resume(checkpoint, manifest, refused, moved, places, beyond)
         else:
@@ -137,39 +140,38 @@ def resume_run(
     return run_attempt(folder, config, hooks, restore=restore, new=False, changes=tuple(map(str, intent.changed)))
 
 
-def branch_run(checkpoint: Path, config: RunConfig, workspace: Path, hooks: Hooks | None = None) -> dict[str, Any]:
+def branch_run(checkpoint: Path, config: RunConfig, workspace: Path, hooks: Hooks | None = None) -> StatusRecord:
     """A new run that begins with what ``checkpoint`` holds and goes on with ``config``; relative paths in it that are not those
     of the checkpoint are of the working folder."""
     manifest = verify(checkpoint)
-    before = parse_config(manifest["config"], str(checkpoint), paths=False)
+    before = parse_config(manifest.config, str(checkpoint), paths=False)
     config = parse_config(
         with_changed_paths_absolute(config_data(config), config_data(before), Path.cwd()), paths=False
     )
     return _branch_from(checkpoint, manifest, config, workspace, hooks or Hooks())
 
 
-def _branch_off(intent: Intent, workspace: Path, hooks: Hooks) -> dict[str, Any]:
+def _branch_off(intent: Intent, workspace: Path, hooks: Hooks) -> StatusRecord:
     folder = intent.folder
     beside = folder.path.parent.parent if folder.path.parent.name == "runs" else workspace
-    checkpoint, manifest, _ = _pick(folder, intent.checkpoint)
-    if checkpoint is not None:
-        return _branch_from(checkpoint, manifest, intent.wanted, beside, hooks)
+    if (whole := _pick(folder, intent.checkpoint)) is not None:
+        return _branch_from(whole.checkpoint, whole.manifest, intent.wanted, beside, hooks)
     choose_device(intent.wanted.precision.device)
-    new = create_run(beside, intent.wanted, parent={"run": folder.id})
+    new = create_run(beside, intent.wanted, parent=Parent(run=folder.id))
     title = f"The run {folder.id} had no checkpoint yet, so this is a new run from the beginning."
     found = Found(level="info", title=title, advice=f"Changed: {'; '.join(map(str, intent.changed))}.")
     return run_attempt(new, intent.wanted, hooks, restore=FromStart([found], ended=folder), new=True)
 
 
 def _branch_from(
-    checkpoint: Path, manifest: dict[str, Any], config: RunConfig, workspace: Path, hooks: Hooks
-) -> dict[str, Any]:
-    sheet = plan_branch(parse_config(manifest["config"], str(checkpoint), paths=False), config, manifest)
+    checkpoint: Path, manifest: Manifest, config: RunConfig, workspace: Path, hooks: Hooks
+) -> StatusRecord:
+    sheet = plan_branch(parse_config(manifest.config, str(checkpoint), paths=False), config, manifest)
     refuse_by_sheet(checkpoint, sheet)
     choose_device(config.precision.device)
     hooks.planned(sheet)
     parent = RunFolder(checkpoint.parent.parent)
-    folder = create_run(workspace, config, parent={"run": parent.id, "checkpoint": str(checkpoint)})
+    folder = create_run(workspace, config, parent=Parent(run=parent.id, checkpoint=str(checkpoint)))
     return run_attempt(folder, config, hooks, restore=Branch(checkpoint, manifest, parent), new=True)
 
 
@@ -179,12 +181,12 @@ def _find_origin(folder: RunFolder) -> Path | None:
     A branch that was cut off before its own first checkpoint goes on from there. Raises CheckpointError when it is gone:
     beginning from nothing would be another run.
     """
-    parent = folder.status().get("parent") or {}
-    if not parent.get("checkpoint"):
+    parent = folder.status().parent
+    if parent is None or not parent.checkpoint:
         return None
-    there = Path(parent["checkpoint"])
+    there = Path(parent.checkpoint)
     found = None
-    for run in (there.parent.parent, folder.path.parent / str(parent.get("run"))):  # both may have been moved
+    for run in (there.parent.parent, folder.path.parent / parent.run):  # both may have been moved
         places = [run, *(item.path for item in list_set_aside(RunFolder(run)))]
         found = found or next((path for place in places if (path := place / "checkpoints" / there.name).is_dir()), None)
     if found is None:
@@ -208,10 +210,10 @@ def _on_this_machine(config: RunConfig) -> tuple[RunConfig, list[Found]]:
 
 def _refuse_other_code(folder: RunFolder, config: RunConfig) -> None:
     """Raise InputError where the Python file of the teacher was changed: to agree to it would not make it the old one."""
-    known = read_sealed(folder.data_file).get("teacher")
+    known = read_teacher(read_sealed(folder.data_file))
     now = None
     with suppress(InputError, OSError):  # what is not there, or cannot be read, is said next
-        now = teacher_as_it_is(config) if isinstance(known, dict) and "code" in known else None
+        now = teacher_as_it_is(config) if known is not None and known.code is not None else None
     refuse_other_teacher(known, now)
 
 
@@ -229,7 +231,6 @@ def _refuse_missing_files(folder: RunFolder, config: RunConfig) -> None:
         ) from error
 
 
-def _pick(folder: RunFolder, checkpoint: Path | None) -> tuple[Path | None, dict[str, Any], list[str]]:
-    """The checkpoint to go on from, verified, with its manifest and a sentence for each newer one that is damaged; None
-    (from the beginning) when the run was cut off before its first."""
-    return newest_good(folder) if checkpoint is None else (checkpoint, verify(checkpoint), [])
+def _pick(folder: RunFolder, checkpoint: Path | None) -> WholeCheckpoint | None:
+    """The checkpoint to go on from; None (from the beginning) when the run was cut off before its first."""
+    return newest_good(folder) if checkpoint is None else WholeCheckpoint(checkpoint, verify(checkpoint), [])

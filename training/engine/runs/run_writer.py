@@ -85,12 +85,12 @@ class RunWriter:
     @property
     def saved(self) -> bool:
         """Whether the run has a checkpoint to go on from."""
-        return bool(self.book.record.get("last_checkpoint"))
+        return self.book.record.last_checkpoint is not None
 
     @property
     def step(self) -> int:
         """Where the run stands before its first step here."""
-        return int(self.book.record.get("step") or 0)
+        return self.book.record.step
 
     @property
     def control(self) -> Control:

@@ -10,6 +10,7 @@ from typing import Any
 from training.engine.session import Session
 from training.events import AttemptStarted, CheckpointSaved, Completed, Event, Failed, PhaseChanged, Stopped, Validated
 from training.runs.folder import RunFolder
+from training.runs.records.forms import BestCheckpoint, StatusRecord
 from training.runs.records.manifest import BEST, LAST, read_labels
 
 logger = logging.getLogger(__name__)
@@ -28,52 +29,40 @@ class StatusBook:
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        self._record: dict[str, Any] = folder.status()
+        self._record = folder.status()
         self.session: Session | None = None
         self.lost = False  # the folder is another process's now: the record lives on in memory only
         self.samples_per_second = 0.0
         self._written = 0.0
-        self._worked = float(self._record.get("seconds") or 0.0)  # in earlier attempts, too, and never while paused
+        self._worked = self._record.seconds or 0.0  # in earlier attempts, too, and never while paused
         self._since = time.monotonic()
         self._behind = False  # whether a validation was told since the file was written
 
     @property
-    def record(self) -> dict[str, Any]:
-        """A copy of the record as it stands."""
-        with self._lock:
-            return dict(self._record)
+    def record(self) -> StatusRecord:
+        """The record as it stands."""
+        return self._record
 
     def read_again(self) -> None:
         """Take over what the file says: the run may stand elsewhere now."""
         with self._lock:
-            self._record = self._folder.status() or self._record
+            self._record = self._folder.status()
 
     def note(self, event: Event) -> None:
         """Bring the record up to date after ``event`` and write it."""
-        changes: dict[str, Any] = {}
         if isinstance(event, PhaseChanged):
-            changes["status"] = "paused" if event.phase == "paused" else "running"
-            if changes["status"] == self._record.get("status"):
-                return
+            status = "paused" if event.phase == "paused" else "running"
+            if status != self._record.status:
+                self.write(status=status)
         elif isinstance(event, Completed | Stopped | Failed):
-            changes = {
-                "status": event.kind,
-                "ended": event.time,
-                "reason": event.reason or None,
-                "advice": None,
-                "fix": {},
-            }
-            if isinstance(event, Failed):
-                changes |= {"advice": event.advice or None, "fix": dict(event.fix)}
+            advice, fix = (event.advice, dict(event.fix)) if isinstance(event, Failed) else ("", {})
+            reason = event.reason or None
+            self.write(status=event.kind, ended=event.time, reason=reason, advice=advice or None, fix=fix)
         elif isinstance(event, Validated):
             self._behind = True
             self.catch_up()
-            return
-        elif not isinstance(
-            event, CheckpointSaved | AttemptStarted
-        ):  # an attempt may begin before where the last one was
-            return
-        self.write(**changes)
+        elif isinstance(event, CheckpointSaved | AttemptStarted):  # it may begin before where the last one was
+            self.write()
 
     def catch_up(self) -> None:
         """Write the numbers of the last validation where the file lacks them and is old enough; asked at each flush."""
@@ -84,14 +73,12 @@ class StatusBook:
         """Refresh the numbers, apply ``changes`` and replace the file."""
         with self._lock:
             now = time.monotonic()
-            if self._record.get("status") != "paused":
+            if self._record.status != "paused":
                 self._worked += now - self._since
             self._since = now
-            self._record["seconds"] = round(self._worked, 3)
-            if self.session is not None:
-                self._record.update(self._numbers(self.session))
-            self._record.update(changes)
-            self._record["updated"] = time.time()
+            numbers = self._numbers(self.session) if self.session is not None else {}
+            seconds = {"seconds": round(self._worked, 3), "updated": time.time()}
+            self._record = self._record.model_copy(update={**numbers, **changes, **seconds})
             if self.lost:
                 return
             self._written = time.monotonic()
@@ -101,17 +88,17 @@ class StatusBook:
             except OSError as error:
                 logger.warning("The status record could not be written: %s", error)
 
-    def _numbers(self, session: Session) -> dict[str, Any]:
-        progress, monitor = session.progress, session.config.monitor
+    def _numbers(self, session: Session) -> dict[str, object]:
+        progress = session.progress
         labels = read_labels(self._folder)
-        best: dict[str, Any] | None = None
+        best = None
         if progress.best_value is not None:
-            best = {
-                "metric": monitor,
-                "value": progress.best_value,
-                "step": progress.best_step,
-                "checkpoint": self._path(labels.get(BEST)),
-            }
+            best = BestCheckpoint(
+                metric=session.config.monitor,
+                value=progress.best_value,
+                step=progress.best_step,
+                checkpoint=self._path(labels.get(BEST)),
+            )
         return {
             "step": progress.step,
             "epoch": progress.epoch,

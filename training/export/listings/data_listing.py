@@ -35,7 +35,7 @@ _TOYS = {
 def _describe_idx(bundle: ExportBundle, dataset: IdxDataset) -> Reading:
     """The names of those files that the run had; where they are gone, the plain ones."""
     report = read_json(bundle.run.data_file)
-    known = report.get("samples", {}) if report else {}
+    known = samples if isinstance(samples := report.get("samples"), dict) else {}
     tested = dataset.validation == "test" or "test" in known
     parts = dict(MNIST_FILES)
     if not tested and (known or not any(Path(dataset.path).glob(f"{parts['test']}-*"))):

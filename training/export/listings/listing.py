@@ -286,7 +286,7 @@ def _loop_settings(bundle: ExportBundle) -> Iterator[Setting]:
     yield from _present(loop, "epochs", "max_steps", "batch_size")
     yield setting(loop, "accumulation")
     before = loop.validation_batch_size or 2 * loop.batch_size  # what checkpoints of earlier versions do not say
-    yield Setting("", "EVALUATION_BATCH_SIZE", int(bundle.manifest.get("evaluation_batch_size", before)))
+    yield Setting("", "EVALUATION_BATCH_SIZE", bundle.manifest.evaluation_batch_size or before)
 
 
 def _rate_settings(config: RunConfig, listed: Schedule) -> Iterator[Setting]:
@@ -322,7 +322,7 @@ def _end_settings(bundle: ExportBundle) -> Iterator[Setting]:
     yield Setting(words, "MAX_SKIPPED_STEPS", loop.max_skipped_steps)
     if every:
         yield Setting("Steps between two checkpoints.", "SAVE_EVERY_STEPS", every)
-    yield Setting("Threads for the arithmetic, as the run had them.", "THREADS", int(bundle.manifest["threads"]))
+    yield Setting("Threads for the arithmetic, as the run had them.", "THREADS", bundle.manifest.threads)
 
 
 def _lines(comment: str, name: str, value: object) -> list[str]:

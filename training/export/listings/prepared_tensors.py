@@ -93,7 +93,7 @@ def prepare_data(bundle: ExportBundle) -> PreparedTensors | None:
         keep=lambda size: size <= room.host, workers=config.loader.workers, cache=cache_wish(config.loader)
     )
     source, splits = open_again(config, opening)
-    if bundle.manifest["data"].get("fingerprint", source.fingerprint) != source.fingerprint:
+    if bundle.manifest.data.fingerprint != source.fingerprint:
         raise InputError("dataset: it is not the one that the run was trained on any more; put the old files back.")
     return PreparedTensors(source, splits)
 

@@ -48,7 +48,7 @@ def render_teacher(bundle: ExportBundle, file: str) -> SecondFile:
     section, teacher = bundle.config.objective, bundle.teacher
     assert isinstance(section, Distillation), "asked for a run that distils"
     assert teacher is not None, "made for each of them"
-    module, source = module_beside("teacher", file), Path(str(teacher.record()["source"]))
+    module, source = module_beside("teacher", file), Path(teacher.record().source)
     words = f"The network that {prose(file)} learns from; its weights are in {module}.pt."
     with blame_teacher():
         if (own := own_network(section)) is not None:

@@ -69,15 +69,10 @@ def _find_checkpoint(folder: Path) -> Path:
 def _read_checkpoint(folder: Path) -> Weights:
     """Of one of our runs, averaged weights first; its manifest says what they are used with."""
     manifest = verify(folder)
-    name = _AVERAGED if _AVERAGED in manifest["files"] else WEIGHTS
-    data: Mapping[str, Any] = manifest.get("data", {})
-    try:
-        mean, std = (tuple(float(number) for number in data[key]) for key in ("mean", "std"))
-        classes = tuple(str(item) for item in data.get("names", data.get("classes", ())))
-    except (KeyError, TypeError, ValueError):
-        mean, std, classes = (), (), ()
-    path, source = folder / name, f"{folder.parent.parent.name}, {folder.name}"
-    return Weights(source, path, digest(path), read_tensors(path), mean, std, classes)
+    path = folder / (_AVERAGED if _AVERAGED in manifest.files else WEIGHTS)
+    data, source = manifest.data, f"{folder.parent.parent.name}, {folder.name}"
+    known = tuple(data.mean), tuple(data.std), tuple(data.names)
+    return Weights(source, path, digest(path), read_tensors(path), *known)
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:

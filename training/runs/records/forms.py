@@ -1,10 +1,12 @@
-"""What records must say that others than this program may have written or edited: a status record, a manifest."""
+"""Records that others than this program may have written or edited: a status record, a manifest."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from training.data_report import TeacherRecord
 
 Count = Annotated[int, Field(ge=0, le=1 << 53)]
 
@@ -12,7 +14,11 @@ Count = Annotated[int, Field(ge=0, le=1 << 53)]
 class _Record(BaseModel):
     """More entries than those named here may be in it."""
 
-    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True, ser_json_inf_nan="constants")
+
+    def dump(self) -> dict[str, JsonValue]:
+        """What was written or read, and no defaults, as JSON can hold it."""
+        return self.model_dump(exclude_unset=True)
 
 
 class BestCheckpoint(_Record):
@@ -22,23 +28,57 @@ class BestCheckpoint(_Record):
     checkpoint: str | None = None
 
 
+class Parent(_Record):
+    """What a branch began with; ``checkpoint`` is None where the parent had none yet."""
+
+    run: str = ""
+    checkpoint: str | None = None
+
+
 class StatusRecord(_Record):
-    """``status.json``."""
+    """``status.json``. Times are seconds since 1970; ``status`` is "" where neither it nor the run's configuration can be
+    read."""
 
     run: str
     name: str = ""
+    folder: str = ""
     status: str = "stopped"
     step: Count = 0
     epoch: Count = 0
-    epochs: Count | None = None
-    total_steps: Count | None = None
     best: BestCheckpoint | None = None
     last_checkpoint: str | None = None
     metrics: dict[str, float] = {}
-    created: float = 0.0
+    skipped_steps: Count = 0
     samples_per_second: float = 0.0
     reason: str | None = None
-    parent: dict[str, Any] | None = None
+    advice: str | None = None
+    fix: dict[str, JsonValue] = {}
+    epochs: Count | None = None
+    total_steps: Count | None = None
+    dataset: str = ""
+    model: str = ""
+    parent: Parent | None = None
+    created: float = 0.0
+    updated: float = 0.0
+    ended: float | None = None
+    seconds: float | None = None  # of work; an earlier version did not count them
+
+
+class SetAsideRecord(_Record):
+    """``set_aside.json``: the run went back to ``step`` at ``time``; what lies beside had come to ``reached``."""
+
+    step: Count
+    reached: Count
+    time: float
+
+
+class ExchangePlan(_Record):
+    """``unfinished.json``: the state ``source`` takes the run's place; ``files`` are those it has, ``keep`` whether the other
+    state stays."""
+
+    source: str
+    files: list[str]
+    keep: bool
 
 
 class FileFacts(_Record):
@@ -46,18 +86,40 @@ class FileFacts(_Record):
     sha256: str
 
 
-class DataFacts(_Record):
+class TrainedData(_Record):
+    """What the network was trained on; with it lies ``training.facts.DataFacts``."""
+
     fingerprint: str
+    training_samples: Count | None = None
+    names: list[str] = []
+    missing: bool = False
+    mean: list[float] = []
+    std: list[float] = []
+
+
+class OptimizerForm(_Record):
+    """How the optimizer computes: "fused", "foreach", "for-loop" ..."""
+
+    implementation: str = ""
+    device: str = ""
 
 
 class Manifest(_Record):
-    """``manifest.json`` of a checkpoint, without the names of its files."""
+    """``manifest.json`` of a checkpoint; None is what an earlier version did not say."""
 
     step: Count
     epoch: Count
     time: Annotated[float, Field(ge=0.0, le=1e11)] = 0.0  # seconds since 1970, as far as calendars go
     metrics: dict[str, float] = {}
     metrics_step: Count | None = None
-    config: dict[str, Any]
-    data: DataFacts
-    files: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_][\w.-]*$")], FileFacts]
+    planned: bool = False
+    averaged: bool = False
+    versions: dict[str, str] = {}
+    config: dict[str, JsonValue]
+    data: TrainedData
+    teacher: TeacherRecord | None = None
+    threads: int | None = None
+    evaluation_batch_size: int | None = None
+    channels_last: bool | None = None
+    optimizer: OptimizerForm = OptimizerForm()
+    files: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_][\w.-]*$")], FileFacts] = {}

@@ -11,13 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from training.errors import CheckpointError
 from training.runs.folder import RunFolder, read_json
-from training.runs.records.forms import Manifest
+from training.runs.records.forms import FileFacts, Manifest
 from training.runs.set_aside import finish_rewind
 from training.system.atomic import write_text
 from training.system.untrusted import MEGABYTE, escape_unprintable
@@ -78,26 +77,26 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def seal(record: Mapping[str, Any]) -> dict[str, Any]:
+def seal(record: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """``record`` with a digest of its own content, so that a changed byte in it is noticed too."""
     content = {key: value for key, value in record.items() if key != "seal"}
     return {**content, "seal": hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()}
 
 
-def read_sealed(path: Path) -> dict[str, Any]:
+def read_sealed(path: Path) -> dict[str, JsonValue]:
     """The record in ``path``; empty when it is missing, damaged, or not what was sealed when it was written."""
     record = read_json(path)
     return record if "seal" not in record or record == seal(record) else {}
 
 
-def read_manifest(checkpoint: Path) -> dict[str, Any]:
+def read_manifest(checkpoint: Path) -> Manifest:
     """The manifest of ``checkpoint``; raises CheckpointError when it is missing, damaged or of another format."""
     if not checkpoint.is_dir():
         raise CheckpointError(f"{checkpoint}: there is no checkpoint folder here; check the path.")
-    manifest = read_json(checkpoint / MANIFEST, _MOST_MANIFEST)
-    if not manifest:
+    record = read_json(checkpoint / MANIFEST, _MOST_MANIFEST)
+    if not record:
         raise CheckpointError(f"{checkpoint}: its {MANIFEST} is missing or damaged; choose another checkpoint.")
-    given = manifest.get("format")
+    given = record.get("format")
     shown = escape_unprintable(repr(given), 60)
     if type(given) is int and given > FORMAT:
         raise NewerFormat(
@@ -106,27 +105,27 @@ def read_manifest(checkpoint: Path) -> dict[str, Any]:
         )
     if given != FORMAT:
         raise CheckpointError(f"{checkpoint}: its {MANIFEST} tells of a format {shown}; choose another checkpoint.")
-    if manifest != seal(manifest):
+    if record != seal(record):
         raise CheckpointError(f"{checkpoint}: its {MANIFEST} was changed or damaged; choose another checkpoint.")
     try:
-        told = Manifest.model_validate(manifest)
+        manifest = Manifest.model_validate(record)
     except ValidationError as error:  # anybody can seal one
         entry = ".".join(map(str, error.errors()[0]["loc"]))
         raise CheckpointError(
             f"{checkpoint}: its {MANIFEST} does not tell {entry}; choose another checkpoint."
         ) from error
-    if missing := {WEIGHTS, STATE} - set(told.files):
+    if missing := {WEIGHTS, STATE} - manifest.files.keys():
         raise CheckpointError(f"{checkpoint}: its {MANIFEST} does not tell {min(missing)}; choose another checkpoint.")
     return manifest
 
 
-def verify(checkpoint: Path) -> dict[str, Any]:
+def verify(checkpoint: Path) -> Manifest:
     """Check every file of ``checkpoint`` against its manifest (size, then SHA-256) and return the manifest.
 
     Raises CheckpointError naming the first file that is missing or differs. Nothing is loaded.
     """
     manifest = read_manifest(checkpoint)
-    while fault := _damage(checkpoint, manifest["files"]):
+    while fault := _damage(checkpoint, manifest.files):
         now = read_manifest(checkpoint)
         if now == manifest:
             raise CheckpointError(f"{checkpoint}: {fault}; choose another checkpoint.")
@@ -134,7 +133,7 @@ def verify(checkpoint: Path) -> dict[str, Any]:
     return manifest
 
 
-def _damage(checkpoint: Path, files: Mapping[str, Any]) -> str:
+def _damage(checkpoint: Path, files: Mapping[str, FileFacts]) -> str:
     """What is wrong with the first file that is not what the manifest says of it; "" when all are."""
     for name, facts in files.items():
         path = checkpoint / name
@@ -142,18 +141,18 @@ def _damage(checkpoint: Path, files: Mapping[str, Any]) -> str:
             return f"{name} is missing"
         try:
             size = path.stat().st_size
-            if size != facts.get("bytes"):
-                return f"{name} has {size} bytes instead of {facts.get('bytes')}; it is damaged"
-            if digest(path) != facts.get("sha256"):
+            if size != facts.bytes:
+                return f"{name} has {size} bytes instead of {facts.bytes}; it is damaged"
+            if digest(path) != facts.sha256:
                 return f"{name} does not match its digest; it is damaged"
         except OSError as error:
             return f"{name} cannot be read ({error.strerror or error})"
     return ""
 
 
-def read_labels(folder: RunFolder) -> dict[str, Any]:
+def read_labels(folder: RunFolder) -> dict[str, str]:
     """``{"last": name, "best": name}``; labels are pointers to checkpoints of this run, never copies."""
-    return read_json(folder.labels_file)
+    return {label: name for label, name in read_json(folder.labels_file).items() if isinstance(name, str)}
 
 
 def best_checkpoint(folder: RunFolder) -> str:
@@ -161,7 +160,7 @@ def best_checkpoint(folder: RunFolder) -> str:
     some and does not tell any more."""
     finish_rewind(folder)
     labels = read_labels(folder)
-    name = str(labels.get(BEST) or labels.get(LAST) or "")
+    name = labels.get(BEST) or labels.get(LAST) or ""
     known = checkpoint_folders(folder)
     if not name and known:
         raise CheckpointError(
@@ -170,7 +169,7 @@ def best_checkpoint(folder: RunFolder) -> str:
     return name
 
 
-def write_labels(folder: RunFolder, labels: Mapping[str, Any]) -> None:
+def write_labels(folder: RunFolder, labels: Mapping[str, str]) -> None:
     """Replace the labels atomically."""
     write_text(folder.labels_file, json.dumps(dict(labels), indent=1) + "\n")
 
@@ -201,11 +200,11 @@ def _read_info(path: Path, stamp: tuple[int, int, int]) -> CheckpointInfo:
     manifest = read_manifest(path)
     return CheckpointInfo(
         path=path,
-        step=manifest["step"],
-        epoch=manifest["epoch"],
-        time=manifest.get("time", 0.0),
-        size=sum(facts["bytes"] for facts in manifest["files"].values()),
-        metrics=manifest.get("metrics", {}),
-        planned=bool(manifest.get("planned")),
-        metrics_step=manifest.get("metrics_step"),
+        step=manifest.step,
+        epoch=manifest.epoch,
+        time=manifest.time,
+        size=sum(facts.bytes for facts in manifest.files.values()),
+        metrics=manifest.metrics,
+        planned=manifest.planned,
+        metrics_step=manifest.metrics_step,
     )

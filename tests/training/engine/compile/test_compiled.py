@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -30,6 +29,7 @@ from training.engine.runs.run import resume_run, start_run
 from training.engine.session import Session
 from training.errors import InputError
 from training.runs.folder import RunFolder
+from training.runs.records.forms import StatusRecord
 from training.runs.records.manifest import read_manifest
 from training.runs.records.series import read_series
 
@@ -61,10 +61,10 @@ def compiled_by(program: Path) -> AbstractContextManager[None]:
     return patched
 
 
-def digests(record: dict[str, Any]) -> dict[str, str]:
+def digests(record: StatusRecord) -> dict[str, str]:
     """Of weights, average and training state."""
-    files = read_manifest(Path(record["last_checkpoint"]))["files"]
-    return {name: facts["sha256"] for name, facts in files.items()}
+    files = read_manifest(Path(str(record.last_checkpoint))).files
+    return {name: facts.sha256 for name, facts in files.items()}
 
 
 def train(session: Session, steps: int) -> tuple[list[tuple[float, float]], dict[str, Tensor]]:
@@ -183,7 +183,7 @@ def test_cuda_graphs_are_refused_where_there_are_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"precision\.cuda_graphs: only NVIDIA GPUs have them") as caught:
         start_run(tiny("precision.cuda_graphs=on", "precision.device=cpu"), tmp_path)
     assert caught.value.fix == {"precision.cuda_graphs": "auto"}
-    assert start_run(tiny("precision.cuda_graphs=auto", "precision.device=cpu"), tmp_path)["status"] == "completed"
+    assert start_run(tiny("precision.cuda_graphs=auto", "precision.device=cpu"), tmp_path).status == "completed"
 
 
 @needs_compiler
@@ -308,13 +308,13 @@ def test_killed_twice_a_compiled_run_ends_as_if_it_had_never_been(tmp_path: Path
         output, _ = last.communicate(timeout=300)
     finally:
         last.kill()
-    resumed = json.loads(output.strip().splitlines()[-1])
-    assert resumed["status"] == "completed"
+    resumed = StatusRecord.model_validate_json(output.strip().splitlines()[-1])
+    assert resumed.status == "completed"
     whole = start_run(step_compiled(*long), tmp_path / "whole")
     assert digests(resumed) == digests(whole)
-    left, right = (read_series(RunFolder(Path(record["folder"])).series_file) for record in (resumed, whole))
+    left, right = (read_series(RunFolder(Path(record.folder)).series_file) for record in (resumed, whole))
     assert left.tobytes() == right.tobytes()
-    facts = json.loads(RunFolder(Path(whole["folder"])).environment_file.read_text())
+    facts = json.loads(RunFolder(Path(whole.folder)).environment_file.read_text())
     assert facts["compile"] == "step"
     assert facts["compiler"]
     assert facts["compiler"] == compiler.compiler_facts(torch.device("cpu"))
@@ -365,4 +365,4 @@ def test_a_recorded_run_with_dropout_goes_on_to_the_same_bits(tmp_path: Path) ->
     hooks = Hooks()
     hooks.watch = lambda event: hooks.control.request_stop() if event.kind == "epoch_ended" else None
     stopped = start_run(config, tmp_path / "cut", hooks)
-    assert digests(resume_run(stopped["run"], tmp_path / "cut")) == digests(whole)
+    assert digests(resume_run(stopped.run, tmp_path / "cut")) == digests(whole)

@@ -52,7 +52,7 @@ CASES = {
 @pytest.mark.usefixtures("kept_code")
 @pytest.mark.parametrize(("kind", "accumulation"), [("ranking", 3), ("distillation", 3)])
 def test_compiled_steps_are_the_eager_ones_up_to_rounding(kind: str, accumulation: int, tmp_path: Path) -> None:
-    teacher = Path(start_run(small("classification", tmp_path / "taught"), tmp_path)["folder"])
+    teacher = Path(start_run(small("classification", tmp_path / "taught"), tmp_path).folder)
     given = (
         *CASES[kind],
         "model.dropout=0.0",

@@ -51,8 +51,8 @@ def test_a_replayed_run_goes_on_to_the_same_bits(tmp_path: Path, monkeypatch: py
     hooks = Hooks()
     hooks.watch = lambda event: hooks.control.request_stop() if event.kind == "epoch_ended" else None
     stopped = start_run(tiny(*WHOLE), tmp_path / "cut", hooks)
-    assert stopped["step"] == 8
-    assert digests(resume_run(stopped["run"], tmp_path / "cut")) == digests(whole)
+    assert stopped.step == 8
+    assert digests(resume_run(stopped.run, tmp_path / "cut")) == digests(whole)
 
 
 @pytest.mark.parametrize("way", [(), ("loop.accumulation=3", "loop.batch_size=16")], ids=str)

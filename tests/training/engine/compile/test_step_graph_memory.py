@@ -114,9 +114,9 @@ def test_a_run_stopped_after_it_went_on_in_smaller_batches_resumes_to_the_same_b
     hooks = Hooks()
     hooks.watch = lambda event: hooks.control.request_stop() if event.kind == "found" else None
     stopped = start_run(tiny(*settings), tmp_path / "cut", hooks)
-    assert 11 <= stopped["step"] < whole["step"]
-    resumed = resume_run(stopped["run"], tmp_path / "cut")
-    files = [read_manifest(Path(record["last_checkpoint"]))["files"] for record in (resumed, whole)]
+    assert 11 <= stopped.step < whole.step
+    resumed = resume_run(stopped.run, tmp_path / "cut")
+    files = [read_manifest(Path(str(record.last_checkpoint))).files for record in (resumed, whole)]
     assert files[0] == files[1]
 
 
@@ -142,11 +142,11 @@ def test_memory_that_runs_out_among_the_writes_of_a_step_is_survived_only_where_
         tiny("precision.compile=step", "loop.on_out_of_memory=smaller_batches", *settings), tmp_path / "ours"
     )
     if not first:
-        assert (ours["status"], ours["step"]) == ("failed", 3)
-        assert ours["fix"] == {"loop.batch_size": 16, "loop.accumulation": 2}
+        assert (ours.status, ours.step) == ("failed", 3)
+        assert ours.fix == {"loop.batch_size": 16, "loop.accumulation": 2}
         return
     small = start_run(tiny("loop.batch_size=16", "loop.accumulation=2", *settings), tmp_path / "small")
-    files = [read_manifest(Path(record["last_checkpoint"]))["files"] for record in (ours, small)]
+    files = [read_manifest(Path(str(record.last_checkpoint))).files for record in (ours, small)]
     for name in ("model.safetensors", "ema.safetensors"):
         assert files[0][name] == files[1][name]
 

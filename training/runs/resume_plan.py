@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from training.config.diff import Change, diff
 from training.config.rules.effects import Effect, effect_of
@@ -19,6 +19,7 @@ from training.config.rules.weights_fit import normalization_notes, other_outputs
 from training.config.run import RunConfig
 from training.core.batch_plan import BatchPlan
 from training.errors import pluralize
+from training.runs.records.forms import Manifest
 
 Part = Literal[
     "weights", "averaged weights", "optimizer", "loss scale", "plateau", "position", "random numbers", "records"
@@ -69,12 +70,12 @@ def keeps_run(changes: Sequence[Change]) -> bool:
     return all(effect_of(change) in ("none", "name", "place", "device") for change in changes)
 
 
-def make_plan(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any]) -> ResumePlan:
+def make_plan(before: RunConfig, after: RunConfig, manifest: Manifest) -> ResumePlan:
     """the plan of a resume with changed settings: the same run where that is possible, else a branch."""
     return (plan_resume if keeps_run(diff(before, after)) else plan_branch)(before, after, manifest)
 
 
-def plan_resume(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any]) -> ResumePlan:
+def plan_resume(before: RunConfig, after: RunConfig, manifest: Manifest) -> ResumePlan:
     """The same run goes on from the checkpoint of ``manifest``: everything is restored."""
     every = diff(before, after)
     changes = [change for change in every if change.path != "name"]
@@ -93,7 +94,7 @@ def plan_resume(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any]
 def plan_branch(
     before: RunConfig,
     after: RunConfig,
-    manifest: Mapping[str, Any],
+    manifest: Manifest,
     same_data: bool | None = None,
     teacher: str = "",
 ) -> ResumePlan:
@@ -135,9 +136,9 @@ def _refusal(changes: Sequence[Change], before: RunConfig, after: RunConfig) -> 
     )
 
 
-def _past_end(after: RunConfig, manifest: Mapping[str, Any]) -> str:
+def _past_end(after: RunConfig, manifest: Manifest) -> str:
     """Why nothing would be left to do; what an epoch holds is the same, or the run would start from the beginning."""
-    step, epoch, limit = int(manifest["step"]), int(manifest["epoch"]), after.loop.max_steps
+    step, epoch, limit = manifest.step, manifest.epoch, after.loop.max_steps
     if epoch < after.loop.epochs and (limit is None or step < limit):
         return ""
     end = f"step {limit:,}" if limit is not None and step >= limit else f"epoch {after.loop.epochs:,}"
@@ -151,7 +152,7 @@ def _reasons_to_begin_anew(
     changes: Sequence[Change],
     before: RunConfig,
     after: RunConfig,
-    manifest: Mapping[str, Any],
+    manifest: Manifest,
     same_data: bool | None,
 ) -> list[str]:
     """Why the checkpoint's place in the data means nothing in the new run; empty when it does mean something."""
@@ -169,21 +170,21 @@ def _reasons_to_begin_anew(
     return reasons
 
 
-def _same_windows(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any]) -> bool:
+def _same_windows(before: RunConfig, after: RunConfig, manifest: Manifest) -> bool:
     """Whether each step sees the same samples, however they are cut into batches; earlier versions did not note how many
     samples there are."""
     old, new = ((each.loop.batch_size, each.loop.accumulation) for each in (before, after))
     if old == new:
         return True
-    samples = manifest.get("data", {}).get("training_samples")
+    samples = manifest.data.training_samples
     if not isinstance(samples, int) or samples < 1:
         return False
     return BatchPlan(samples, *new).has_steps_of(BatchPlan(samples, *old))
 
 
-def _parts(before: RunConfig, after: RunConfig, manifest: Mapping[str, Any], continues: bool) -> frozenset[Part]:
+def _parts(before: RunConfig, after: RunConfig, manifest: Manifest, continues: bool) -> frozenset[Part]:
     parts: set[Part] = {"weights"}
-    if manifest.get("averaged") and averaging(before) == averaging(after):
+    if manifest.averaged and averaging(before) == averaging(after):
         parts.add("averaged weights")
     if not optimizer_obstacle(before, after):
         parts.add("optimizer")
@@ -215,10 +216,10 @@ def _restored(parts: frozenset[Part], config: RunConfig) -> tuple[str, ...]:
 
 
 def _ignored(
-    before: RunConfig, after: RunConfig, manifest: Mapping[str, Any], parts: frozenset[Part], reasons: Sequence[str]
+    before: RunConfig, after: RunConfig, manifest: Manifest, parts: frozenset[Part], reasons: Sequence[str]
 ) -> list[str]:
     clauses = []
-    if manifest.get("averaged") and "averaged weights" not in parts:
+    if manifest.averaged and "averaged weights" not in parts:
         clauses.append(f"the averaged weights, because loop.{averaging(before)} is off now")
     if "optimizer" not in parts and optimizer_numbers(before):
         clauses.append(f"{optimizer_numbers(before)}, because {optimizer_obstacle(before, after)}")
