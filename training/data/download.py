@@ -7,7 +7,6 @@ import hashlib
 import shutil
 import sys
 import tarfile
-import time
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ from pathlib import Path, PurePath
 
 from filelock import FileLock, Timeout
 
-from training.data.source import ReportProgress
+from training.data.source import ReportProgress, throttle
 from training.downloads import explain, fetch
 from training.errors import InputError, format_bytes
 
@@ -116,9 +115,6 @@ def temporary_folder(folder: Path, name: str, busy: str) -> Iterator[Path]:
         hidden.rmdir()
 
 
-_SHOWN_EVERY = 0.2  # seconds
-
-
 def unpack(archive: Path, folder: Path, report_progress: ReportProgress, last: str = "") -> None:
     """Unpack into ``folder``, beside what lies there; ``last``, a path below it, is put there once all the rest is. Raises
     InputError, also for an archive without ``last``."""
@@ -126,10 +122,7 @@ def unpack(archive: Path, folder: Path, report_progress: ReportProgress, last: s
     try:
         busy = f"{archive.name} is being unpacked"
         with temporary_folder(folder, f".unpack-{archive.name}", busy) as place:
-            if zipfile.is_zipfile(archive):
-                _unzip(archive, place, report_progress)
-            else:
-                _untar(archive, place, report_progress)
+            (_unzip if zipfile.is_zipfile(archive) else _untar)(archive, place, throttle(report_progress))
             if last and not (place / last).exists():
                 raise tarfile.TarError(f"there is no {last} in it")
             _move_into(place, folder, PurePath(last))
@@ -143,21 +136,18 @@ def unpack(archive: Path, folder: Path, report_progress: ReportProgress, last: s
 
 
 def _unzip(archive: Path, place: Path, report_progress: ReportProgress) -> None:
-    shown = 0.0
     with zipfile.ZipFile(archive) as packed:
         members = packed.infolist()
         for number, member in enumerate(members):
             if not member.filename.startswith("__MACOSX/"):
                 packed.extract(member, place)  # zipfile leads no name out of the folder
-            if time.monotonic() - shown > _SHOWN_EVERY:
-                shown = time.monotonic()
-                report_progress(f"unpacking {archive.name}", number / len(members))
+            report_progress(f"unpacking {archive.name}", number / len(members))
 
 
 def _untar(archive: Path, place: Path, report_progress: ReportProgress) -> None:
     """Folders and ordinary files; links and devices, which no set needs, are left out. Not by tarfile's ``filter``, which
     Pythons before 3.11.4 do not have."""
-    shown, size = 0.0, archive.stat().st_size
+    size = archive.stat().st_size
     with archive.open("rb") as stream, tarfile.open(fileobj=stream) as bundle:
         for member in bundle:
             target = (place / member.name).resolve()
@@ -171,9 +161,7 @@ def _untar(archive: Path, place: Path, report_progress: ReportProgress) -> None:
                 assert content is not None, "an ordinary file has content"
                 with content, target.open("wb") as written:
                     shutil.copyfileobj(content, written)
-            if time.monotonic() - shown > _SHOWN_EVERY:
-                shown = time.monotonic()
-                report_progress(f"unpacking {archive.name}", min(1.0, stream.tell() / size))
+            report_progress(f"unpacking {archive.name}", min(1.0, stream.tell() / size))
 
 
 def _move_into(place: Path, folder: Path, last: PurePath) -> None:

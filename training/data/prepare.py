@@ -19,7 +19,7 @@ from training.data.duplicates import without_duplicates
 from training.data.images.cache_room import cache_wish
 from training.data.normalize import measure
 from training.data.placement import measure_room, place, refuse_too_much_made
-from training.data.source import Opening, ReportProgress, Source, silent
+from training.data.source import Opening, ReportProgress, Source, silent, throttle
 from training.data.sources import open_source
 from training.data.splits import split_source
 from training.data.tables.targets import refuse_nothing_to_learn, target_facts
@@ -95,16 +95,13 @@ def _tell_measuring(
     read: Callable[[torch.Tensor], torch.Tensor], train: torch.Tensor, report_progress: ReportProgress
 ) -> Callable[[torch.Tensor], torch.Tensor]:
     """``read`` that tells every second how far the two passes over ``train`` are that measuring takes."""
-    done, said = 0, time.monotonic()
+    done, report_progress = 0, throttle(report_progress, 1.0)
 
     def tell(some: torch.Tensor) -> torch.Tensor:
-        nonlocal done, said
-        samples = read(some)
+        nonlocal done
         done += len(some)
-        if time.monotonic() - said > 1.0:
-            said = time.monotonic()
-            report_progress("measuring the samples", min(done / (2 * len(train)), 1.0))
-        return samples
+        report_progress("measuring the samples", min(done / (2 * len(train)), 1.0))
+        return read(some)
 
     return tell
 

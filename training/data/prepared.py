@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,27 +108,26 @@ def state_of_files(path: str, before: float) -> int | None:
     None where that cannot be told: a folder behind a link, something that cannot be read, or a file that changed after
     ``before`` (seconds since 1970), since the clocks of file systems tick slowly, some by two seconds.
     """
-    newest = int(before * 1e9)
     state = 0
-    folders = [path]
     try:
-        status = os.stat(path)
-        if not stat.S_ISDIR(status.st_mode):
+        for place, status in _visit(path):
             changed = max(status.st_mtime_ns, status.st_ctime_ns)
-            facts = (path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-            return None if changed > newest else hash(facts) & 0xFFFF_FFFF_FFFF_FFFF
-        while folders:
-            with os.scandir(folders.pop()) as entries:
-                for entry in entries:
-                    status = entry.stat()
-                    if entry.is_dir():
-                        folders.append(entry.path)
-                    changed = max(status.st_mtime_ns, status.st_ctime_ns)
-                    if changed > newest or (entry.is_dir() and entry.is_symlink()):
-                        return None
-                    # Added up, since entries come in no order; hashed with its own path, so that nothing cancels.
-                    facts = (entry.path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-                    state = (state + hash(facts)) & 0xFFFF_FFFF_FFFF_FFFF
+            link = place != path and stat.S_ISDIR(status.st_mode) and os.path.islink(place)  # noqa: PTH114
+            if changed > before * 1e9 or link:
+                return None
+            # Added up, since entries come in no order; hashed with its own path, so that nothing cancels.
+            facts = (place, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            state = (state + hash(facts)) & 0xFFFF_FFFF_FFFF_FFFF
     except OSError:
         return None
     return state
+
+
+def _visit(place: str) -> Iterator[tuple[str, os.stat_result]]:
+    """What the system says of ``place`` and of everything below it."""
+    status = os.stat(place)
+    yield place, status
+    if stat.S_ISDIR(status.st_mode):
+        with os.scandir(place) as entries:
+            for entry in entries:
+                yield from _visit(entry.path)

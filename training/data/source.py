@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -114,6 +116,19 @@ def gather_rows(parts: Sequence[Any], indices: NDArray[np.int64]) -> NDArray[Any
 
 def silent(text: str, fraction: float | None) -> None:
     """A progress report nobody listens to."""
+
+
+def throttle(report_progress: ReportProgress, seconds: float = 0.1) -> ReportProgress:
+    """``report_progress``, at most so often, and of what is whole."""
+    told = -math.inf
+
+    def report(text: str, fraction: float | None) -> None:
+        nonlocal told
+        if time.monotonic() - told > seconds or fraction == 1.0:
+            told = time.monotonic()
+            report_progress(text, fraction)
+
+    return report
 
 
 @dataclass(frozen=True)

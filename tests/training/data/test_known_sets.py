@@ -315,7 +315,7 @@ def test_what_a_list_names_is_left_out_unless_it_is_a_file_of_the_set(tmp_path: 
         ("LFWPeople", "lfw-py/people.txt", "1\nNobody\t2\n", "names no class, 'Nobody"),
         ("INaturalist2018", "inaturalist/2018/Aves/x/a.jpg", "", "names no class, 'Aves/x'"),
         ("INaturalist2021", "inaturalist/2021_valid/moss/a.jpg", "", "names no class, 'moss'"),
-        ("QMNIST", "QMNIST/raw/qmnist-test-labels-idx2-int", "", "is damaged"),
+        ("QMNIST", "QMNIST/raw/qmnist-test-labels-idx2-int", "", "is empty"),
         ("STL10", "stl10_binary/test_y.bin", "\1\2", "has not one class for each of 4 images"),
         ("STL10", "stl10_binary/test_y.bin", "\0\1\1\1", "has a class -1"),
         ("EMNIST", "EMNIST/raw/emnist-letters-train-labels-idx1-ubyte", "", "is empty"),

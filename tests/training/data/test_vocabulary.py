@@ -10,11 +10,11 @@ from tokenizers import ByteLevelBPETokenizer, Tokenizer, pre_tokenizers
 
 from training.data.texts.vocabulary import (
     UNKNOWN,
+    Characters,
     Vocabulary,
     all_bytes,
     byte_letters,
     find_byte_pairs,
-    find_characters,
     vocabulary_of,
 )
 from training.facts import DataFacts
@@ -27,8 +27,7 @@ def facts(vocabulary: Vocabulary) -> DataFacts:
 
 
 def all_kinds() -> list[Vocabulary]:
-    points = sorted({ord(letter) for letter in TEXT})
-    return [find_characters(points), all_bytes(), find_byte_pairs([TEXT], 300)]  # type: ignore[arg-type]
+    return [Characters(sorted(set(TEXT))), all_bytes(), find_byte_pairs([TEXT], 300)]
 
 
 def test_bytes_are_spelled_as_gpt2_spells_them() -> None:

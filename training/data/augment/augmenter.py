@@ -8,7 +8,7 @@ from torch import Tensor
 from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.image_section import ImageSection
 from training.data.augment.draws import Draws
-from training.data.augment.mixing import draw_partners, mix, mix_targets
+from training.data.augment.mixing import draw_partners, mix
 from training.data.augment.steps import steps
 
 
@@ -70,10 +70,6 @@ class Augmenter:
     def mix(self, own: Tensor, others: Tensor, indices: Tensor, epoch: int) -> tuple[Tensor, Tensor]:
         """Float images (B, H, W, C) of ``indices`` mixed with their partners', and their own share, float32 (B,)."""
         return mix(own, others, self._draws(indices, epoch), **self._alphas)
-
-    def mix_targets(self, own: Tensor, others: Tensor, share: Tensor, classes: int) -> Tensor:
-        """Targets in the same shares; class numbers become probabilities float32 (B, ``classes``)."""
-        return mix_targets(own, others, share, classes)
 
     def _draws(self, indices: Tensor, epoch: int) -> Draws:
         return Draws(self._seed, epoch, indices, indices)

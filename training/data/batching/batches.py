@@ -18,6 +18,7 @@ from training.core.batch_plan import BatchPlan
 from training.core.losses import pixel_classes
 from training.core.splits import pick_evenly
 from training.data.augment import Augmenter
+from training.data.augment.mixing import mix_targets
 from training.data.batching.resident import Bounds, Notice, RawBatch, Resident
 from training.data.batching.streamed import BatchFeed
 from training.data.normalize import Normalization
@@ -256,7 +257,7 @@ class Data:
             if self._augment.mixes:
                 indices = indices[::2].contiguous()
                 images, share = self._augment.mix(images[::2], images[1::2], indices, epoch)
-                targets = self._augment.mix_targets(targets[::2], targets[1::2], share, len(facts.names))
+                targets = mix_targets(targets[::2], targets[1::2], share, len(facts.names))
         inputs = images.permute(0, 3, 1, 2)
         if not self.channels_last:
             # Not contiguous(), which leaves one channel as it is, and convolutions take that for channels last.

@@ -16,7 +16,7 @@ from training.data.batching.resident import Bounds, Notice
 from training.data.batching.workers import AHEAD, Workers, WorkersDied, new_pixels
 from training.data.images.decode import DifferentSize, Form, Unusable, outcome
 from training.data.images.folder import Files
-from training.data.source import Opening
+from training.data.source import Opening, throttle
 from training.errors import TrainingError, pluralize
 
 _WORTH_PROCESSES = 6.0  # seconds of decoding left; starting the processes costs about one
@@ -80,17 +80,15 @@ def decode_many(files: Files, form: Form, keep: bool, opening: Opening, take: Ca
     """Decode every file and hand over what became of it: ``take(first, piece)``, in the order of ``files``, with pixels
     if ``keep`` says so. Raises DifferentSize."""
     done = 0
-    shown = 0.0
+    report_progress = throttle(opening.report_progress)
 
     def add(piece: Piece) -> None:
-        nonlocal done, shown
+        nonlocal done
         if piece.other_size:
             raise DifferentSize
         take(done, piece)
         done += len(piece.reasons)
-        if time.monotonic() - shown > 0.1 or done == len(files):
-            shown = time.monotonic()
-            opening.report_progress(f"decoding {done:,} of {pluralize(len(files), 'image')}", done / len(files))
+        report_progress(f"decoding {done:,} of {pluralize(len(files), 'image')}", done / len(files))
 
     pieces = Pieces(files, form, keep)
     row = int(np.prod(form.pixels))

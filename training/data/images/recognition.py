@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from training.data.batching.processes import core_count
 from training.data.images.decode import Unusable, content_digest
 from training.data.images.folder import Listing
-from training.data.source import ReportProgress
+from training.data.source import ReportProgress, throttle
 from training.errors import pluralize
 
 _THREADS = 8
@@ -54,12 +53,10 @@ def _digests(
         except Unusable:  # whoever decodes it says why
             return _UNREADABLE
 
-    numbers, shown = rows.tolist(), 0.0
+    numbers, report_progress = rows.tolist(), throttle(report_progress)
     with ThreadPoolExecutor(min(core_count(), _THREADS)) as pool:
         each = pool.map if sizes.mean() > _WORTH_THREADS else map
         for first in range(0, len(numbers), _AT_ONCE):
-            if time.monotonic() - shown > 0.1:
-                shown = time.monotonic()
-                what = f"comparing {first:,} of {pluralize(len(numbers), 'image')} with the cache"
-                report_progress(what, first / len(numbers))
+            what = f"comparing {first:,} of {pluralize(len(numbers), 'image')} with the cache"
+            report_progress(what, first / len(numbers))
             yield from each(digest, numbers[first : first + _AT_ONCE])

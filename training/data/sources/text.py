@@ -21,7 +21,6 @@ from training.data.texts.vocabulary import (
     Vocabulary,
     all_bytes,
     find_byte_pairs,
-    find_characters,
 )
 from training.errors import InputError, format_bytes
 from training.facts import Layout, Target
@@ -162,7 +161,7 @@ class _Reader:
         if kind == "bpe":
             pieces = (piece for trains, piece in self._pieces("finding the vocabulary") if trains)
             return find_byte_pairs(pieces, self._dataset.vocabulary_size)
-        return find_characters(np.flatnonzero(first < self._cut))
+        return Characters(map(chr, np.flatnonzero(first < self._cut).tolist()))
 
     def _pieces(self, what: str) -> Iterator[tuple[bool, str]]:
         """The text of ``path``, each piece with whether it is trained on."""

@@ -40,9 +40,10 @@ def open_torchvision_set(dataset: TorchvisionDataset, opening: Opening) -> Sourc
     if known.form == "faces":
         return _open_faces(dataset, place, opening)
     if known.form == "list":
-        listed = LISTS[dataset.name](place, dataset)
-        return open_listed(listed, place, dataset.image_size, opening)
-    return _open_packed(dataset, known, place, opening)
+        return _open_listed(LISTS[dataset.name](place, dataset), place, dataset.image_size, opening)
+    opening.report_progress(f"reading {dataset.name}", None)
+    folder = place / known.files[0].makes
+    return Packed(READERS[dataset.name], folder, known.classes or read_cifar100_names(folder), opening.check)
 
 
 def _open_idx(dataset: TorchvisionDataset, known: KnownSet, opening: Opening) -> Packed:
@@ -111,25 +112,18 @@ def _open_faces(dataset: TorchvisionDataset, place: Path, opening: Opening) -> I
     from training.data.sources.image_table import ImageTable, Labels  # with polars, which no other set needs
 
     listed, signs = faces(place)
-    opened, rows = open_rows(listed, place, dataset.image_size, opening)
+    opened, rows = _open_rows(listed, place, dataset.image_size, opening)
     if "train" not in opened.parts:
         raise InputError(f"{place} holds no image to train on that can be read.", AGAIN)
     return ImageTable(opened, Labels("labels", listed.classes, signs[rows], None))
 
 
-def _open_packed(dataset: TorchvisionDataset, known: KnownSet, place: Path, opening: Opening) -> Packed:
-    opening.report_progress(f"reading {dataset.name}", None)
-    folder = place / known.files[0].makes
-    classes = known.classes or read_cifar100_names(folder)
-    return Packed(READERS[dataset.name], folder, classes, opening.check)
-
-
 _ADVICE = "Delete the set, and get it again."
 
 
-def open_listed(listed: Listed, place: Path, side: int | None, opening: Opening) -> Images:
+def _open_listed(listed: Listed, place: Path, side: int | None, opening: Opening) -> Images:
     """``side`` of the square that each image becomes; None as ``choose_form`` does."""
-    opened, numbers = open_rows(listed, place, side, opening)
+    opened, numbers = _open_rows(listed, place, side, opening)
     targets = torch.tensor(numbers, dtype=torch.int64)[torch.from_numpy(opened.good)]
     source = Images(opened, listed.classes, targets, digest_labels(opened, targets, listed.classes))
     if "train" not in source.parts or len(targets[source.parts["train"]].unique()) < 2:
@@ -138,7 +132,7 @@ def open_listed(listed: Listed, place: Path, side: int | None, opening: Opening)
     return source
 
 
-def open_rows(listed: Listed, place: Path, side: int | None, opening: Opening) -> tuple[Opened, list[int]]:
+def _open_rows(listed: Listed, place: Path, side: int | None, opening: Opening) -> tuple[Opened, list[int]]:
     """The images that are there, and the number that each has in its row."""
     opening.report_progress("listing the images", None)
     parts = list(dict.fromkeys(part for part, _, _ in listed.rows))

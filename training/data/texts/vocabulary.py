@@ -116,11 +116,6 @@ class BytePairs:
 Vocabulary = Characters | BytePairs
 
 
-def find_characters(code_points_seen: NDArray[np.int64]) -> Characters:
-    """The vocabulary of these characters."""
-    return Characters(chr(point) for point in np.sort(code_points_seen).tolist())
-
-
 def all_bytes() -> BytePairs:
     """The vocabulary of the 256 bytes."""
     return BytePairs(byte_letters())

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
-import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 
 from training.data.arrays.idx_file import read_idx
 from training.data.arrays.mat_file import read_arrays
+from training.data.sources.idx import find_idx
 from training.data.sources.packed import Content, Parts, gather_parts
 from training.data.torchvision_sets.from_torchvision import read_semeion, read_usps
 from training.data.torchvision_sets.list_files import read_text
@@ -27,12 +26,11 @@ _CIFAR_IMAGE, _STL_IMAGE = (3, 32, 32), (3, 96, 96)
 _SVHN_IMAGE = (32, 32, 3)
 _SVHN_ZERO = 10
 """How the digit 0 is labeled there."""
-_QMNIST_HEADER, _QMNIST_INTEGERS = 12, b"\0\0\x0c\x02"
 _FER_SIDE = 48
 _FER_FILES = ("fer2013.csv", "icml_face_data.csv", "train.csv")
 """All of the same; the first that is there is read. The last one has no test part."""
 _FER_PARTS = {"Training": "train", None: "train", "PublicTest": "test", "PrivateTest": "test"}
-_MOST_LABELS, _MOST_TEXT = 64 * MEGABYTE, 512 * MEGABYTE
+_MOST_TEXT = 512 * MEGABYTE
 
 
 def _read_cifar(place: Path, *, fine: bool) -> Content:
@@ -105,33 +103,15 @@ def _read_qmnist(place: Path) -> Content:
     (github.com/facebookresearch/qmnist)."""
     parts: Parts = {}
     for part in ("train", "test"):
-        images = read_idx(_find(place, f"qmnist-{part}-images-idx3-ubyte"), dimensions=3)
-        path = _find(place, f"qmnist-{part}-labels-idx2-int")
-        parts[part] = images[..., None], _read_first_column(path)
-        if len(parts[part][1]) != len(images):
+        names = (f"qmnist-{part}-{form}" for form in ("images-idx3-ubyte", "labels-idx2-int"))
+        images_file, path = (find_idx(place, name) or place / name for name in names)
+        images, labels = read_idx(images_file, dimensions=3), read_idx(path, dimensions=2, kind=">i4")
+        if len(labels) != len(images):
             raise InputError(f"{path} has not one label for each of {len(images)} images.", AGAIN)
+        parts[part] = images[..., None], labels[:, 0].astype(np.int64)
     if parts["train"][0].shape[1:] != parts["test"][0].shape[1:]:
         raise InputError(f"{place}: the images of the two parts differ in size.", AGAIN)
     return gather_parts(parts, by_part=True)
-
-
-def _find(place: Path, name: str) -> Path:
-    return next((path for path in (place / name, place / f"{name}.gz") if path.is_file()), place / name)
-
-
-def _read_first_column(path: Path) -> NDArray[np.int64]:
-    """Of an array of integers in two dimensions."""
-    try:
-        with open_file(path, _MOST_LABELS) as stream:
-            packed = stream.read(2) == b"\x1f\x8b"
-            stream.seek(0)
-            data = gzip.GzipFile(fileobj=stream).read(_MOST_LABELS + 1) if packed else stream.read()
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} cannot be read ({error}).", AGAIN) from error
-    rows, columns = np.frombuffer(data[4:_QMNIST_HEADER].ljust(8, b"\0"), ">u4").tolist()
-    if data[:4] != _QMNIST_INTEGERS or not rows or not columns or len(data) != _QMNIST_HEADER + 4 * rows * columns:
-        raise InputError(f"{path} is damaged: it does not hold the labels that its header promises.", AGAIN)
-    return np.frombuffer(data, ">i4", offset=_QMNIST_HEADER).reshape(rows, columns)[:, 0].astype(np.int64)
 
 
 def _read_svhn(place: Path) -> Content:
