@@ -1,9 +1,10 @@
-"""A report of data that never was."""
+"""A report of data that never was, and one as the window hears it."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from training.config import RunConfig
 from training.data_report import DataReport, InputStats, Placement
 
 
@@ -16,3 +17,10 @@ def make_report(**changes: Any) -> DataReport:
         batches=Placement(mode="resident", reason="8 bytes of images fit in memory", bytes=8),
     )  # fmt: skip
     return report.model_copy(update=changes)
+
+
+def inspect(config: RunConfig, samples: int = 24) -> dict[str, Any]:
+    """What the window hears of the dataset."""
+    from training.data.inspect import inspect_dataset  # with torch, which the window's tests do without
+
+    return inspect_dataset(config, samples).model_dump(mode="json", exclude_unset=True)

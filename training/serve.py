@@ -188,7 +188,7 @@ def _inspect_dataset(request: InspectDataset) -> DatasetReport:
     from training.data.inspect import inspect_dataset
 
     config = parse_config(request.config, about=("dataset",))  # whatever is going to be done with the data
-    return DatasetReport.model_validate(inspect_dataset(config))
+    return inspect_dataset(config)
 
 
 def _summarize_model(request: SummarizeModel) -> ModelSummary:

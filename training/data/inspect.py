@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from training.answers import DatasetReport, Points, Sample, TablePreview, TextWindow, TokenShare, ValueCounts
 from training.config import RunConfig
 from training.config.rules.problems import problems_of
 from training.config.sections.data.images import ImageTableDataset
@@ -27,56 +27,47 @@ from training.data.splits import split_source
 from training.data.tables.targets import source_facts, target_facts
 from training.data.texts.vocabulary import vocabulary_of
 from training.errors import InputError, TrainingError
-from training.facts import IGNORED_PIXEL, DataFacts
+from training.facts import DataFacts
 
 _MOST_POINTS = 2000
 _MOST_HISTOGRAMS, _INTERVALS = 6, 32
 
 
-def inspect_dataset(config: RunConfig, samples: int = 24) -> dict[str, Any]:
-    """The facts of ``Data.report``, the parts the data came with ("given") and some training samples, without decoding every file.
-
-    Images: "thumbnails", each {"label", "index", "width", "height", "channels", "pixels_base64", "original_base64"}
-    with uint8 pixels row by row, channels last: varied as the model sees it, and as it was. With masks each has also
-    "mask_base64" and "original_mask_base64", the class number of each pixel, and the report "place_counts": how many pixels
-    of each class are shown; with several values to predict each has a "detail" that names them, and where samples are mixed
-    a "varied_detail" of what. Points: "points" with the lists "x", "y" and "label". Tables: "table" as ``preview_table`` has
-    it; where its columns cannot play their roles there is nothing else but "refused", the sentence, and "problems", the settings concerned. Values and grades to
-    predict: "histograms", each {"name", "low", "high", "counts"}. Text: what ``preview_text`` says. Raises InputError as ``prepare`` does.
-    """
-    table: dict[str, Any] = {}
+def inspect_dataset(config: RunConfig, samples: int = 24) -> DatasetReport:
+    """The report of a run's data, the parts the data came with, and some training samples, without decoding every file. Where the
+    columns of a table cannot play their roles, the table and the sentence alone. Raises InputError as ``prepare`` does."""
+    table = None
     if isinstance(config.dataset, TableSection | ImageTableDataset):
         from training.data.tables.table_preview import preview_table  # with polars, which others need not wait for
 
-        table = {"table": preview_table(config.dataset)}
+        table = preview_table(config.dataset)
     try:
-        return _inspect(config, samples) | table
+        return _inspect(config, samples, table)
     except InputError as error:
-        if not table:
+        if table is None:
             raise
-        problems = [[problem.path, problem.message, dict(problem.fix)] for problem in problems_of(error)]
-        return {"refused": str(error), "problems": problems, **table}
+        return DatasetReport(refused=str(error), problems=problems_of(error), table=table)
 
 
-def _inspect(config: RunConfig, samples: int) -> dict[str, Any]:
+def _inspect(config: RunConfig, samples: int, table: TablePreview | None) -> DatasetReport:
     refuse_too_much_made(config)
     source = open_source(config.dataset, Opening(check=False, cache=cache_wish(config.loader)))
     splits = split_source(source, config.dataset)
-    source = source.fit(splits["train"])
-    report = summarize(source, splits, config, target_facts(source, splits["train"], None)).record()
-    report["given"] = sorted(source.parts)
-    report["bytes"] = sample_bytes(source) * len(source.targets)
-    if source.target in ("values", "ranks"):
-        report["histograms"] = _histograms(source, splits["train"])
-    if source.layout == "vector" and source.target == "class" and not source.columns:
-        report["points"] = _points(source, splits["train"])
-    elif isinstance(source, Text):
-        report |= preview_text(source, splits["train"])
-    elif source.layout == "image":
-        report["thumbnails"] = _thumbnails(source, splits["train"], config, samples)
-        if source.target == "mask":
-            report["place_counts"] = _pixels_shown(report["thumbnails"], len(source.classes))
-    return report
+    train = splits["train"]
+    source = source.fit(train)
+    images = _draw_samples(source, train, config, samples) if source.layout == "image" else None
+    plain = source.layout == "vector" and source.target == "class" and not source.columns
+    report = DatasetReport(
+        **dict(summarize(source, splits, config, target_facts(source, train, None))),
+        given=tuple(sorted(source.parts)),
+        bytes=sample_bytes(source) * len(source.targets),
+        histograms=_histograms(source, train) if source.target in ("values", "ranks") else (),
+        points=_points(source, train) if plain else None,
+        thumbnails=images,
+        place_counts=_count_pixels(images, len(source.classes)) if images and source.target == "mask" else (),
+        table=table,
+    )
+    return preview_text(report, source, train) if isinstance(source, Text) else report
 
 
 def input_facts(config: RunConfig) -> DataFacts:
@@ -87,19 +78,19 @@ def input_facts(config: RunConfig) -> DataFacts:
     return target_facts(source.fit(train), train, None)
 
 
-def _points(source: Source, train: Tensor) -> dict[str, list[Any]]:
+def _points(source: Source, train: Tensor) -> Points:
     """The first two features of evenly spaced samples."""
     count = min(len(train), _MOST_POINTS)
     some = train[torch.arange(count) * len(train) // count]
     values = source.read(some)
-    return {
-        "x": values[:, 0].tolist(),
-        "y": values[:, min(1, values.shape[1] - 1)].tolist(),
-        "label": [source.classes[number] for number in source.targets[some].tolist()],
-    }
+    return Points(
+        x=tuple(values[:, 0].tolist()),
+        y=tuple(values[:, min(1, values.shape[1] - 1)].tolist()),
+        label=tuple(source.classes[number] for number in source.targets[some].tolist()),
+    )
 
 
-def _histograms(source: Source, train: Tensor) -> list[dict[str, Any]]:
+def _histograms(source: Source, train: Tensor) -> tuple[ValueCounts, ...]:
     """Of the first few values to predict: how many training samples lie in each of equal intervals."""
     targets = source.targets[train].double()
     columns = targets.unbind(1) if source.target == "values" else [targets.flatten()]
@@ -108,15 +99,15 @@ def _histograms(source: Source, train: Tensor) -> list[dict[str, Any]]:
         known = column[~column.isnan()]
         low, high = float(known.min()), float(known.max())
         counts = torch.histc(known, _INTERVALS, low, high) if low < high else torch.tensor([float(len(known))])
-        made.append({"name": name, "low": low, "high": high, "counts": [int(count) for count in counts.tolist()]})
-    return made
+        made.append(ValueCounts(name=name, low=low, high=high, counts=tuple(counts.long().tolist())))
+    return tuple(made)
 
 
-def _thumbnails(source: Source, train: Tensor, config: RunConfig, samples: int) -> list[dict[str, Any]]:
+def _draw_samples(source: Source, train: Tensor, config: RunConfig, samples: int) -> tuple[Sample, ...]:
     masked = source.target == "mask"
     augment = Augmenter(config.dataset, config.seed, mask=masked)
     alike = source.targets if source.target == "class" else torch.zeros(len(source.targets), dtype=torch.int64)
-    thumbnails: list[dict[str, Any]] = []
+    thumbnails: list[Sample] = []
     unreadable = 0
     for index in _one_of_each_class(alike, train):
         if len(thumbnails) == samples or unreadable > samples:
@@ -130,25 +121,23 @@ def _thumbnails(source: Source, train: Tensor, config: RunConfig, samples: int) 
             continue
         shown, shown_original = (pixels[..., :-1], original[..., :-1]) if masked else (pixels, original)
         _, height, width, channels = shown.shape
-        thumbnail = {
-            "label": _label(source, index),
-            "index": index,
-            "width": width,
-            "height": height,
-            "channels": channels,
-            "pixels_base64": _base64(shown),
-            "original_base64": _base64(shown_original),
-        }
-        if source.target == "values":
-            values = zip(source.classes, source.targets[index].tolist(), strict=True)
-            thumbnail["detail"] = ", ".join(f"{name} {value:.6g}" for name, value in values)
-        if mixture:
-            thumbnail["varied_detail"] = mixture
-        if masked:
-            thumbnail["mask_base64"] = _base64(pixels[..., -1])
-            thumbnail["original_mask_base64"] = _base64(original[..., -1])
-        thumbnails.append(thumbnail)
-    return thumbnails
+        values = zip(source.classes, source.targets[index].tolist(), strict=True) if source.target == "values" else ()
+        thumbnails.append(
+            Sample(
+                label=_label(source, index),
+                index=index,
+                width=width,
+                height=height,
+                channels=channels,
+                pixels_base64=_base64(shown),
+                original_base64=_base64(shown_original),
+                mask_base64=_base64(pixels[..., -1]) if masked else None,
+                original_mask_base64=_base64(original[..., -1]) if masked else None,
+                detail=", ".join(f"{name} {value:.6g}" for name, value in values),
+                varied_detail=mixture,
+            )
+        )
+    return tuple(thumbnails)
 
 
 def _as_trained_on(
@@ -186,12 +175,10 @@ def _label(source: Source, index: int) -> str:
     return PurePosixPath(source.name(index)).stem
 
 
-def _pixels_shown(thumbnails: list[dict[str, Any]], classes: int) -> list[int]:
-    counts = np.zeros(IGNORED_PIXEL + 1, dtype=np.int64)
-    for thumbnail in thumbnails:
-        mask = np.frombuffer(base64.b64decode(thumbnail["original_mask_base64"]), np.uint8)
-        counts += np.bincount(mask, minlength=len(counts))
-    return [int(count) for count in counts[:classes]]
+def _count_pixels(images: tuple[Sample, ...], classes: int) -> tuple[int, ...]:
+    """How many pixels of each class are shown."""
+    masks = b"".join(base64.b64decode(image.original_mask_base64 or "") for image in images)
+    return tuple(np.bincount(np.frombuffer(masks, np.uint8), minlength=classes)[:classes].tolist())
 
 
 def _one_of_each_class(targets: Tensor, train: Tensor) -> Iterator[int]:
@@ -214,28 +201,21 @@ _COUNTED = 2000
 _FREQUENT = 10
 
 
-def preview_text(source: Text, train: Tensor) -> dict[str, Any]:
-    """As JSON can hold it: "texts", some training windows in any order, each {"name", "tokens"} with the texts of its first
-    tokens; "vocabulary"; "token_counts" of each part, as far as it was read; "frequent", the tokens seen most often in up to
-    2,000 training windows, each {"name", "share"}."""
+def preview_text(report: DatasetReport, source: Text, train: Tensor) -> DatasetReport:
+    """With some training windows in any order, the first tokens of each, how many tokens each part has, as far as it was read,
+    and those seen most often in up to 2,000 training windows."""
     vocabulary = vocabulary_of(source_facts(source))
     # Of a large text a preview has read the beginning only.
     here = train[train < source.held_windows]
-    shuffled = here[counter_rng.permutation(0, 0, len(here), stream="texts")]
-    texts = [
-        {"name": source.name(index), "tokens": [vocabulary.show(token) for token in window[:_TOKENS_SHOWN]]}
-        for index, window in zip(shuffled[:_WINDOWS].tolist(), source.read(shuffled[:_WINDOWS]).tolist(), strict=True)
-    ]
+    shuffled = here[counter_rng.permutation(0, 0, len(here), stream="texts")][:_WINDOWS]
+    texts = tuple(
+        TextWindow(name=source.name(index), tokens=tuple(map(vocabulary.show, window[:_TOKENS_SHOWN])))
+        for index, window in zip(shuffled.tolist(), source.read(shuffled).tolist(), strict=True)
+    )
     some = here[torch.arange(min(len(here), _COUNTED)) * len(here) // min(len(here), _COUNTED)]
     counts = torch.bincount(source.read(some)[:, 1:].reshape(-1).long(), minlength=len(source.classes))
     total = int(counts.sum())
     order = torch.sort(counts, descending=True, stable=True).indices[:_FREQUENT].tolist()
-    frequent = [
-        {"name": vocabulary.show(token), "share": int(counts[token]) / total} for token in order if counts[token]
-    ]
-    return {
-        "texts": texts,
-        "vocabulary": source.vocabulary,
-        "token_counts": source.token_counts,
-        "frequent": frequent,
-    }
+    frequent = [TokenShare(name=vocabulary.show(token), share=int(counts[token]) / total) for token in order]
+    told = {"texts": texts, "vocabulary": source.vocabulary, "token_counts": source.token_counts}
+    return report.model_copy(update={**told, "frequent": tuple(each for each in frequent if each.share)})

@@ -15,7 +15,6 @@ from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import RUN, join_path, kinds, specs
 from tests.studio.every_setting import EVERY_KIND, named, other_value, settings_of, wrong_value
 from training import catalog
-from training.answers import DatasetReport
 from training.config.run import SECTIONS
 from training.data.inspect import inspect_dataset
 from training.presets import preset_text
@@ -182,7 +181,7 @@ def test_what_the_data_need_is_said_in_the_forms_own_words(qtbot: QtBot, draft: 
     draft.apply({"model.kind": "tabular"})
     config = draft.config()
     assert config is not None, draft.problems()
-    draft.set_engine_problems(DatasetReport.model_validate(inspect_dataset(config)).problems)
+    draft.set_engine_problems(inspect_dataset(config).problems)
     row = form_of(qtbot, draft, "dataset").rows()["dataset.targets"]
     assert row.sentence == "Column 'price' holds fractions, which are no classes; set Task to Regression."
     (link,) = row.findChildren(FixLink)

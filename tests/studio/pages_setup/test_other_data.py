@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
 from studio.state.drafts.recipes import Data, preset_data, recipe
+from tests.reports import inspect
 from tests.studio.pages_setup.fakes import Asked, FakeContext, branch_from_draft, words
 from tests.studio.pages_setup.test_files_and_keys import choosing, drop, press
 from training.catalog import DATASETS
@@ -20,7 +20,6 @@ from training.config import RunConfig
 from training.config.rules.task import task_problems
 from training.config.run import alternatives
 from training.config.sections.data.dataset_section import DatasetSection
-from training.data.inspect import inspect_dataset
 from training.presets.recipes import RECIPES
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "tables"
@@ -54,7 +53,7 @@ def read(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
         if not question.unread or config is None:
             break
         _wait_for(qtbot, asked, config.model_dump(mode="json")["dataset"])
-        asked[-1].done(json.loads(json.dumps(inspect_dataset(config))))
+        asked[-1].done(inspect(config))
     assert not question.unread
 
 

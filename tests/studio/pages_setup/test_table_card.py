@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,10 @@ from studio.pages.setup.previews.dataset_preview import DatasetPreview
 from studio.pages.setup.previews.model_preview import ModelPreview
 from studio.pages.setup.previews.preview_frame import PreviewFrame
 from studio.pages.setup.previews.table_card import TableCard
+from tests.reports import inspect
 from tests.studio.pages_setup.fakes import FakeContext, model_summary, refusal
 from training.answers import TablePreview
 from training.config import parse_config
-from training.data.inspect import inspect_dataset
 
 
 @pytest.fixture
@@ -44,7 +43,7 @@ def shown(qtbot: QtBot, page: SetupPage, context: FakeContext, table: Path, **se
     asked = len(context.engine.inspections)
     context.draft.set_config(config)
     qtbot.waitUntil(lambda: len(context.engine.inspections) > asked)
-    context.engine.inspections[-1].done(json.loads(json.dumps(inspect_dataset(config))))
+    context.engine.inspections[-1].done(inspect(config))
     return page.findChildren(TableCard)[0]
 
 
@@ -182,7 +181,7 @@ def answer(page: SetupPage, context: FakeContext) -> None:
     """Let the engine say what it says of the table as the form has it."""
     config = context.draft.usable_config()
     assert config is not None
-    context.engine.inspections[-1].done(json.loads(json.dumps(inspect_dataset(config))))
+    context.engine.inspections[-1].done(inspect(config))
 
 
 def test_a_click_hits_the_column_that_was_seen_although_a_preview_arrives(
@@ -313,7 +312,7 @@ def test_the_table_goes_with_its_dataset(qtbot: QtBot, page: SetupPage, context:
     qtbot.waitUntil(lambda: len(context.engine.inspections) > asked)
     config = context.draft.usable_config()
     assert config is not None
-    context.engine.inspections[-1].done(json.loads(json.dumps(inspect_dataset(config))))
+    context.engine.inspections[-1].done(inspect(config))
     assert not card.isVisible()
     assert frame_of(page).message() == ""
 

@@ -17,6 +17,7 @@ import pytest
 import torch
 from PIL import features
 
+from tests.reports import inspect
 from tests.training.data.conftest import fill_class, image
 from tests.training.small_files import files_no_larger_than
 from training.cli import main
@@ -27,7 +28,6 @@ from training.data.images.cache_room import LOCK, CacheWish
 from training.data.images.decode import Form, outcome
 from training.data.images.folder import list_folder
 from training.data.images.image_file import RECORD
-from training.data.inspect import inspect_dataset
 from training.data.source import Opening, Source
 from training.data.sources import image_folder, open_source
 
@@ -366,7 +366,7 @@ def test_the_preview_looks_into_the_cache(
     config = make_config(
         dataset={"kind": "image_folder", "path": str(folder)}, loader={"cache": "on", "cache_folder": str(wish.home)}
     )
-    plain = inspect_dataset(config)
+    plain = inspect(config)
     assert not wish.home.exists()  # a preview makes none
     opened(folder, wish)
     image(5).save(folder / "apple" / "000.png")
@@ -377,7 +377,7 @@ def test_the_preview_looks_into_the_cache(
         return outcome(path, form)
 
     monkeypatch.setattr(pictures, "outcome", note_and_decode)
-    cached = inspect_dataset(config, samples=36)
+    cached = inspect(config, samples=36)
     assert decoded == [folder / "apple" / "000.png"]
     seen = {one["index"]: one["original_base64"] for one in cached["thumbnails"]}
     assert all(seen[one["index"]] == one["original_base64"] for one in plain["thumbnails"] if one["index"])

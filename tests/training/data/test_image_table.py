@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+from tests.reports import inspect
 from tests.training.data.conftest import MakeConfig, image
 from training.config.sections.data.images import ImageTableDataset
 from training.data import prepare
 from training.data.images.cache_room import CacheWish
-from training.data.inspect import inspect_dataset
 from training.data.source import Opening, Source
 from training.data.sources import open_source
 from training.errors import ConfigError, InputError
@@ -200,13 +200,13 @@ def test_they_come_from_the_cache(tmp_path: Path) -> None:
 def test_a_preview_tells_of_the_columns_also_when_a_role_is_wrong(tmp_path: Path, make_config: MakeConfig) -> None:
     table = write(tmp_path, "id,file,kind", [f"{n},{name},{'ab'[n % 2]}" for n, name in enumerate(NAMES)])
     dataset = {"kind": "image_table", "path": str(table), "images": str(tmp_path / "pictures")}
-    report = inspect_dataset(make_config(dataset=dataset | {"targets": ["kind"]}))
+    report = inspect(make_config(dataset=dataset | {"targets": ["kind"]}))
     assert {each["name"]: each["role"] for each in report["table"]["columns"]} == {
         "kind": "target",
         "id": "ignored",
         "file": "file",
     }
     assert len(report["thumbnails"]) == 10
-    wrong = inspect_dataset(make_config(dataset=dataset | {"targets": ["sort"]}))
+    wrong = inspect(make_config(dataset=dataset | {"targets": ["sort"]}))
     assert "the table has no column 'sort'" in wrong["refused"]
     assert {each["name"] for each in wrong["table"]["columns"]} == {"id", "file", "kind"}

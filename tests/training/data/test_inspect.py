@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,14 @@ import numpy as np
 import pytest
 import torch
 
+from tests.reports import inspect
 from tests.training.data.conftest import MakeConfig, image
 from tests.training.data.pairs_of_images import sample, write_pairs
 from training.core import counter_rng
 from training.data import prepare
 from training.data.images import decode
 from training.data.images import images as images_module
-from training.data.inspect import _one_of_each_class, inspect_dataset
+from training.data.inspect import _one_of_each_class
 from training.errors import InputError
 
 
@@ -28,9 +28,9 @@ def pixels(thumbnail: dict[str, Any], key: str) -> np.ndarray:
 
 def test_thumbnails_show_every_class_as_it_is_and_as_the_model_sees_it(make_config: MakeConfig) -> None:
     config = make_config(dataset={"kind": "shapes", "samples": 120, "flip": True, "crop_padding": 3, "rotation": 20.0})
-    report = json.loads(json.dumps(inspect_dataset(config, samples=12)))
+    report = inspect(config, samples=12)
     facts = prepare(config, torch.device("cpu")).report.record()
-    for key in ("kind", "classes", "counts", "samples", "shape", "fingerprint", "skipped_total"):
+    for key in ("classes", "counts", "samples", "shape", "skipped_total"):
         assert report[key] == facts[key]
     assert len(report["thumbnails"]) == 12
     assert {thumbnail["label"] for thumbnail in report["thumbnails"]} == set(report["classes"])
@@ -43,7 +43,7 @@ def test_thumbnails_show_every_class_as_it_is_and_as_the_model_sees_it(make_conf
 
 
 def test_points_of_a_plane(make_config: MakeConfig) -> None:
-    report = json.loads(json.dumps(inspect_dataset(make_config(dataset={"kind": "spiral", "samples": 9000}))))
+    report = inspect(make_config(dataset={"kind": "spiral", "samples": 9000}))
     points = report["points"]
     assert len(points["x"]) == len(points["y"]) == len(points["label"]) == 2000
     assert set(points["label"]) == set(report["classes"])
@@ -61,7 +61,7 @@ def test_a_folder_is_listed_and_only_what_is_shown_is_decoded(
         return decode.outcome(path, form)
 
     monkeypatch.setattr(images_module, "outcome", counted)
-    report = inspect_dataset(make_config(dataset={"kind": "image_folder", "path": str(image_folder)}), samples=5)
+    report = inspect(make_config(dataset={"kind": "image_folder", "path": str(image_folder)}), samples=5)
     assert len(opened) == len(report["thumbnails"]) == 5
     assert sum(report["samples"].values()) == 36
     assert "files are checked when training starts" in report["notes"]
@@ -76,13 +76,13 @@ def test_a_folder_is_listed_and_only_what_is_shown_is_decoded(
 def test_broken_files_are_passed_over(make_config: MakeConfig, image_folder: Path) -> None:
     for number in range(10):
         (image_folder / "apple" / f"{number:03}.png").write_bytes(b"broken")
-    report = inspect_dataset(make_config(dataset={"kind": "image_folder", "path": str(image_folder)}), samples=9)
+    report = inspect(make_config(dataset={"kind": "image_folder", "path": str(image_folder)}), samples=9)
     assert len(report["thumbnails"]) == 9
 
 
 def test_bad_data_is_refused(make_config: MakeConfig, tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        inspect_dataset(make_config(dataset={"kind": "image_folder", "path": str(tmp_path)}))
+        inspect(make_config(dataset={"kind": "image_folder", "path": str(tmp_path)}))
 
 
 def test_samples_are_shown_in_turns_of_one_of_each_class() -> None:
@@ -100,7 +100,7 @@ def test_samples_are_shown_in_turns_of_one_of_each_class() -> None:
 def test_masks_come_with_their_images_and_are_moved_alike(make_config: MakeConfig, tmp_path: Path) -> None:
     dataset = {"kind": "segmentation", "path": str(write_pairs(tmp_path)), "flip": True, "ignore_index": 2}
     config = make_config(dataset=dataset, model={"kind": "unet"}, objective={"kind": "segmentation"})
-    report = json.loads(json.dumps(inspect_dataset(config, samples=12)))
+    report = inspect(config, samples=12)
     assert len(report["thumbnails"]) == 12
     counts, mirrored = np.zeros(256, int), 0
     for thumbnail in report["thumbnails"]:
@@ -129,10 +129,10 @@ def test_labels_and_values_stand_below_their_images(make_config: MakeConfig, tmp
     labels = make_config(
         dataset=dataset | {"targets": ["labels"], "label_separator": "space"}, objective={"kind": "multi_label"}
     )
-    for thumbnail in inspect_dataset(labels)["thumbnails"]:
+    for thumbnail in inspect(labels)["thumbnails"]:
         assert thumbnail["label"] == ("big, red" if thumbnail["index"] % 2 else "no label")
     values = make_config(dataset=dataset | {"targets": ["x", "y"], "task": "values"}, objective={"kind": "regression"})
-    (third,) = [each for each in inspect_dataset(values, 10)["thumbnails"] if each["index"] == 4]
+    (third,) = [each for each in inspect(values, 10)["thumbnails"] if each["index"] == 4]
     assert (third["label"], third["detail"]) == ("1.33, -4", "x 1.33333, y -4")
 
 
@@ -153,7 +153,7 @@ ONE_BY_ONE: list[dict[str, Any]] = [
 @pytest.mark.parametrize("settings", ONE_BY_ONE, ids=[next(iter(settings)) for settings in ONE_BY_ONE])
 def test_each_variation_shows_before_and_after(make_config: MakeConfig, settings: dict[str, Any]) -> None:
     config = make_config(dataset={"kind": "shapes", "samples": 60, **settings})
-    report = json.loads(json.dumps(inspect_dataset(config, samples=8)))
+    report = inspect(config, samples=8)
     with prepare(config, torch.device("cpu")) as data:
         originals = data.source.read(torch.tensor([thumbnail["index"] for thumbnail in report["thumbnails"]]))
     changed = 0
@@ -167,7 +167,7 @@ def test_each_variation_shows_before_and_after(make_config: MakeConfig, settings
 def test_what_is_shown_is_what_is_trained_on(make_config: MakeConfig) -> None:
     settings = {"kind": "shapes", "samples": 60, "resized_crop_scale": 0.4, "brightness": 0.5, "mixup_alpha": 1.0}
     config = make_config(dataset=settings)
-    shown = {thumbnail["index"]: thumbnail for thumbnail in inspect_dataset(config, samples=8)["thumbnails"]}
+    shown = {thumbnail["index"]: thumbnail for thumbnail in inspect(config, samples=8)["thumbnails"]}
     with prepare(config, torch.device("cpu")) as data:
         mean, std = (
             torch.tensor(numbers).view(3, 1, 1) for numbers in (data.normalization.mean, data.normalization.std)

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 import torch
 
+from tests.reports import inspect
 from tests.training.data.conftest import MakeConfig
 from training.data import Data, prepare
-from training.data.inspect import inspect_dataset
 from training.errors import InputError
 
 CPU = torch.device("cpu")
@@ -66,7 +66,7 @@ def test_a_cell_that_is_no_number_is_named_and_may_be_a_gap(
 def test_what_the_window_shows_is_refused_as_the_run_is(make_config: MakeConfig, tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         prepared(make_config, tmp_path, with_cell(AMOUNTS, HELD, "abc"))
-    shown = inspect_dataset(make_config(**sections(tmp_path / "t.csv")))
+    shown = inspect(make_config(**sections(tmp_path / "t.csv")))
     assert shown["refused"] == str(refused.value)
     assert shown["problems"][0][0] == "dataset.features"
     assert "dataset.missing_marks" in shown["problems"][0][2]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.reports import inspect
 from tests.training.data.conftest import fill_class, image, write_idx
 from tests.training.data.known_trees import pets
 from tests.training.data.pairs_of_images import write_pairs
@@ -18,7 +19,6 @@ from training.catalog import DATASETS
 from training.config import parse_config
 from training.config.rules.inactive_settings import find_inactive
 from training.data import prepare
-from training.data.inspect import inspect_dataset
 
 Make = Callable[[Path], dict[str, Any]]
 _WORDS = ("train", "train", "train", "val", "test")
@@ -181,7 +181,7 @@ def test_a_setting_is_said_to_do_nothing_exactly_where_it_does_nothing(case: str
         "objective": {"kind": "ranking" if kind in ("ranking", "ranked") else _OBJECTIVES.get(kind, "classification")},
     }
     config = parse_config({"dataset": dataset, **others})
-    said = find_inactive(config, inspect_dataset(config)["given"])
+    said = find_inactive(config, inspect(config)["given"])
     splits = prepare(config, torch.device("cpu")).splits
     for name, value in _CHANGED.items():
         if name not in type(config.dataset).model_fields:

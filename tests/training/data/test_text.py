@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 import torch
 
+from tests.reports import inspect
 from tests.training.data.text_sample import digest, opened, sentences, write_text
 from training.config import RunConfig
-from training.data.inspect import input_facts, inspect_dataset
+from training.data.inspect import input_facts
 from training.data.prepare import prepare
 from training.data.sources.text import Text
 from training.data.texts import text_files
@@ -305,18 +306,18 @@ def test_preview_reads_the_beginning_and_estimates_the_rest(tmp_path: Path, monk
         assert preview.token_counts[part] == pytest.approx(whole.token_counts[part], rel=0.01)
     assert torch.equal(preview.read(torch.arange(10)), whole.read(torch.arange(10)))
     assert preview.held_windows < len(preview.parts["train"])
-    assert len(inspect_dataset(config(path))["texts"]) == 3  # of those that were read
+    assert len(inspect(config(path))["texts"]) == 3  # of those that were read
 
 
 @pytest.mark.parametrize("settings", KINDS, ids=lambda settings: settings["vocabulary"])
 def test_preview_shows_windows_token_by_token(settings: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_text(sentences(100).replace("fox", "föx"))
-    report = inspect_dataset(config(path, **settings))
+    report = inspect(config(path, **settings))
     source = opened(path, **settings)
     assert report["layout"] == report["target"] == "tokens"
     assert report["token_counts"] == source.token_counts
-    assert report["class_count"] == len(source.classes)
+    assert len(report["classes"]) == len(source.classes)
     windows = decoded(source, "train")
     for text in report["texts"]:
         assert len(text["tokens"]) == 17

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
+from training.answers import Column, TablePreview
 from training.config.sections.data.images import ImageTableDataset
 from training.config.sections.data.tables import MISSING_MARKS, RankingDataset, TableDataset, TableSection
 from training.data.sources.image_table import find_image_roles
@@ -19,16 +19,16 @@ _LOOKED_AT = 200_000
 _ROWS, _COLUMNS, _LETTERS = 30, 500, 40
 
 
-def preview_table(dataset: TableSection | ImageTableDataset) -> dict[str, Any]:
-    """``columns`` in the file's order, each {"name", "holds", "missing", "distinct", "role"}, and the first ``rows`` as texts ("" where a
-    value is missing); of very many columns the targets and the first ones. Tells of columns even where their roles are not yet right; raises InputError for what is no table."""
+def preview_table(dataset: TableSection | ImageTableDataset) -> TablePreview:
+    """Columns in the file's order, and the first rows ("" where a value is missing). Tells of columns even where their roles are
+    not yet right; raises InputError for what is no table."""
     if isinstance(dataset, ImageTableDataset):
         return _preview_image_table(dataset)
     frame = read_table(Path(dataset.path), dataset.missing_marks, dataset.separator, _LOOKED_AT)
     return _make_preview(frame, _roles(frame, dataset))
 
 
-def _preview_image_table(dataset: ImageTableDataset) -> dict[str, Any]:
+def _preview_image_table(dataset: ImageTableDataset) -> TablePreview:
     """The same of a table that tells of images; one column has the role "file"."""
     frame = read_table(Path(dataset.path), MISSING_MARKS, "auto", _LOOKED_AT)
     roles = dict.fromkeys(frame.columns, "ignored")
@@ -41,23 +41,20 @@ def _preview_image_table(dataset: ImageTableDataset) -> dict[str, Any]:
     return _make_preview(frame, roles)
 
 
-def _make_preview(frame: pl.DataFrame, roles: dict[str, str]) -> dict[str, Any]:
+def _make_preview(frame: pl.DataFrame, roles: dict[str, str]) -> TablePreview:
     some = set(sorted(frame.columns, key=lambda name: roles.get(name) != "target")[:_COLUMNS])
     shown = [name for name in frame.columns if name in some]
-    return {
-        "columns": [_describe(frame.get_column(name), roles.get(name, "")) for name in shown],
-        "column_count": frame.width,
-        "rows": [[_cell(value) for value in row] for row in frame.select(shown).head(_ROWS).rows()],
-    }
+    return TablePreview(
+        columns=tuple(_describe(frame.get_column(name), roles.get(name, "")) for name in shown),
+        column_count=frame.width,
+        rows=tuple(tuple(map(_cell, row)) for row in frame.select(shown).head(_ROWS).rows()),
+    )
 
 
-def _describe(column: pl.Series, role: str) -> dict[str, Any]:
-    """ "distinct" is how many different values there are, None for what cannot be compared."""
+def _describe(column: pl.Series, role: str) -> Column:
     holds = sort_of(column)
     distinct = None if holds == "other" else int(column.drop_nulls().n_unique())
-    return {
-        "name": column.name, "holds": holds, "missing": column.null_count(), "distinct": distinct, "role": role,
-    }  # fmt: skip
+    return Column(name=column.name, holds=holds, missing=column.null_count(), distinct=distinct, role=role)
 
 
 def _roles(frame: pl.DataFrame, dataset: TableSection) -> dict[str, str]:
