@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,10 +58,11 @@ def test_arrays_are_those_that_scipy_wrote(text: str, tmp_path: Path) -> None:
 def test_records_and_texts_are_those_that_scipy_wrote(tmp_path: Path) -> None:
     path = tmp_path / "a.mat"
     path.write_bytes(base64.b64decode(NESTED))
-    cars = read_list(path, "annotations")
+    cars: Any = read_list(path, "annotations")
+    truth: Any = read_list(path, "GTcls")
     assert [(car["fname"], car["class"].tolist()) for car in cars] == [("00001.jpg", [[14]]), ("Spyker_C8.jpg", [[3]])]
     assert read_list(path, "class_names") == ["AM General Hummer", "smart fortwo é"]
-    assert read_list(path, "GTcls")[0]["Segmentation"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert truth[0]["Segmentation"].tolist() == [[0, 1, 2], [3, 4, 5]]
     with pytest.raises(InputError, match="holds no list called pixels"):
         read_list(path, "pixels")
     data = path.read_bytes()

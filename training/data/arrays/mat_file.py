@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ _COMPLEX = 0x08
 _MOST_NESTED = 8  # arrays within one another
 _MOST_INSIDE = 1_000_000  # arrays in one that holds others
 
+Value: TypeAlias = "str | NDArray[np.generic] | list[Value] | dict[str, Value] | None"
+"""A text, an array of numbers, a list of cells or records, a record by its fields; None for what is none of these."""
+
 
 class _Damaged(ValueError):
     """The file ends too early, or says what cannot be."""
@@ -41,13 +44,14 @@ class _Damaged(ValueError):
 def read_arrays(path: Path, names: tuple[str, ...]) -> list[NDArray[np.generic]]:
     """The arrays of numbers of those ``names``, in MATLAB's order of dimensions. Raises InputError."""
     found = _read(path, names)
-    missing = [name for name in names if not isinstance(found.get(name), np.ndarray)]
-    if missing:
-        raise InputError(f"{path} holds no array of numbers called {missing[0]}.", "Get the file again.")
-    return [found[name] for name in names]
+    arrays = [array for name in names if isinstance(array := found.get(name), np.ndarray)]
+    if len(arrays) < len(names):
+        missing = next(name for name in names if not isinstance(found.get(name), np.ndarray))
+        raise InputError(f"{path} holds no array of numbers called {missing}.", "Get the file again.")
+    return arrays
 
 
-def read_list(path: Path, name: str) -> list[Any]:
+def read_list(path: Path, name: str) -> list[Value]:
     """What the array ``name`` of cells or records holds, in the file's order: each a text, an array of numbers, such a list
     again, or for a record the dict of its fields. Raises InputError."""
     found = _read(path, (name,)).get(name)
@@ -56,8 +60,8 @@ def read_list(path: Path, name: str) -> list[Any]:
     return found
 
 
-def _read(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _read(path: Path, names: tuple[str, ...]) -> dict[str, Value]:
+    found: dict[str, Callable[[int], Value]] = {}
     try:
         data = memoryview(read_bytes(path, _MOST_BYTES))
         if bytes(data[124:128]) != b"\0\1IM":
@@ -98,7 +102,7 @@ def _elements(data: memoryview) -> Iterator[tuple[int, memoryview]]:
             data = data[8 + length + (0 if kind == _COMPRESSED else -length % 8) :]
 
 
-def _open(data: memoryview) -> tuple[str, Callable[[int], Any]]:
+def _open(data: memoryview) -> tuple[str, Callable[[int], Value]]:
     """Name of an array, and what reads what it holds, that many arrays inside of others."""
     parts = _elements(data)
     flags, sizes, name = (_next(parts)[1] for _ in range(3))
@@ -107,7 +111,7 @@ def _open(data: memoryview) -> tuple[str, Callable[[int], Any]]:
     return _text(name), partial(_content, 0 if marks & _COMPLEX else of, shape, parts)
 
 
-def _content(of: int, shape: tuple[int, ...], parts: Iterator[tuple[int, memoryview]], level: int) -> Any:
+def _content(of: int, shape: tuple[int, ...], parts: Iterator[tuple[int, memoryview]], level: int) -> Value:
     """None for what is neither number, text nor list."""
     count = math.prod(shape)
     if not shape or min(shape) < 0 or count * 8 > _MOST_BYTES:
@@ -125,7 +129,7 @@ def _content(of: int, shape: tuple[int, ...], parts: Iterator[tuple[int, memoryv
     return np.frombuffer(data, stored).astype(_NUMBERS[of], copy=False).reshape(shape, order="F")
 
 
-def _inside(of: int, count: int, parts: Iterator[tuple[int, memoryview]], level: int) -> list[Any]:
+def _inside(of: int, count: int, parts: Iterator[tuple[int, memoryview]], level: int) -> list[Value]:
     """The ``count`` cells or records of an array."""
     fields = [""]
     if of == _STRUCT:
@@ -134,14 +138,14 @@ def _inside(of: int, count: int, parts: Iterator[tuple[int, memoryview]], level:
         fields = [_text(packed[start : start + size]) for start in range(0, len(packed), size)] if size else []
     if level >= _MOST_NESTED or count * max(1, len(fields)) > _MOST_INSIDE:
         raise _Damaged("an array holds more than it can")
-    every: list[Any] = []
+    every: list[Value] = []
     for _ in range(count):
         values = [_inner(parts, level + 1) for _ in fields]
         every.append(dict(zip(fields, values, strict=True)) if of == _STRUCT else values[0])
     return every
 
 
-def _inner(parts: Iterator[tuple[int, memoryview]], level: int) -> Any:
+def _inner(parts: Iterator[tuple[int, memoryview]], level: int) -> Value:
     kind, data = _next(parts)
     if kind != _MATRIX:
         raise _Damaged("an array holds something that is none")

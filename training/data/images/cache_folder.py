@@ -6,43 +6,56 @@ import hashlib
 import json
 import os
 import platform
-import re
 import secrets
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from PIL import __version__ as pillow_version
 from PIL import features
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from training.data.images.cache_room import MANIFEST, empty, is_private
 from training.data.images.decode import Form
 from training.data.images.image_file import Place
 from training.system.atomic import write_text
-from training.system.untrusted import MEGABYTE, parse_json, read_bytes
+from training.system.untrusted import MEGABYTE, read_bytes
 
 _FORMAT = 2
 _DECODE_RULE = 1  # raise it when decode.py gives other pixels
+
+
+class _Manifest(BaseModel):
+    """All that decides about the pixels, and the ``generation`` of the files that counts."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: int = _FORMAT
+    pictures: str
+    form: dict[str, JsonValue]
+    decoder: str
+    generation: str = Field(default="", pattern="^[0-9a-f]{16}$")
 
 
 class CacheFolder:
     """A folder below ``home``, named by all that decides about the pixels."""
 
     def __init__(self, home: Path, root: Path, form: Form) -> None:
-        self._key: dict[str, Any] = json.loads(json.dumps(_key(root, form)))  # as it will be read again
+        place = os.fsencode(root.resolve()).decode("utf-8", "backslashreplace")
+        of_form = {name: value for name, value in asdict(form).items() if value is not None}
+        self._key = _Manifest(pictures=place, form=json.loads(json.dumps(of_form)), decoder=_name_decoder())
         self._shape = form.pixels
-        self.path = home / hashlib.sha256(json.dumps(self._key, sort_keys=True).encode()).hexdigest()[:32]
+        key = json.dumps(self._key.model_dump(exclude={"generation"}), sort_keys=True)
+        self.path = home / hashlib.sha256(key.encode()).hexdigest()[:32]
 
     def place(self) -> Place:
         """Raises OSError or ValueError when there is no cache of this key."""
         if not is_private(self.path):
             raise ValueError("others may have written it")
-        manifest = parse_json(read_bytes(self.path / MANIFEST, MEGABYTE))
-        generation = manifest.pop("generation") if isinstance(manifest, dict) and "generation" in manifest else ""
-        if manifest != self._key or not isinstance(generation, str) or not re.fullmatch("[0-9a-f]{16}", generation):
+        manifest = _Manifest.model_validate_json(read_bytes(self.path / MANIFEST, MEGABYTE))
+        if manifest.model_copy(update={"generation": ""}) != self._key:
             raise ValueError("not what was written here")
-        return self.at(generation)
+        return self.at(manifest.generation)
 
     def at(self, generation: str) -> Place:
         """The files of ``generation``, whether they are there or not."""
@@ -51,9 +64,9 @@ class CacheFolder:
     def make_anew(self) -> Place:
         """Files of new names, so that whoever still reads the old ones is not given other pixels."""
         empty(self.path)
-        generation = secrets.token_hex(8)
-        write_text(self.path / MANIFEST, json.dumps(self._key | {"generation": generation}, indent=1) + "\n")
-        return self.at(generation)
+        manifest = self._key.model_copy(update={"generation": secrets.token_hex(8)})
+        write_text(self.path / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
+        return self.at(manifest.generation)
 
     def state(self) -> tuple[str, int]:
         """Changes whenever something is added or made again: the name of the records' file, and its bytes."""
@@ -64,16 +77,7 @@ class CacheFolder:
         return "", 0
 
 
-def _key(root: Path, form: Form) -> dict[str, Any]:
-    return {
-        "format": _FORMAT,
-        "pictures": os.fsencode(root.resolve()).decode("utf-8", "backslashreplace"),
-        "form": {name: value for name, value in asdict(form).items() if value is not None},
-        "decoder": _decoder(),
-    }
-
-
-def _decoder() -> str:
+def _name_decoder() -> str:
     """What may decide about a bit of the pixels: a system's Pillow takes what codecs the system has, of any version."""
     names = ("jpg", "libjpeg_turbo", "jpg_2000", "webp", "avif")
     codecs = " ".join(f"{name} {features.version(name)}" for name in names)
