@@ -17,8 +17,7 @@ from training.data.prepared import PreparedData
 from training.doctor.duplicates import duplicate_findings
 from training.doctor.findings import ok, warn
 from training.doctor.memory import Trial, memory_findings, try_step
-from training.doctor.norms import norm_findings
-from training.doctor.own_network import own_network_findings
+from training.doctor.network import norm_findings, own_network_findings
 from training.doctor.unmeasurable import unmeasurable
 from training.engine.assemble import assemble
 from training.engine.compile import compile_session

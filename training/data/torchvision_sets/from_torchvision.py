@@ -15,13 +15,6 @@ from training.errors import InputError
 from training.system.untrusted import escape_unprintable
 
 
-def class_names(name: str) -> tuple[str, ...]:
-    """Those of a set whose files do not name them."""
-    from torchvision import datasets  # it takes as long to load as torch itself
-
-    return tuple(getattr(datasets, name).classes)
-
-
 def list_parts(name: str, place: Path, splits: dict[str, str], **options: Any) -> Listed:
     """The set ``name`` in ``place``; ``splits`` are torchvision's names of the parts with ours. Raises InputError."""
     listed = Listed()

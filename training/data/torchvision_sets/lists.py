@@ -17,7 +17,7 @@ from torch import Tensor
 
 from training.config.sections.data.torchvision_sets import KnownSetSection, TorchvisionDataset
 from training.data.arrays.mat_file import read_arrays, read_list
-from training.data.torchvision_sets.from_torchvision import class_names, list_parts
+from training.data.torchvision_sets.from_torchvision import list_parts
 from training.data.torchvision_sets.list_files import (
     Listed,
     class_number,
@@ -43,7 +43,9 @@ def aircraft(place: Path, dataset: TorchvisionDataset) -> Listed:
 def flowers(place: Path, dataset: KnownSetSection) -> Listed:
     labels = read_arrays(place / "imagelabels.mat", ("labels",))[0].reshape(-1).astype(int).tolist()
     names = {"trnid": "train", "valid": "validation", "tstid": "test"}
-    listed = Listed(class_names("Flowers102"))
+    from torchvision.datasets import Flowers102  # it takes as long to load as torch itself
+
+    listed = Listed(tuple(Flowers102.classes))
     for part, ids in zip(names.values(), read_arrays(place / "setid.mat", tuple(names)), strict=True):
         for number in ids.reshape(-1).astype(int).tolist():
             if not 1 <= number <= len(labels) or not 1 <= labels[number - 1] <= 102:

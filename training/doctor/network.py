@@ -1,14 +1,19 @@
-"""Whether batch norm sees batches that it can make something of."""
+"""What there is to say of the network: whether batch norm sees batches that it can make something of, and whether a person's own can
+be built again from its seed."""
 
 from __future__ import annotations
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from training.config.describe import describe
+from training.config.sections.user_file import UserFile
 from training.doctor.findings import warn
 from training.engine.session import Session
 from training.events import Found
+from training.models import make_model
+from training.system.untrusted import escape_unprintable
 
 FEW = 8
 """Samples in a batch below which its mean and std say little of all samples'."""
@@ -51,3 +56,21 @@ def _other_norm(session: Session) -> dict[str, str]:
     model = session.config.model
     offered = {spec.name: spec.choices for spec in describe(type(model))}.get("norm", ())
     return {"model.norm": "group"} if "group" in offered and getattr(model, "norm", "") == "batch" else {}
+
+
+def own_network_findings(session: Session) -> list[Found]:
+    """A second build shall give the same initial weights: one that seeds generators from the clock cannot be repeated."""
+    config = session.config
+    if not isinstance(config.model, UserFile) or session.beginning:
+        return []
+    again = make_model(config.model, session.data.facts, session.objective.outputs, config.seed)
+    ours, theirs = list(session.model.parameters()), list(again.parameters())
+    if len(ours) == len(theirs) and all(map(_same, ours, theirs)):
+        return []
+    title = f"{escape_unprintable(config.model.path)}: the initial weights are others each time build is called, though the seed is the same."
+    advice = "Such a run cannot be repeated; let build draw random numbers without seeding generators itself."
+    return [warn(title, advice=advice)]
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and torch.allclose(one.cpu(), other, rtol=0.0, atol=0.0, equal_nan=True)
