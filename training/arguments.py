@@ -34,12 +34,12 @@ def parse_words(parser: Parser, commands: Mapping[str, Parser], words: Sequence[
         raise InputError(f"A command is missing; {listed}", parser.advice)
     if not first.startswith("-") and first not in commands:
         hint = _did_you_mean(first, commands) or listed
-        raise InputError(f"There is no command {_shown(first)}; {hint}", parser.advice)
+        raise InputError(f"There is no command {_quote(first)}; {hint}", parser.advice)
     arguments, rest = parser.parse_known_args(words)
     if rest:
         what = "has no option" if rest[0].startswith("-") else "does not take"
         command = commands.get(first, parser)
-        raise InputError(f"{command.prog} {what} {_shown(rest[0].partition('=')[0])}.", command.advice)
+        raise InputError(f"{command.prog} {what} {_quote(rest[0].partition('=')[0])}.", command.advice)
     return arguments
 
 
@@ -52,5 +52,5 @@ def _did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]}?" if near else ""
 
 
-def _shown(word: str) -> str:
+def _quote(word: str) -> str:
     return escape_unprintable(repr(word), _SHOWN)

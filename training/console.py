@@ -54,11 +54,11 @@ class Console:
         self._folder: RunFolder | None = None
         self.profiled = False  # a profile was written by this attempt
 
-    def started(self, folder: RunFolder) -> None:
+    def keep_folder(self, folder: RunFolder) -> None:
         """The run folder exists; it is named once the run really begins."""
         self._folder = folder
 
-    def planned(self, sheet: ResumePlan) -> None:
+    def print_plan(self, sheet: ResumePlan) -> None:
         """What is taken over is decided; told where settings were changed, and before anything is made."""
         if sheet.changed or sheet.ignored:
             for line in format_sheet(sheet):
@@ -100,7 +100,7 @@ class Console:
             self._live.stop()
             self._live = None
 
-    def flushed(self, row: Any) -> None:
+    def draw_progress(self, row: Any) -> None:
         """A telemetry row arrived; redraws the live line now and then."""
         if not self._is_terminal or self._started is None or time.monotonic() - self._last < REDRAW_SECONDS:
             return
@@ -108,7 +108,7 @@ class Console:
         step, total, rate = int(row["step"]), self._started.total_steps, float(row["samples_per_second"])
         self._draw(f"step {step:,} of {total:,} ({step / total:.0%})  {rate:,.0f} samples/s")
 
-    def ended(self, record: StatusRecord) -> None:
+    def print_end(self, record: StatusRecord) -> None:
         """The run's last word."""
         self.clear()
         best, step = record.best, record.step

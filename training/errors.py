@@ -31,7 +31,7 @@ def format_bytes(size: float) -> str:
     return f"{size:.3g} TB" if size < 999.5 else f"{size:.0f} TB"
 
 
-def joined(sentences: Sequence[str]) -> str:
+def join_sentences(sentences: Sequence[str]) -> str:
     """``sentences`` as one: only the last keeps its full stop."""
     return "; ".join([*(each.removesuffix(".") for each in sentences[:-1]), *sentences[-1:]])
 
@@ -76,7 +76,7 @@ class ConfigError(InputError):
 
     def __init__(self, problems: Sequence[Problem], source: str = "") -> None:
         self.problems = tuple(problems)
-        text = joined([str(problem) for problem in self.problems])
+        text = join_sentences([str(problem) for problem in self.problems])
         super().__init__(f"{source}: {text}" if source else text)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from training.errors import InputError
 from training.runs.cli_consent import trust_run
 from training.runs.folder import RunFolder
-from training.runs.workspace import default_workspace, find_checkpoint, typed_path
+from training.runs.workspace import default_workspace, find_checkpoint, parse_path
 from training.streams import print_json, say, write_out
 from training.system.untrusted import escape_unprintable, visible_lines
 
@@ -23,7 +23,7 @@ def run_generate(arguments: argparse.Namespace) -> int:
     """Print the prompt and what comes after it, as it comes; returns the exit code. Raises InputError for numbers out of
     bounds, a prompt the vocabulary does not hold, and a model of no text."""
     _check(arguments)
-    workspace = typed_path(arguments.workspace).absolute() if arguments.workspace else default_workspace()
+    workspace = parse_path(arguments.workspace).absolute() if arguments.workspace else default_workspace()
     checkpoint, instead = find_checkpoint(arguments.checkpoint, workspace)
     if instead:
         say(instead)

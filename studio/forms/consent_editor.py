@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout,
 from studio.forms.editor import Editor
 from studio.theme import SPACING
 from studio.widgets import Banner, button, label
-from training.config.consent import agree, agreed
+from training.config.consent import agree, is_agreed
 from training.config.field_spec import FieldSpec
 from training.errors import InputError, pluralize
 from training.runs.cli_consent import Code, code_of
@@ -138,7 +138,7 @@ class ConsentEditor(Editor):
         if self._bare:
             self._status.setText("Brings no code")
         else:
-            self._status.setText(f"Agreed to {digest[:_SHOWN]}" if digest and agreed(digest) else "Not yet")
+            self._status.setText(f"Agreed to {digest[:_SHOWN]}" if digest and is_agreed(digest) else "Not yet")
 
     def _ask(self) -> None:
         if self._code is None:

@@ -8,14 +8,14 @@ from pathlib import Path
 from training.config import RunConfig, load_config
 from training.presets import load_preset
 from training.runs.cli_consent import trust_file
-from training.runs.workspace import default_workspace, typed_path, with_teacher_found
+from training.runs.workspace import default_workspace, parse_path, with_teacher_found
 from training.toml_text import read_config_text, read_toml
 
 
 def workspace_of(arguments: argparse.Namespace) -> Path:
     """The workspace that was asked for."""
     given: str | None = arguments.workspace
-    return typed_path(given).absolute() if given else default_workspace()
+    return parse_path(given).absolute() if given else default_workspace()
 
 
 def load_given(arguments: argparse.Namespace) -> RunConfig:

@@ -34,11 +34,11 @@ def restore_set_aside(arguments: argparse.Namespace) -> int:
         lines = [format_set_aside(item) for item in list_set_aside(folder)] or ["nothing is set aside"]
         write_out("" if arguments.json else "".join(f"{escape_unprintable(line)}\n" for line in lines))
     elif arguments.clear:
-        freed = sum(clear(folder, item) for item in _chosen(folder, arguments.name))
+        freed = sum(clear(folder, item) for item in _choose(folder, arguments.name))
         told["freed"] = freed
         say(f"Cleared away: {format_bytes(freed)}.")
     else:
-        chosen = _chosen(folder, arguments.name)[0]
+        chosen = _choose(folder, arguments.name)[0]
         newer = restore(folder, chosen)
         told["restored"] = chosen.name
         say(f"Restored: {format_run(folder.status())}")
@@ -49,7 +49,7 @@ def restore_set_aside(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _chosen(folder: RunFolder, name: str | None) -> list[SetAside]:
+def _choose(folder: RunFolder, name: str | None) -> list[SetAside]:
     """What is meant, the newest first."""
     known = list_set_aside(folder)
     found = [item for item in known if name is None or item.name == name]

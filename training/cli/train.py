@@ -15,7 +15,7 @@ from training.console import Console, format_sheet
 from training.control import stop_with_input
 from training.errors import InputError
 from training.runs.cli_consent import trust_resume
-from training.runs.complete import told_complete
+from training.runs.complete import explain_complete
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
 from training.runs.step_profile import read_profile
@@ -37,18 +37,18 @@ def run(arguments: argparse.Namespace) -> int:
     from training.engine.runs.run import Hooks, start_run
 
     console = Console()
-    hooks = Hooks(started=console.started, watch=console.event, flushed=console.flushed)
+    hooks = Hooks(started=console.keep_folder, watch=console.event, flushed=console.draw_progress)
     hooks.control.profile = arguments.profile
     _stop_on_signals(hooks)
     source = None if arguments.config.startswith("preset:") else Path(arguments.config)
-    return _ended(arguments, start_run(config, workspace, hooks, source), console)
+    return _report_end(arguments, start_run(config, workspace, hooks, source), console)
 
 
 def resume(arguments: argparse.Namespace) -> int:
     """Go on with a run; returns the exit code."""
     workspace = workspace_of(arguments)
     folder, checkpoint = find_target(arguments.target, workspace)  # a wrong name is told before torch is loaded
-    complete = "" if arguments.overrides else told_complete(folder, checkpoint)
+    complete = "" if arguments.overrides else explain_complete(folder, checkpoint)
     if complete and arguments.branch:
         raise InputError(complete)
     arguments.overrides = with_teacher_found(arguments.overrides, workspace, Path())
@@ -59,13 +59,13 @@ def resume(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return _dry_run(arguments, workspace)
     console = Console()
-    hooks = Hooks(console.planned, console.started, console.event, console.flushed)
+    hooks = Hooks(console.print_plan, console.keep_folder, console.event, console.draw_progress)
     hooks.control.profile = arguments.profile
     _stop_on_signals(hooks)
     if arguments.while_held:
         stop_with_input(hooks.control)
     record = resume_run(arguments.target, workspace, arguments.overrides, hooks, arguments.branch)
-    code = _ended(arguments, record, console)
+    code = _report_end(arguments, record, console)
     if complete and not code:
         say(complete)
     return code
@@ -122,7 +122,7 @@ def _stop_on_signals(hooks: Any) -> None:
         signal.signal(signal.SIGHUP, stop)
 
 
-def _ended(arguments: argparse.Namespace, record: StatusRecord, console: Console) -> int:
+def _report_end(arguments: argparse.Namespace, record: StatusRecord, console: Console) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the run has ended; impatience must not cost its record
     try:
@@ -133,7 +133,7 @@ def _ended(arguments: argparse.Namespace, record: StatusRecord, console: Console
 
 
 def _tell_end(arguments: argparse.Namespace, record: StatusRecord, console: Console) -> int:
-    console.ended(record)
+    console.print_end(record)
     told = record.model_dump(include=set(CONTRACT))
     if arguments.profile:
         folder = RunFolder(Path(record.folder))

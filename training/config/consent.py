@@ -19,14 +19,14 @@ def _store() -> Path:
     return user_data_path("Trainwright", appauthor=False) / "trusted.json"
 
 
-def agreed(digest: str) -> bool:
+def is_agreed(digest: str) -> bool:
     """Whether the file of this SHA-256 may be run here."""
-    return digest in _known()
+    return digest in _read_agreed()
 
 
 def agree(digest: str, file: str) -> None:
     """The person has said yes; ``file`` is kept to tell later what that was. Raises OSError where nothing can be written."""
-    known = _known()
+    known = _read_agreed()
     if digest in known:
         return
     store = _store()
@@ -34,7 +34,7 @@ def agree(digest: str, file: str) -> None:
     write_text(store, json.dumps({**known, digest: {"file": file, "time": time.time()}}, indent=1) + "\n")
 
 
-def _known() -> dict[str, object]:
+def _read_agreed() -> dict[str, object]:
     try:
         record = parse_json(read_bytes(_store(), _MOST_BYTES))
     except (OSError, ValueError):  # none yet, or damaged: then everything is asked for again

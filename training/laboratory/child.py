@@ -81,10 +81,10 @@ def train(run: RunFolder, say: Say, interrupt: Interrupt, kill_it: bool = False)
             if interrupt.asked > asked:
                 asked = interrupt.asked
                 process.terminate() if asked == 1 else process.kill()
-            if aim is not None and kill is None and aim.reached():
+            if aim is not None and kill is None and aim.is_due():
                 process.kill()
                 process.wait()
-                kill = aim.struck()
+                kill = aim.read_kill()
             time.sleep(_AIM_SECONDS if aim is not None and aim.near else _LOOK_SECONDS)
     finally:
         process.kill()
@@ -104,7 +104,7 @@ class _Aim:
         self._due: float | None = None
         self.near = False
 
-    def reached(self) -> bool:
+    def is_due(self) -> bool:
         """Whether the moment has come."""
         self._history.poll()
         ends = [epoch.time for epoch in self._history.epochs]
@@ -114,7 +114,7 @@ class _Aim:
             self._due = ends[-1] + (ends[-1] - ends[-2]) / 2
         return self._due is not None and time.time() >= self._due
 
-    def struck(self) -> Kill | None:
+    def read_kill(self) -> Kill | None:
         """What was on the disk when the process was gone; None when that was not in the epoch meant."""
         self._history.poll()
         epochs = len(self._history.epochs)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from training.errors import InputError
-from training.runs.workspace import default_workspace, typed_path
+from training.runs.workspace import default_workspace, parse_path
 from training.streams import print_json, say
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def run_lab(arguments: argparse.Namespace) -> int:
     share: float = arguments.share
     if not 0.0 < share <= 1.0 or not math.isfinite(share):
         raise InputError(f"--share {share:g}: must be greater than 0 and at most 1, for example 0.1.")
-    workspace = typed_path(arguments.workspace).absolute() if arguments.workspace else default_workspace()
-    out = typed_path(arguments.out).absolute() if arguments.out else workspace / FOLDER
+    workspace = parse_path(arguments.workspace).absolute() if arguments.workspace else default_workspace()
+    out = parse_path(arguments.out).absolute() if arguments.out else workspace / FOLDER
     data = _data_folder(arguments.data)
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def run_lab(arguments: argparse.Namespace) -> int:
 def _data_folder(text: str | None) -> Path | None:
     if not text:
         return None
-    folder = typed_path(text).absolute()
+    folder = parse_path(text).absolute()
     if not folder.is_dir():
         what = (
             "is a file; choose the folder that holds it" if folder.is_file() else "does not exist; check the spelling"

@@ -85,7 +85,7 @@ def _accumulation(mine: Measured, before: Measured | None) -> Verdict:
     found = f"{epoch.batches:,} batches of {loop.batch_size} and {figures.steps_per_epoch:,} steps an epoch."
     if before is None or not len(before.rows):
         return Verdict(False, "The loss of each batch is weighed to a quarter.", f"{found} There is no run to compare.")
-    apart = max(_apart(mine, before, "loss"), _apart(mine, before, "grad_norm"))
+    apart = max(_relative_difference(mine, before, "loss"), _relative_difference(mine, before, "grad_norm"))
     return Verdict(
         once_a_window and figures.steps == before.figures.steps and apart < _ROUNDING,
         f"One step after every {loop.accumulation} batches, and each batch's loss weighed so that the first step has the "
@@ -95,7 +95,7 @@ def _accumulation(mine: Measured, before: Measured | None) -> Verdict:
     )
 
 
-def _apart(mine: Measured, before: Measured, name: str) -> float:
+def _relative_difference(mine: Measured, before: Measured, name: str) -> float:
     one, other = float(mine.rows[name][0]), float(before.rows[name][0])
     return abs(one - other) / max(abs(other), 1e-12)
 

@@ -94,21 +94,21 @@ def figures_of(findings: Findings) -> dict[str, Any]:
 
 
 _COLUMNS: tuple[tuple[str, str, Callable[[Figures], str]], ...] = (
-    ("Training loss", "mean over the last epoch", lambda f: _shown(f.train_loss, "{:.4f}")),
-    ("Validation loss", "after the last epoch", lambda f: _shown(f.val_loss, "{:.4f}")),
-    ("Validation accuracy", "after the last epoch", lambda f: _shown(f.val_accuracy, "{:.2%}")),
-    ("Best", "best validation accuracy", lambda f: _shown(f.best_val_accuracy, "{:.2%}")),
-    ("Test accuracy", "of the best checkpoint, measured once", lambda f: _shown(f.test_accuracy, "{:.2%}")),
-    ("Seconds", "all work of the run's processes", lambda f: _shown(f.seconds, "{:.1f}")),
-    ("Samples/s", "while training, median of the epochs", lambda f: _shown(f.samples_per_second, "{:,.0f}")),
+    ("Training loss", "mean over the last epoch", lambda f: _format_number(f.train_loss, "{:.4f}")),
+    ("Validation loss", "after the last epoch", lambda f: _format_number(f.val_loss, "{:.4f}")),
+    ("Validation accuracy", "after the last epoch", lambda f: _format_number(f.val_accuracy, "{:.2%}")),
+    ("Best", "best validation accuracy", lambda f: _format_number(f.best_val_accuracy, "{:.2%}")),
+    ("Test accuracy", "of the best checkpoint, measured once", lambda f: _format_number(f.test_accuracy, "{:.2%}")),
+    ("Seconds", "all work of the run's processes", lambda f: _format_number(f.seconds, "{:.1f}")),
+    ("Samples/s", "while training, median of the epochs", lambda f: _format_number(f.samples_per_second, "{:,.0f}")),
     ("Steps", "updates of the weights", lambda f: f"{f.steps:,}"),
     ("Skipped", "steps whose gradient was not finite", lambda f: f"{f.skipped:,}"),
     ("Clipped", "share of all steps / in steady state", lambda f: _both(f.clipped, f.clipped_steady)),
-    ("Checkpoint", "size of one", lambda f: _shown(f.checkpoint_mb, "{:.1f} MB")),
+    ("Checkpoint", "size of one", lambda f: _format_number(f.checkpoint_mb, "{:.1f} MB")),
 )
 
 
-def _shown(value: float, form: str) -> str:
+def _format_number(value: float, form: str) -> str:
     return form.format(value) if math.isfinite(value) else "–"
 
 

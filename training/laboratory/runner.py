@@ -101,7 +101,7 @@ class Laboratory:
                 if crash and run is not None:
                     delete_run(run)  # nothing but what this laboratory trained up to an interruption
                 run = self._new_run(step)
-            ended = self._killed_and_resumed(run, step) if crash else train(run, self.say, self.interrupt)
+            ended = self._kill_and_resume(run, step) if crash else train(run, self.say, self.interrupt)
             self._note_end(number, step, ended)
 
     def _new_run(self, step: Step) -> RunFolder:
@@ -109,7 +109,7 @@ class Laboratory:
         self._record.begin(step.key, run)
         return run
 
-    def _killed_and_resumed(self, run: RunFolder, step: Step) -> Ended:
+    def _kill_and_resume(self, run: RunFolder, step: Step) -> Ended:
         """The run's process, killed at its moment, and the one that takes over."""
         killed_series = self.folder / KILLED_SERIES
         for _ in range(_SHOTS):

@@ -31,7 +31,7 @@ class Sameness:
 
 def compare(mine: Measured, other: Measured, kill: Kill | None = None, killed_series: Path | None = None) -> Sameness:
     """Compare ``mine`` with ``other``; ``killed_series`` is what the killed process had written of its curve."""
-    curve = mine.rows.tobytes() == other.rows.tobytes() and _judged(mine) == _judged(other)
+    curve = mine.rows.tobytes() == other.rows.tobytes() and _read_measurements(mine) == _read_measurements(other)
     weights, found = _same_files(mine, other)
     faults = _faults(mine)
     steps = len(mine.rows)
@@ -59,7 +59,7 @@ def compare(mine: Measured, other: Measured, kill: Kill | None = None, killed_se
     return Sameness(curve, weights, not faults, steps, found, sentence, kill)
 
 
-def _judged(measured: Measured) -> list[dict[str, object]]:
+def _read_measurements(measured: Measured) -> list[dict[str, object]]:
     history = read_history(measured.folder.events_file)
     return [{**asdict(event), "time": None} for event in [*history.validations, *history.epochs]]
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from training.config import RunConfig
-from training.config.consent import agree, agreed
+from training.config.consent import agree, is_agreed
 from training.config.files import apply_overrides, config_data
 from training.config.paths import with_absolute_paths
 from training.config.rules.signature import read_signature
 from training.config.rules.teacher_file import is_code
 from training.config.sections.objective import Distillation
-from training.config.sections.user_file import UserFile, untrusted
+from training.config.sections.user_file import UserFile, explain_distrust
 from training.errors import CheckpointError, InputError, Problem
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import read_manifest
@@ -73,7 +73,7 @@ def code_to_agree(folder: RunFolder, overrides: Sequence[str] = ()) -> list[Path
     found, needed = [], _code_of_run(folder, overrides)
     with suppress(InputError, OSError):  # the engine says what is wrong with a teacher
         for code in needed:
-            if code.digest and not agreed(code.digest) and _digest(code.file) == code.digest:
+            if code.digest and not is_agreed(code.digest) and _digest(code.file) == code.digest:
                 found.append(code.file)
     return found
 
@@ -109,7 +109,7 @@ def checkpoint_problems(config: RunConfig) -> list[Problem]:
     if digest != code.digest:
         what = f"{escape_unprintable(str(code.file), 300)} is not the code that this network was trained with; choose another."
         return [Problem("objective.teacher", what)]
-    refusal = untrusted(code.file, digest, code.digest)
+    refusal = explain_distrust(code.file, digest, code.digest)
     return [Problem(_TEACHER, refusal)] if refusal else []
 
 

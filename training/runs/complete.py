@@ -10,7 +10,7 @@ from training.runs.folder import RunFolder
 from training.runs.records.manifest import checkpoint_name
 
 
-def told_complete(folder: RunFolder, checkpoint: Path | None) -> str:
+def explain_complete(folder: RunFolder, checkpoint: Path | None) -> str:
     """That nothing is left to train from ``checkpoint`` (None: the newest), and how to train longer; "" where something
     is left: the run did not complete, or the checkpoint is an earlier one."""
     record = folder.status()

@@ -174,13 +174,13 @@ def _write_first(folder: RunFolder, config: RunConfig, parent: Parent | None) ->
     folder.checkpoints.mkdir()
     save_config(config, folder.config_file)
     # The configurations' times are the order of the runs. It is the order they were made in, whatever the clock said.
-    newest = max((_made(path) for path in folder.path.parent.iterdir() if path != folder.path), default=0)
-    if _made(folder.path) <= newest:
+    newest = max((_read_creation(path) for path in folder.path.parent.iterdir() if path != folder.path), default=0)
+    if _read_creation(folder.path) <= newest:
         os.utime(folder.config_file, ns=(newest + 1_000_000, newest + 1_000_000))
     folder.write_status(first_record(folder, config, time.time()).model_copy(update={"parent": parent}))
 
 
-def _made(folder: Path) -> int:
+def _read_creation(folder: Path) -> int:
     try:
         return os.stat(folder / "config.toml").st_mtime_ns
     except OSError:

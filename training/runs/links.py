@@ -30,7 +30,7 @@ def refuse_links(folder: Path) -> None:
     """
     with os.scandir(folder) as entries:
         for entry in entries:
-            if fault := _link(entry) or _other_kind(entry) or _size(entry) or _barred(entry):
+            if fault := _link(entry) or _other_kind(entry) or _size(entry) or _find_refusal(entry):
                 raise InputError(f"{folder / entry.name}: {fault}")
 
 
@@ -55,7 +55,7 @@ def _size(entry: os.DirEntry[str]) -> str:
     return ""
 
 
-def _barred(entry: os.DirEntry[str]) -> str:
+def _find_refusal(entry: os.DirEntry[str]) -> str:
     if entry.name not in _FILES:
         return ""
     try:

@@ -15,7 +15,13 @@ from training.config.diff import Change, diff
 from training.config.rules.effects import Effect, effect_of
 from training.config.rules.inactive_settings import find_inactive
 from training.config.rules.optimizer_state import averaging, optimizer_numbers, optimizer_obstacle
-from training.config.rules.weights_fit import normalization_notes, other_outputs, outputs_unknown, renumbered, shaping
+from training.config.rules.weights_fit import (
+    find_renumbering,
+    normalization_notes,
+    other_outputs,
+    outputs_unknown,
+    shaping,
+)
 from training.config.run import RunConfig
 from training.core.batch_plan import BatchPlan
 from training.errors import pluralize
@@ -82,7 +88,7 @@ def plan_resume(before: RunConfig, after: RunConfig, manifest: Manifest) -> Resu
     parts: frozenset[Part] = frozenset((*_parts(before, after, manifest, continues=True), "records"))
     return ResumePlan(
         continues=True,
-        restored=_restored(parts, after),
+        restored=_list_restored(parts, after),
         changed=tuple(changes),
         ignored=() if changes == every else ("the new name, because a run keeps its own",),
         notes=tuple(_clauses(changes, after)),
@@ -114,9 +120,9 @@ def plan_branch(
     parts = _parts(before, after, manifest, continues=not reasons)
     return ResumePlan(
         continues=not reasons,
-        restored=_restored(parts, after),
+        restored=_list_restored(parts, after),
         changed=changes,
-        ignored=tuple(_ignored(before, after, manifest, parts, reasons)),
+        ignored=tuple(_list_ignored(before, after, manifest, parts, reasons)),
         notes=(*_clauses(changes, after), *_of_teacher(changes, teacher), *_notes(changes, before, after, parts)),
         parts=parts,
     )
@@ -129,9 +135,9 @@ def _refusal(changes: Sequence[Change], before: RunConfig, after: RunConfig) -> 
     """Why the weights cannot be taken over, as far as the settings tell."""
     shapes = _acting_on(changes, "shape")
     if not shapes:
-        return renumbered(before, after) or other_outputs(before, after)
+        return find_renumbering(before, after) or other_outputs(before, after)
     return (
-        f"the weights belong to another model, because {_listed(shapes)} {_was(shapes)} changed; use the model settings "
+        f"the weights belong to another model, because {_join_paths(shapes)} {_was(shapes)} changed; use the model settings "
         "they were saved with, or start a new run"
     )
 
@@ -160,13 +166,13 @@ def _reasons_to_begin_anew(
     windows = _acting_on(changes, "windows")
     reasons = []
     if data:
-        reasons.append(f"the samples differ ({_listed(data)})")
+        reasons.append(f"the samples differ ({_join_paths(data)})")
     elif same_data is False:
         reasons.append("the content of the data differs")
     if order:
-        reasons.append(f"the samples come in another order ({_listed(order)})")
+        reasons.append(f"the samples come in another order ({_join_paths(order)})")
     if windows and not _same_windows(before, after, manifest):
-        reasons.append(f"a step holds other samples ({_listed(windows)})")
+        reasons.append(f"a step holds other samples ({_join_paths(windows)})")
     return reasons
 
 
@@ -201,7 +207,7 @@ def _parts(before: RunConfig, after: RunConfig, manifest: Manifest, continues: b
 # ------------------------------------------------------------------------------------------------------- the words
 
 
-def _restored(parts: frozenset[Part], config: RunConfig) -> tuple[str, ...]:
+def _list_restored(parts: frozenset[Part], config: RunConfig) -> tuple[str, ...]:
     words: dict[Part, str] = {
         "weights": "the weights",
         "averaged weights": "the averaged weights",
@@ -215,7 +221,7 @@ def _restored(parts: frozenset[Part], config: RunConfig) -> tuple[str, ...]:
     return tuple(text for part, text in words.items() if part in parts and text)
 
 
-def _ignored(
+def _list_ignored(
     before: RunConfig, after: RunConfig, manifest: Manifest, parts: frozenset[Part], reasons: Sequence[str]
 ) -> list[str]:
     clauses = []
@@ -281,7 +287,7 @@ def _clauses(changes: Sequence[Change], after: RunConfig) -> list[str]:
     for change in _telling(changes):
         if change.path not in idle:
             sorts.setdefault(effect_of(change), []).append(change.path)
-    clauses = [words.format(_listed(sorts[effect])) for effect, words in _CLAUSES.items() if effect in sorts]
+    clauses = [words.format(_join_paths(sorts[effect])) for effect, words in _CLAUSES.items() if effect in sorts]
     clauses += [
         f"the new length is {_length(each.new, each.path)} (was {_length(each.old, each.path)})"
         for each in changes
@@ -304,7 +310,7 @@ def _acting_on(changes: Sequence[Change], effect: Effect) -> list[str]:
     return [change.path for change in _telling(changes) if effect_of(change) == effect]
 
 
-def _listed(paths: Sequence[str]) -> str:
+def _join_paths(paths: Sequence[str]) -> str:
     return paths[0] if len(paths) == 1 else f"{', '.join(paths[:-1])} and {paths[-1]}"
 
 

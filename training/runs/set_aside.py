@@ -137,7 +137,7 @@ def exchange(
         with suppress(OSError):
             place.rmdir()  # where it holds nothing else
         if isinstance(error, OSError):
-            raise _left_alone(folder, error) from error
+            raise _explain_failure(folder, error) from error
         raise
     _finish(folder, final)
     return SetAside(final, step, reached, record.time, own_bytes(final))
@@ -175,7 +175,7 @@ def _name(place: Path, step: int, reached: int) -> Path:
     return path
 
 
-def _left_alone(folder: RunFolder, error: OSError) -> InputError:
+def _explain_failure(folder: RunFolder, error: OSError) -> InputError:
     said = storage_error(error, folder.status_file)
     return InputError(
         f"{said.message} The run was left as it is.", "Free some space or make the folder writable; try again."

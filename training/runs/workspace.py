@@ -32,10 +32,10 @@ _TEACHER = "objective.teacher"
 def default_workspace() -> Path:
     """``$TRAINWRIGHT_WORKSPACE``, else ``Trainwright`` in the user's documents folder."""
     given = os.environ.get("TRAINWRIGHT_WORKSPACE")
-    return typed_path(given).absolute() if given else user_documents_path() / "Trainwright"
+    return parse_path(given).absolute() if given else user_documents_path() / "Trainwright"
 
 
-def typed_path(text: str) -> Path:
+def parse_path(text: str) -> Path:
     """A path as a person types it, "~" allowed; raises InputError for the home of somebody this machine does not know."""
     try:
         return Path(text).expanduser()
@@ -43,7 +43,7 @@ def typed_path(text: str) -> Path:
         raise InputError(f"{text}: this machine has no such home folder; write the whole path.") from error
 
 
-def _shown(text: str) -> str:
+def _quote_odd(text: str) -> str:
     return text if text.isprintable() else repr(text)  # control characters would be obeyed by a terminal
 
 
@@ -54,7 +54,7 @@ def run_folders(workspace: Path) -> list[RunFolder]:
         return []
     with os.scandir(runs) as entries:
         places = [(entry.name, entry.path) for entry in entries]
-    made = sorted((when, name, path) for name, path in places if (when := _made(path)) is not None)
+    made = sorted((when, name, path) for name, path in places if (when := _read_creation(path)) is not None)
     return [RunFolder(Path(path)) for _when, _name, path in made]
 
 
@@ -63,7 +63,7 @@ def _is_run(path: Path) -> bool:
     return any((path / name).is_file() for name in ("config.toml", "status.json"))
 
 
-def _made(path: str) -> int | None:
+def _read_creation(path: str) -> int | None:
     """When the run in ``path`` was made; None when there is none. By system calls: there may be ten thousand."""
     with suppress(OSError):
         config = os.stat(f"{path}{os.sep}config.toml")
@@ -87,12 +87,14 @@ def find_run(text: str, workspace: Path) -> RunFolder:
 
 
 def _find_meant(text: str, workspace: Path) -> RunFolder:
-    path = typed_path(text)
+    path = parse_path(text)
     _refuse_set_aside(path)
     if _is_run(path):
         return RunFolder(path.resolve())
     if path.is_dir():
-        raise InputError(f"{_shown(text)}: this folder holds no run (no config.toml in it); choose a run's own folder.")
+        raise InputError(
+            f"{_quote_odd(text)}: this folder holds no run (no config.toml in it); choose a run's own folder."
+        )
     folders = run_folders(workspace)
     exact = next((folder for folder in folders if folder.id == text), None)
     # The newest first, and no further than to the first of that name: each look at a name reads a file.
@@ -104,11 +106,11 @@ def _find_meant(text: str, workspace: Path) -> RunFolder:
         return begun[0]
     if begun:
         raise InputError(
-            f"{_shown(text)}: several runs begin like that ({', '.join(f.id for f in begun[:5])}); type more of it."
+            f"{_quote_odd(text)}: several runs begin like that ({', '.join(f.id for f in begun[:5])}); type more of it."
         )
     recent = ", ".join(folder.id for folder in folders[-3:])
     hint = f"the newest {'are' if len(folders) > 1 else 'is'} {recent}." if recent else "there are no runs yet."
-    raise InputError(f"{_shown(text)}: no such run in {workspace}; {hint}")
+    raise InputError(f"{_quote_odd(text)}: no such run in {workspace}; {hint}")
 
 
 def _refuse_set_aside(path: Path) -> None:
@@ -117,14 +119,14 @@ def _refuse_set_aside(path: Path) -> None:
         if place.parent.name == SET_ASIDE and _is_run(place.parent.parent):
             run = shlex.quote(str(place.parent.parent))
             raise InputError(
-                f"{_shown(str(path))}: is set aside; bring it back first: python -m training restore {run} {place.name}"
+                f"{_quote_odd(str(path))}: is set aside; bring it back first: python -m training restore {run} {place.name}"
             )
 
 
 def find_checkpoint(text: str, workspace: Path) -> tuple[Path, str]:
     """A checkpoint's folder as given, or the best (else the last) one of the run that is meant. Where that is lost or
     damaged it is the newest whole one, and a sentence says so. Raises InputError where there is none."""
-    path = typed_path(text)
+    path = parse_path(text)
     if path.parent.name == "checkpoints":
         finish_rewind(RunFolder(path.parent.parent))
         return path, ""
@@ -165,7 +167,7 @@ def teacher_checkpoint(folder: Path) -> Path:
     if not (folder / "checkpoints").is_dir() and not _is_run(folder):
         if folder.is_dir() and folder.parent.name != "checkpoints" and not (folder / WEIGHTS).exists():
             raise InputError(
-                f"objective.teacher: {_shown(str(folder))} is neither a run nor a checkpoint; choose the folder of one, or a "
+                f"objective.teacher: {_quote_odd(str(folder))} is neither a run nor a checkpoint; choose the folder of one, or a "
                 "Python file."
             )
         return folder  # of what is left of a checkpoint more can be said
@@ -193,7 +195,7 @@ def _teacher_found(override: str, workspace: Path, folder: Path) -> str:
     if key.strip() != _TEACHER or not text or Path(text).name != text or text.endswith(".py"):
         return override
     try:
-        there = typed_path(text).exists() or (folder / text).exists()
+        there = parse_path(text).exists() or (folder / text).exists()
         return override if there else f"{key}={find_run(text, workspace).path}"
     except (InputError, OSError, ValueError):  # no run: the check of paths says so
         return override
@@ -201,7 +203,7 @@ def _teacher_found(override: str, workspace: Path, folder: Path) -> str:
 
 def find_target(text: str, workspace: Path) -> tuple[RunFolder, Path | None]:
     """What ``resume`` is given: a run, or one checkpoint of a run (then its folder comes second)."""
-    path = typed_path(text)
+    path = parse_path(text)
     _refuse_set_aside(path)
     inside_run = path.parent.name == "checkpoints" and _is_run(path.parent.parent)
     if inside_run and (path.is_dir() or path.name.startswith("step-")):
@@ -210,6 +212,6 @@ def find_target(text: str, workspace: Path) -> tuple[RunFolder, Path | None]:
         return folder, path.resolve()
     if (path / MANIFEST).is_file():
         raise InputError(
-            f"{_shown(text)}: this checkpoint lies outside a run folder; resume needs the run it belongs to."
+            f"{_quote_odd(text)}: this checkpoint lies outside a run folder; resume needs the run it belongs to."
         )
     return find_run(text, workspace), None

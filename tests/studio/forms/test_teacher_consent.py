@@ -16,7 +16,7 @@ from studio.forms.field_row import FieldRow
 from studio.forms.section_form import SectionForm
 from studio.state.drafts.draft import Draft
 from training.config import parse_config
-from training.config.consent import agreed
+from training.config.consent import is_agreed
 from training.config.files import config_data, dump_config
 from training.runs.records.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, seal
 from training.system.atomic import write_text
@@ -94,7 +94,7 @@ def test_a_file_is_shown_and_asked_for(qtbot: QtBot, tmp_path: Path, shown: list
     assert draft.config() is None
     button.click()
     assert shown == [TEACHER]
-    assert (draft.value("objective.teacher_trusted"), agreed(DIGEST)) == (DIGEST, True)
+    assert (draft.value("objective.teacher_trusted"), is_agreed(DIGEST)) == (DIGEST, True)
     assert consent(form)[2].startswith("Agreed to ")
     assert draft.config() is not None
 
@@ -108,7 +108,7 @@ def test_the_code_of_a_run_from_elsewhere_is_too(qtbot: QtBot, tmp_path: Path, s
     assert draft.config() is None
     button.click()
     assert shown == [TEACHER]
-    assert agreed(DIGEST)
+    assert is_agreed(DIGEST)
     assert (row.sentence, consent(form)[2]) == ("", f"Agreed to {DIGEST[:12]}")
     assert draft.config() is not None
     draft.set("objective.teacher", str(tmp_path))  # a folder without a network of anybody's

@@ -14,7 +14,7 @@ from studio.forms.consent_editor import ConsentDialog, ConsentEditor
 from studio.forms.section_form import SectionForm
 from studio.state.drafts.draft import Draft
 from studio.widgets import Banner
-from training.config.consent import agreed
+from training.config.consent import is_agreed
 
 NETWORK = '''
 from typing import Literal
@@ -116,11 +116,11 @@ def test_a_dialog_shows_the_file_and_asks(qtbot: QtBot, file: Path, monkeypatch:
 
     monkeypatch.setattr(ConsentDialog, "exec", lambda dialog: answer(dialog, QDialog.DialogCode.Rejected))
     editor._button.click()
-    assert (draft.value("model.trusted"), agreed(digest)) == (None, False)
+    assert (draft.value("model.trusted"), is_agreed(digest)) == (None, False)
     monkeypatch.setattr(ConsentDialog, "exec", lambda dialog: answer(dialog, QDialog.DialogCode.Accepted))
     editor._button.click()
     assert shown == [NETWORK, NETWORK]
-    assert (draft.value("model.trusted"), agreed(digest)) == (digest, True)
+    assert (draft.value("model.trusted"), is_agreed(digest)) == (digest, True)
     assert row.sentence == ""
     assert draft.config() is not None
     file.write_text(NETWORK + "# changed\n", encoding="utf-8")

@@ -17,7 +17,7 @@ from studio.state.context import AppContext
 from studio.widgets import Banner
 from tests.studio.window_driver import answer_next_dialog, open_window, press, runs_page
 from training.config import parse_config
-from training.config.consent import agree, agreed
+from training.config.consent import agree, is_agreed
 from training.runs.folder import RunFolder, create_run
 from training.runs.records.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, seal
 from training.system.atomic import write_text
@@ -59,7 +59,7 @@ def test_the_banner_of_the_start_asks_for_each_file_and_a_no_changes_nothing(
     press(banner, "Start over")
     assert "Run the code in network.py?" in shown[0]
     assert DIGEST in shown[0]
-    assert not agreed(DIGEST)
+    assert not is_agreed(DIGEST)
     assert banner.isVisible()
     assert (context.live.folder, context.engine.training, window.rail.current()) == (None, False, "setup")
     assert sorted(path.relative_to(folder.path) for path in folder.path.rglob("*")) == files
@@ -68,7 +68,7 @@ def test_the_banner_of_the_start_asks_for_each_file_and_a_no_changes_nothing(
     shown = answer_next_dialog(qtbot, ConsentDialog, "Trust and run")
     press(banner, "Start over")
     assert "Run the code in teacher.py?" in shown[0]
-    assert agreed(TEACHERS)
+    assert is_agreed(TEACHERS)
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=20000)
     assert not banner.isVisible()
     assert context.live.folder == folder

@@ -158,7 +158,7 @@ def test_a_run_that_does_not_fit_ends_with_settings_that_do(
     assert "Use loop.batch_size = 16 and loop.accumulation = 2, which fits" in str(failed.advice)
     final = read_history(RunFolder(Path(failed.folder)).events_file).final
     assert getattr(final, "fix", None) == failed.fix
-    Console().ended(failed)
+    Console().print_end(failed)
     command = f"python -m training resume {failed.folder} --set loop.batch_size=16 --set loop.accumulation=2\n"
     assert capsys.readouterr().err.endswith(command)
 

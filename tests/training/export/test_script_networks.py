@@ -68,10 +68,10 @@ def repeats(checkpoint: Path, tmp_path: Path) -> str:
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
-    return agreed(NETWORK, tmp_path, monkeypatch)
+    return is_agreed(NETWORK, tmp_path, monkeypatch)
 
 
-def agreed(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+def is_agreed(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     file = folder / "network.py"
     file.write_text(text, encoding="utf-8")
     digest = sha256(file.read_bytes()).hexdigest()
@@ -99,7 +99,7 @@ def test_own_network_with_names_that_a_script_has_too(
     tmp_path: Path, train: Train, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = "from torch import relu as permutation\n\n\ndef normal(x):\n    return x"
-    settings = agreed(f"{NETWORK.replace('SLOPE', 'SEED')}\n\n{lines}\n", tmp_path, monkeypatch)
+    settings = is_agreed(f"{NETWORK.replace('SLOPE', 'SEED')}\n\n{lines}\n", tmp_path, monkeypatch)
     export(train(tiny(*settings, "loop.max_steps=1")), tmp_path / "train.py")
 
 
@@ -111,7 +111,7 @@ def test_own_network_with_other_random_numbers_than_torchs(
 ) -> None:
     use = "\nDRAWN = np.random.rand\n" if line.endswith("np") else ""
     first = "from torch import Tensor, nn\n"
-    settings = agreed(NETWORK.replace(first, f"{first}{line}\n{use}"), tmp_path, monkeypatch)
+    settings = is_agreed(NETWORK.replace(first, f"{first}{line}\n{use}"), tmp_path, monkeypatch)
     with pytest.raises(
         InputError, match=r"model\.path: the file draws with Python's or NumPy's random numbers, which a"
     ):

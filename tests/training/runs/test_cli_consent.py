@@ -13,7 +13,7 @@ from torch import nn
 from tests.training.commands import Captured, json_line
 from tests.training.data.text_sample import write_text
 from training.cli import main
-from training.config.consent import agreed
+from training.config.consent import is_agreed
 
 CODE = """
 from pathlib import Path
@@ -67,7 +67,7 @@ def forget(home: Path) -> None:
     assert stores
     for store in stores:
         store.unlink()
-    assert not agreed(digest_of(CODE))
+    assert not is_agreed(digest_of(CODE))
 
 
 @pytest.mark.parametrize("command", ["check", "run"])
@@ -76,7 +76,7 @@ def test_a_configuration_cannot_agree_to_its_own_code(command: str, stranger: Pa
     told = capsys.readouterr()
     assert "model.trusted: nobody has agreed on this computer to run network.py; read it" in told.err
     assert not (stranger.parent / "trace").exists()
-    assert not agreed(digest_of(CODE))
+    assert not is_agreed(digest_of(CODE))
     assert main([command, str(stranger), "--set", "loop.max_steps=1", "--json"]) == 2  # no word about the code either
     assert main([command, str(stranger), "--trust", "--json"]) == 0
     assert (stranger.parent / "trace").exists()

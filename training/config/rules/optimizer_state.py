@@ -23,7 +23,7 @@ def optimizer_obstacle(before: RunConfig, after: RunConfig) -> str:
     """Why the optimizer's numbers do not fit the new one; "" when they do."""
     old, new = before.optimizer, after.optimizer
     if old.kind != new.kind:
-        return f"the optimizer is {_called(after)} now"
+        return f"the optimizer is {_name_optimizer(after)} now"
     for name in GROUPING:
         if getattr(old, name, None) != getattr(new, name, None):
             return f"optimizer.{name} groups the weights otherwise"
@@ -44,7 +44,7 @@ def _has_momentum(config: RunConfig) -> bool:
     return cycled or optimizer.momentum > 0.0
 
 
-def _called(config: RunConfig) -> str:
+def _name_optimizer(config: RunConfig) -> str:
     name = type(config.optimizer).__name__
     return "SGD" if name == "Sgd" else name
 
@@ -52,5 +52,5 @@ def _called(config: RunConfig) -> str:
 def optimizer_numbers(config: RunConfig) -> str:
     """What the optimizer keeps; "" for SGD without momentum, which keeps nothing."""
     if not isinstance(config.optimizer, Sgd):
-        return f"{_called(config)}'s moments and step counts"
+        return f"{_name_optimizer(config)}'s moments and step counts"
     return "SGD's momentum buffers" if _has_momentum(config) else ""

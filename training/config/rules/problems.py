@@ -82,7 +82,7 @@ def _unknown_key(location: Sequence[str], data: Mapping[str, Toml]) -> str:
         if len(location) == 2 and others:
             return f"unknown key in {where}; {', '.join(others)} {'has' if len(others) == 1 else 'have'} it."
     if len(location) <= 2:
-        elsewhere = _elsewhere(name)
+        elsewhere = _find_elsewhere(name)
     near = difflib.get_close_matches(name, known, n=1, cutoff=_ALIKE)
     titled = [key for key, field in known.items() if (field.title or "").lower() == name.replace("_", " ").lower()]
     far = difflib.get_close_matches(name, known, n=1, cutoff=0.5) if not elsewhere else []
@@ -103,7 +103,7 @@ def _inner(name: str, section: type[Section] | None, given: Mapping[str, Toml]) 
     return next((inner for inner in found if inner.partition(".")[2] == name), "")
 
 
-def _elsewhere(name: str) -> str:
+def _find_elsewhere(name: str) -> str:
     """The setting of that name in another section, "section.name", or outside of all; "" without any."""
     if name in RunConfig.model_fields and name not in SECTIONS:
         return f"{name} at the top level, before all sections"
@@ -115,7 +115,7 @@ def _elsewhere(name: str) -> str:
 
 def _sentence(detail: ErrorDetails, section: str, location: Sequence[str]) -> str:
     context = detail.get("ctx", {})
-    shown = _shown(detail["input"])
+    shown = _show_value(detail["input"])
     kinds = sorted(kind for kind in alternatives(section) if kind) if section in SECTIONS else []
     sentences = {
         "missing": "is required; give a value.",
@@ -145,7 +145,7 @@ def _sentence(detail: ErrorDetails, section: str, location: Sequence[str]) -> st
     return sentences.get(detail["type"], f"{detail['msg']} (given: {shown}).")
 
 
-def _shown(value: object) -> str:
+def _show_value(value: object) -> str:
     """``value`` as it may stand in a sentence, whatever was given."""
     if isinstance(value, int) and value.bit_length() > 10_000:
         return "a number of thousands of digits"  # which Python refuses to print

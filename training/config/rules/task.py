@@ -49,13 +49,13 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> Iter
     fix |= {"model.kind": suiting[0]} if suiting else {}
     if wrong_task:
         wanted = " or ".join(_TARGETS[each] for each in objective.takes)
-        advice = f"choose {_listed(others)}" if others else "choose other data"
+        advice = f"choose {_join_kinds(others)}" if others else "choose other data"
         meant = [each for each in objective.takes if each in dataset.possible_targets]
         if found_target and meant:  # the data was guessed to be something else
             advice += f", or set dataset.task to {meant[0]} if {_MEANT[meant[0]]}"
         what = f"{objective.kind} needs {wanted}, but {dataset.kind} {given}; {advice}."
         yield Problem("objective.kind", what, fix)
-    advice = f"choose {_listed(suiting)}" if suiting else "choose other data"
+    advice = f"choose {_join_kinds(suiting)}" if suiting else "choose other data"
     if dataset.layout not in model.takes:
         wanted = " or ".join(_INPUTS[each] for each in model.takes)
         what = f"{model.kind} needs {wanted}, but {dataset.kind} gives {dataset.called}; {advice}."
@@ -76,7 +76,7 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> Iter
     metric = config.checkpoints.monitor
     if metric not in known:
         what = "is not measured" if metric in [f"val/{each.name}" for each in METRICS] else "is no metric"
-        advice = f"choose {_listed(known)}."
+        advice = f"choose {_join_kinds(known)}."
         yield Problem(
             "checkpoints.monitor",
             f"{metric!r} {what} under {objective.kind}; {advice}",
@@ -95,6 +95,6 @@ def _suiting_models(dataset: DatasetSection, answers: set[str]) -> list[str]:
     return sorted(suiting, key=lambda kind: dataset.suits.index(kind) if kind in dataset.suits else len(dataset.suits))
 
 
-def _listed(kinds: list[str]) -> str:
+def _join_kinds(kinds: list[str]) -> str:
     """``mlp``, ``auto or val/loss``"""
     return " or ".join([", ".join(kinds[:-1]), kinds[-1]] if len(kinds) > 1 else kinds)

@@ -65,7 +65,7 @@ def _single(config: RunConfig) -> bool:
     return isinstance(task, Binary) or (isinstance(task, Segmentation) and task.loss == "dice_bce")
 
 
-def renumbered(before: RunConfig, after: RunConfig) -> str:
+def find_renumbering(before: RunConfig, after: RunConfig) -> str:
     """Why weights do not fit a network of the same size: layers that stand in a row are numbered, dropout among them."""
     old, new = before.model, after.model
     if not isinstance(old, _IN_A_ROW) or not isinstance(new, _IN_A_ROW) or bool(old.dropout) == bool(new.dropout):

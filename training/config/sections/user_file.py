@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from training.config.consent import agreed
+from training.config.consent import is_agreed
 from training.config.field_spec import FieldSpec
 from training.config.fields import setting
 from training.config.rules.signature import Parameter, Signature, read_signature
@@ -85,11 +85,11 @@ def user_file_problems(model: UserFile) -> Iterator[Problem]:
         yield Problem("model.path", error.message)
         return
     yield from argument_problems(model, signature)
-    if refusal := untrusted(path, signature.digest, model.trusted):
+    if refusal := explain_distrust(path, signature.digest, model.trusted):
         yield Problem("model.trusted", refusal)
 
 
-def untrusted(path: Path, digest: str, trusted: str | None) -> str:
+def explain_distrust(path: Path, digest: str, trusted: str | None) -> str:
     """Why the file of this digest is not to be run, as a sentence; "" when the person agreed to it."""
     shown = escape_unprintable(path.name, 100)
     how = "then agree to run it (on the command line: --trust)."
@@ -99,7 +99,7 @@ def untrusted(path: Path, digest: str, trusted: str | None) -> str:
         return f"the file {shown} has changed since you agreed to run it; read it again, {how}"
     if not trusted:
         return f"needs your consent: read {shown}, {how}"
-    return "" if agreed(digest) else f"nobody has agreed on this computer to run {shown}; read it, {how}"
+    return "" if is_agreed(digest) else f"nobody has agreed on this computer to run {shown}; read it, {how}"
 
 
 def argument_problems(model: UserFile, signature: Signature) -> Iterator[Problem]:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.modules.lazy import LazyModuleMixin
 
 from training.config.rules.signature import FILLED, FUNCTION, Signature, read_signature, signature_of
-from training.config.sections.user_file import UserFile, argument_problems, untrusted
+from training.config.sections.user_file import UserFile, argument_problems, explain_distrust
 from training.errors import ConfigError, InputError, Problem, TrainingError, pluralize
 from training.facts import DataFacts
 from training.models.meta_forward import forward_meta, switch_mode
@@ -44,7 +44,7 @@ def make_user_model(
     file that nobody agreed to run, and for each of its faults."""
     path = Path(config.path)  # which messages name: a copy has the same lines
     signature = read_signature(code or path)
-    refusal = untrusted(path, signature.digest, config.trusted)
+    refusal = explain_distrust(path, signature.digest, config.trusted)
     if refusal:
         raise ConfigError([Problem("model.trusted", refusal)])
     problems = list(argument_problems(config, signature))
@@ -99,7 +99,7 @@ def keep_code(config: UserFile, copy: Path, *others: Path) -> None:
         write_bytes(copy, data)
         return
     signature = read_signature(Path(config.path))  # says what is wrong with a file that cannot be read
-    refusal = untrusted(Path(config.path), signature.digest, config.trusted)
+    refusal = explain_distrust(Path(config.path), signature.digest, config.trusted)
     raise ConfigError([Problem("model.trusted", refusal or "the file's copy in the run's folder is gone.")])
 
 
