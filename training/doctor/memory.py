@@ -71,7 +71,7 @@ def _host(session: Session, trial: Trial) -> Found:
     smaller = session.device.type == "cpu" and trial.passing > saved and fix
     return warn(
         f"Memory will hardly do: {parts}, but of the {format_bytes(host.total)} {host.bound} only "
-        f"{format_bytes(host.available)} are free; the system may end the run without a word.",
+        f"{format_bytes(host.available)} are free; the system may kill the run without a message.",
         advice=f"Close other programs, or use {format_settings(fix)}: the same samples in each step, with less memory."
         if smaller
         else f"Close other programs, or choose a smaller {'model or teacher' if _of_teacher(session) else 'model'}.",

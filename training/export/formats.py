@@ -152,14 +152,14 @@ def _batch_of_any_size() -> dict[str, dict[int, Any]]:
 
 def _write_program(bundle: ExportBundle, path: Path) -> None:
     deployed = Deployed(bundle).eval()
-    with _quiet():
+    with _silence_exporters():
         traced = torch.export.export(deployed, (bundle.samples(),), dynamic_shapes=_batch_of_any_size())
         torch.export.save(traced, path)
 
 
 def _write_onnx(bundle: ExportBundle, path: Path) -> None:
     deployed = Deployed(bundle).eval()
-    with _quiet():
+    with _silence_exporters():
         traced = torch.onnx.export(
             deployed,
             (bundle.samples(),),
@@ -175,7 +175,7 @@ def _write_onnx(bundle: ExportBundle, path: Path) -> None:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _silence_exporters() -> Iterator[None]:
     """torch's exporters warn their developers about their own code; what counts here is the comparison afterwards."""
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")

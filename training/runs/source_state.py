@@ -31,7 +31,7 @@ def source_state(path: Path, suffix: str = "") -> SourceState:
         top = Path(os.fsdecode(_git(folder, "rev-parse", "--show-toplevel").rstrip(b"\r\n")))
         listed = _git(top, "ls-tree", "-r", "-z", "--full-tree", commit, "--", path.relative_to(top).as_posix())
         committed = dict(_entries(listed, top, suffix))
-        present = {file: _blobs(file, len(commit)) for file in _files(path, suffix)}
+        present = {file: _git_blob_ids(file, len(commit)) for file in _files(path, suffix)}
     except (OSError, ValueError, subprocess.SubprocessError):
         return SourceState()
     changed = set(committed) != set(present) or any(committed[file] not in present[file] for file in present)
@@ -70,8 +70,8 @@ def _files(path: Path, suffix: str) -> Iterator[Path]:
         yield from (file for file in path.rglob(f"*{suffix}") if file.is_file() and "__pycache__" not in file.parts)
 
 
-def _blobs(file: Path, digits: int) -> set[str]:
-    """git's name of the content, as it is and with the line ends that git writes on Windows taken back."""
+def _git_blob_ids(file: Path, digits: int) -> set[str]:
+    """The content's hash as git's blob, as it is and with the line ends that git writes on Windows taken back."""
     if file.stat().st_size > _MOST_BYTES:
         raise ValueError(f"{file} is too large to be source")
     content = file.read_bytes()

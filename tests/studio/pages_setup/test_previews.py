@@ -151,7 +151,7 @@ def test_the_model_preview_shows_layers_and_figures(page: SetupPage, context: Fa
     text = words(preview)
     assert "1,000,000" in text
     assert "4 MB" in text
-    assert "3 × 32 × 32" in text
+    assert "3×32×32" in text
 
 
 def test_the_schedule_is_drawn_over_the_real_steps_and_says_when_it_guesses(

@@ -33,27 +33,27 @@ class ScheduleSection(Section):
 
 
 class Constant(ScheduleSection):
-    """The same rate throughout (``ConstantLR``)."""
+    """The same rate throughout."""
 
     kind: Literal["constant"] = "constant"
 
 
 class Linear(ScheduleSection):
-    """A straight line from the optimizer's rate to a share of it (``LinearLR``)."""
+    """A straight line from the optimizer's rate to a share of it."""
 
     kind: Literal["linear"] = "linear"
     end_factor: EndFactor = 0.0
 
 
 class Cosine(ScheduleSection):
-    """Half a cosine wave down (``CosineAnnealingLR``)."""
+    """Half a cosine wave down."""
 
     kind: Literal["cosine"] = "cosine"
     eta_min: MinLr = setting(0.0, help="The rate at the end.")
 
 
 class CosineRestarts(ScheduleSection):
-    """Cosine waves, each beginning again at the top (``CosineAnnealingWarmRestarts``)."""
+    """Cosine waves, each beginning again at the top."""
 
     kind: Literal["cosine_restarts"] = "cosine_restarts"
     t_0: Count = setting(1000, "T_0", "Steps until the first restart.", also="first period", unit="steps")
@@ -64,7 +64,7 @@ class CosineRestarts(ScheduleSection):
 
 
 class OneCycle(Section):
-    """Up to a high rate, then down to almost nothing (``OneCycleLR``): often the fastest for a fixed number of epochs."""
+    """Up to a high rate, then down to almost nothing: often the fastest for a fixed number of epochs."""
 
     kind: Literal["one_cycle"] = "one_cycle"
     max_lr: float | None = advanced(
@@ -105,7 +105,7 @@ class OneCycle(Section):
 
 
 class Step(ScheduleSection):
-    """Drops by a factor at a fixed interval (``StepLR``)."""
+    """Drops by a factor at a fixed interval."""
 
     kind: Literal["step"] = "step"
     step_size: Count = setting(
@@ -115,7 +115,7 @@ class Step(ScheduleSection):
 
 
 class MultiStep(ScheduleSection):
-    """Drops by a factor at steps you name (``MultiStepLR``)."""
+    """Drops by a factor at steps you name."""
 
     kind: Literal["multi_step"] = "multi_step"
     milestones: tuple[Annotated[int, Field(ge=1)], ...] = setting(
@@ -130,14 +130,14 @@ class MultiStep(ScheduleSection):
 
 
 class Exponential(ScheduleSection):
-    """Falls by the same factor at every step (``ExponentialLR``)."""
+    """Falls by the same factor at every step."""
 
     kind: Literal["exponential"] = "exponential"
     gamma: Gamma = setting(0.999, help="The rate is multiplied by this at each step.")
 
 
 class Polynomial(ScheduleSection):
-    """Falls to zero along a power curve (``PolynomialLR``)."""
+    """Falls to zero along a power curve."""
 
     kind: Literal["polynomial"] = "polynomial"
     power: float = setting(1.0, "Power", "1 is a straight line, 2 falls faster at first.", gt=0.0, le=20.0)
@@ -157,7 +157,7 @@ class WarmupStableDecay(ScheduleSection):
 
 
 class Plateau(ScheduleSection):
-    """Drops the rate when the monitored metric stops improving (``ReduceLROnPlateau``)."""
+    """Drops the rate when the monitored metric stops improving."""
 
     kind: Literal["plateau"] = "plateau"
     factor: Fraction = setting(0.1, "Factor", "The rate is multiplied by this when no progress is seen.")

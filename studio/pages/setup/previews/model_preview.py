@@ -110,7 +110,7 @@ class ModelPreview(QWidget):
         self._parameters.set_value(f"{answer.parameters:,}")
         self._parameters.set_delta(f"{fixed:,} of them frozen" if fixed else "")
         self._memory.set_value(format_bytes(answer.parameter_bytes))
-        self._input.set_value(" × ".join(map(str, answer.input_shape)) or "–")
+        self._input.set_value("×".join(map(str, answer.input_shape)) or "–")
         self._outputs.set_value(f"{answer.outputs:,}")
         self._layers.replace(answer.layers)
         rows = min(len(answer.layers), _MOST_ROWS)

@@ -16,7 +16,7 @@ Noise = Annotated[
 
 
 class ToySection(DatasetSection):
-    """What all made data can be told."""
+    """Settings of all synthetic points."""
 
     layout: ClassVar[Layout] = "vector"
     called = "points"
