@@ -42,10 +42,13 @@ def with_titles(message: str, kind_of: KindOf | None = None) -> str:
 
     def title(found: re.Match[str]) -> str:
         key, verb, choice = found.groups()
+        section, _, name = key.partition(".")
+        if name == "kind" and section in KIND_TITLES:
+            return KIND_TITLES[section] + (f"{verb}{kind_title(section, choice)}" if choice else "")
         by_kind = _settings().get(key, {})
         if len({spec.title for spec in by_kind.values()}) == 1:
             chosen = next(iter(by_kind.values()))
-        elif not (kind_of and by_kind) or (kind := kind_of(key.partition(".")[0])) not in by_kind:
+        elif not (kind_of and by_kind) or (kind := kind_of(section)) not in by_kind:
             return found[0]
         else:
             chosen = by_kind[kind]

@@ -52,7 +52,7 @@ class RunConfig(Section):
     optimizer: Optimizer = setting(AdamW(), "Optimizer", "How gradients change the weights.")
     schedule: Schedule = setting(OneCycle(), "LR scheduler", "The learning rate over steps.", also="schedule")
     precision: Precision = setting(Precision(), "Precision", "Number formats and the device.")
-    loop: Loop = setting(Loop(), "Loop", "How long, how large, and the safety net.")
+    loop: Loop = setting(Loop(), "Training loop", "How long, how large, and the safety net.")
     loader: Loader = setting(Loader(), "Data loading", "How batches are prepared.", also="loader")
     checkpoints: Checkpoints = setting(Checkpoints(), "Checkpoints", "When to save.")
 

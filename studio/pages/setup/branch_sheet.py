@@ -63,7 +63,7 @@ class BranchSheet(QWidget):
 
     def refusal(self) -> str:
         """Why this branch cannot be started; "" when it can."""
-        return "This branch cannot start; its sheet says why." if self._sheet and self._sheet.refused else ""
+        return "This branch cannot start; the reason stands above." if self._sheet and self._sheet.refused else ""
 
     def _update(self) -> None:
         branch = self._context.branch

@@ -55,10 +55,12 @@ def test_another_kind_does_not_list_what_it_brings_along(branching: SetupPage, c
 
 def test_what_cannot_be_done_cannot_be_started(branching: SetupPage, context: FakeContext) -> None:
     context.draft.set_kind("model", "mlp")
-    assert "This cannot be done: the weights belong to another model" in said_by(branching)
+    assert "This cannot be done: the weights belong to another model, because Architecture is changed" in said_by(
+        branching
+    )
     assert not branching.sheet.more.isVisible()
     assert not branching.bar.start_button.isEnabled()
-    assert branching.bar.reason.text() == "This branch cannot start; its sheet says why."
+    assert branching.bar.reason.text() == "This branch cannot start; the reason stands above."
     branching.start()
     assert context.started == []
     context.cancel_branch()

@@ -135,7 +135,7 @@ def test_check_lists_findings_until_a_setting_changes(qtbot: QtBot, page: SetupP
     context.engine.checks[-1].done({"findings": findings})
     assert page.findings.texts() == [
         "ok: The data opens.",
-        "warning: The disk is nearly full. Free some space, or set Keep last N.",
+        "warning: The disk is nearly full. Free some space, or set Keep last N checkpoints.",
     ]
     assert "Worth a look" in words(page.findings)
     context.draft.set("seed", 9)

@@ -20,7 +20,7 @@ class Checkpoints(Section):
     )
     keep_last: int = setting(
         3,
-        "Keep last N",
+        "Keep last N checkpoints",
         "How many of the newest checkpoints stay on disk; the best one always stays.",
         also="save_total_limit save_top_k",
         affects_result=False,

@@ -60,7 +60,7 @@ class OptimizerSection(Section):
     )
     freeze: Literal["off", "all_but_head", "stages"] = advanced(
         "off",
-        "Freeze",
+        "Freeze layers",
         "What keeps the weights it began with (requires_grad = False), for fine-tuning a pretrained network: All but head "
         "trains the last layer alone, First stages freezes the first ones. Their batch norms keep their statistics, too.",
         labels={"stages": "First stages"},
@@ -125,7 +125,7 @@ class Sgd(OptimizerSection):
     kind: Literal["sgd"] = "sgd"
     lr: LearningRate = 0.05
     momentum: Momentum = 0.9
-    nesterov: bool = setting(True, "Nesterov", "Look ahead along the momentum; needs momentum above 0.")
+    nesterov: bool = setting(True, "Nesterov momentum", "Look ahead along the momentum; needs momentum above 0.")
 
 
 class DecoupledAdamSection(OptimizerSection):
@@ -229,7 +229,7 @@ class Muon(OptimizerSection):
     kind: Literal["muon"] = "muon"
     weight_decay: WeightDecay = 0.1
     momentum: Momentum = setting(0.95, help="Decay of the running mean of gradients that is made orthogonal.")
-    nesterov: bool = advanced(True, "Nesterov", "Look ahead along the momentum.")
+    nesterov: bool = advanced(True, "Nesterov momentum", "Look ahead along the momentum.")
     ns_steps: int = advanced(
         5, "Newton-Schulz steps", "Iterations that make a step orthogonal; more are hardly better.", ge=1, lt=100
     )

@@ -44,7 +44,7 @@ class UserFile(StartingWeights):
         consent="path",
     )
     arguments: dict[str, Argument] = setting(
-        {}, "Arguments", "What build(...) is called with, besides what the data fills in."
+        {}, "build() arguments", "What build(...) is called with, besides what the data fills in."
     )
 
     @classmethod

@@ -80,7 +80,7 @@ class SegmentationDataset(GivenSplitSection):
     )
     class_list: str | None = setting(
         None,
-        "Class list",
+        "Class list file",
         "A text file with one class a line, in the order of their indices: its name, for color masks followed by red, green "
         "and blue. Empty: classes.txt in the folder, else the indices in the masks.",
         path="file",
